@@ -1,0 +1,25 @@
+"""What an aligner is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+Positions = npt.NDArray[np.integer[Any]]
+
+
+class Aligner(ABC):
+    """Decides which gold item goes with which predicted item, from a matrix of similarities.
+
+    An aligner is a frozen dataclass: its fields are the options that a spec may give.
+    """
+
+    needs_similarity: ClassVar[bool] = True
+    """False if the pairing depends on positions only, so that no candidate pair need be compared."""
+
+    @abstractmethod
+    def pair(self, similarity: npt.NDArray[np.float64]) -> tuple[Positions, Positions]:
+        """Return the paired (gold, predicted) positions for an m x n matrix of similarities in [0, 1]; each position at most once."""

@@ -1,0 +1,52 @@
+"""What a comparator is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.values.column import Column, Reading
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Similarities of n pairs: `score` float64 in [0, 1] (NaN: could not be judged), `reason` int16 positions in the comparator's `reasons`.
+
+    `extras` are further float64 columns by name (coverage, specificity …) that statistics may read.
+    """
+
+    score: npt.NDArray[np.float64]
+    reason: npt.NDArray[np.int16]
+    extras: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+
+
+class Comparator(ABC):
+    """Compares two present, readable, typed values; gold first.
+
+    A comparator is a frozen dataclass: its fields are the options that a spec may give. It is pure, works on whole columns, and scores two
+    values with equal canonical texts 1.0 with reason 0, which is always `equal`.
+    """
+
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different")
+    accept: ClassVar[float] = 1.0
+    """The default acceptance threshold: a pair that scores at least this is a match."""
+    by_canonical: ClassVar[bool] = False
+    """True if unequal canonical texts always score 0 with reason 1, so that nothing need be called."""
+    settles_equal: ClassVar[bool] = True
+    """False if even equal values must be compared, because `extras` carry more than the score."""
+    is_dear: ClassVar[bool] = False
+    """True if a comparison costs more than finding repeated pairs (about 100 ns)."""
+
+    @abstractmethod
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        """Return the similarities of `gold[i]` and `pred[i]` for every i; both columns have the same length, which may be 0."""
+
+    def compare_one(self, gold: Reading, pred: Reading) -> tuple[float, str]:
+        """Return the score of one pair and the reason's name."""
+        scores = self.compare(Column.of([gold]), Column.of([pred]))
+        return float(scores.score[0]), self.reasons[int(scores.reason[0])]

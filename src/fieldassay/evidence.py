@@ -1,0 +1,125 @@
+"""Evidence: one row per judged node, as coded columns; the only source of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Outcome(IntEnum):
+    """What happened at a node."""
+
+    MATCH = 0
+    """Both sides present, score at least the field's `accept`."""
+    PARTIAL = 1
+    """Both sides present, 0 < score < `accept`."""
+    MISMATCH = 2
+    """Both sides present, score 0 (or a wrong kind of JSON, or an unreadable prediction)."""
+    MISSING = 3
+    """Only gold is present."""
+    SPURIOUS = 4
+    """Only the prediction is present."""
+    ABSENT = 5
+    """Neither side is present."""
+    FAILED = 6
+    """Could not be judged; outside every denominator, and counted beside."""
+
+
+class Kind(IntEnum):
+    """What sort of node a row judges. Only VALUE rows are leaves; the others describe structure and items."""
+
+    VALUE = 0
+    LIST = 1
+    ITEM = 2
+    OBJECT = 3
+
+
+FLAGS = (
+    "ambiguous",  # a reading that the locale had to decide
+    "unreadable_gold",  # the gold value could not be read as its type and was compared as text
+    "unreadable_pred",  # the prediction could not be read: a mismatch
+    "coerced",  # a value of another JSON kind was taken as the declared one (scalar -> one-item list, …)
+    "repaired",  # the document's raw answer had to be repaired before it could be parsed
+    "wrong_kind",  # the prediction has another kind of JSON here
+    "under_wrong_kind",  # a gold leaf below a container whose prediction has another kind
+    "accepted_variation",  # the prediction equals one of the values accepted beside gold
+    "duplicate_item",  # the prediction repeats an item more often than gold has it
+)
+"""Names of the flags; bit i of `Evidence.flags` stands for `FLAGS[i]`."""
+
+FLAG = {name: 1 << position for position, name in enumerate(FLAGS)}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldInfo:
+    """One field as evidence and statistics know it; `slot` is the position (among `slots`) of the declared top-level field it is in."""
+
+    path: str
+    type: str
+    kind: Kind
+    slot: int
+    weight: float = 1.0
+    critical: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """The judgements of one batch of one system: n rows as parallel arrays, codes instead of names.
+
+    `documents` and `fields` are what `doc` and `field` (int32) index; every document of the batch is listed, rows or not. `slots` are the
+    names of the declared top-level fields. `outcome` and `kind` are int8 codes, `score` float64 in [0, 1] (NaN where `outcome` is FAILED or
+    there is nothing to score), `flags` an int64 bit set (`FLAGS`), `reason` int32 into `reasons`, `diagnoses` an int64 bit set (bit order is
+    the order of precedence), `confidence` float64 or NaN, `extras` float64 columns by name, NaN where they do not apply. `table` makes the Arrow/Polars table
+    with all texts; it is called only when somebody keeps the rows.
+    """
+
+    system: str
+    documents: tuple[str, ...]
+    fields: tuple[FieldInfo, ...]
+    slots: tuple[str, ...]
+    doc: npt.NDArray[np.int32]
+    field: npt.NDArray[np.int32]
+    kind: npt.NDArray[np.int8]
+    outcome: npt.NDArray[np.int8]
+    score: npt.NDArray[np.float64]
+    weight: npt.NDArray[np.float64]
+    critical: npt.NDArray[np.bool_]
+    flags: npt.NDArray[np.int64]
+    reason: npt.NDArray[np.int32]
+    diagnoses: npt.NDArray[np.int64]
+    confidence: npt.NDArray[np.float64]
+    reasons: tuple[str, ...]
+    extras: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    table: Callable[[], pl.DataFrame] | None = None
+
+    def __len__(self) -> int:
+        return len(self.doc)
+
+
+def flag_names(bits: int) -> tuple[str, ...]:
+    """Return the names of the set flags.
+
+    >>> flag_names(FLAG["ambiguous"] | FLAG["wrong_kind"])
+    ('ambiguous', 'wrong_kind')
+    """
+    return tuple(name for name, bit in FLAG.items() if bits & bit)
+
+
+def evidence_schema() -> dict[str, Any]:
+    """Return the columns of the saved evidence table, by name, in order, as Polars types."""
+    import polars as pl
+
+    text, number = pl.String, pl.Float64
+    return {
+        "system": text, "doc": text, "field": text, "gold_path": text, "pred_path": text, "kind": text, "type": text,
+        "gold": text, "pred": text, "gold_value": text, "pred_value": text, "outcome": text, "score": number, "reason": text,
+        "diagnoses": pl.List(text), "flags": pl.List(text), "confidence": number, "weight": number, "critical": pl.Boolean,
+    }  # fmt: skip

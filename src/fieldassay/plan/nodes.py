@@ -1,0 +1,97 @@
+"""A compiled spec: a tree of nodes that the engine walks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+from fieldassay.aligners.base import Aligner
+from fieldassay.comparators.base import Comparator
+from fieldassay.evidence import FieldInfo
+from fieldassay.readers.base import Reader
+from fieldassay.spec.model import Accept, Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A field that is judged as one value. A list judged as a whole (`compare:` on the list) is a leaf whose reader reads lists."""
+
+    name: str
+    path: str
+    field: int
+    """Position in `Plan.fields`."""
+    type: str
+    reader: Reader
+    comparator: Comparator
+    accept: Accept
+    null_values: frozenset[str]
+    """Casefolded texts that mean empty."""
+    null_is_value: bool = False
+    is_gold_failable: bool = False
+    """True: an unreadable gold value makes the row FAILED; False: it is compared as trimmed text and flagged."""
+    is_list: bool = False
+    separator: str | None = None
+    accepted: tuple[object, ...] = ()
+    applies_to: frozenset[str] = frozenset()
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectNode:
+    """An object with declared children."""
+
+    name: str
+    path: str
+    field: int
+    children: tuple[Node, ...]
+    are_extra_keys_spurious: bool = False
+    applies_to: frozenset[str] = frozenset()
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ListNode:
+    """A list whose items are aligned and judged one by one; `items` is a leaf, an object or a list with path `<path>[]`."""
+
+    name: str
+    path: str
+    field: int
+    item_field: int
+    """Position in `Plan.fields` of the item itself (kind ITEM)."""
+    items: Node
+    aligner: Aligner
+    combine: str = "mean"
+    separator: str | None = None
+    is_distinct: bool = False
+    applies_to: frozenset[str] = frozenset()
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class AnyNode:
+    """A tree without a schema: the engine grows it per batch from the values, typing leaves by the first matching path pattern."""
+
+    name: str
+    path: str
+    field: int
+    patterns: tuple[tuple[str, Node], ...]
+    aligner: Aligner
+    applies_to: frozenset[str] = frozenset()
+    weight: float = 1.0
+
+
+Node: TypeAlias = Union[Leaf, ObjectNode, ListNode, AnyNode]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """A spec with every name resolved. `fields` are all fields that rows can have, in declaration order, parents first."""
+
+    spec: Spec
+    root: ObjectNode
+    fields: tuple[FieldInfo, ...]
+    slots: tuple[str, ...]
+    document_types: tuple[tuple[str, str], ...] = ()
+    """Casefolded alias -> canonical document type."""
+    digest: str = ""
+    """SHA-256 of the scoring-relevant content of the spec, in hexadecimal."""

@@ -1,0 +1,47 @@
+"""Catalogues: names a spec may use, and where the classes behind them live; plugins join by entry point."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from fieldassay.errors import Problem, ProblemsError, nearest
+
+
+@cache
+def _plugins(group: str) -> dict[str, str]:
+    return {entry.name: entry.value for entry in entry_points(group=group)}
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Entries by name, each `module:Class`, loaded only when asked for.
+
+    `kind` is the word for an entry in messages. Packages add entries under the entry point group `fieldassay.<kind>s`.
+    """
+
+    kind: str
+    entries: Mapping[str, str]
+
+    @property
+    def group(self) -> str:
+        """Return the entry point group of this kind."""
+        return f"fieldassay.{self.kind}s"
+
+    def names(self) -> tuple[str, ...]:
+        """Return every known name, sorted; plugins included."""
+        return tuple(sorted({*self.entries, *_plugins(self.group)}))
+
+    def load(self, name: str, where: str = "") -> type[Any]:
+        """Return the class of that name, or raise `ProblemsError` with the nearest valid name."""
+        target = self.entries.get(name) or _plugins(self.group).get(name)
+        if target is None:
+            what = f"unknown {self.kind} {name!r}"
+            raise ProblemsError([Problem(where or self.kind, what, nearest(name, self.names()), "unknown_name")])
+        module, _, attribute = target.partition(":")
+        loaded: type[Any] = getattr(importlib.import_module(module), attribute)
+        return loaded

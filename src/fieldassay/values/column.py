@@ -1,0 +1,95 @@
+"""Typed values by the column: what readers return and comparators take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Objects: TypeAlias = npt.NDArray[np.object_]
+Indices: TypeAlias = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One raw value as a reader understood it.
+
+    `text` is the value as given (trimmed; JSON text when it was not a string). `value` is typed, or None when the text cannot be read,
+    and then `problem` says why in words. `canonical` is the canonical text of the value: two readings of one field mean the same if and
+    only if their canonical texts are equal. An unreadable reading has its trimmed text there. `flags` are remarks such as `ambiguous`.
+    """
+
+    text: str
+    value: Any
+    canonical: str
+    flags: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+def objects(items: Sequence[Any]) -> Objects:
+    """Return a one-dimensional object array of the items, whatever they are.
+
+    >>> objects([[1, 2], "a"]).shape
+    (2,)
+    """
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """Readings of one field as parallel arrays of equal length (see `Reading`).
+
+    `flags` and `problems` are sparse: they hold only the positions that have one.
+    """
+
+    texts: Objects
+    values: Objects
+    canonical: Objects
+    flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    problems: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, readings: Sequence[Reading]) -> Column:
+        """Return the column of the readings, in their order.
+
+        >>> column = Column.of([Reading("1,0", 1, "1"), Reading("x", None, "x", problem="not a number")])
+        >>> list(column.canonical), dict(column.problems)
+        (['1', 'x'], {1: 'not a number'})
+        """
+        return cls(
+            objects([reading.text for reading in readings]),
+            objects([reading.value for reading in readings]),
+            objects([reading.canonical for reading in readings]),
+            {index: reading.flags for index, reading in enumerate(readings) if reading.flags},
+            {index: reading.problem for index, reading in enumerate(readings) if reading.problem is not None},
+        )
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def reading(self, index: int) -> Reading:
+        """Return the reading at a position."""
+        return Reading(
+            self.texts[index],
+            self.values[index],
+            self.canonical[index],
+            self.flags.get(index, ()),
+            self.problems.get(index),
+        )
+
+    def take(self, indices: Indices) -> Column:
+        """Return the values at the positions, in that order; flags and problems stay with their values."""
+        flags = _taken(self.flags, indices)
+        problems = _taken(self.problems, indices)
+        return Column(self.texts[indices], self.values[indices], self.canonical[indices], flags, problems)
+
+
+def _taken(sparse: Mapping[int, Any], indices: Indices) -> dict[int, Any]:
+    if not sparse:
+        return {}
+    return {new: sparse[old] for new, old in enumerate(indices.tolist()) if old in sparse}

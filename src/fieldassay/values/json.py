@@ -1,0 +1,8 @@
+"""The types of parsed JSON."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, Union
+
+Scalar: TypeAlias = Union[str, int, float, bool]
+Json: TypeAlias = Union[None, str, int, float, bool, list["Json"], dict[str, "Json"]]
