@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as default
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +98,7 @@ class Evidence:
     diagnoses: npt.NDArray[np.int64]
     confidence: npt.NDArray[np.float64]
     reasons: tuple[str, ...]
-    extras: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    extras: Mapping[str, npt.NDArray[np.float64]] = default(default_factory=dict)
     table: Callable[[], pl.DataFrame] | None = None
 
     def __len__(self) -> int:

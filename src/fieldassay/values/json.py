@@ -5,4 +5,4 @@ from __future__ import annotations
 from typing import TypeAlias, Union
 
 Scalar: TypeAlias = Union[str, int, float, bool]
-Json: TypeAlias = Union[None, str, int, float, bool, list["Json"], dict[str, "Json"]]
+Json: TypeAlias = Union[str, int, float, bool, list["Json"], dict[str, "Json"], None]
