@@ -124,3 +124,18 @@ def evidence_schema() -> dict[str, Any]:
         "gold": text, "pred": text, "gold_value": text, "pred_value": text, "outcome": text, "score": number, "reason": text,
         "diagnoses": pl.List(text), "flags": pl.List(text), "confidence": number, "weight": number, "critical": pl.Boolean,
     }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentTable:
+    """What is known of one batch's documents of one system beside the judgements; d documents, in the order of `Evidence.documents`.
+
+    `numbers` are float64 columns by name, NaN where unknown: `duration_ms`, `prompt_tokens`, `completion_tokens`, `embedding_tokens`,
+    `cost_usd`. `claims` are boolean columns by name: `has_prediction`, `is_invalid` (the answer could not be parsed), `has_error`, `is_timeout`,
+    `is_repaired`. `groups` holds, by slice key (`type`, `variant`, `difficulty`, `tag` …), the values of each document: none, one or (tags) several.
+    """
+
+    documents: tuple[str, ...]
+    numbers: Mapping[str, npt.NDArray[np.float64]]
+    claims: Mapping[str, npt.NDArray[np.bool_]]
+    groups: Mapping[str, tuple[tuple[str, ...], ...]]
