@@ -19,6 +19,20 @@ class Aligner(ABC):
 
     needs_similarity: ClassVar[bool] = True
     """False if the pairing depends on positions only, so that no candidate pair need be compared."""
+    uses_order: ClassVar[bool] = False
+    """True if the order of the items has a meaning: the engine then neither sorts items nor drops empty ones."""
+    maximizes_total: ClassVar[bool] = False
+    """True if the pairing maximizes the total similarity over pairs that reach `floor`."""
+
+    @property
+    def floor(self) -> float | None:
+        """Return the least similarity of a pair; 0 means more than 0; None pairs whatever can be paired."""
+        return None
+
+    @property
+    def key_fields(self) -> tuple[str, ...]:
+        """Return the item fields whose similarity decides; empty: all of them."""
+        return ()
 
     @abstractmethod
     def pair(self, similarity: npt.NDArray[np.float64]) -> tuple[Positions, Positions]:

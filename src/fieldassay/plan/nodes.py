@@ -93,5 +93,7 @@ class Plan:
     slots: tuple[str, ...]
     document_types: tuple[tuple[str, str], ...] = ()
     """Casefolded alias -> canonical document type."""
+    has_null_values: bool = False
+    """True if null is a value somewhere, so that null and an absent key differ."""
     digest: str = ""
     """SHA-256 of the scoring-relevant content of the spec, in hexadecimal."""

@@ -1,0 +1,76 @@
+"""Blocks to evidence: puts the rows of all fields together, and makes the table with all texts when somebody keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.engine.blocks import Block
+from fieldassay.engine.judge import Judged
+from fieldassay.evidence import Evidence
+from fieldassay.plan.nodes import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which system and which documents a batch is of."""
+
+    system: str
+    documents: tuple[str, ...]
+
+
+def assemble(plan: Plan, judged: Judged, identity: Identity, confidences: Sequence[Mapping[str, float] | None]) -> Evidence:
+    """Return the batch's evidence; `confidences` holds each document's confidence by concrete or field path, or None."""
+    from fieldassay.engine.table import evidence_table, row_confidence
+
+    blocks = judged.blocks
+    sizes = [len(block) for block in blocks]
+    of_field = np.repeat(np.array([block.field for block in blocks], dtype=np.int32), sizes)
+    weights = np.array([info.weight for info in judged.fields])
+    critical = np.array([info.critical for info in judged.fields], dtype=bool)
+    evidence = Evidence(
+        system=identity.system,
+        documents=identity.documents,
+        fields=judged.fields,
+        slots=plan.slots,
+        doc=_joined([block.pairs.doc for block in blocks], np.int32),
+        field=of_field,
+        kind=np.repeat(np.array([block.kind for block in blocks], dtype=np.int8), sizes),
+        outcome=_joined([block.outcome for block in blocks], np.int8),
+        score=_joined([block.score for block in blocks], np.float64),
+        weight=weights[of_field],
+        critical=critical[of_field],
+        flags=_joined([block.flags for block in blocks], np.int64),
+        reason=_joined([block.reason for block in blocks], np.int32),
+        diagnoses=_joined([block.diagnoses for block in blocks], np.int64),
+        confidence=row_confidence(blocks, judged.fields, confidences),
+        reasons=tuple(judged.reasons.names),
+        extras=_extras(blocks, sizes),
+    )
+    return _with_table(evidence, partial(evidence_table, evidence, blocks))
+
+
+def _with_table(evidence: Evidence, table: Any) -> Evidence:
+    from dataclasses import replace
+
+    return replace(evidence, table=table)
+
+
+def _joined(parts: list[npt.NDArray[Any]], dtype: Any) -> npt.NDArray[Any]:
+    return np.concatenate([np.zeros(0, dtype=dtype), *parts]).astype(dtype, copy=False)
+
+
+def _extras(blocks: Sequence[Block], sizes: list[int]) -> dict[str, npt.NDArray[np.float64]]:
+    names = dict.fromkeys(name for block in blocks for name in block.extras)
+    return {
+        name: _joined(
+            [block.extras.get(name, np.full(size, np.nan)) for block, size in zip(blocks, sizes, strict=True)],
+            np.float64,
+        )
+        for name in names
+    }

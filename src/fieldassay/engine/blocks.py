@@ -1,0 +1,96 @@
+"""Blocks of evidence: the rows of one field over one scope's pairs, before they are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.engine.coding import Coded
+from fieldassay.engine.scopes import Ints, Masks, Scope
+from fieldassay.evidence import Kind
+
+Nodes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """The p resolved pairs of a scope: nodes of both sides, -1 where a side has none; `doc` is their document.
+
+    `is_hidden` marks pairs that make no rows of their own, because something above them was judged as a whole; `is_under` marks pairs below a
+    container whose prediction has another kind of JSON. None: no pair.
+    """
+
+    scope: Scope
+    gold: Nodes
+    pred: Nodes
+    doc: Ints
+    is_hidden: Masks | None = None
+    is_under: Masks | None = None
+    prefix: Prefix | None = None
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+    def take(self, at: npt.NDArray[Any]) -> Pairs:
+        """Return the pairs at the positions."""
+        hidden = None if self.is_hidden is None else self.is_hidden[at]
+        under = None if self.is_under is None else self.is_under[at]
+        return Pairs(self.scope, self.gold[at], self.pred[at], self.doc[at], hidden, under, self.prefix)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prefix:
+    """How the paths of a scope's nodes begin: the scope above, and the list's path within it."""
+
+    above: Prefix | None
+    scope: Scope
+    path: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """n rows of one field. `gold_code` and `pred_code` index the coded values (-1: none); `reason` indexes the batch's reasons.
+
+    Rows of containers have no codes: their values, where they are worth showing, are in `gold_raws` and `pred_raws` by row.
+    """
+
+    field: int
+    kind: Kind
+    pairs: Pairs
+    outcome: npt.NDArray[np.int8]
+    score: npt.NDArray[np.float64]
+    reason: Ints
+    flags: npt.NDArray[np.int64]
+    diagnoses: npt.NDArray[np.int64]
+    coded: Coded | None = None
+    gold_code: Ints | None = None
+    pred_code: Ints | None = None
+    extras: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    gold_raws: Mapping[int, Any] = field(default_factory=dict)
+    pred_raws: Mapping[int, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+
+@dataclass(slots=True, eq=False)
+class Reasons:
+    """The reason names of a batch, by position, in the order in which they came up."""
+
+    names: list[str] = field(default_factory=list)
+    known: dict[str, int] = field(default_factory=dict)
+
+    def position(self, name: str) -> int:
+        """Return the position of the reason."""
+        if name not in self.known:
+            self.known[name] = len(self.names)
+            self.names.append(name)
+        return self.known[name]
+
+    def positions(self, names: tuple[str, ...]) -> Ints:
+        """Return the positions of the reasons."""
+        return np.array([self.position(name) for name in names], dtype=np.int32)

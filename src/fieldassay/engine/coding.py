@@ -1,0 +1,158 @@
+"""Reading by the distinct value: a leaf's raw values as codes into one column of readings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from fieldassay.engine.flatten import LONGEST_NULL, is_empty_text
+from fieldassay.engine.scopes import ABSENT, Ints, LeafPlace, Masks
+from fieldassay.plan.nodes import Leaf
+from fieldassay.values.column import Column, Reading, objects
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """One leaf place's values: `gold` and `pred` index the u distinct readings in `column`, -1 where there is no value.
+
+    `meaning` (int32[u]) is equal for two distinct raw values if and only if they mean the same. `is_opaque` marks what comparators must not see:
+    unreadable values, null as a value, other kinds of JSON. `is_container` marks objects and lists where a scalar is declared, `is_accepted` what
+    the field accepts beside gold. `raws` are the distinct values as given.
+    """
+
+    leaf: Leaf
+    gold: Ints
+    pred: Ints
+    raws: list[Any]
+    column: Column
+    meaning: Ints
+    is_opaque: Masks
+    is_container: Masks
+    is_accepted: Masks | None = None
+
+
+def code(place: LeafPlace) -> Coded:
+    """Return the place's values as codes; each distinct raw value is read once."""
+    leaf = place.node
+    values = place.gold + place.pred
+    raws, codes = _distinct(values, leaf)
+    raws, codes = _without_empty(raws, codes, leaf)
+    column, is_container = _read(raws, leaf)
+    is_opaque = is_container.copy()
+    is_opaque[list(column.problems)] = True
+    meaning = _meanings(column, is_opaque)
+    n = len(place.gold)
+    return Coded(leaf, codes[:n], codes[n:], raws, column, meaning, is_opaque, is_container, _accepted(leaf, column))
+
+
+def _accepted(leaf: Leaf, column: Column) -> Masks | None:
+    if not leaf.accepted:
+        return None
+    wanted = {leaf.reader.read(value).canonical for value in leaf.accepted if isinstance(value, (str, int, float, bool))}
+    return np.fromiter((text in wanted for text in column.canonical), dtype=bool, count=len(column))
+
+
+def _distinct(values: list[Any], leaf: Leaf) -> tuple[list[Any], Ints]:
+    """Return the distinct values in order of appearance and the code of each value; -1 for None and ABSENT."""
+    kinds = set(map(type, values))
+    nothing = {type(None), ABSENT.__class__}
+    is_null_value = leaf.null_is_value and type(None) in kinds
+    if len(kinds - nothing) <= 1 and kinds - nothing <= {str, int, float, bool} and not is_null_value:
+        index: dict[Any, int] = dict.fromkeys(values, -1)
+        index.pop(None, None)
+        index.pop(ABSENT, None)
+        raws = list(index)
+        index = dict(zip(index, count(), strict=False))
+        index[None] = index[ABSENT] = -1
+        return raws, np.fromiter(map(index.__getitem__, values), dtype=np.int32, count=len(values))
+    keys = [_key(value, leaf) for value in values]
+    first = {key: value for key, value in zip(reversed(keys), reversed(values), strict=True) if key is not None}
+    order = {key: position for position, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
+    codes = np.fromiter((-1 if key is None else order[key] for key in keys), dtype=np.int32, count=len(keys))
+    return [first[key] for key in order], codes
+
+
+def _key(value: Any, leaf: Leaf) -> tuple[str, Any] | None:
+    if value is ABSENT or (value is None and not leaf.null_is_value):
+        return None
+    if isinstance(value, (dict, list)):
+        return ("json", json_text(value)) if not _is_hollow(value, leaf) else None
+    return (value.__class__.__name__, value)
+
+
+def _is_hollow(value: Any, leaf: Leaf) -> bool:
+    """Return whether a container holds nothing but empty values."""
+    if leaf.is_list and getattr(leaf.reader, "keep_empty", False):
+        return not value
+    if isinstance(value, dict):
+        return all(_is_hollow(member, leaf) for member in value.values())
+    if isinstance(value, list):
+        return all(_is_hollow(member, leaf) for member in value)
+    return value is None or (isinstance(value, str) and _is_empty(value, leaf.null_values))
+
+
+def json_text(value: Any) -> str:
+    """Return the value as JSON text, keys in their order; what JSON cannot say (NaN, Infinity, other types) as its plain text."""
+    if isinstance(value, float) and value - value != 0:
+        return str(value)
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError, UnicodeEncodeError):
+        return repr(value) if isinstance(value, (str, dict, list)) else str(value)
+
+
+def _is_empty(text: str, null_values: frozenset[str]) -> bool:
+    return is_empty_text(text) or (len(text) <= LONGEST_NULL and bool(null_values) and text.strip().casefold() in null_values)
+
+
+def _without_empty(raws: list[Any], codes: Ints, leaf: Leaf) -> tuple[list[Any], Ints]:
+    nulls = leaf.null_values
+    empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and _is_empty(raw, nulls)]
+    if not empty:
+        return raws, codes
+    keep = np.ones(len(raws) + 1, dtype=bool)
+    keep[empty] = False
+    renumbered = np.cumsum(keep, dtype=np.int32) - 1
+    renumbered[~keep] = -1
+    renumbered[-1] = -1  # code -1 stays -1
+    return [raw for raw, is_kept in zip(raws, keep[:-1].tolist(), strict=True) if is_kept], renumbered[codes]
+
+
+def _read(raws: list[Any], leaf: Leaf) -> tuple[Column, Masks]:
+    kinds = set(map(type, raws))
+    if kinds <= {str, int, float, bool} or (leaf.is_list and dict not in kinds and type(None) not in kinds):
+        return leaf.reader.read_column(raws), np.zeros(len(raws), dtype=bool)
+    readings = [None if _is_foreign(raw, leaf) else raw for raw in raws]
+    known = [index for index, raw in enumerate(readings) if raw is not None]
+    column = leaf.reader.read_column([readings[index] for index in known])
+    merged = [_foreign(raw) for raw in raws]
+    for position, index in enumerate(known):
+        merged[index] = column.reading(position)
+    is_container = np.fromiter((isinstance(raw, (dict, list)) and _is_foreign(raw, leaf) for raw in raws), dtype=bool, count=len(raws))
+    return Column.of(merged), is_container
+
+
+def _is_foreign(raw: Any, leaf: Leaf) -> bool:
+    if isinstance(raw, list):
+        return not leaf.is_list
+    return not isinstance(raw, (str, int, float, bool))
+
+
+def _foreign(raw: Any) -> Reading:
+    """Return the reading of a value that the leaf's reader must not see."""
+    text = "null" if raw is None else json_text(raw)
+    word = "null" if raw is None else "an object" if isinstance(raw, dict) else "a list" if isinstance(raw, list) else type(raw).__name__
+    return Reading(text, None, text, problem=f"is {word}")
+
+
+def _meanings(column: Column, is_opaque: Masks) -> Ints:
+    if is_opaque.any():
+        keys: list[Any] = list(zip(column.canonical.tolist(), is_opaque.tolist(), strict=True))
+    else:
+        keys = column.canonical.tolist()
+    index = dict(zip(dict.fromkeys(keys), count(), strict=False))
+    return np.fromiter(map(index.__getitem__, keys), dtype=np.int32, count=len(keys))

@@ -1,0 +1,75 @@
+"""Comparing codes: settles pairs that mean the same, and asks the comparator once for all the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.engine.coding import Coded
+from fieldassay.engine.scopes import Ints
+
+
+ACCEPTED = -1
+"""The reason code of a prediction that equals one of the field's accepted values."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Similarities of pairs of codes; `reason` indexes the comparator's reasons (0 equal, 1 different), or is ACCEPTED."""
+
+    score: npt.NDArray[np.float64]
+    reason: npt.NDArray[np.int16]
+    extras: Mapping[str, npt.NDArray[np.float64]]
+
+
+def compare_codes(coded: Coded, gold: Ints, pred: Ints) -> Compared:
+    """Return the similarities of the readings `gold[i]` and `pred[i]` (codes, all present).
+
+    Values that comparators must not see (unreadable ones and the like) are equal if they mean the same and different otherwise.
+    """
+    comparator = coded.leaf.comparator
+    equal = coded.meaning[gold] == coded.meaning[pred]
+    score = equal.astype(np.float64)
+    reason = (~equal).astype(np.int16)
+    extras: dict[str, npt.NDArray[np.float64]] = {}
+    if not comparator.by_canonical:
+        open_pairs = ~(coded.is_opaque[gold] | coded.is_opaque[pred])
+        if comparator.settles_equal:
+            open_pairs &= ~equal
+        at = np.flatnonzero(open_pairs)
+        if len(at):
+            _compare_open(coded, (gold, pred, at), (score, reason, extras))
+    if coded.is_accepted is not None:
+        accepted = coded.is_accepted[pred] & (score < 1.0)
+        score[accepted], reason[accepted] = 1.0, ACCEPTED
+    return Compared(score, reason, extras)
+
+
+def _compare_open(
+    coded: Coded,
+    pairs: tuple[Ints, Ints, npt.NDArray[np.intp]],
+    into: tuple[npt.NDArray[np.float64], npt.NDArray[np.int16], dict[str, npt.NDArray[np.float64]]],
+) -> None:
+    """Ask the comparator about the pairs at the given positions, each distinct pair once where that pays."""
+    comparator = coded.leaf.comparator
+    gold, pred, at = pairs
+    score, reason, extras = into
+    codes = np.stack([gold[at], pred[at]])
+    spread: Any = slice(None)
+    if comparator.is_dear:
+        codes, spread = distinct_pairs(codes, len(coded.meaning))
+    scores = comparator.compare(coded.column.take(codes[0]), coded.column.take(codes[1]))
+    score[at], reason[at] = scores.score[spread], scores.reason[spread]
+    for name, values in scores.extras.items():
+        extras[name] = np.full(len(gold), np.nan)
+        extras[name][at] = values[spread]
+
+
+def distinct_pairs(codes: Ints, size: int) -> tuple[Ints, npt.NDArray[np.intp]]:
+    """Return the distinct columns of a 2 x n array of codes below `size`, and where each column went."""
+    keys, inverse = np.unique(codes[0].astype(np.int64) * size + codes[1], return_inverse=True)
+    return np.stack([keys // size, keys % size]).astype(np.int32), inverse

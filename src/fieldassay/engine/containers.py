@@ -1,0 +1,115 @@
+"""Rows of containers: lists, objects and items; a container of the wrong kind is one structure mismatch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.diagnosis.catalogue import BIT
+from fieldassay.engine.blocks import Block, Nodes, Pairs, Reasons
+from fieldassay.engine.coding import json_text
+from fieldassay.engine.resolve import container_masks
+from fieldassay.engine.scopes import GOOD, NONE, WRONG, Kinds, ListPlace, Masks, ObjectPlace
+from fieldassay.evidence import FLAG, Kind, Outcome
+
+Codes = npt.NDArray[np.int8]
+
+
+def container_blocks(place: ListPlace | ObjectPlace, pairs: Pairs, reasons: Reasons) -> list[Block]:
+    """Return the rows of a list or an object for a scope's pairs: one row of structure each, and rows for values of another kind."""
+    hidden, _ = container_masks(pairs, place.ancestors)
+    gold, pred = _kinds(place.gold, pairs.gold), _kinds(place.pred, pairs.pred)
+    shown = np.ones(len(pairs), dtype=bool) if hidden is None else ~hidden
+    if place.is_grown:
+        shown &= (gold == GOOD) | ((gold == NONE) & (pred == GOOD))
+    blocks = [_structure(place, pairs.take(at), (gold[at], pred[at]), reasons) for at in (np.flatnonzero(shown & (gold != WRONG)),)]
+    if place.gold.wrong and not place.is_grown:
+        blocks.append(_unreadable_gold(place, pairs, shown & (gold == WRONG), reasons))
+    if place.pred.wrong:
+        blocks.append(_wrong_pred(place, pairs, shown & (gold != WRONG) & (pred == WRONG), reasons))
+    return [block for block in blocks if len(block)]
+
+
+def _kinds(kinds: Kinds, nodes: Nodes) -> Codes:
+    found = kinds.codes[nodes] if len(kinds.codes) else np.zeros(len(nodes), dtype=np.int8)
+    return np.where(nodes >= 0, found, np.int8(NONE))
+
+
+def _structure(place: ListPlace | ObjectPlace, pairs: Pairs, kinds: tuple[Codes, Codes], reasons: Reasons) -> Block:
+    gold, pred = kinds
+    is_wrong = pred == WRONG
+    both = np.where(is_wrong, Outcome.MISMATCH, Outcome.MATCH)
+    outcome = np.where(gold == GOOD, np.where(pred == NONE, Outcome.MISSING, both), np.where(pred == NONE, Outcome.ABSENT, Outcome.SPURIOUS))
+    names = ("present", "different", "wrong_kind", "missing", "spurious", "absent")
+    reason = reasons.positions(names)[np.where(outcome == Outcome.MISMATCH, 2, outcome)]
+    flags = np.where(is_wrong, FLAG["wrong_kind"], 0) | _coerced(place, pairs)
+    diagnoses = np.where(outcome == Outcome.MISMATCH, BIT["wrong_kind"], 0).astype(np.int64)
+    kind = Kind.LIST if isinstance(place, ListPlace) else Kind.OBJECT
+    score = np.full(len(outcome), np.nan)
+    return Block(place.node.field, kind, pairs, outcome.astype(np.int8), score, reason, flags, diagnoses)
+
+
+def _coerced(place: ListPlace | ObjectPlace, pairs: Pairs) -> npt.NDArray[np.int64]:
+    flags = np.zeros(len(pairs), dtype=np.int64)
+    for kinds, nodes in ((place.gold, pairs.gold), (place.pred, pairs.pred)):
+        if kinds.coerced:
+            flags[np.isin(nodes, list(kinds.coerced))] |= FLAG["coerced"]
+    return flags
+
+
+def _unreadable_gold(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reasons: Reasons) -> Block:
+    """Return one value row per gold value that is no list or object though the spec declares one: compared as text."""
+    at = np.flatnonzero(mask)
+    kept = pairs.take(at)
+    gold = {row: place.gold.wrong[int(node)] for row, node in enumerate(kept.gold)}
+    pred = {row: place.pred.wrong.get(int(node)) for row, node in enumerate(kept.pred)}
+    is_there = np.array([code != NONE for code in _kinds(place.pred, kept.pred)], dtype=bool)
+    equal = np.array([_text(gold[row]) == _text(pred[row]) for row in gold], dtype=bool) & is_there
+    outcome = np.where(equal, Outcome.MATCH, np.where(is_there, Outcome.MISMATCH, Outcome.MISSING)).astype(np.int8)
+    names = ("equal", "different", "wrong_kind", "missing")
+    reason = reasons.positions(names)[np.where(outcome == Outcome.MISMATCH, 2, outcome)]
+    flags = np.full(len(at), FLAG["unreadable_gold"], dtype=np.int64)
+    diagnoses = np.array([0, 0, BIT["wrong_kind"], BIT["missing"]], dtype=np.int64)[outcome]
+    shown = {row: value for row, value in pred.items() if value is not None}
+    return Block(
+        place.node.field, Kind.VALUE, kept, outcome, equal.astype(np.float64), reason, flags, diagnoses, gold_raws=gold, pred_raws=shown
+    )
+
+
+def _wrong_pred(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reasons: Reasons) -> Block:
+    """Return one spurious value row per prediction of another kind of JSON, so that it stays in the denominators of precision."""
+    if place.is_grown:  # a scalar is judged by the leaf of the same place
+        mask = mask & np.array([isinstance(place.pred.wrong.get(int(node)), (dict, list)) for node in pairs.pred], dtype=bool)
+    at = np.flatnonzero(mask)
+    kept = pairs.take(at)
+    outcome = np.full(len(at), Outcome.SPURIOUS, dtype=np.int8)
+    reason = np.full(len(at), reasons.position("wrong_kind"), dtype=np.int32)
+    flags = np.full(len(at), FLAG["wrong_kind"], dtype=np.int64)
+    diagnoses = np.full(len(at), BIT["wrong_kind"] | BIT["spurious"], dtype=np.int64)
+    raws = {row: place.pred.wrong[int(node)] for row, node in enumerate(kept.pred)}
+    return Block(place.node.field, Kind.VALUE, kept, outcome, np.zeros(len(at)), reason, flags, diagnoses, pred_raws=raws)
+
+
+def _text(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else json_text(value)
+
+
+def item_block(place: ListPlace, pairs: Pairs, pair_score: npt.NDArray[np.float64], reasons: Reasons) -> Block:
+    """Return one row per item: how well each pair agrees (leaf scores / leaves), and the items without a partner.
+
+    `pair_score` belongs to the first pairs, those with both sides.
+    """
+    outcome = np.where(pairs.gold < 0, Outcome.SPURIOUS, np.where(pairs.pred < 0, Outcome.MISSING, Outcome.MATCH)).astype(np.int8)
+    score = np.zeros(len(pairs))
+    score[: len(pair_score)] = pair_score
+    paired = outcome == Outcome.MATCH
+    outcome[paired & (score < 1)] = Outcome.PARTIAL
+    outcome[paired & (score == 0)] = Outcome.MISMATCH
+    reason = reasons.positions(("paired", "paired", "paired", "missing", "spurious"))[outcome]
+    diagnoses = np.array([0, 0, 0, BIT["missing"], BIT["spurious"]], dtype=np.int64)[outcome]
+    shown = pairs if pairs.is_hidden is None else pairs.take(np.flatnonzero(~pairs.is_hidden))
+    keep = slice(None) if pairs.is_hidden is None else ~pairs.is_hidden
+    flags = np.zeros(len(shown), dtype=np.int64)
+    return Block(place.node.item_field, Kind.ITEM, shown, outcome[keep], score[keep], reason[keep], flags, diagnoses[keep])

@@ -1,0 +1,55 @@
+"""Runs shards of work in several processes; a shard whose worker died is run once more, alone."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import TypeVar
+
+from fieldassay.errors import FieldassayError
+
+Work = TypeVar("Work")
+Outcome = TypeVar("Outcome")
+
+
+class WorkerDiedError(FieldassayError):
+    """A worker process was killed twice on the same shard, most often for want of memory."""
+
+    exit_code = 3
+
+
+def run_pool(function: Callable[[Work], Outcome], shards: Sequence[Work], workers: int) -> Iterator[Outcome]:
+    """Yield the function's outcome for each shard, in the order of the shards, computed by `workers` processes.
+
+    An exception of the function stops the run and is raised here. A killed worker breaks the pool; then each shard that was lost
+    runs again in a pool of its own, and a second death raises `WorkerDiedError`.
+    """
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=workers, mp_context=context) as pool:
+        futures = [_submitted(pool, function, shard) for shard in shards]
+        for position, future in enumerate(futures):
+            try:
+                outcome = future.result() if future is not None else _run_alone(function, shards[position], position)
+            except BrokenProcessPool:
+                outcome = _run_alone(function, shards[position], position)
+            yield outcome
+
+
+def _submitted(pool: ProcessPoolExecutor, function: Callable[[Work], Outcome], shard: Work) -> Future[Outcome] | None:
+    try:
+        return pool.submit(function, shard)
+    except BrokenProcessPool:
+        return None
+
+
+def _run_alone(function: Callable[[Work], Outcome], shard: Work, position: int) -> Outcome:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
+        try:
+            return pool.submit(function, shard).result()
+        except BrokenProcessPool as error:
+            raise WorkerDiedError(
+                f"shard {position + 1}: the worker process was killed twice, most often for want of memory; use fewer --workers"
+            ) from error

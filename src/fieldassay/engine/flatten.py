@@ -1,0 +1,178 @@
+"""Records to columns: walks the plan's tree once for a whole batch and lists the raw values of every place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fieldassay.engine.grow import grow
+from fieldassay.engine.scopes import ABSENT, GOOD, NONE, WRONG, FieldTable, Kinds, LeafPlace, ListPlace, Masks, ObjectPlace, Scope, Side
+from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
+
+_NOTHING: dict[str, Any] = {}
+LONGEST_NULL = 200
+"""Longer texts are never looked up among the null values."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flattener:
+    """Walks one batch; `applies` says per field path which documents have it (absent: all), `undeclared` collects unknown keys by path."""
+
+    table: FieldTable
+    applies: dict[str, Masks]
+    undeclared: dict[str, int]
+    null_values: frozenset[str] = frozenset()
+    absent: Any = None
+    """What stands for a key that is not there: None, or ABSENT where null is a value."""
+    grown: frozenset[int] = frozenset()
+
+    def flatten(self, root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any]) -> Scope:
+        """Return the scope of the documents; `gold[i]` and `pred[i]` are document i's objects, `{}` where there is none."""
+        documents = np.arange(len(gold), dtype=np.int32)
+        side = Side(documents, documents, np.zeros(len(gold), dtype=np.int32))
+        scope = Scope(side, side)
+        self._children(root, scope, (list(gold), list(pred)), ())
+        return scope
+
+    def _children(self, node: ObjectNode, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
+        gold, pred = values
+        for child in node.children:
+            of_gold, of_pred = _members(gold, child.name, self.absent), _members(pred, child.name, self.absent)
+            mask = self.applies.get(child.path)
+            if mask is not None:
+                of_gold, of_pred = _masked(of_gold, mask[scope.gold.doc]), _masked(of_pred, mask[scope.pred.doc])
+            self._walk(child, scope, (of_gold, of_pred), ancestors)
+        self._undeclared(node, pred)
+
+    def _walk(self, node: Node, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
+        is_grown = node.field in self.grown
+        if isinstance(node, AnyNode):
+            branches, fields = grow(node, values, self.table)
+            inner = replace(self, applies={}, grown=self.grown | fields)
+            for branch in branches:
+                inner._walk(branch, scope, values, ancestors)
+        elif isinstance(node, Leaf):
+            scope.leaves.append(LeafPlace(node, *values, ancestors, is_grown))
+        elif isinstance(node, ObjectNode):
+            (gold, gold_kinds), (pred, pred_kinds) = (self._as_objects(column) for column in values)
+            place = ObjectPlace(node, gold_kinds, pred_kinds, ancestors, is_grown)
+            scope.objects.append(place)
+            self._children(node, scope, (gold, pred), (*ancestors, place))
+        else:
+            self._list(node, scope, values, ancestors)
+
+    def _list(self, node: ListNode, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
+        (gold, gold_kinds), (pred, pred_kinds) = (self._as_lists(column, node) for column in values)
+        gold_side, gold_items = _items(scope.gold, gold)
+        pred_side, pred_items = _items(scope.pred, pred)
+        items = Scope(gold_side, pred_side)
+        self._walk(node.items, items, (gold_items, pred_items), ())
+        is_grown = node.field in self.grown
+        scope.lists.append(ListPlace(node, gold_kinds, pred_kinds, items, ancestors, is_grown))
+
+    def _undeclared(self, node: ObjectNode, pred: list[Any]) -> None:
+        declared = {child.name for child in node.children}
+        for key in set().union(*pred) - declared:
+            path = f"{node.path}.{key}" if node.path else str(key)
+            self.undeclared[path] = self.undeclared.get(path, 0) + sum(key in value for value in pred)
+
+    def _as_objects(self, column: list[Any]) -> tuple[list[Any], Kinds]:
+        """Return the values as objects (`{}` where there is none) and what each one was."""
+        codes = np.full(len(column), GOOD, dtype=np.int8)
+        wrong: dict[int, Any] = {}
+        coerced = []
+        found = []
+        for index, value in enumerate(column):
+            if value.__class__ is not dict:
+                value, was_text = _parsed(value, "{", dict)
+                if was_text:
+                    coerced.append(index)
+            if value.__class__ is dict:
+                codes[index] = GOOD if value else NONE
+                found.append(value)
+                continue
+            found.append(_NOTHING)
+            codes[index] = NONE if self._is_nothing(value) else WRONG
+            if codes[index] == WRONG:
+                wrong[index] = value
+        return found, Kinds(codes, wrong, frozenset(coerced))
+
+    def _as_lists(self, column: list[Any], node: ListNode) -> tuple[list[list[Any]], Kinds]:
+        """Return the values as lists (`[]` where there is none) and what each one was."""
+        codes = np.full(len(column), GOOD, dtype=np.int8)
+        wrong: dict[int, Any] = {}
+        coerced = []
+        found: list[list[Any]] = []
+        for index, value in enumerate(column):
+            if value.__class__ is list:
+                items, is_wrong = value, False
+            else:
+                items, is_wrong = self._coerced_list(value, node)
+                if items:
+                    coerced.append(index)
+            found.append(items)
+            if is_wrong:
+                wrong[index] = value
+            codes[index] = WRONG if is_wrong else GOOD if items else NONE
+        return found, Kinds(codes, wrong, frozenset(coerced))
+
+    def _coerced_list(self, value: Any, node: ListNode) -> tuple[list[Any], bool]:
+        """Return the items that a value of another kind stands for, and whether it stands for none though it is something."""
+        if self._is_nothing(value):
+            return [], False
+        parsed, was_text = _parsed(value, "[", list)
+        if was_text:
+            return parsed, False
+        if isinstance(value, str) and node.separator is not None:
+            parts = [part.strip() for part in value.split(node.separator)]
+            return [part for part in parts if part], False
+        takes_scalars = isinstance(node.items, Leaf)
+        is_scalar = not isinstance(value, dict)
+        if takes_scalars == is_scalar and not isinstance(node.items, ListNode):
+            return [value], False
+        return [], True
+
+    def _is_nothing(self, value: Any) -> bool:
+        if isinstance(value, str):
+            return is_empty_text(value) or (len(value) <= LONGEST_NULL and value.strip().casefold() in self.null_values)
+        return value is None or value is ABSENT or (isinstance(value, (dict, list)) and not value)
+
+
+def _members(column: list[Any], name: str, absent: Any) -> list[Any]:
+    return [value.get(name, absent) for value in column]
+
+
+def _masked(column: list[Any], mask: Masks) -> list[Any]:
+    return [value if applies else None for value, applies in zip(column, mask.tolist(), strict=True)]
+
+
+def is_empty_text(text: str) -> bool:
+    """Return whether the text holds nothing but white space."""
+    return not text or text.isspace()
+
+
+def _parsed(value: Any, opening: str, kind: type) -> tuple[Any, bool]:
+    """Return the container that a text holds as JSON, and whether it holds one of that kind."""
+    if not isinstance(value, str) or not value.lstrip().startswith(opening):
+        return value, False
+    try:
+        parsed = json.loads(value)
+    except (ValueError, RecursionError):
+        return value, False
+    return (parsed, True) if isinstance(parsed, kind) else (value, False)
+
+
+def _items(parents: Side, lists: list[list[Any]]) -> tuple[Side, list[Any]]:
+    """Return the nodes of the items of each parent's list, in order, and their raw values."""
+    counts = np.fromiter(map(len, lists), dtype=np.int32, count=len(lists))
+    parent = np.repeat(np.arange(len(lists), dtype=np.int32), counts)
+    starts = np.cumsum(counts) - counts
+    position = np.arange(len(parent), dtype=np.int32) - np.repeat(starts, counts).astype(np.int32)
+    raws = [item for items in lists for item in items]
+    return Side(parents.doc[parent], parent, position), raws
+
+

@@ -1,0 +1,65 @@
+"""Trees without a schema: declares what the values of one batch hold at a place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from fieldassay.engine.scopes import ABSENT, FieldTable
+from fieldassay.evidence import FieldInfo, Kind
+from fieldassay.paths import Pattern
+from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
+
+
+def grow(node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable) -> tuple[list[Node], frozenset[int]]:
+    """Return the branches that the values need (a leaf, an object, a list: each where some value is one), and their fields.
+
+    Growth goes one level deep: the children of the branches are trees again.
+    """
+    objects: dict[str, None] = {}
+    kinds: set[type] = set()
+    for column in values:
+        for value in column:
+            kinds.add(value.__class__)
+            if value.__class__ is dict:
+                objects.update(dict.fromkeys(value))
+    leaf = _template(node)
+    branches: list[Node] = []
+    if leaf.is_list and list in kinds:
+        branches.append(leaf)
+    elif kinds - {dict, list, ABSENT.__class__, type(None)} or (leaf.null_is_value and type(None) in kinds):
+        branches.append(leaf)
+    if dict in kinds:
+        children = tuple(replace(node, name=key, path=_member(node.path, key)) for key in objects)
+        branches.append(ObjectNode(node.name, node.path, 0, children))
+    if list in kinds and not leaf.is_list:
+        item = replace(node, name="", path=f"{node.path}[]")
+        branches.append(ListNode(node.name, node.path, 0, 0, item, node.aligner))
+    return _placed(branches, node, table)
+
+
+def _placed(branches: list[Node], node: AnyNode, table: FieldTable) -> tuple[list[Node], frozenset[int]]:
+    slot = table.fields[node.field].slot
+    placed: list[Node] = []
+    for branch in branches:
+        if isinstance(branch, ListNode):
+            item = table.position(FieldInfo(f"{node.path}[]", "object", Kind.ITEM, slot))
+            own = table.position(FieldInfo(node.path, "list", Kind.LIST, slot))
+            placed.append(replace(branch, field=own, item_field=item))
+        elif isinstance(branch, ObjectNode):
+            placed.append(replace(branch, field=table.position(FieldInfo(node.path, "object", Kind.OBJECT, slot))))
+        else:
+            placed.append(replace(branch, field=table.position(FieldInfo(node.path, branch.type, Kind.VALUE, slot))))  # type: ignore[union-attr]
+    return placed, frozenset(branch.field for branch in placed)
+
+
+def _template(node: AnyNode) -> Leaf:
+    """Return the leaf of the first pattern that matches the node's path; the plan's last pattern matches everything."""
+    for pattern, template in node.patterns:
+        if isinstance(template, Leaf) and Pattern(pattern).matches(node.path):
+            return replace(template, name=node.name, path=node.path)
+    raise ValueError(f"no pattern matches {node.path!r}")
+
+
+def _member(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key

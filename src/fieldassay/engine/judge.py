@@ -1,0 +1,117 @@
+"""The engine's heart: one batch of records of one system to evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fieldassay.engine.blocks import Block, Pairs, Reasons
+from fieldassay.engine.candidates import Index
+from fieldassay.engine.coding import Coded, code
+from fieldassay.engine.containers import container_blocks, item_block
+from fieldassay.engine.flatten import Flattener
+from fieldassay.engine.lists import Aligned, CodedList, CodedScope, align
+from fieldassay.engine.resolve import resolve
+from fieldassay.engine.rows import leaf_block
+from fieldassay.engine.scopes import ABSENT, FieldTable, ListPlace, Masks, Scope, Side
+from fieldassay.evidence import FieldInfo
+from fieldassay.plan.nodes import ListNode, Plan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """The rows of one batch as blocks; `undeclared` counts predicted keys that the spec does not declare, by path."""
+
+    blocks: tuple[Block, ...]
+    fields: tuple[FieldInfo, ...]
+    reasons: Reasons
+    undeclared: Mapping[str, int]
+
+
+def judge(plan: Plan, gold: Sequence[Mapping[str, Any]], pred: Sequence[Mapping[str, Any]], applies: dict[str, Masks]) -> Judged:
+    """Return the judgements of d documents; `gold[i]` and `pred[i]` are the objects of document i, `{}` where there is none.
+
+    `applies` says, for fields that not every document has, which documents have them.
+    """
+    table = FieldTable(list(plan.fields), {(info.path, int(info.kind)): at for at, info in enumerate(plan.fields)})
+    undeclared: dict[str, int] = {}
+    nulls = frozenset(text.strip().casefold() for text in plan.spec.null_values)
+    flattener = Flattener(table, applies, undeclared, nulls, ABSENT if plan.has_null_values else None)
+    scope = flattener.flatten(plan.root, gold, pred)
+    coded = _code_scope(scope)
+    documents = np.arange(len(gold))
+    pairs = Pairs(scope, documents, documents, documents.astype(np.int32))
+    writer = _Writer(Reasons(), [], applies)
+    writer.write(scope, coded, pairs, [align(inner, (documents, documents)) for inner in coded.lists], None)
+    return Judged(tuple(writer.blocks), tuple(table.fields), writer.reasons, undeclared)
+
+
+def _code_scope(scope: Scope) -> CodedScope:
+    leaves = [code(place) for place in scope.leaves]
+    lists = [_code_list(place) for place in scope.lists]
+    return CodedScope(leaves, lists, _count(scope.gold, leaves, lists, "gold"), _count(scope.pred, leaves, lists, "pred"))
+
+
+def _count(side: Side, leaves: list[Coded], lists: list[CodedList], name: str) -> Any:
+    """Return the number of leaves present under each node of one side."""
+    count = np.zeros(len(side), dtype=np.int64)
+    for coded in leaves:
+        count += getattr(coded, name) >= 0
+    for inner in lists:
+        under = getattr(inner.items, f"{name}_leaves") * getattr(inner, f"{name}_active")
+        parent = getattr(inner.place.items, name).parent
+        count += np.bincount(parent, weights=under, minlength=len(side)).astype(np.int64)
+    return count
+
+
+def _code_list(place: ListPlace) -> CodedList:
+    items = _code_scope(place.items)
+    active = []
+    for leaves, name in ((items.gold_leaves, "gold"), (items.pred_leaves, "pred")):
+        mask = np.ones(len(leaves), dtype=bool) if place.node.aligner.uses_order else leaves > 0
+        active.append(_without_repeats(place, items, mask, name) if place.node.is_distinct else mask)
+    return CodedList(place, items, active[0], active[1])
+
+
+def _without_repeats(place: ListPlace, items: CodedScope, mask: Masks, name: str) -> Masks:
+    """Return the mask without items that say the same as an earlier item of their list."""
+    parent = getattr(place.items, name).parent
+    columns = [parent] + [np.where(getattr(leaf, name) >= 0, leaf.meaning[getattr(leaf, name)], -1) for leaf in items.leaves if leaf.raws]
+    active = np.flatnonzero(mask)
+    _, first = np.unique(np.stack(columns)[:, active], axis=1, return_index=True)
+    kept = np.zeros(len(mask), dtype=bool)
+    kept[active[first]] = True
+    return kept
+
+
+@dataclass(slots=True, eq=False)
+class _Writer:
+    """Makes the blocks of a scope, then those of its lists, from the top down."""
+
+    reasons: Reasons
+    blocks: list[Block]
+    applies: dict[str, Masks]
+
+    def write(self, scope: Scope, coded: CodedScope, pairs: Pairs, aligned: Sequence[Aligned], parents: Index | None) -> None:
+        for place in scope.objects:
+            self.blocks += container_blocks(place, self._applying(place.node.path, pairs), self.reasons)
+        for leaf, codes in zip(scope.leaves, coded.leaves, strict=True):
+            self.blocks.append(leaf_block(leaf, codes, self._applying(leaf.node.path, pairs), self.reasons))
+        for place, alignment in zip(scope.lists, aligned, strict=True):
+            self._write_list(place, alignment, pairs, parents)
+
+    def _write_list(self, place: ListPlace, alignment: Aligned, pairs: Pairs, parents: Index | None) -> None:
+        self.blocks += container_blocks(place, self._applying(place.node.path, pairs), self.reasons)
+        items, cells, _ = resolve(alignment, pairs, parents)
+        if place.node.item_field != place.node.items.field or isinstance(place.node.items, ListNode):
+            chosen = np.searchsorted(alignment.chosen, cells)
+            self.blocks.append(item_block(place, items, alignment.pair_score[chosen], self.reasons))
+        self.write(place.items, alignment.place.items, items, alignment.nested, cells)
+
+    def _applying(self, path: str, pairs: Pairs) -> Pairs:
+        """Return the pairs of the documents that have the field."""
+        applies = self.applies.get(path)
+        return pairs if applies is None else pairs.take(np.flatnonzero(applies[pairs.doc]))

@@ -1,0 +1,165 @@
+"""Alignment, bottom-up: compares all candidate item pairs of a batch in one go, then pairs the items list by list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.engine.candidates import Cells, Index, candidate_cells, members
+from fieldassay.engine.coding import Coded
+from fieldassay.engine.compare import compare_codes
+from fieldassay.engine.pairing import Floats, pair_cells
+from fieldassay.engine.scopes import Ints, ListPlace, Masks
+from fieldassay.plan.nodes import Leaf, ListNode
+
+
+@dataclass(slots=True, eq=False)
+class CodedScope:
+    """A scope after reading: its coded leaves, its lists, and per node the number of leaves present under it."""
+
+    leaves: list[Coded]
+    lists: list[CodedList]
+    gold_leaves: npt.NDArray[np.int64]
+    pred_leaves: npt.NDArray[np.int64]
+
+
+@dataclass(slots=True, eq=False)
+class CodedList:
+    """A list place after reading, with the scope of its items."""
+
+    place: ListPlace
+    items: CodedScope
+    gold_active: Masks
+    pred_active: Masks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aligned:
+    """The outcome of aligning one list field for p pairs of parents.
+
+    `cells` are the candidates of all pairs of parents, `chosen` the cells that became item pairs; `nested` are the alignments of the lists inside the
+    items, whose pairs of parents are `cells`. `score` and `union` are per pair of parents: the sum of leaf scores under the list,
+    and the number of leaves present on either side.
+    """
+
+    place: CodedList
+    cells: Cells
+    chosen: Index
+    nested: tuple[Aligned, ...]
+    score: Floats
+    union: Floats
+    pair_score: Floats
+    """Per chosen cell: leaf scores / leaves present on either side."""
+
+
+def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> Aligned:
+    """Return the alignment of a list field for the pairs of parent nodes."""
+    node, items = coded.place.node, coded.items
+    gold_side, pred_side = coded.place.items.gold, coded.place.items.pred
+    gold = members(gold_side.parent, coded.gold_active, len(coded.place.gold.codes))
+    pred = members(pred_side.parent, coded.pred_active, len(coded.place.pred.codes))
+    cells = candidate_cells(gold, pred, pairs)
+    nested = tuple(align(inner, (cells.gold, cells.pred)) for inner in items.lists)
+    sums = _CellSums(cells, items, nested)
+    if node.aligner.needs_similarity:
+        similarity = sums.similarity(node)
+    else:
+        similarity = np.zeros(len(cells))
+    keys = (_content_key(items, "gold"), _content_key(items, "pred"))
+    chosen = pair_cells(cells, similarity, node.aligner, keys)
+    groups = np.repeat(np.arange(len(cells.rows)), cells.rows * cells.columns)[chosen]
+    score, both = sums.score_and_both(chosen)
+    of_gold = np.bincount(gold_side.parent, weights=items.gold_leaves * coded.gold_active, minlength=len(gold.size))[pairs[0]]
+    of_pred = np.bincount(pred_side.parent, weights=items.pred_leaves * coded.pred_active, minlength=len(pred.size))[pairs[1]]
+    total = np.bincount(groups, weights=score, minlength=len(cells.rows))
+    shared = np.bincount(groups, weights=both, minlength=len(cells.rows))
+    leaves = items.gold_leaves[cells.gold[chosen]] + items.pred_leaves[cells.pred[chosen]] - both
+    pair_score = np.divide(score, leaves, out=np.zeros(len(score)), where=leaves > 0)
+    return Aligned(coded, cells, chosen, nested, total, of_gold + of_pred - shared, pair_score)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CellSums:
+    """What the candidate pairs are worth: leaf by leaf, and the lists inside the items as one component each."""
+
+    cells: Cells
+    items: CodedScope
+    nested: tuple[Aligned, ...]
+
+    def similarity(self, node: ListNode) -> Floats:
+        """Return the pair similarity of every cell under the list's `combine` rule."""
+        wanted = node.aligner.key_fields
+        parts = [(_weight(coded.leaf, node), self._leaf(coded)) for coded in self.items.leaves if _is_wanted(coded.leaf, node, wanted)]
+        if not wanted:
+            parts += [(_weight(inner.place.place.node, node), (inner.score, inner.union)) for inner in self.nested]
+        if node.combine == "product":
+            distance = np.ones(len(self.cells))
+            for _, (score, union) in parts:
+                distance *= 1 - np.divide(score, union, out=np.ones(len(score)), where=union > 0)
+            return 1 - distance
+        total, weight = np.zeros(len(self.cells)), np.zeros(len(self.cells))
+        for factor, (score, union) in parts:
+            total += factor * np.divide(score, union, out=np.zeros(len(score)), where=union > 0)
+            weight += factor * (union > 0)
+        return np.divide(total, weight, out=np.zeros(len(total)), where=weight > 0)
+
+    def _leaf(self, coded: Coded) -> tuple[Floats, Floats]:
+        gold, pred = coded.gold[self.cells.gold], coded.pred[self.cells.pred]
+        both = (gold >= 0) & (pred >= 0)
+        score = np.zeros(len(gold))
+        at = np.flatnonzero(both)
+        score[at] = np.nan_to_num(compare_codes(coded, gold[at], pred[at]).score)
+        return score, ((gold >= 0) | (pred >= 0)).astype(np.float64)
+
+    def score_and_both(self, chosen: Index) -> tuple[Floats, Floats]:
+        """Return, for the chosen cells, the sum of leaf scores and the number of leaves present on both sides."""
+        score, both = np.zeros(len(chosen)), np.zeros(len(chosen))
+        for coded in self.items.leaves:
+            gold, pred = coded.gold[self.cells.gold[chosen]], coded.pred[self.cells.pred[chosen]]
+            at = np.flatnonzero((gold >= 0) & (pred >= 0))
+            score[at] += np.nan_to_num(compare_codes(coded, gold[at], pred[at]).score)
+            both[at] += 1
+        for inner in self.nested:
+            gold_leaves = _under(inner, self.cells.gold[chosen], "gold")
+            pred_leaves = _under(inner, self.cells.pred[chosen], "pred")
+            score += inner.score[chosen]
+            both += gold_leaves + pred_leaves - inner.union[chosen]
+        return score, both
+
+
+def _under(inner: Aligned, nodes: Index, side: str) -> Floats:
+    """Return the number of active leaves under each node's list."""
+    place = inner.place.place
+    parent = getattr(place.items, side).parent
+    leaves = getattr(inner.place.items, f"{side}_leaves") * getattr(inner.place, f"{side}_active")
+    count: Floats = np.bincount(parent, weights=leaves, minlength=len(getattr(place, side).codes))[nodes]
+    return count
+
+
+def _is_wanted(leaf: Leaf, node: ListNode, wanted: tuple[str, ...]) -> bool:
+    prefix = f"{node.path}[]."
+    return not wanted or leaf.path.removeprefix(prefix) in wanted
+
+
+def _weight(node: Leaf | ListNode, of: ListNode) -> float:
+    return node.weight if of.combine == "weighted" else 1.0
+
+
+def _content_key(scope: CodedScope, side: str) -> Callable[[int], Any]:
+    """Return a function from a node to its content as something that sorts the same in any batch."""
+
+    def key(node: int) -> Any:
+        texts = []
+        for coded in scope.leaves:
+            at = int(getattr(coded, side)[node])
+            texts.append("" if at < 0 else coded.column.canonical[at])
+        for inner in scope.lists:
+            parent: Ints = getattr(inner.place.items, side).parent
+            texts.append(repr(sorted(map(_content_key(inner.items, side), np.flatnonzero(parent == node).tolist()))))
+        return texts
+
+    return key

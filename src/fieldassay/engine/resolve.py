@@ -1,0 +1,89 @@
+"""Resolving, top-down: from aligned lists to the pairs of nodes that rows are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fieldassay.engine.blocks import Nodes, Pairs, Prefix
+from fieldassay.engine.candidates import Index
+from fieldassay.engine.lists import Aligned
+from fieldassay.engine.scopes import GOOD, WRONG, ListPlace, Masks, ObjectPlace
+
+
+def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pairs, Index, Index]:
+    """Return the pairs of the list's items, the chosen cells they came from, and the position of each pair's parent pair in `above`.
+
+    `parents` are the positions (in the groups that were aligned) of the parent pairs that were chosen, increasing; None: all of them.
+    Paired items come first, then those only in gold, then those only in the prediction.
+    """
+    place = aligned.place.place
+    selected = _selected(aligned, parents)
+    cells = aligned.chosen[selected]
+    gold, pred = aligned.cells.gold[cells], aligned.cells.pred[cells]
+    lone_gold = _lone(aligned.place.gold_active, gold)
+    lone_pred = _lone(aligned.place.pred_active, pred)
+    no_gold, no_pred = np.full(len(lone_pred), -1, dtype=np.intp), np.full(len(lone_gold), -1, dtype=np.intp)
+    all_gold = np.concatenate([gold, lone_gold, no_gold])
+    all_pred = np.concatenate([pred, no_pred, lone_pred])
+    gold_side, pred_side = place.items.gold, place.items.pred
+    doc = np.concatenate([gold_side.doc[gold], gold_side.doc[lone_gold], pred_side.doc[lone_pred]])
+    owners = _owners(above, place)
+    owner = np.concatenate([owners[0][gold_side.parent[gold]], owners[0][gold_side.parent[lone_gold]], owners[1][pred_side.parent[lone_pred]]])
+    hidden, under = _masks(above, place, owner, all_pred)
+    prefix = Prefix(above.prefix, place.items, place.node.path)
+    return Pairs(place.items, all_gold, all_pred, doc, hidden, under, prefix), cells, owner
+
+
+def _selected(aligned: Aligned, parents: Index | None) -> Masks:
+    if parents is None:
+        return np.ones(len(aligned.chosen), dtype=bool)
+    is_chosen = np.zeros(len(aligned.cells.rows), dtype=bool)
+    is_chosen[parents] = True
+    sizes = aligned.cells.rows * aligned.cells.columns
+    group: Index = np.searchsorted(np.cumsum(sizes), aligned.chosen, side="right")
+    return is_chosen[group]
+
+
+def _lone(active: Masks, paired: Nodes) -> Nodes:
+    left = active.copy()
+    left[paired] = False
+    return np.flatnonzero(left)
+
+
+def _owners(above: Pairs, place: ListPlace) -> tuple[Index, Index]:
+    """Return, for each node of the scope above, gold and prediction, the position of the pair it is in."""
+    found = []
+    for nodes, kinds in ((above.gold, place.gold), (above.pred, place.pred)):
+        owner = np.zeros(len(kinds.codes), dtype=np.intp)
+        at = np.flatnonzero(nodes >= 0)
+        owner[nodes[at]] = at
+        found.append(owner)
+    return found[0], found[1]
+
+
+def _masks(above: Pairs, place: ListPlace, owner: Index, pred: Nodes) -> tuple[Masks | None, Masks | None]:
+    """Return which pairs are hidden (gold's list is of another kind) and which are under a prediction of another kind."""
+    hidden, under = container_masks(above, (*place.ancestors, place))
+    is_hidden = None if hidden is None else hidden[owner] & (pred >= 0)
+    return is_hidden, None if under is None else under[owner]
+
+
+def container_masks(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) -> tuple[Masks | None, Masks | None]:
+    """Return, for the pairs of a scope, which are hidden by and which are under one of the containers; None where no pair is."""
+    hidden, under = pairs.is_hidden, pairs.is_under
+    for place in containers:
+        if place.gold.wrong:
+            hidden = _either(hidden, _holds(place.gold.codes, pairs.gold, WRONG))
+        if place.pred.wrong:
+            is_wrong = _holds(place.pred.codes, pairs.pred, WRONG) & _holds(place.gold.codes, pairs.gold, GOOD)
+            under = _either(under, is_wrong)
+    return hidden, under
+
+
+def _either(mask: Masks | None, other: Masks) -> Masks:
+    return other if mask is None else mask | other
+
+
+def _holds(codes: np.ndarray[tuple[int], np.dtype[np.int8]], nodes: Nodes, kind: int) -> Masks:
+    """Return which pairs have a node on this side that holds the kind."""
+    return (nodes >= 0) & (codes[nodes] == kind)

@@ -1,0 +1,132 @@
+"""Rows of leaves: presence, score, outcome, reason, flags and diagnoses of one leaf over one scope's pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.diagnosis.catalogue import BIT
+from fieldassay.diagnosis.values import diagnose_pairs
+from fieldassay.engine.blocks import Block, Pairs, Reasons
+from fieldassay.engine.coding import Coded
+from fieldassay.engine.compare import ACCEPTED, Compared, compare_codes, distinct_pairs
+from fieldassay.engine.resolve import container_masks
+from fieldassay.engine.scopes import Ints, LeafPlace, Masks
+from fieldassay.evidence import FLAG, Kind, Outcome
+from fieldassay.spec.model import Accept
+
+Bits = npt.NDArray[np.int64]
+
+
+def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -> Block:
+    """Return the rows of a leaf for a scope's pairs."""
+    hidden, under = container_masks(pairs, place.ancestors)
+    gold, pred = _codes(coded.gold, pairs.gold), _codes(coded.pred, pairs.pred)
+    if place.is_grown:
+        gold, pred, dropped = _own_branch(coded, gold, pred)
+        hidden = dropped if hidden is None else hidden | dropped
+    if hidden is not None and hidden.any():
+        at = np.flatnonzero(~hidden)
+        pairs, gold, pred = pairs.take(at), gold[at], pred[at]
+        under = None if under is None else under[at]
+    return _judge(coded, (gold, pred), pairs, under, reasons)
+
+
+def _codes(codes: Ints, nodes: npt.NDArray[np.intp]) -> Ints:
+    found = codes[nodes] if len(codes) else np.full(len(nodes), -1, dtype=np.int32)
+    return np.where(nodes >= 0, found, np.int32(-1))
+
+
+def _own_branch(coded: Coded, gold: Ints, pred: Ints) -> tuple[Ints, Ints, Masks]:
+    """Return the codes of a grown leaf without containers, which other branches judge, and which pairs are no rows of this branch.
+
+    A predicted container stays where gold has a scalar: it is a value of the wrong kind there.
+    """
+    gold = np.where((gold >= 0) & coded.is_container[gold], np.int32(-1), gold) if len(coded.raws) else gold
+    pred = np.where((pred >= 0) & coded.is_container[pred] & (gold < 0), np.int32(-1), pred) if len(coded.raws) else pred
+    return gold, pred, (gold < 0) & (pred < 0)
+
+
+def _judge(coded: Coded, codes: tuple[Ints, Ints], pairs: Pairs, under: Masks | None, reasons: Reasons) -> Block:
+    gold, pred = codes
+    has_gold, has_pred = gold >= 0, pred >= 0
+    at = np.flatnonzero(has_gold & has_pred)
+    outcome = np.where(has_gold, Outcome.MISSING, np.where(has_pred, Outcome.SPURIOUS, Outcome.ABSENT)).astype(np.int8)
+    score = np.zeros(len(gold))
+    reason = reasons.positions(("missing", "spurious", "absent"))[outcome - Outcome.MISSING]
+    compared = compare_codes(coded, gold[at], pred[at])
+    score[at] = compared.score
+    outcome[at] = _outcomes(compared.score, coded.leaf.accept)
+    reason[at] = _reasons(coded, compared, pred[at], reasons)
+    flags = _flags(coded, gold, pred, at)
+    flags[at] |= np.where(compared.reason == ACCEPTED, FLAG["accepted_variation"], 0)
+    if under is not None:
+        flags |= np.where(under & has_gold, FLAG["under_wrong_kind"], 0)
+    if coded.leaf.is_gold_failable:
+        outcome[(flags & FLAG["unreadable_gold"]) != 0] = Outcome.FAILED
+    score[outcome == Outcome.FAILED] = np.nan
+    diagnoses = _diagnoses(coded, gold, pred, outcome)
+    extras = _spread(compared.extras, at, len(gold))
+    return Block(coded.leaf.field, Kind.VALUE, pairs, outcome, score, reason, flags, diagnoses, coded, gold, pred, extras)
+
+
+def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.int8]:
+    is_match = score > accept.value if accept.is_strict else score >= accept.value
+    partly = np.where(score > 0, Outcome.PARTIAL, Outcome.MISMATCH)
+    return np.where(np.isnan(score), Outcome.FAILED, np.where(is_match, Outcome.MATCH, partly)).astype(np.int8)
+
+
+def _reasons(coded: Coded, compared: Compared, pred: Ints, reasons: Reasons) -> Ints:
+    names = (*coded.leaf.comparator.reasons, "accepted")
+    found = reasons.positions(names)[compared.reason]
+    unequal = compared.score < 1.0
+    found = np.where(unequal & coded.is_opaque[pred], np.int32(reasons.position("unreadable")), found)
+    return np.where(unequal & coded.is_container[pred], np.int32(reasons.position("wrong_kind")), found)
+
+
+def _flags(coded: Coded, gold: Ints, pred: Ints, both: npt.NDArray[np.intp]) -> Bits:
+    """Return the flags that the readings bring, and those of unreadable values."""
+    column = coded.column
+    flags = np.zeros(len(gold), dtype=np.int64)
+    if column.flags:
+        of_value = np.zeros(len(column), dtype=np.int64)
+        for index, names in column.flags.items():
+            of_value[index] = sum(FLAG[name] for name in names if name in FLAG)
+        flags |= np.where(gold >= 0, of_value[gold], 0) | np.where(pred >= 0, of_value[pred], 0)
+    if column.problems:
+        is_null = np.fromiter((raw is None for raw in coded.raws), dtype=bool, count=len(coded.raws))
+        bad = coded.is_opaque & ~is_null
+        flags |= np.where((gold >= 0) & bad[gold], FLAG["unreadable_gold"], 0)
+        readable = np.zeros(len(gold), dtype=bool)
+        readable[both] = ~bad[gold[both]]
+        flags |= np.where(readable & bad[pred], FLAG["unreadable_pred"], 0)
+        flags |= np.where((pred >= 0) & coded.is_container[pred], FLAG["wrong_kind"], 0)
+    return flags
+
+
+def _diagnoses(coded: Coded, gold: Ints, pred: Ints, outcome: npt.NDArray[np.int8]) -> Bits:
+    """Return what kind of wrong each row is; nothing for matches and absent rows."""
+    bits = np.zeros(len(gold), dtype=np.int64)
+    bits[outcome == Outcome.MISSING] = BIT["missing"]
+    bits[outcome == Outcome.SPURIOUS] = BIT["spurious"]
+    at = np.flatnonzero((outcome == Outcome.MISMATCH) | (outcome == Outcome.PARTIAL))
+    if not len(at):
+        return bits
+    pairs, spread = distinct_pairs(np.stack([gold[at], pred[at]]), len(coded.raws))
+    kinds = coded.is_container
+    found = np.where(kinds[pairs[0]] | kinds[pairs[1]], np.int64(BIT["wrong_kind"]), np.int64(0))
+    scalar = np.flatnonzero(found == 0)
+    column = coded.column
+    found[scalar] = diagnose_pairs(coded.leaf.type, column.take(pairs[0][scalar]), column.take(pairs[1][scalar]))
+    bits[at] = found[spread]
+    return bits
+
+
+def _spread(extras: Mapping[str, npt.NDArray[np.float64]], at: npt.NDArray[np.intp], size: int) -> dict[str, npt.NDArray[np.float64]]:
+    spread = {}
+    for name, values in extras.items():
+        spread[name] = np.full(size, np.nan)
+        spread[name][at] = values
+    return spread

@@ -1,0 +1,115 @@
+"""The shapes that flattening makes: scopes of nodes, and the places whose values are judged at every node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.evidence import FieldInfo
+from fieldassay.plan.nodes import Leaf, ListNode, ObjectNode
+
+Ints: TypeAlias = npt.NDArray[np.int32]
+Masks: TypeAlias = npt.NDArray[np.bool_]
+
+class Absent:
+    """The type of ABSENT, which stands for a key that is not there, where null is a value."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+ABSENT = Absent()
+
+NONE, GOOD, WRONG = 0, 1, 2
+"""What a container's place holds: nothing, the declared kind of JSON, or another kind."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """The n nodes of a scope on one side: documents, or the items of one list field over all documents, in order.
+
+    `doc` is the document of each node, `parent` the node that holds its list in the scope above, `position` its index in that list.
+    """
+
+    doc: Ints
+    parent: Ints
+    position: Ints
+
+    def __len__(self) -> int:
+        return len(self.doc)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kinds:
+    """What each node of a scope holds at a container's place (NONE, GOOD or WRONG), and the wrong values by node."""
+
+    codes: npt.NDArray[np.int8]
+    wrong: dict[int, Any]
+    coerced: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectPlace:
+    """A nested object at every node of a scope."""
+
+    node: ObjectNode
+    gold: Kinds
+    pred: Kinds
+    ancestors: tuple[ObjectPlace, ...]
+    is_grown: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafPlace:
+    """A leaf's raw values at every node of a scope, gold and prediction; None where there is none."""
+
+    node: Leaf
+    gold: list[Any]
+    pred: list[Any]
+    ancestors: tuple[ObjectPlace, ...]
+    is_grown: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListPlace:
+    """A list at every node of a scope; its items are the nodes of the scope `items`."""
+
+    node: ListNode
+    gold: Kinds
+    pred: Kinds
+    items: Scope
+    ancestors: tuple[ObjectPlace, ...]
+    is_grown: bool = False
+
+
+Place: TypeAlias = Union[LeafPlace, ObjectPlace, ListPlace]
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """The places of all documents, or of all items of one list field; `is_object` says whether its nodes are objects."""
+
+    gold: Side
+    pred: Side
+    leaves: list[LeafPlace] = field(default_factory=list)
+    objects: list[ObjectPlace] = field(default_factory=list)
+    lists: list[ListPlace] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class FieldTable:
+    """The fields that the rows of a batch can have: the plan's, then those grown from data, by path and kind."""
+
+    fields: list[FieldInfo]
+    known: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def position(self, info: FieldInfo) -> int:
+        """Return the position of the field, adding it if it is new."""
+        key = (info.path, int(info.kind))
+        if key not in self.known:
+            self.known[key] = len(self.fields)
+            self.fields.append(info)
+        return self.known[key]
