@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -44,7 +44,7 @@ def assemble(plan: Plan, judged: Judged, identity: Identity, confidences: Sequen
         outcome=_joined([block.outcome for block in blocks], np.int8),
         score=_joined([block.score for block in blocks], np.float64),
         weight=weights[of_field],
-        critical=critical[of_field],
+        critical=_critical(blocks, critical),
         flags=_joined([block.flags for block in blocks], np.int64),
         reason=_joined([block.reason for block in blocks], np.int32),
         diagnoses=_joined([block.diagnoses for block in blocks], np.int64),
@@ -52,13 +52,12 @@ def assemble(plan: Plan, judged: Judged, identity: Identity, confidences: Sequen
         reasons=tuple(judged.reasons.names),
         extras=_extras(blocks, sizes),
     )
-    return _with_table(evidence, partial(evidence_table, evidence, blocks))
+    return replace(evidence, table=partial(evidence_table, evidence, blocks))
 
 
-def _with_table(evidence: Evidence, table: Any) -> Evidence:
-    from dataclasses import replace
-
-    return replace(evidence, table=table)
+def _critical(blocks: Sequence[Block], of_field: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    parts = [np.full(len(block), of_field[block.field]) if block.critical is None else block.critical for block in blocks]
+    return _joined(parts, np.bool_)
 
 
 def _joined(parts: list[npt.NDArray[Any]], dtype: Any) -> npt.NDArray[Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as default
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,11 @@ class Block:
     coded: Coded | None = None
     gold_code: Ints | None = None
     pred_code: Ints | None = None
-    extras: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
-    gold_raws: Mapping[int, Any] = field(default_factory=dict)
-    pred_raws: Mapping[int, Any] = field(default_factory=dict)
+    extras: Mapping[str, npt.NDArray[np.float64]] = default(default_factory=dict)
+    gold_raws: Mapping[int, Any] = default(default_factory=dict)
+    pred_raws: Mapping[int, Any] = default(default_factory=dict)
+    critical: Masks | None = None
+    """Which rows are critical; None: as the field is."""
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -81,8 +84,8 @@ class Block:
 class Reasons:
     """The reason names of a batch, by position, in the order in which they came up."""
 
-    names: list[str] = field(default_factory=list)
-    known: dict[str, int] = field(default_factory=dict)
+    names: list[str] = default(default_factory=list)
+    known: dict[str, int] = default(default_factory=dict)
 
     def position(self, name: str) -> int:
         """Return the position of the reason."""

@@ -12,7 +12,7 @@ import numpy as np
 from fieldassay.engine.flatten import LONGEST_NULL, is_empty_text
 from fieldassay.engine.scopes import ABSENT, Ints, LeafPlace, Masks
 from fieldassay.plan.nodes import Leaf
-from fieldassay.values.column import Column, Reading, objects
+from fieldassay.values.column import Column, Reading
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +111,10 @@ def _is_empty(text: str, null_values: frozenset[str]) -> bool:
 
 def _without_empty(raws: list[Any], codes: Ints, leaf: Leaf) -> tuple[list[Any], Ints]:
     nulls = leaf.null_values
-    empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and _is_empty(raw, nulls)]
+    if nulls:
+        empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and _is_empty(raw, nulls)]
+    else:
+        empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and (not raw or raw.isspace())]
     if not empty:
         return raws, codes
     keep = np.ones(len(raws) + 1, dtype=bool)
@@ -126,9 +129,8 @@ def _read(raws: list[Any], leaf: Leaf) -> tuple[Column, Masks]:
     kinds = set(map(type, raws))
     if kinds <= {str, int, float, bool} or (leaf.is_list and dict not in kinds and type(None) not in kinds):
         return leaf.reader.read_column(raws), np.zeros(len(raws), dtype=bool)
-    readings = [None if _is_foreign(raw, leaf) else raw for raw in raws]
-    known = [index for index, raw in enumerate(readings) if raw is not None]
-    column = leaf.reader.read_column([readings[index] for index in known])
+    known = [index for index, raw in enumerate(raws) if not _is_foreign(raw, leaf)]
+    column = leaf.reader.read_column([raws[index] for index in known])
     merged = [_foreign(raw) for raw in raws]
     for position, index in enumerate(known):
         merged[index] = column.reading(position)

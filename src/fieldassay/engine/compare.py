@@ -12,7 +12,6 @@ import numpy.typing as npt
 from fieldassay.engine.coding import Coded
 from fieldassay.engine.scopes import Ints
 
-
 ACCEPTED = -1
 """The reason code of a prediction that equals one of the field's accepted values."""
 

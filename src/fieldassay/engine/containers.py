@@ -41,7 +41,9 @@ def _structure(place: ListPlace | ObjectPlace, pairs: Pairs, kinds: tuple[Codes,
     gold, pred = kinds
     is_wrong = pred == WRONG
     both = np.where(is_wrong, Outcome.MISMATCH, Outcome.MATCH)
-    outcome = np.where(gold == GOOD, np.where(pred == NONE, Outcome.MISSING, both), np.where(pred == NONE, Outcome.ABSENT, Outcome.SPURIOUS))
+    outcome = np.where(
+        gold == GOOD, np.where(pred == NONE, Outcome.MISSING, both), np.where(pred == NONE, Outcome.ABSENT, Outcome.SPURIOUS)
+    )
     names = ("present", "different", "wrong_kind", "missing", "spurious", "absent")
     reason = reasons.positions(names)[np.where(outcome == Outcome.MISMATCH, 2, outcome)]
     flags = np.where(is_wrong, FLAG["wrong_kind"], 0) | _coerced(place, pairs)

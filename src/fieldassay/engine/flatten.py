@@ -82,6 +82,8 @@ class Flattener:
 
     def _as_objects(self, column: list[Any]) -> tuple[list[Any], Kinds]:
         """Return the values as objects (`{}` where there is none) and what each one was."""
+        if set(map(type, column)) == {dict}:
+            return column, Kinds(np.fromiter(map(bool, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), {})
         codes = np.full(len(column), GOOD, dtype=np.int8)
         wrong: dict[int, Any] = {}
         coerced = []
@@ -103,6 +105,8 @@ class Flattener:
 
     def _as_lists(self, column: list[Any], node: ListNode) -> tuple[list[list[Any]], Kinds]:
         """Return the values as lists (`[]` where there is none) and what each one was."""
+        if set(map(type, column)) == {list}:
+            return column, Kinds(np.fromiter(map(bool, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), {})
         codes = np.full(len(column), GOOD, dtype=np.int8)
         wrong: dict[int, Any] = {}
         coerced = []
@@ -174,5 +178,3 @@ def _items(parents: Side, lists: list[list[Any]]) -> tuple[Side, list[Any]]:
     position = np.arange(len(parent), dtype=np.int32) - np.repeat(starts, counts).astype(np.int32)
     raws = [item for items in lists for item in items]
     return Side(parents.doc[parent], parent, position), raws
-
-

@@ -25,9 +25,8 @@ def grow(node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable) 
                 objects.update(dict.fromkeys(value))
     leaf = _template(node)
     branches: list[Node] = []
-    if leaf.is_list and list in kinds:
-        branches.append(leaf)
-    elif kinds - {dict, list, ABSENT.__class__, type(None)} or (leaf.null_is_value and type(None) in kinds):
+    has_scalars = bool(kinds - {dict, list, ABSENT.__class__, type(None)})
+    if has_scalars or (leaf.is_list and list in kinds) or (leaf.null_is_value and type(None) in kinds):
         branches.append(leaf)
     if dict in kinds:
         children = tuple(replace(node, name=key, path=_member(node.path, key)) for key in objects)

@@ -100,8 +100,8 @@ class _Writer:
             self.blocks += container_blocks(place, self._applying(place.node.path, pairs), self.reasons)
         for leaf, codes in zip(scope.leaves, coded.leaves, strict=True):
             self.blocks.append(leaf_block(leaf, codes, self._applying(leaf.node.path, pairs), self.reasons))
-        for place, alignment in zip(scope.lists, aligned, strict=True):
-            self._write_list(place, alignment, pairs, parents)
+        for listed, alignment in zip(scope.lists, aligned, strict=True):
+            self._write_list(listed, alignment, pairs, parents)
 
     def _write_list(self, place: ListPlace, alignment: Aligned, pairs: Pairs, parents: Index | None) -> None:
         self.blocks += container_blocks(place, self._applying(place.node.path, pairs), self.reasons)

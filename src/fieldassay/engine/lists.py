@@ -65,17 +65,14 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
     cells = candidate_cells(gold, pred, pairs)
     nested = tuple(align(inner, (cells.gold, cells.pred)) for inner in items.lists)
     sums = _CellSums(cells, items, nested)
-    if node.aligner.needs_similarity:
-        similarity = sums.similarity(node)
-    else:
-        similarity = np.zeros(len(cells))
+    similarity = sums.similarity(node) if node.aligner.needs_similarity else np.zeros(len(cells))
     keys = (_content_key(items, "gold"), _content_key(items, "pred"))
     chosen = pair_cells(cells, similarity, node.aligner, keys)
     groups = np.repeat(np.arange(len(cells.rows)), cells.rows * cells.columns)[chosen]
     score, both = sums.score_and_both(chosen)
     of_gold = np.bincount(gold_side.parent, weights=items.gold_leaves * coded.gold_active, minlength=len(gold.size))[pairs[0]]
     of_pred = np.bincount(pred_side.parent, weights=items.pred_leaves * coded.pred_active, minlength=len(pred.size))[pairs[1]]
-    total = np.bincount(groups, weights=score, minlength=len(cells.rows))
+    total = np.bincount(groups, weights=score, minlength=len(cells.rows)).astype(np.float64)
     shared = np.bincount(groups, weights=both, minlength=len(cells.rows))
     leaves = items.gold_leaves[cells.gold[chosen]] + items.pred_leaves[cells.pred[chosen]] - both
     pair_score = np.divide(score, leaves, out=np.zeros(len(score)), where=leaves > 0)
@@ -136,8 +133,8 @@ def _under(inner: Aligned, nodes: Index, side: str) -> Floats:
     place = inner.place.place
     parent = getattr(place.items, side).parent
     leaves = getattr(inner.place.items, f"{side}_leaves") * getattr(inner.place, f"{side}_active")
-    count: Floats = np.bincount(parent, weights=leaves, minlength=len(getattr(place, side).codes))[nodes]
-    return count
+    count = np.bincount(parent, weights=leaves, minlength=len(getattr(place, side).codes)).astype(np.float64)
+    return count[nodes]
 
 
 def _is_wanted(leaf: Leaf, node: ListNode, wanted: tuple[str, ...]) -> bool:

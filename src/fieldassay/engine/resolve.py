@@ -28,7 +28,9 @@ def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pair
     gold_side, pred_side = place.items.gold, place.items.pred
     doc = np.concatenate([gold_side.doc[gold], gold_side.doc[lone_gold], pred_side.doc[lone_pred]])
     owners = _owners(above, place)
-    owner = np.concatenate([owners[0][gold_side.parent[gold]], owners[0][gold_side.parent[lone_gold]], owners[1][pred_side.parent[lone_pred]]])
+    owner = np.concatenate(
+        [owners[0][gold_side.parent[gold]], owners[0][gold_side.parent[lone_gold]], owners[1][pred_side.parent[lone_pred]]]
+    )
     hidden, under = _masks(above, place, owner, all_pred)
     prefix = Prefix(above.prefix, place.items, place.node.path)
     return Pairs(place.items, all_gold, all_pred, doc, hidden, under, prefix), cells, owner
@@ -86,4 +88,5 @@ def _either(mask: Masks | None, other: Masks) -> Masks:
 
 def _holds(codes: np.ndarray[tuple[int], np.dtype[np.int8]], nodes: Nodes, kind: int) -> Masks:
     """Return which pairs have a node on this side that holds the kind."""
-    return (nodes >= 0) & (codes[nodes] == kind)
+    held: Masks = (nodes >= 0) & (codes[nodes] == kind)
+    return held

@@ -14,6 +14,7 @@ from fieldassay.plan.nodes import Leaf, ListNode, ObjectNode
 Ints: TypeAlias = npt.NDArray[np.int32]
 Masks: TypeAlias = npt.NDArray[np.bool_]
 
+
 class Absent:
     """The type of ABSENT, which stands for a key that is not there, where null is a value."""
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import polars as pl
 
 from fieldassay.diagnosis.catalogue import diagnosis_names
-from fieldassay.engine.blocks import Block, Nodes, Prefix
+from fieldassay.engine.blocks import Block
 from fieldassay.engine.coding import Coded, json_text
+from fieldassay.engine.paths_of_rows import RowPaths
 from fieldassay.engine.scopes import Ints
 from fieldassay.evidence import Evidence, FieldInfo, Kind, Outcome, flag_names
 
@@ -23,7 +24,7 @@ def evidence_table(evidence: Evidence, blocks: Sequence[Block]) -> pl.DataFrame:
     fields = evidence.fields
     kinds = [kind.name.lower() for kind in Kind]
     outcomes = [outcome.name.lower() for outcome in Outcome]
-    paths = _Paths({})
+    paths = RowPaths({})
     texts = [_texts(block) for block in blocks]
     columns: dict[str, Any] = {
         "system": pl.repeat(evidence.system, len(evidence), eager=True, dtype=pl.String),
@@ -47,13 +48,15 @@ def evidence_table(evidence: Evidence, blocks: Sequence[Block]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def row_confidence(blocks: Sequence[Block], fields: Sequence[FieldInfo], given: Sequence[Mapping[str, float] | None]) -> npt.NDArray[np.float64]:
+def row_confidence(
+    blocks: Sequence[Block], fields: Sequence[FieldInfo], given: Sequence[Mapping[str, float] | None]
+) -> npt.NDArray[np.float64]:
     """Return each row's confidence: that of its predicted path, else of its field, else of the whole record; NaN if none was given."""
     found = np.full(sum(map(len, blocks)), np.nan)
     has = np.array([bool(confidence) for confidence in given], dtype=bool)
     if not has.any():
         return found
-    paths = _Paths({})
+    paths = RowPaths({})
     start = 0
     for block in blocks:
         path = fields[block.field].path
@@ -66,55 +69,6 @@ def row_confidence(blocks: Sequence[Block], fields: Sequence[FieldInfo], given: 
                 found[start + row] = value
         start += len(block)
     return found
-
-
-class _Paths:
-    """Concrete paths of rows, from the paths of the nodes they belong to; each scope's are made once."""
-
-    def __init__(self, made: dict[tuple[int, str], pl.Series]) -> None:
-        self.made = made
-
-    def of(self, block: Block, info: FieldInfo, side: str) -> pl.Series:
-        """Return the block's paths on one side, null where that side has nothing."""
-        nodes: Nodes = getattr(block.pairs, side)
-        prefix = block.pairs.prefix
-        present = _present(block, side)
-        nothing = _nulls(len(nodes))
-        if not present.any():
-            return nothing
-        if prefix is None:
-            paths = pl.repeat(info.path, len(nodes), dtype=pl.String, eager=True)
-        else:
-            suffix = _relative(info.path, prefix)
-            paths = self.nodes(prefix, side).gather(np.where(present, nodes, 0).astype(np.uint32))
-            paths = paths + suffix if suffix else paths
-        return paths if present.all() else paths.zip_with(_mask(present), nothing)
-
-    def nodes(self, prefix: Prefix, side: str) -> pl.Series:
-        """Return the paths of a scope's nodes on one side."""
-        key = (id(prefix.scope), side)
-        if key not in self.made:
-            own = getattr(prefix.scope, side)
-            name = _relative(prefix.path, prefix.above)
-            indexed = name + "[" + pl.Series(own.position).cast(pl.String) + "]"
-            if prefix.above is not None:
-                indexed = self.nodes(prefix.above, side).gather(own.parent.astype(np.uint32)) + indexed
-            self.made[key] = indexed
-        return self.made[key]
-
-
-def _relative(path: str, prefix: Prefix | None) -> str:
-    """Return what a field path adds to the path of its scope's items."""
-    return path if prefix is None else path.removeprefix(f"{prefix.path}[]")
-
-
-def _present(block: Block, side: str) -> npt.NDArray[np.bool_]:
-    codes: Ints | None = getattr(block, f"{side}_code")
-    if codes is not None:
-        return codes >= 0
-    has_node: npt.NDArray[np.bool_] = getattr(block.pairs, side) >= 0
-    lacks = (Outcome.SPURIOUS, Outcome.ABSENT) if side == "gold" else (Outcome.MISSING, Outcome.ABSENT)
-    return has_node & ~np.isin(block.outcome, lacks)
 
 
 def _texts(block: Block) -> tuple[pl.Series, pl.Series, pl.Series, pl.Series]:

@@ -1,0 +1,40 @@
+"""What a user may choose about a scoring run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class InputOptions:
+    """Where records are inside their files: see `fieldassay.records.options.SourceOptions`."""
+
+    gold_key: str | None = None
+    pred_key: str | None = None
+    systems_key: str | None = None
+    id_names: tuple[str, ...] | None = None
+    wrap: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreOptions:
+    """How to score: none of these changes what a judgement is.
+
+    `metrics` and `slices` replace the spec's. `replicates` (0: no intervals), `seed` and `level` are those of the bootstrap. `evidence` says which rows
+    are kept. `limit` takes the first documents only. `batch` documents are judged at a time. `workers` processes share the work.
+    """
+
+    metrics: tuple[str, ...] | None = None
+    slices: tuple[str, ...] | None = None
+    replicates: int = 2000
+    seed: int = 0
+    level: float = 0.95
+    evidence: Literal["all", "errors", "none"] = "all"
+    workers: int = 1
+    batch: int = 1000
+    limit: int | None = None
+    inputs: InputOptions = InputOptions()
+    evidence_folder: Path | None = None
+    """Where evidence goes while the run lasts, in parts, instead of being held in memory."""

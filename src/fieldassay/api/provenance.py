@@ -1,0 +1,55 @@
+"""Where a result comes from: versions, digests, seed and inputs."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from fieldassay.engine.fold import FoldPlan
+from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.records.matching import Matching
+from fieldassay.spec.write import write_spec
+
+PACKAGES = ("fieldassay", "numpy", "polars", "rapidfuzz", "scipy", "babel", "pint", "phonenumbers", "python-stdnum", "json-repair")
+
+
+def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, Any]:
+    """Return what computed the numbers: the resolved spec and its digest, versions, metrics, the bootstrap's seed, inputs, encoders."""
+    return {
+        "spec": {"name": plan.spec.name, "digest": plan.digest, "text": write_spec(plan.spec)},
+        "metrics": [str(call) for call in folding.metrics],
+        "slices": list(folding.slices),
+        "bootstrap": {"replicates": folding.replicates, "seed": folding.seed, "level": folding.level},
+        "inputs": {"gold": matching.gold.label, "predictions": {name: source.label for name, source in matching.predictions.items()}},
+        "models": models(plan),
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+    }
+
+
+def models(plan: Plan) -> list[dict[str, Any]]:
+    """Return the identity of every model that a comparator of the plan runs, each once."""
+    found: list[dict[str, Any]] = []
+    for leaf in leaves(plan.root):
+        identity = getattr(leaf.comparator, "identity", None)
+        if identity is not None and (told := dict(identity())) not in found:
+            found.append(told)
+    return found
+
+
+def leaves(node: Node) -> list[Leaf]:
+    """Return the leaves under a node, in order."""
+    if isinstance(node, Leaf):
+        return [node]
+    if isinstance(node, ObjectNode):
+        return [leaf for child in node.children for leaf in leaves(child)]
+    if isinstance(node, ListNode):
+        return leaves(node.items)
+    return [template for _, template in node.patterns if isinstance(template, Leaf)]
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

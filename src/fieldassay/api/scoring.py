@@ -1,0 +1,159 @@
+"""The front door: scores predictions against gold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fieldassay.api.inputs import Records, open_inputs
+from fieldassay.api.options import ScoreOptions
+from fieldassay.api.provenance import provenance
+from fieldassay.api.shards import Done, Progress, Work, do_work
+from fieldassay.engine.executors.local import run_local
+from fieldassay.engine.executors.pool import run_pool
+from fieldassay.engine.fold import FoldPlan, Partial, documents_frame, estimates, merge
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
+from fieldassay.evidence import evidence_schema
+from fieldassay.metrics.selection import DEFAULT_METRICS, select_metrics
+from fieldassay.plan.compile import read_plan
+from fieldassay.plan.nodes import Plan
+from fieldassay.records.matching import Matching
+from fieldassay.result.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SMALLEST_SHARD = 200
+"""Fewer documents than this are not worth a process of their own."""
+
+
+def score(
+    gold: Records,
+    predictions: Mapping[str, Records] | Records,
+    spec: Any,
+    options: ScoreOptions | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Return how good the predictions are, judged against gold by a spec.
+
+    `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a data frame; `predictions`
+    is one of these, or a mapping from system to one. `spec` is a path, the text of a spec, a mapping, a Pydantic model or a compiled plan. Raises
+    `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no document is in both.
+
+    >>> result = score([{"id": 1, "total": "5.00"}], [{"id": 1, "total": 5}], "fields: {total: number}")
+    >>> result.value("accuracy")
+    1.0
+    """
+    options = options or ScoreOptions()
+    plan = spec if isinstance(spec, Plan) else read_plan(spec)
+    folding = fold_plan(plan, options)
+    matching = open_inputs(plan, gold, predictions, options.inputs)
+    if options.limit is not None:
+        matching = matching.take(np.arange(min(options.limit, len(matching))))
+    if not len(matching) or not matching.predictions:
+        raise NothingEvaluatedError("nothing to evaluate: there is no gold document, or no prediction file")
+    done = list(_run(_Run(plan, folding, matching, options), progress))
+    return _result(_Run(plan, folding, matching, options), done)
+
+
+def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
+    """Return what to compute: the options' metrics and slices, else the spec's, else the defaults."""
+    names = options.metrics or plan.spec.metrics or DEFAULT_METRICS
+    try:
+        calls = select_metrics(names)
+    except ValueError as error:
+        raise ProblemsError([Problem("metrics", str(error), kind="unknown_name")]) from None
+    slices = plan.spec.slices if options.slices is None else options.slices
+    return FoldPlan(calls, tuple(slices), options.replicates, options.seed, options.level)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    plan: Plan
+    folding: FoldPlan
+    matching: Matching
+    options: ScoreOptions
+
+
+def _run(run: _Run, progress: Progress | None) -> Iterator[Done]:
+    options = run.options
+    shards = _shards(len(run.matching), options)
+    works = [
+        Work(run.plan, run.folding, part, options.batch, options.evidence, number, options.evidence_folder)
+        for number, part in enumerate(run.matching if len(shards) == 1 else run.matching.take(shard) for shard in shards)
+    ]
+    if len(works) == 1 or options.workers == 1:
+        yield from run_local(lambda work: do_work(work, progress), works)
+        return
+    for done in run_pool(do_work, works, options.workers):
+        if progress is not None:
+            progress(done.documents)
+        yield done
+
+
+def _shards(documents: int, options: ScoreOptions) -> list[Any]:
+    """Return the positions of each shard: contiguous, so that what they write is in gold order."""
+    if options.workers <= 1:
+        return [np.arange(documents)]
+    wanted = max(1, min(documents // SMALLEST_SHARD, options.workers * 4))
+    return [part for part in np.array_split(np.arange(documents), wanted) if len(part)]
+
+
+def _result(run: _Run, done: Sequence[Done]) -> Result:
+    systems = list(run.matching.predictions)
+    partials = {system: merge([part.partials[system] for part in done]) for system in systems}
+    found = tuple(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
+    frames = [frame for part in done for frame in part.frames]
+    return Result(
+        found,
+        documents_frame(partials.values()),
+        None if run.options.evidence == "none" else _evidence(frames),
+        provenance(run.plan, run.folding, run.matching),
+        _counts(run, partials, done),
+        tuple(map(str, run.matching.notes)),
+        _warnings(run, done),
+    )
+
+
+def _evidence(frames: Sequence[Any]) -> pl.DataFrame | None:
+    """Return the evidence held in memory; None if it went to files."""
+    import polars as pl
+
+    if any(not isinstance(frame, pl.DataFrame) for frame in frames):
+        return None
+    return pl.concat(frames, how="diagonal") if frames else pl.DataFrame(schema=evidence_schema())
+
+
+def _counts(run: _Run, partials: Mapping[str, Partial], done: Sequence[Done]) -> dict[str, Any]:
+    """Return what was and was not evaluated, by system."""
+    counts: dict[str, Any] = {"documents": len(run.matching), "systems": {}}
+    for system, partial in partials.items():
+        claims = {name.removeprefix("is_").removeprefix("has_"): int(mask.sum()) for name, mask in partial.documents.claims.items()}
+        undeclared = sum((part.undeclared.get(system, Counter()) for part in done), Counter())
+        counts["systems"][system] = {
+            "documents": len(partial.documents.documents),
+            "missing": len(run.matching) - claims.pop("prediction", len(run.matching)),
+            "unmatched": len(run.matching.unmatched.get(system, ())),
+            **claims,
+            "undeclared": dict(undeclared.most_common()),
+        }
+    return counts
+
+
+def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
+    warnings = []
+    untyped = sum(part.untyped for part in done)
+    if untyped:
+        where = run.plan.spec.document_type.field if run.plan.spec.document_type else ""
+        warnings.append(f"{untyped} gold documents have no known document type in {where!r}; all fields count for them")
+    for system in run.matching.predictions:
+        undeclared = sum((part.undeclared.get(system, Counter()) for part in done), Counter())
+        if undeclared:
+            named = ", ".join(f"{path} ({count})" for path, count in undeclared.most_common(5))
+            more = f" and {len(undeclared) - 5} more" if len(undeclared) > 5 else ""
+            warnings.append(f"{system}: predicted keys that the spec does not declare are not judged: {named}{more}")
+    return tuple(warnings)

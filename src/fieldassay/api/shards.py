@@ -1,0 +1,117 @@
+"""The work of one shard of documents: read, judge and fold batch by batch; what comes back merges exactly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from fieldassay.api.facts import document_table, document_types
+from fieldassay.engine.applicability import applicability
+from fieldassay.engine.assemble import Identity, assemble
+from fieldassay.engine.fold import FoldPlan, Partial, fold, merge
+from fieldassay.engine.judge import judge
+from fieldassay.engine.overrides import GoldNotes, apply_notes
+from fieldassay.evidence import FLAG, DocumentTable, Evidence
+from fieldassay.plan.nodes import Plan
+from fieldassay.records.matching import Matching, batches
+from fieldassay.records.record import Batch, Record
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """One shard: its documents, how to judge and what to keep. It pickles, so that another process can do it."""
+
+    plan: Plan
+    folding: FoldPlan
+    matching: Matching
+    batch: int
+    evidence: Literal["all", "errors", "none"]
+    number: int = 0
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Done:
+    """What a shard comes to. `frames` are evidence tables, in order, or (where the work names a folder) the files that hold them."""
+
+    partials: Mapping[str, Partial]
+    frames: tuple[pl.DataFrame | Path, ...]
+    undeclared: Mapping[str, Counter[str]]
+    untyped: int
+    documents: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedBatch:
+    """One batch of one system after judging."""
+
+    evidence: Evidence
+    documents: DocumentTable
+    undeclared: Mapping[str, int]
+    untyped: int
+
+
+def judge_batch(plan: Plan, batch: Batch, slices: tuple[str, ...]) -> Iterator[JudgedBatch]:
+    """Yield the judged batch of each system, in the order of the predictions."""
+    types = document_types(plan, batch.gold)
+    untyped = types.count(None) if plan.spec.document_type is not None else 0
+    applies = applicability(plan, types)
+    notes = [_notes(record) for record in batch.gold]
+    gold = [record.data or {} for record in batch.gold]
+    for system, predictions in batch.predictions.items():
+        pred = [(record.data or {}) if record is not None else {} for record in predictions]
+        judged = apply_notes(judge(plan, gold, pred, applies), notes)
+        confidences = [record.meta.confidence if record is not None else None for record in predictions]
+        evidence = assemble(plan, judged, Identity(system, batch.ids), confidences)
+        table = document_table(plan, batch.gold, predictions, types, slices)
+        evidence.flags[table.claims["is_repaired"][evidence.doc]] |= FLAG["repaired"]
+        yield JudgedBatch(evidence, table, judged.undeclared, untyped)
+
+
+def _notes(record: Record) -> GoldNotes | None:
+    meta = record.meta
+    if not meta.critical_paths and not meta.accepted_values:
+        return None
+    return GoldNotes(frozenset(meta.critical_paths), meta.accepted_values)
+
+
+def do_work(work: Work, progress: Progress | None = None) -> Done:
+    """Return what the shard's documents come to."""
+    partials: dict[str, Partial] = {}
+    frames: list[pl.DataFrame | Path] = []
+    undeclared: dict[str, Counter[str]] = {}
+    untyped = 0
+    for batch in batches(work.matching, work.batch):
+        for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys)):
+            system = judged.evidence.system
+            folded = fold(work.folding, judged.evidence, judged.documents)
+            partials[system] = merge([partials[system], folded]) if system in partials else folded
+            frames += _kept(work, judged.evidence, len(frames))
+            undeclared.setdefault(system, Counter()).update(judged.undeclared)
+            untyped += judged.untyped if position == 0 else 0
+        if progress is not None:
+            progress(len(batch.ids))
+    return Done(partials, tuple(frames), undeclared, untyped, len(work.matching))
+
+
+def _kept(work: Work, evidence: Evidence, number: int) -> list[pl.DataFrame | Path]:
+    if work.evidence == "none" or evidence.table is None or not len(evidence):
+        return []
+    frame = evidence.table()
+    if work.evidence == "errors":
+        import polars as pl
+
+        frame = frame.filter(~pl.col("outcome").is_in(["match", "absent"]))
+    if work.folder is None:
+        return [frame]
+    path = work.folder / f"part-{work.number:05}-{number:05}.parquet"
+    frame.write_parquet(path)
+    return [path]

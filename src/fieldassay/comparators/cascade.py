@@ -1,0 +1,61 @@
+"""Comparators in a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fieldassay.comparators.base import Comparator, Scores
+from fieldassay.values.column import Column
+
+
+@dataclass(frozen=True)
+class Cascade(Comparator):
+    """The score of the first step that reaches its threshold; where none does, the last step's own score.
+
+    `steps` are comparators, tried in order on the pairs that are still open. `thresholds` (one per step) say what is enough; by default
+    each step's own acceptance threshold. `scores` (one per step) replace the score of a pair that the step decided and that is not equal;
+    null keeps the step's score. The reason is the deciding step's.
+
+    >>> from fieldassay.comparators.exact import Contains, Exact
+    >>> from fieldassay.values.column import Reading
+    >>> judge = Cascade(steps=(Exact(ignore=",$ "), Contains()), scores=(None, 0.9))
+    >>> judge.compare_one(*(Reading(text, text, text) for text in ("Acme Corp Ltd", "Acme Corp")))
+    (0.9, 'contained')
+    """
+
+    steps: tuple[Comparator, ...]
+    thresholds: tuple[float, ...] = ()
+    scores: tuple[float | None, ...] = ()
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different")  # an instance has those of all its steps, see below
+    accept: ClassVar[float] = 1.0  # an instance has its last step's
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise ValueError("cascade: there are no steps; name at least one comparator under `steps`")
+        for name in ("thresholds", "scores"):
+            given = getattr(self, name)
+            if given and len(given) != len(self.steps):
+                raise ValueError(f"cascade: {len(given)} {name} for {len(self.steps)} steps; give one per step, or none")
+            if any(number is not None and not 0 <= number <= 1 for number in given):
+                raise ValueError(f"cascade: {name} are {list(given)}; give numbers from 0 to 1")
+        reasons = dict.fromkeys(("equal", "different", *(reason for step in self.steps for reason in step.reasons)))
+        object.__setattr__(self, "reasons", tuple(reasons))
+        object.__setattr__(self, "accept", self.steps[-1].accept)
+        object.__setattr__(self, "settles_equal", all(step.settles_equal for step in self.steps))
+        object.__setattr__(self, "is_dear", any(step.is_dear for step in self.steps))
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        score, reason = np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16)
+        pending = np.arange(len(gold))
+        for position, step in enumerate(self.steps):
+            judged = step.compare(gold.take(pending), pred.take(pending))
+            reached = judged.score >= (self.thresholds[position] if self.thresholds else step.accept)
+            worth = self.scores[position] if self.scores else None
+            names = np.array([self.reasons.index(name) for name in step.reasons], dtype=np.int16)
+            score[pending] = judged.score if worth is None else np.where(reached & (judged.reason > 0), worth, judged.score)
+            reason[pending] = names[judged.reason]
+            pending = pending[~reached]
+        return Scores(score, reason)

@@ -1,0 +1,108 @@
+"""Whole columns of numbers under a tolerance: float64 for the clear pairs, decimal arithmetic for those near the limit."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from fieldassay.comparators.settled import Codes, Floats, Mask
+from fieldassay.comparators.tolerance import Tolerance, decimal_of
+from fieldassay.values.amounts import NumberRange
+from fieldassay.values.column import Objects, objects
+
+EQUAL, DIFFERENT, WITHIN, NOT_NUMERIC = range(4)
+NUMBER_REASONS = ("equal", "different", "within_tolerance", "not_numeric")
+NUMBER_SCORES = (1.0, 0.0, 1.0, 0.0)
+
+_ROUNDING = 16 * 2.0**-53
+_TINY = 1e-300
+_MACHINE_KINDS = {Decimal, int, float}
+
+
+def number_codes(gold: Objects, pred: Objects, texts: Objects, tolerance: Tolerance) -> Codes:
+    """Return positions in `NUMBER_REASONS` for pairs of numbers or ranges; `texts` are gold's. Both ends of a range must be near enough."""
+    if NumberRange in set(map(type, gold)) or NumberRange in set(map(type, pred)):
+        low = _scalar_codes(_ends(gold, "low"), _ends(pred, "low"), texts, tolerance)
+        return _worse(low, _scalar_codes(_ends(gold, "high"), _ends(pred, "high"), texts, tolerance))
+    return _scalar_codes(gold, pred, texts, tolerance)
+
+
+def ends_of(value: Any) -> tuple[Decimal, Decimal] | None:
+    """Return the lowest and the highest number a value stands for (infinite where a range is open), or None if it is no number."""
+    low, high = decimal_of(_end(value, "low")), decimal_of(_end(value, "high"))
+    return None if low is None or high is None else (low, high)
+
+
+def _end(value: Any, side: str) -> Any:
+    if not isinstance(value, NumberRange):
+        return value
+    end = getattr(value, side)
+    return Decimal("-Infinity" if side == "low" else "Infinity") if end is None else end
+
+
+def _ends(values: Objects, side: str) -> Objects:
+    return objects([_end(value, side) for value in values])
+
+
+def _worse(low: Codes, high: Codes) -> Codes:
+    rank = np.array([0, 2, 1, 3])  # equal, within tolerance, different, not numeric
+    return np.where(rank[low] >= rank[high], low, high)
+
+
+def _scalar_codes(gold: Objects, pred: Objects, texts: Objects, tolerance: Tolerance) -> Codes:
+    g, is_gold_numeric = _floats(gold)
+    p, is_pred_numeric = _floats(pred)
+    numeric = is_gold_numeric & is_pred_numeric
+    accepted, undecided = _clear_cut(g, p, tolerance)
+    codes = np.where(numeric, np.where(accepted, WITHIN, DIFFERENT), NOT_NUMERIC).astype(np.int16)
+    for index in np.flatnonzero(undecided & numeric).tolist():
+        codes[index] = _exact_code(gold[index], pred[index], texts[index], tolerance)
+    return codes
+
+
+def _clear_cut(gold: Floats, pred: Floats, tolerance: Tolerance) -> tuple[Mask, Mask]:
+    """Return which pairs are accepted, and which float64 cannot decide.
+
+    Each of the two numbers, their difference and the limit are off by at most a few units of 2^-53 of themselves, and by less than 1e-300
+    where they underflow; so 16 such units of the sum of the magnitudes bound the error of `distance - limit` with room to spare.
+    """
+    with np.errstate(all="ignore"):
+        size = np.abs(gold)
+        distance = np.abs(pred - gold)
+        limit = np.zeros_like(distance)
+        if tolerance.relative is not None:
+            limit = float(tolerance.relative) * (size if tolerance.scale == "gold" else np.maximum(size, 1.0))
+        if tolerance.absolute is not None:
+            limit = np.maximum(limit, float(tolerance.absolute))
+        error = _ROUNDING * (size + np.abs(pred) + limit) + _TINY
+        accepted = distance <= limit - error
+        undecided = ~accepted & ~(distance > limit + error)
+        undecided |= (distance <= error) | ~np.isfinite(distance) | ~np.isfinite(error)
+    if tolerance.zero is not None:
+        undecided |= ~accepted & (size < _TINY)
+    if tolerance.ulp is not None:
+        undecided |= ~accepted
+    return accepted, undecided
+
+
+def _exact_code(gold: Any, pred: Any, text: str, tolerance: Tolerance) -> int:
+    g, p = decimal_of(gold), decimal_of(pred)
+    if g is None or p is None:
+        return NOT_NUMERIC
+    if g == p:
+        return EQUAL
+    return WITHIN if g.is_finite() and p.is_finite() and tolerance.accepts(g, p, text) else DIFFERENT
+
+
+def _floats(values: Objects) -> tuple[Floats, Mask]:
+    if set(map(type, values)) <= _MACHINE_KINDS:
+        try:
+            return values.astype(np.float64), np.ones(len(values), dtype=np.bool_)
+        except (OverflowError, ValueError):
+            pass  # an integer beyond float64, or a signaling NaN: one by one
+    numbers = [decimal_of(value) for value in values]
+    numeric = np.fromiter((number is not None for number in numbers), dtype=np.bool_, count=len(numbers))
+    floats = np.fromiter((np.nan if number is None else float(number) for number in numbers), dtype=np.float64, count=len(numbers))
+    return floats, numeric

@@ -1,0 +1,77 @@
+"""Sets of texts by soft coverage, as slot filling is scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from fieldassay.comparators.base import Comparator, Scores
+from fieldassay.comparators.exact import Exact
+from fieldassay.comparators.items import Items, all_pairs, best_by, items_of, similarities, total_by
+from fieldassay.comparators.lists import LIST_REASONS, portions
+from fieldassay.comparators.settled import Floats, unequal_positions
+from fieldassay.values.column import Column
+
+
+@dataclass(frozen=True)
+class SoftCoverage(Comparator):
+    """How well two sets cover each other, by the similarities of their items.
+
+    Coverage is the mean over gold items of the best similarity to a predicted one, specificity the mean over predicted items of the best
+    similarity to a gold one, Chamfer their mean, SF1 their harmonic mean (0 where either is 0 or less). All four are extras (`coverage`,
+    `specificity`, `chamfer`, `sf1`), `score` says which is the score. Repeated items count once; a value that is no list is a set of one.
+    Similarities are not clipped: where the comparator of the items can be negative, so can everything but SF1.
+    Source: the slot-filling protocol.
+
+    >>> from fieldassay.comparators.edit import Indel
+    >>> from fieldassay.values.column import Reading
+    >>> SoftCoverage(items=Indel()).compare_one(*(Reading(text, text, text) for text in ("tide", "diet")))
+    (0.5, 'some_items')
+    """
+
+    items: Comparator = field(default_factory=Exact)
+    score: Literal["sf1", "chamfer"] = "sf1"
+    reasons: ClassVar[tuple[str, ...]] = LIST_REASONS
+    accept: ClassVar[float] = 0.8
+    settles_equal: ClassVar[bool] = False
+    is_dear: ClassVar[bool] = True
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        coverage, specificity = np.ones(len(gold)), np.ones(len(gold))
+        reason = np.zeros(len(gold), dtype=np.int16)
+        for part, is_judgeable in portions(gold, pred, unequal_positions(gold, pred)):
+            if is_judgeable:
+                given, found = items_of(gold.take(part), is_distinct=True), items_of(pred.take(part), is_distinct=True)
+                coverage[part], specificity[part] = self._coverages(given, found)
+            else:
+                coverage[part] = specificity[part] = np.nan
+                reason[part] = LIST_REASONS.index("too_many_items")
+        extras = {"coverage": coverage, "specificity": specificity, "chamfer": (coverage + specificity) / 2}
+        extras["sf1"] = _harmonic_mean(coverage, specificity)
+        score = extras[self.score].copy()
+        at = unequal_positions(gold, pred)
+        at = at[reason[at] == 0]
+        reason[at] = np.where(score[at] >= 1, 2, np.where(score[at] > 0, 3, 1))
+        return Scores(score, reason, extras)
+
+    def _coverages(self, gold: Items, pred: Items) -> tuple[Floats, Floats]:
+        pairs = all_pairs(gold, pred)
+        similarity = similarities(gold, pred, pairs, self.items)
+        best_of_gold = best_by(pairs.gold, similarity, len(gold.column))
+        best_of_pred = best_by(pairs.pred, similarity, len(pred.column))
+        return _means(gold, best_of_gold, pred), _means(pred, best_of_pred, gold)
+
+
+def _means(items: Items, best: Floats, others: Items) -> Floats:
+    """Return the mean of the best similarities of each set; 0 where one of the two sets is empty."""
+    is_defined = (items.counts > 0) & (others.counts > 0)
+    owner = np.repeat(np.arange(len(items.counts)), items.counts)
+    total = total_by(owner, np.where(np.isneginf(best), 0.0, best), len(items.counts))
+    return np.divide(total, items.counts, out=np.zeros(len(total)), where=is_defined)
+
+
+def _harmonic_mean(left: Floats, right: Floats) -> Floats:
+    is_positive = ~((left <= 0) | (right <= 0))
+    return np.divide(2 * left * right, left + right, out=np.zeros(len(left)), where=is_positive)

@@ -1,0 +1,206 @@
+"""Lists judged as one value: by what they have in common, by position, by order."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.comparators.base import Comparator, Scores
+from fieldassay.comparators.exact import Contains, Exact
+from fieldassay.comparators.items import Ints, Items, all_pairs, best_by, items_of, same_positions, similarities, total_by
+from fieldassay.comparators.settled import Floats, Mask, unequal_positions
+from fieldassay.values.column import Column
+
+LIST_REASONS = ("equal", "different", "same_items", "some_items", "too_many_items")
+
+MOST_CANDIDATES = 25_000_000
+"""Two lists with more candidate pairs of items than this (5,000 against 5,000) are not judged: their matrix would fill the memory."""
+
+_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True)
+class ListComparator(Comparator):
+    """Compares two lists of readings as one value.
+
+    `items` says how two items compare; they match if their score reaches its acceptance threshold.
+    """
+
+    items: Comparator = field(default_factory=Exact)
+    reasons: ClassVar[tuple[str, ...]] = LIST_REASONS
+    is_distinct: ClassVar[bool] = False
+    """True if lists are sets: repeated items count once."""
+    needs_all_pairs: ClassVar[bool] = True
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        scores = Scores(np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16))
+        at = unequal_positions(gold, pred)
+        needs_matrix = self.needs_all_pairs and not self.items.by_canonical
+        for part, is_judgeable in portions(gold, pred, at) if needs_matrix else [(at, True)]:
+            if not is_judgeable:
+                scores.score[part], scores.reason[part] = np.nan, LIST_REASONS.index("too_many_items")
+                continue
+            score = self.share(items_of(gold.take(part), self.is_distinct), items_of(pred.take(part), self.is_distinct))
+            scores.score[part] = score
+            scores.reason[part] = np.where(score >= 1, 2, np.where(score > 0, 3, 1))
+        return scores
+
+    @abstractmethod
+    def share(self, gold: Items, pred: Items) -> Floats:
+        """Return the score of every pair of lists."""
+
+
+def portions(gold: Column, pred: Column, at: npt.NDArray[np.intp]) -> Iterator[tuple[npt.NDArray[np.intp], bool]]:
+    """Yield the positions in groups whose candidate pairs fit in memory together, and last those that do not fit even alone (False)."""
+    sizes = np.array([_length(gold.values[index]) * _length(pred.values[index]) for index in at.tolist()], dtype=np.int64)
+    fits = sizes <= MOST_CANDIDATES
+    group = (np.cumsum(np.where(fits, sizes, 0)) - 1) // _AT_ONCE
+    for number in np.unique(group[fits]).tolist():
+        yield at[fits & (group == number)], True
+    if not fits.all():
+        yield at[~fits], False
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, Column) else 1
+
+
+def _ratio(part: npt.NDArray[np.int64], whole: npt.NDArray[np.int64]) -> Floats:
+    """Return part / whole, 0 where the whole is 0."""
+    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
+
+
+def matched_counts(gold: Items, pred: Items, comparator: Comparator) -> Ints:
+    """Return how many items of each two lists match one to one, at most."""
+    if comparator.by_canonical:
+        both = zip(gold.canonical_lists(), pred.canonical_lists(), strict=True)
+        return np.fromiter(((Counter(given) & Counter(found)).total() for given, found in both), dtype=np.int64, count=len(gold.counts))
+    pairs = all_pairs(gold, pred)
+    hits = similarities(gold, pred, pairs, comparator) >= comparator.accept
+    sizes = gold.counts * pred.counts
+    ends = np.cumsum(sizes)
+    shapes = zip((ends - sizes).tolist(), ends.tolist(), gold.counts.tolist(), pred.counts.tolist(), strict=True)
+    return np.fromiter(
+        (_matching(hits[start:end].reshape(rows, columns)) for start, end, rows, columns in shapes), dtype=np.int64, count=len(sizes)
+    )
+
+
+def _matching(hits: Mask) -> int:
+    """Return the size of the largest one-to-one matching among the hits."""
+    if not hits.any():
+        return 0
+    if hits.sum(axis=0).max() <= 1 and hits.sum(axis=1).max() <= 1:
+        return int(hits.sum())
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    return int((maximum_bipartite_matching(csr_matrix(hits)) >= 0).sum())
+
+
+@dataclass(frozen=True)
+class SetIou(ListComparator):
+    """Items in both over items in either, repeated ones counted once."""
+
+    is_distinct: ClassVar[bool] = True
+    is_symmetric: ClassVar[bool] = True
+
+    def share(self, gold: Items, pred: Items) -> Floats:
+        matched = matched_counts(gold, pred, self.items)
+        return _ratio(matched, gold.counts + pred.counts - matched)
+
+
+@dataclass(frozen=True)
+class SetOverlap(ListComparator):
+    """Items in both over the items of the smaller side, repeated ones counted once: 1 if one set contains the other."""
+
+    is_distinct: ClassVar[bool] = True
+    is_symmetric: ClassVar[bool] = True
+
+    def share(self, gold: Items, pred: Items) -> Floats:
+        return _ratio(matched_counts(gold, pred, self.items), np.minimum(gold.counts, pred.counts))
+
+
+@dataclass(frozen=True)
+class Bag(ListComparator):
+    """Items that match one to one, repeats included, in any order: over the longer list (`share`), or as F1 of the two lists (`f1`)."""
+
+    measure: Literal["share", "f1"] = "share"
+    is_symmetric: ClassVar[bool] = True
+
+    def share(self, gold: Items, pred: Items) -> Floats:
+        matched = matched_counts(gold, pred, self.items)
+        if self.measure == "f1":
+            return _ratio(2 * matched, gold.counts + pred.counts)
+        return _ratio(matched, np.maximum(gold.counts, pred.counts))
+
+
+@dataclass(frozen=True)
+class ContainedItems(ListComparator):
+    """Predicted items that match some gold item (by default: one contains the other), over the length of the longer list.
+
+    Several predicted items may match the same gold item. Source: the list rule of the business documents guide.
+    """
+
+    items: Comparator = field(default_factory=Contains)
+
+    def share(self, gold: Items, pred: Items) -> Floats:
+        pairs = all_pairs(gold, pred)
+        best = best_by(pairs.pred, similarities(gold, pred, pairs, self.items), len(pred.column))
+        owner = np.repeat(np.arange(len(pred.counts)), pred.counts)
+        matched = total_by(owner, (best >= self.items.accept).astype(np.float64), len(pred.counts))
+        return _ratio(matched.astype(np.int64), np.maximum(gold.counts, pred.counts))
+
+
+@dataclass(frozen=True)
+class ByPosition(ListComparator):
+    """Positions whose items match, over the length of the longer list. Source: the transaction lists of the business documents guide."""
+
+    needs_all_pairs: ClassVar[bool] = False
+    is_symmetric: ClassVar[bool] = True
+
+    def share(self, gold: Items, pred: Items) -> Floats:
+        pairs = same_positions(gold, pred)
+        hits = similarities(gold, pred, pairs, self.items) >= self.items.accept
+        matched = total_by(pairs.owner, hits.astype(np.float64), len(gold.counts))
+        return _ratio(matched.astype(np.int64), np.maximum(gold.counts, pred.counts))
+
+
+@dataclass(frozen=True)
+class Sequence(ListComparator):
+    """The most items that match in order, others skipped (longest common subsequence), over the length of the longer list."""
+
+    is_symmetric: ClassVar[bool] = True
+
+    def share(self, gold: Items, pred: Items) -> Floats:
+        longest = np.maximum(gold.counts, pred.counts)
+        return _ratio(self._common(gold, pred), longest)
+
+    def _common(self, gold: Items, pred: Items) -> Ints:
+        if self.items.by_canonical:
+            return _common_lengths(gold, pred)
+        hits = similarities(gold, pred, all_pairs(gold, pred), self.items) >= self.items.accept
+        sizes = gold.counts * pred.counts
+        ends = np.cumsum(sizes)
+        shapes = zip((ends - sizes).tolist(), ends.tolist(), gold.counts.tolist(), pred.counts.tolist(), strict=True)
+        return np.array([_longest_chain(hits[start:end].reshape(rows, columns)) for start, end, rows, columns in shapes], dtype=np.int64)
+
+
+def _common_lengths(gold: Items, pred: Items) -> Ints:
+    from rapidfuzz.distance import LCSseq
+
+    codes: dict[str, int] = {}
+    given, found = ([[codes.setdefault(text, len(codes)) for text in texts] for texts in side.canonical_lists()] for side in (gold, pred))
+    return np.array([LCSseq.similarity(left, right) for left, right in zip(given, found, strict=True)], dtype=np.int64)
+
+
+def _longest_chain(hits: Mask) -> int:
+    best = np.zeros(hits.shape[1] + 1, dtype=np.int64)
+    for row in hits:
+        best[1:] = np.maximum.accumulate(np.maximum(best[1:], best[:-1] + row))
+    return int(best[-1])

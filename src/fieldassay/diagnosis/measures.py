@@ -1,0 +1,86 @@
+"""Two different amounts of money or quantities: the currency, the unit, or the amount."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.diagnosis.amounts import Amounts, diagnose_amounts, floats
+from fieldassay.diagnosis.catalogue import BIT
+from fieldassay.diagnosis.folding import Flags, equal
+from fieldassay.values.column import Column
+
+Bits = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int64]
+
+SAME_QUANTITY = 1e-3
+"""Two quantities are the same if they differ by no more than this part of the larger, after conversion: converted amounts are printed rounded."""
+
+_NUMBER_IN_FRONT = re.compile(r"[-+\u2212\u00b10-9.,'\s]+")
+
+
+def diagnose_money(gold: Column, pred: Column) -> Bits:
+    """Return the diagnoses of pairs of different amounts of money.
+
+    `currency` needs two different ISO codes, or equal amounts one of which lacks a code. Amounts of two currencies are not compared.
+    """
+    values = gold.values.tolist(), pred.values.tolist()
+    codes = [[value.currency for value in side] for side in values]
+    named = [np.fromiter((code is not None and code.isalpha() for code in side), dtype=np.bool_, count=len(side)) for side in codes]
+    amounts = [[value.amount for value in side] for side in values]
+    differ = ~equal(*codes)
+    contradict = differ & named[0] & named[1]
+    bits = np.where(contradict | (differ & equal(*amounts)), BIT["currency"], 0)
+    rows = np.flatnonzero(~contradict)
+    if rows.size:
+        bits[rows] |= diagnose_amounts("money", _amounts(gold, amounts[0], rows), _amounts(pred, amounts[1], rows))
+    return bits
+
+
+def diagnose_quantities(gold: Column, pred: Column) -> Bits:
+    """Return the diagnoses of pairs of different quantities; amounts of two units are compared only after conversion.
+
+    `wrong_unit` is another unit, or none, unless the two are the same quantity.
+    """
+    values = gold.values.tolist(), pred.values.tolist()
+    units = [[value.unit for value in side] for side in values]
+    amounts = [[value.amount for value in side] for side in values]
+    is_same = equal(*units)
+    bits = np.zeros(len(gold), dtype=np.int64)
+    rows = np.flatnonzero(is_same)
+    if rows.size:
+        bits[rows] = diagnose_amounts("quantity", _amounts(gold, amounts[0], rows), _amounts(pred, amounts[1], rows))
+    rows = np.flatnonzero(~is_same)
+    if rows.size:
+        converted = _are_same_quantity([[side[row] for row in rows.tolist()] for side in (*units, *amounts)])
+        bits[rows] = np.where(converted, BIT["unit_conversion"], BIT["wrong_unit"])
+    return bits
+
+
+def are_units_spelled_otherwise(gold: Column, pred: Column) -> Flags:
+    """Return where the texts differ behind the number in front."""
+    return ~equal(*([_NUMBER_IN_FRONT.sub("", text, count=1).strip() for text in side.texts.tolist()] for side in (gold, pred)))
+
+
+def _amounts(column: Column, values: list[Any], rows: Rows) -> Amounts:
+    plain = [text.partition(" ")[0] for text in column.canonical[rows].tolist()]
+    return Amounts([values[row] for row in rows.tolist()], column.texts[rows].tolist(), plain)
+
+
+def _are_same_quantity(sides: list[list[Any]]) -> Flags:
+    """Return where the amounts are the same quantity; the sides are gold's and the prediction's units, then their amounts."""
+    from fieldassay.values.units import conversion
+
+    units, (gold, pred) = list(zip(sides[0], sides[1], strict=True)), sides[2:]
+    steps = {pair: (conversion(*pair) if None not in pair else None) or (None, None) for pair in set(units)}
+    factor, offset = floats([steps[pair][0] for pair in units]), floats([steps[pair][1] for pair in units])
+    same = np.ones(len(units), dtype=np.bool_)
+    for end in ("low", "high"):
+        left, right = (floats([getattr(amount, end, amount) for amount in side]) for side in (gold, pred))
+        with np.errstate(invalid="ignore", over="ignore"):
+            left = left * factor + offset
+            same &= np.abs(left - right) <= SAME_QUANTITY * np.maximum(np.abs(left), np.abs(right))
+    return same

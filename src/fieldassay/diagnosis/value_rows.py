@@ -1,0 +1,45 @@
+"""Values of a batch of documents, and where in the documents they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.values.column import Objects
+
+Ints = npt.NDArray[np.int32]
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueRows:
+    """Values of a batch as parallel arrays: document, field, position of the item within its list (-1 outside lists), canonical text.
+
+    Of nested lists any number will do for `item` that is different for every item of one field and document.
+    """
+
+    doc: Ints
+    field: Ints
+    item: Ints
+    canonical: Objects
+
+    def __len__(self) -> int:
+        return len(self.doc)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> ValueRows:
+        """Return the values at the rows."""
+        return ValueRows(self.doc[rows], self.field[rows], self.item[rows], self.canonical[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """Upper bounds by which document, field and a third number make one number, exactly."""
+
+    fields: int
+    parts: int
+
+    def combine(self, rows: ValueRows, part: npt.NDArray[np.int64]) -> Places:
+        """Return one number for document, field and part of every row; equal only if all three are equal."""
+        return (rows.doc.astype(np.int64) * self.fields + rows.field) * self.parts + part

@@ -1,0 +1,150 @@
+"""Two texts with other letters or digits: OCR, cuts, word order, abbreviations, synonyms, similarity."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.diagnosis.catalogue import BIT
+from fieldassay.diagnosis.digits import diagnose_digits
+from fieldassay.diagnosis.folding import Flags, code_sums, contained, equal, fold_case, fold_confusable, holds, lengths, pick
+from fieldassay.diagnosis.shortenings import is_abbreviation
+from fieldassay.diagnosis.synonyms import find_groups
+
+Bits = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int64]
+
+NEAR = 0.8
+"""The indel similarity of match keys from which two texts are near."""
+MAX_ALIGNED = 4096
+"""Texts longer than this are not aligned character by character: their bags of words are compared instead."""
+_SHORTEST_PART, _SHORTEST_INNER = 3, 4
+_WORD = re.compile(r"[^\W_]+")
+_ELLIPSIS = ".\N{HORIZONTAL ELLIPSIS} "
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wording:
+    """One side of the pairs: the texts, and their match keys."""
+
+    texts: list[str]
+    keys: list[str]
+
+    def take(self, rows: Rows) -> Wording:
+        """Return the texts at the rows."""
+        return Wording(pick(self.texts, rows), pick(self.keys, rows))
+
+
+def diagnose_wording(gold: Wording, pred: Wording, is_code: bool) -> Bits:
+    """Return the diagnoses of pairs with different match keys.
+
+    Of codes (ids, phone numbers) the keys are looked at instead of the texts, and words do not matter.
+    """
+    left, right = (gold.keys, pred.keys) if is_code else (gold.texts, pred.texts)
+    bits = diagnose_digits(left, right)
+    bits[equal(fold_confusable(gold.texts), fold_confusable(pred.texts))] |= BIT["ocr_confusion"]
+    distance = _distances(gold.keys, pred.keys)
+    size, other_size = lengths(gold.keys), lengths(pred.keys)
+    bits[_are_near(gold, pred, distance)] |= BIT["near"]
+    if not is_code:
+        left, right = fold_case(gold.texts), fold_case(pred.texts)
+        bits |= _diagnose_words((left, right), (gold.keys, pred.keys), np.flatnonzero(size == other_size))
+        bits |= _diagnose_synonyms(gold.keys, pred.keys)
+        bits |= _diagnose_shortening(gold, pred, (distance == np.abs(size - other_size)) & (size != other_size))
+    return bits | np.where(bits & BIT["abbreviation"], 0, _diagnose_cuts(left, right, is_code))
+
+
+def _distances(gold: list[str], pred: list[str]) -> npt.NDArray[np.int64]:
+    """Return the indel distances, or a huge number where either text is too long to align."""
+    from rapidfuzz.distance import Indel
+    from rapidfuzz.process import cpdist
+
+    found = np.full(len(gold), np.iinfo(np.int64).max)
+    rows = np.flatnonzero((lengths(gold) <= MAX_ALIGNED) & (lengths(pred) <= MAX_ALIGNED))
+    if rows.size == len(gold):
+        return np.asarray(cpdist(gold, pred, scorer=Indel.distance, dtype=np.int64))
+    found[rows] = cpdist(pick(gold, rows), pick(pred, rows), scorer=Indel.distance, dtype=np.int64)
+    return found
+
+
+def _are_near(gold: Wording, pred: Wording, distance: npt.NDArray[np.int64]) -> Flags:
+    total = lengths(gold.keys) + lengths(pred.keys)
+    # 5 * distance <= total is 1 - distance / total >= 0.8 in whole numbers.
+    near = distance <= total // round(1 / (1 - NEAR))
+    for row in np.flatnonzero(distance == np.iinfo(np.int64).max).tolist():
+        near[row] = _share_words(gold.texts[row], pred.texts[row])
+    return near
+
+
+def _share_words(gold: str, pred: str) -> bool:
+    left, right = Counter(gold.casefold().split()), Counter(pred.casefold().split())
+    return 2 * (left & right).total() >= NEAR * (left.total() + right.total())
+
+
+def _diagnose_cuts(gold: list[str], pred: list[str], is_code: bool) -> Bits:
+    bits = np.zeros(len(gold), dtype=np.int64)
+    differ = ~equal(gold, pred)
+    left, right = [text.rstrip(_ELLIPSIS) for text in gold], [text.rstrip(_ELLIPSIS) for text in pred]
+    for whole, part, name in ((left, right, "truncated"), (right, left, "extended")):
+        for row in np.flatnonzero(differ & contained(whole, part)).tolist():
+            if _is_part(whole[row], part[row], is_code):
+                bits[row] |= BIT[name]
+    return bits
+
+
+def _is_part(whole: str, part: str, is_code: bool) -> bool:
+    if len(part) < _SHORTEST_PART or len(part) == len(whole):
+        return False
+    if whole.startswith(part) or whole.endswith(part):
+        return True
+    return not is_code and len(part) >= _SHORTEST_INNER and _stands_alone(whole, part)
+
+
+def _stands_alone(whole: str, part: str) -> bool:
+    """Return True if the part's first occurrence in the whole is not inside a word."""
+    start = whole.find(part)
+    end = start + len(part)
+    cuts_head = whole[start - 1].isalnum() and part[0].isalnum()
+    cuts_tail = whole[end].isalnum() and part[-1].isalnum()
+    return not cuts_head and not cuts_tail
+
+
+def _diagnose_words(texts: tuple[list[str], list[str]], keys: tuple[list[str], list[str]], rows: Rows) -> Bits:
+    bits = np.zeros(len(texts[0]), dtype=np.int64)
+    same = rows[code_sums(pick(keys[0], rows)) == code_sums(pick(keys[1], rows))]
+    for row in same.tolist():
+        if _is_reordered(texts[0][row], texts[1][row]):
+            bits[row] = BIT["word_order"]
+    return bits
+
+
+def _is_reordered(gold: str, pred: str) -> bool:
+    left, right = _WORD.findall(gold), _WORD.findall(pred)
+    return len(left) == len(right) and left != right and sorted(left) == sorted(right)
+
+
+def _diagnose_synonyms(gold: list[str], pred: list[str]) -> Bits:
+    bits = np.zeros(len(gold), dtype=np.int64)
+    left = list(map(find_groups, gold))
+    for row in np.flatnonzero(holds(bool, left)).tolist():
+        shared = set(left[row] or ()) & set(find_groups(pred[row]) or ())
+        bits[row] = BIT["synonym"] if shared else 0
+    return bits
+
+
+def _diagnose_shortening(gold: Wording, pred: Wording, is_subsequence: Flags) -> Bits:
+    """Return `abbreviation` for pairs one side of which has letters of the other, in order, and no more."""
+    bits = np.zeros(len(gold.keys), dtype=np.int64)
+    for row in np.flatnonzero(is_subsequence).tolist():
+        left, right = gold.keys[row], pred.keys[row]
+        if left[:1] == right[:1] and _abbreviates(gold.texts[row], pred.texts[row], len(left) > len(right)):
+            bits[row] = BIT["abbreviation"]
+    return bits
+
+
+def _abbreviates(gold: str, pred: str, is_gold_longer: bool) -> bool:
+    return is_abbreviation(gold, pred) if is_gold_longer else is_abbreviation(pred, gold)

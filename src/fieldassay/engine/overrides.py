@@ -1,0 +1,75 @@
+"""What gold says of its own paths: values accepted beside the gold value, and paths that one document must have right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fieldassay.engine.blocks import Block, Reasons
+from fieldassay.engine.coding import json_text
+from fieldassay.engine.judge import Judged
+from fieldassay.engine.paths_of_rows import RowPaths
+from fieldassay.evidence import FLAG, Kind, Outcome
+from fieldassay.plan.nodes import Leaf
+
+
+@dataclass(frozen=True, slots=True)
+class GoldNotes:
+    """What one gold document says of its paths: `critical` concrete paths, and accepted values by concrete path."""
+
+    critical: frozenset[str] = frozenset()
+    accepted: Mapping[str, tuple[Any, ...]] | None = None
+
+
+def apply_notes(judged: Judged, notes: Sequence[GoldNotes | None]) -> Judged:
+    """Return the judgements with the gold documents' own notes taken into account; `notes` has one entry per document, or None."""
+    noted = np.array([note is not None for note in notes], dtype=bool)
+    if not noted.any():
+        return judged
+    paths = RowPaths({})
+    blocks = [_noted(block, judged, (notes, noted), paths) for block in judged.blocks]
+    return replace(judged, blocks=tuple(blocks))
+
+
+def _noted(block: Block, judged: Judged, given: tuple[Sequence[GoldNotes | None], Any], paths: RowPaths) -> Block:
+    notes, noted = given
+    rows = np.flatnonzero(noted[block.pairs.doc])
+    if block.kind != Kind.VALUE or not len(rows):
+        return block
+    info = judged.fields[block.field]
+    of_gold = paths.expected(block, info).gather(rows).to_list()
+    critical = np.full(len(block), info.critical)
+    for row, path in zip(rows.tolist(), of_gold, strict=True):
+        note = notes[block.pairs.doc[row]]
+        if note is None or path is None:
+            continue
+        critical[row] |= path in note.critical
+        if note.accepted and path in note.accepted and block.coded is not None:
+            _accept(block, row, note.accepted[path], judged.reasons)
+    return replace(block, critical=critical)
+
+
+def _accept(block: Block, row: int, values: tuple[Any, ...], reasons: Reasons) -> None:
+    """Make the row a match if its prediction is one of the values (null: if there is no prediction)."""
+    coded, codes = block.coded, block.pred_code
+    if coded is None or codes is None or block.outcome[row] == Outcome.MATCH:
+        return
+    code = int(codes[row])
+    if code < 0:
+        is_accepted = any(value is None for value in values)
+    else:
+        is_accepted = coded.column.canonical[code] in {_canonical(coded.leaf, value) for value in values}
+    if is_accepted:
+        block.outcome[row], block.score[row] = Outcome.MATCH, 1.0
+        block.reason[row] = reasons.position("accepted")
+        block.flags[row] |= FLAG["accepted_variation"]
+        block.diagnoses[row] = 0
+
+
+def _canonical(leaf: Leaf, value: Any) -> str:
+    if isinstance(value, (str, int, float, bool)):
+        return leaf.reader.read(value).canonical
+    return "null" if value is None else json_text(value)

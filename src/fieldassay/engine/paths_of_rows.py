@@ -1,0 +1,66 @@
+"""Concrete paths of rows: `lines[3].amount` for the row of a field in an item."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from fieldassay.engine.blocks import Block, Nodes, Prefix
+from fieldassay.engine.scopes import Ints
+from fieldassay.evidence import FieldInfo, Outcome
+
+
+class RowPaths:
+    """Concrete paths of rows, from the paths of the nodes they belong to; each scope's are made once."""
+
+    def __init__(self, made: dict[tuple[int, str], pl.Series]) -> None:
+        self.made = made
+
+    def of(self, block: Block, info: FieldInfo, side: str) -> pl.Series:
+        """Return the block's paths on one side, null where that side has nothing."""
+        return self._shown(block, info, side, _present(block, side))
+
+    def expected(self, block: Block, info: FieldInfo) -> pl.Series:
+        """Return the block's paths in gold, also where gold has the node but no value; null for items that gold lacks."""
+        return self._shown(block, info, "gold", block.pairs.gold >= 0)
+
+    def _shown(self, block: Block, info: FieldInfo, side: str, present: npt.NDArray[np.bool_]) -> pl.Series:
+        nodes: Nodes = getattr(block.pairs, side)
+        prefix = block.pairs.prefix
+        nothing = pl.repeat(None, len(nodes), dtype=pl.String, eager=True)
+        if not present.any():
+            return nothing
+        if prefix is None:
+            paths = pl.repeat(info.path, len(nodes), dtype=pl.String, eager=True)
+        else:
+            suffix = _relative(info.path, prefix)
+            paths = self.nodes(prefix, side).gather(np.where(present, nodes, 0).astype(np.uint32))
+            paths = paths + suffix if suffix else paths
+        return paths if present.all() else paths.zip_with(pl.Series(present), nothing)
+
+    def nodes(self, prefix: Prefix, side: str) -> pl.Series:
+        """Return the paths of a scope's nodes on one side."""
+        key = (id(prefix.scope), side)
+        if key not in self.made:
+            own = getattr(prefix.scope, side)
+            name = _relative(prefix.path, prefix.above)
+            indexed = name + "[" + pl.Series(own.position).cast(pl.String) + "]"
+            if prefix.above is not None:
+                indexed = self.nodes(prefix.above, side).gather(own.parent.astype(np.uint32)) + indexed
+            self.made[key] = indexed
+        return self.made[key]
+
+
+def _relative(path: str, prefix: Prefix | None) -> str:
+    """Return what a field path adds to the path of its scope's items."""
+    return path if prefix is None else path.removeprefix(f"{prefix.path}[]")
+
+
+def _present(block: Block, side: str) -> npt.NDArray[np.bool_]:
+    codes: Ints | None = getattr(block, f"{side}_code")
+    if codes is not None:
+        return codes >= 0
+    has_node: npt.NDArray[np.bool_] = getattr(block.pairs, side) >= 0
+    lacks = (Outcome.SPURIOUS, Outcome.ABSENT) if side == "gold" else (Outcome.MISSING, Outcome.ABSENT)
+    return has_node & ~np.isin(block.outcome, lacks)

@@ -1,0 +1,265 @@
+"""The metrics: name, parameters, direction, unit and recipe; pure functions over sums of statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+from fieldassay.evidence import Outcome
+from fieldassay.metrics.recipes import FieldMean, Quantile, Ratio, Recipe, Total
+from fieldassay.metrics.statistics import Claim, Defined, Documents, Form, Known, Number, Reaches, Rows, RowSum, Share, form
+
+Options: TypeAlias = Mapping[str, Any]
+
+REGIMES = ("filled", "gold_nonempty", "baseline")
+GRANULARITIES = ("leaf", "slot")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a metric may be told: its name, the default, and the values it can take (empty: any text, or any number if `is_number`)."""
+
+    name: str
+    default: str | float | None = None
+    choices: tuple[str, ...] = ()
+    is_number: bool = False
+    is_required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One entry of the catalogue. `scope`: `both` (per field and overall), `overall`, or `field` (per field only)."""
+
+    name: str
+    group: str
+    build: Callable[[Options], Recipe]
+    parameters: tuple[Parameter, ...] = ()
+    better: str = "higher"
+    unit: str = "ratio"
+    scope: str = "overall"
+    granularity: str | None = None
+    """The granularity of metrics that have no such parameter."""
+
+
+_REGIME = Parameter("regime", "filled", REGIMES)
+_GRANULARITY = Parameter("granularity", "leaf", GRANULARITIES)
+_TYPE = Parameter("type")
+_RATED = (_REGIME, _GRANULARITY, _TYPE)
+_COUNTED = (_GRANULARITY, _TYPE)
+_MATCH = Parameter("match", "paired", ("paired", "correct"))
+
+
+def choose_rows(options: Options, *where: tuple[str, str]) -> Rows:
+    """Return the rows that the options name."""
+    typed = (("type", str(options["type"])),) if options.get("type") is not None else ()
+    return Rows(options.get("granularity", "leaf"), (*typed, *where))
+
+
+def count_regime(rows: Rows, regime: str) -> Form:
+    """Return the denominator of a regime: which rows count."""
+    if regime == "gold_nonempty":
+        return rows.correct + rows.wrong + rows.missing
+    filled = rows.correct + rows.wrong + rows.missing + rows.spurious
+    return filled + rows.absent if regime == "baseline" else filled
+
+
+def credit_regime(rows: Rows, regime: str, is_strict: bool) -> Form:
+    """Return the numerator of a regime: matches if strict, scores if not, and correct silence in the baseline regime."""
+    credit = rows.correct if is_strict else rows.total("score")
+    return credit + rows.absent if regime == "baseline" else credit
+
+
+def _share(options: Options, is_strict: bool, *where: tuple[str, str]) -> Share:
+    rows = choose_rows(options, *where)
+    return Share(credit_regime(rows, options["regime"], is_strict), count_regime(rows, options["regime"]))
+
+
+def _document_mean(options: Options, is_strict: bool, *where: tuple[str, str]) -> Ratio:
+    share = _share(options, is_strict, *where)
+    defined = form(Defined(share.denominator))
+    return Ratio(form(share), defined, defined, failed=choose_rows(options, *where).failed)
+
+
+def _pooled(options: Options, is_strict: bool) -> Ratio:
+    share = _share(options, is_strict)
+    return Ratio(share.numerator, share.denominator, is_proportion=is_strict, failed=choose_rows(options).failed)
+
+
+def _weighted(options: Options) -> Ratio:
+    rows, regime = choose_rows(options), options["regime"]
+    outcomes = tuple(statistic.outcomes for statistic in count_regime(rows, regime).statistics if isinstance(statistic, RowSum))
+    judged = tuple(sorted(outcome for group in outcomes for outcome in group))
+    credit = rows.total("weighted_score")
+    if regime == "baseline":
+        credit = credit + form(RowSum(rows.rows, (Outcome.ABSENT,), "weight", rows.where))
+    share = Share(credit, form(RowSum(rows.rows, judged, "weight", rows.where)))
+    defined = form(Defined(share.denominator))
+    return Ratio(form(share), defined, defined, failed=rows.failed)
+
+
+def _perfect(options: Options) -> Ratio:
+    threshold = options["threshold"]
+    share = _share(options, is_strict=threshold is None)
+    defined = form(Defined(share.denominator))
+    return Ratio(form(Reaches(share, 1.0 if threshold is None else threshold)), defined, defined, True, choose_rows(options).failed)
+
+
+def _compare(numerator: str, denominator: str) -> Callable[[Options], Ratio]:
+    """Return a recipe from its two formulas, in the letters of the documentation: C W M S A, T (sum of scores), 2 before a letter doubles it."""
+
+    def build(options: Options) -> Ratio:
+        rows = choose_rows(options)
+        is_proportion = "T" not in numerator and "2" not in numerator
+        return Ratio(read_formula(numerator, rows), read_formula(denominator, rows), is_proportion=is_proportion, failed=rows.failed)
+
+    return build
+
+
+def read_formula(text: str, rows: Rows) -> Form:
+    """Return the form that a formula such as `2C+M+S` stands for.
+
+    >>> [factor for factor, _ in read_formula("2C+W", Rows()).terms]
+    [2, 1]
+    """
+    letters = {"C": rows.correct, "W": rows.wrong, "M": rows.missing, "S": rows.spurious, "A": rows.absent, "T": rows.total("score")}
+    total = Form(())
+    for term in text.split("+"):
+        total = total + int(term[:-1] or 1) * letters[term[-1]]
+    return total
+
+
+def _average(build: Callable[[Options], Ratio]) -> Callable[[Options], FieldMean]:
+    return lambda options: FieldMean(build(options))
+
+
+def _compare_items(numerator: str, denominator: str) -> Callable[[Options], Ratio]:
+    def build(options: Options) -> Ratio:
+        rows, by = Rows("item"), options["match"]
+        paired = {"paired": ("C", "C+W"), "correct": ("C", "C")}[by][1]
+        top = "+".join(f"{numerator}{letter}" for letter in paired.split("+"))
+        return Ratio(read_formula(top, rows), read_formula(denominator, rows), is_proportion=not numerator, failed=rows.failed)
+
+    return build
+
+
+def _count(formula: str, granularity: str | None = None) -> Callable[[Options], Total]:
+    def build(options: Options) -> Total:
+        rows = Rows(granularity) if granularity else choose_rows(options)
+        return Total(read_formula(formula, rows), read_formula("C+W+M+S+A", rows), rows.failed)
+
+    return build
+
+
+def _count_flag(granularity: str, flag: str) -> Callable[[Options], Total]:
+    everything = tuple(Outcome)
+    return lambda _: Total(form(RowSum(granularity, everything, "one", (("flag", flag),))), form(RowSum(granularity, everything)))
+
+
+def _count_failed(options: Options) -> Total:
+    rows = choose_rows(options)
+    return Total(rows.failed, rows.count(*Outcome), rows.failed)
+
+
+def _count_claim(column: str, is_wanted: bool = True) -> Callable[[Options], Total]:
+    return lambda _: Total(form(Claim(column, is_wanted)), form(Documents()))
+
+
+def _quantile(share: float) -> Callable[[Options], Quantile]:
+    return lambda _: Quantile("duration_ms", share)
+
+
+def _mean_number(column: str) -> Callable[[Options], Ratio]:
+    return lambda _: Ratio(form(Number(column)), form(Known(column)), form(Known(column)))
+
+
+def _throughput(_: Options) -> Ratio:
+    return Ratio(60_000 * form(Known("duration_ms")), form(Number("duration_ms")), form(Known("duration_ms")))
+
+
+def _mean_column(options: Options) -> Ratio:
+    column, regime = str(options["column"]), options["regime"]
+    having, rows = choose_rows(options, ("has", column)), choose_rows(options)
+    silent = {"filled": rows.missing + rows.spurious, "gold_nonempty": rows.missing}.get(regime, rows.missing + rows.spurious + rows.absent)
+    credit = having.total(column)
+    credit = credit + rows.absent if regime == "baseline" else credit
+    return Ratio(credit, having.correct + having.wrong + silent, failed=rows.failed)
+
+
+def _list_quality() -> list[Metric]:
+    threshold = Parameter("threshold", None, is_number=True)
+    column = Parameter("column", is_required=True)
+    strict, soft = (lambda options: _pooled(options, True)), (lambda options: _pooled(options, False))
+    return [
+        Metric("accuracy", "accuracy", lambda options: _document_mean(options, False), _RATED),
+        Metric("accuracy_strict", "accuracy", lambda options: _document_mean(options, True), _RATED),
+        Metric("accuracy_pooled", "accuracy", soft, _RATED),
+        Metric("accuracy_pooled_strict", "accuracy", strict, _RATED),
+        Metric("accuracy_by_field", "accuracy", _average(soft), _RATED),
+        Metric("accuracy_by_field_strict", "accuracy", _average(strict), _RATED),
+        Metric("accuracy_weighted", "accuracy", _weighted, _RATED),
+        Metric("critical_accuracy", "accuracy", lambda options: _document_mean(options, True, ("critical", "yes")), _RATED),
+        Metric("field_accuracy", "accuracy", soft, _RATED, scope="field"),
+        Metric("field_accuracy_strict", "accuracy", strict, _RATED, scope="field"),
+        Metric("perfect_documents", "accuracy", _perfect, (*_RATED, threshold)),
+        Metric("mean", "extras", _mean_column, (*_RATED, column), scope="both"),
+    ]
+
+
+def _list_detection() -> list[Metric]:
+    both = {"precision": ("C", "C+W+S"), "recall": ("C", "C+W+M"), "f1": ("2C", "2C+2W+M+S")}
+    both |= {f"soft_{name}": (numerator.replace("C", "T"), denominator) for name, (numerator, denominator) in both.items()}
+    made = [Metric(name, "f1", _compare(*formulas), _COUNTED, scope="both") for name, formulas in both.items()]
+    made += [Metric(f"macro_{name}", "f1", _average(_compare(*formulas)), _COUNTED) for name, formulas in both.items()]
+    presence = {"fda": "C+W+A", "hr": "S", "mr": "M", "rfa": "T"}
+    populations = {"fda": "C+W+M+S+A", "hr": "S+A", "mr": "C+W+M", "rfa": "C+W"}
+    for name, numerator in presence.items():
+        better = "lower" if name in ("hr", "mr") else "higher"
+        made.append(Metric(name, "presence", _compare(numerator, populations[name]), _COUNTED, better, scope="both"))
+    for name, letter in {"correct": "C", "wrong": "W", "missing": "M", "spurious": "S", "absent": "A"}.items():
+        better = "higher" if name in ("correct", "absent") else "lower"
+        made.append(Metric(name, "presence", _count(letter), _COUNTED, better, "count", "both"))
+    return made
+
+
+def _list_items() -> list[Metric]:
+    ratios = {"item_precision": ("", "C+W+S"), "item_recall": ("", "C+W+M"), "item_f1": ("2", "2C+2W+M+S")}
+    made = [Metric(name, "items", _compare_items(*parts), (_MATCH,), scope="both", granularity="item") for name, parts in ratios.items()]
+    for name, formula in {"items_matched": "C+W", "items_missing": "M", "items_spurious": "S"}.items():
+        better = "higher" if name == "items_matched" else "lower"
+        made.append(Metric(name, "items", _count(formula, "item"), (), better, "count", "both", "item"))
+    return made
+
+
+def _list_documents() -> list[Metric]:
+    claims = {
+        "missing": "has_prediction",
+        "invalid": "is_invalid",
+        "error": "has_error",
+        "timeout": "is_timeout",
+        "repaired": "is_repaired",
+    }
+    everyone = Total(form(Documents()), form(Documents()))
+    made = [Metric("documents", "counts", lambda _: everyone, (), "higher", "count", granularity="document")]
+    for name, claim in claims.items():
+        made.append(
+            Metric(f"documents_{name}", "counts", _count_claim(claim, name != "missing"), (), "lower", "count", granularity="document")
+        )
+    made.append(Metric("failed", "counts", _count_failed, _COUNTED, "lower", "count", "both"))
+    for name, rows, flag in (("structure_errors", "node", "wrong_kind"), ("unreadable_gold", "leaf", "unreadable_gold")):
+        made.append(Metric(name, "counts", _count_flag(rows, flag), (), "lower", "count", "both", rows))
+    for name, share in {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}.items():
+        made.append(Metric(f"latency_{name}", "latency", _quantile(share), (), "lower", "ms", granularity="document"))
+    made.append(Metric("latency_mean", "latency", _mean_number("duration_ms"), (), "lower", "ms", granularity="document"))
+    made.append(Metric("throughput", "latency", _throughput, (), "higher", "documents/min", granularity="document"))
+    made.append(Metric("cost_usd", "cost", _mean_number("cost_usd"), (), "lower", "usd", granularity="document"))
+    total = Total(form(Number("cost_usd")), form(Known("cost_usd")))
+    made.append(Metric("cost_usd_total", "cost", lambda _: total, (), "lower", "usd", granularity="document"))
+    return made
+
+
+@cache
+def list_metrics() -> Mapping[str, Metric]:
+    """Return the catalogue by name, in the order in which results list them."""
+    return {metric.name: metric for metric in (*_list_quality(), *_list_detection(), *_list_items(), *_list_documents())}

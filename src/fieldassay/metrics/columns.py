@@ -1,0 +1,148 @@
+"""Statistics of one batch, document by document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.evidence import DocumentTable, Evidence
+from fieldassay.metrics.rows import RowTable, tabulate_rows
+from fieldassay.metrics.statistics import (
+    BOTH,
+    FRACTION_BITS,
+    NUMBER_BITS,
+    Claim,
+    Conditions,
+    Defined,
+    Documents,
+    FieldDefined,
+    Form,
+    Known,
+    Number,
+    Reaches,
+    RowSum,
+    Share,
+    Statistic,
+)
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentColumns:
+    """Evaluates statistics on one batch; each is computed once, whichever metrics ask for it."""
+
+    evidence: Evidence
+    table: DocumentTable
+    _rows: dict[str, RowTable] = field(default_factory=dict)
+    _counts: dict[tuple[str, Conditions], Ints] = field(default_factory=dict)
+    _known: dict[Statistic, Ints] = field(default_factory=dict)
+
+    def fields(self, statistic: Statistic) -> tuple[str | None, ...]:
+        """Return what the rows of `values` belong to: field paths, or `(None,)` for statistics of the document as a whole."""
+        if isinstance(statistic, FieldDefined):
+            return self.fields(statistic.form.statistics[0])
+        if isinstance(statistic, RowSum):
+            return self._table(statistic.rows).columns
+        return (None,)
+
+    def values(self, statistic: Statistic) -> Ints:
+        """Return the statistic of each document, fields x documents, in units of 2^-bits."""
+        if statistic not in self._known:
+            self._known[statistic] = self._evaluate(statistic)
+        return self._known[statistic]
+
+    def shares(self, share: Share) -> npt.NDArray[np.float64]:
+        """Return each document's own ratio, NaN where its denominator is 0."""
+        numerator, denominator = self.per_document(share.numerator), self.per_document(share.denominator)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(denominator > 0, numerator / denominator, np.nan)
+
+    def per_document(self, form: Form) -> npt.NDArray[np.float64]:
+        """Return a form's value for each document as a whole."""
+        return self._combine(form, by_field=False)
+
+    def _combine(self, form: Form, by_field: bool) -> npt.NDArray[np.float64]:
+        total: npt.NDArray[np.float64] = np.zeros(1)
+        for factor, statistic in form.terms:
+            values = self.values(statistic)
+            values = values if by_field else values.sum(axis=0)
+            total = total + values * (factor * 2.0**-statistic.bits)
+        return total
+
+    def _table(self, rows: str) -> RowTable:
+        if rows not in self._rows:
+            self._rows[rows] = tabulate_rows(self.evidence, rows)
+        return self._rows[rows]
+
+    def _evaluate(self, statistic: Statistic) -> Ints:
+        if isinstance(statistic, RowSum):
+            return self._sum_rows(statistic)
+        if isinstance(statistic, FieldDefined):
+            return (self._combine(statistic.form, by_field=True) > 0).astype(np.int64)
+        return self._evaluate_document(statistic)[None, :]
+
+    def _evaluate_document(self, statistic: Statistic) -> Ints:
+        found: npt.NDArray[np.generic]
+        if isinstance(statistic, Share):
+            found = _fix(self.shares(statistic), FRACTION_BITS)
+        elif isinstance(statistic, Defined):
+            found = self.per_document(statistic.form) > 0
+        elif isinstance(statistic, Reaches):
+            found = self._reach(statistic)
+        elif isinstance(statistic, Number):
+            found = _fix(self.number(statistic.column), statistic.bits)
+        elif isinstance(statistic, Known):
+            found = ~np.isnan(self.number(statistic.column))
+        elif isinstance(statistic, Claim):
+            found = self._claim(statistic)
+        else:
+            assert isinstance(statistic, Documents)
+            found = np.ones(len(self.evidence.documents), np.int64)
+        return found.astype(np.int64)
+
+    def _claim(self, statistic: Claim) -> npt.NDArray[np.bool_]:
+        nothing = np.zeros(len(self.evidence.documents), bool)
+        told = self.table.claims.get(statistic.column)
+        return nothing if told is None else told == statistic.is_wanted
+
+    def number(self, column: str) -> npt.NDArray[np.float64]:
+        """Return a number of each document, NaN where it is unknown."""
+        found = self.table.numbers.get(column)
+        if found is None:
+            return np.full(len(self.evidence.documents), np.nan)
+        known = np.where(np.isfinite(found), found, np.nan)
+        too_large = np.flatnonzero(np.abs(known) >= 2.0 ** (53 - NUMBER_BITS.get(column, 0)))
+        if len(too_large):
+            what = f"{column} is {known[too_large[0]]:g}, which is too large to be true"
+            where = f"document {self.table.documents[too_large[0]]!r}"
+            raise ProblemsError([Problem(where, what, "correct it or leave it out", "bad_number")])
+        return known
+
+    def _reach(self, statistic: Reaches) -> npt.NDArray[np.bool_]:
+        """A share is off by at most one unit of 2^-32, so that is the slack: 0.9 and 0.9 must reach a mean of 0.9."""
+        shares = self.shares(statistic.share)
+        wanted = np.rint(statistic.threshold * 2.0**FRACTION_BITS)
+        reached: npt.NDArray[np.bool_] = np.rint(np.nan_to_num(shares, nan=-1.0) * 2.0**FRACTION_BITS) + 1 >= wanted
+        return reached & ~np.isnan(shares)
+
+    def _sum_rows(self, statistic: RowSum) -> Ints:
+        table = self._table(statistic.rows)
+        if statistic.value == "one":
+            key = (statistic.rows, statistic.where)
+            if key not in self._counts:
+                self._counts[key] = table.counts(statistic.where)
+            counts = self._counts[key]
+            first, *others = (counts[int(outcome)] for outcome in statistic.outcomes)
+            return first if not others else np.asarray(np.sum([first, *others], axis=0))
+        if statistic.value == "weight":
+            return table.total_weight(statistic.outcomes, statistic.where)
+        assert statistic.outcomes == BOTH
+        return table.total(statistic.value, statistic.where)
+
+
+def _fix(values: npt.NDArray[np.float64], bits: int) -> Ints:
+    return np.rint(np.nan_to_num(values, nan=0.0) * 2.0**bits).astype(np.int64)

@@ -1,0 +1,263 @@
+"""The grammar of metric and gate expressions: values that print, parse back, compare equal and hash."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fieldassay.errors import nearest
+
+Value: TypeAlias = str | int | float | bool
+
+FUNCTIONS = ("value", "lower", "upper", "regression", "errors", "n")
+"""What a gate may look at: the estimate itself, a bound of its interval, its loss against a baseline, what is wrong, the denominator."""
+
+OPERATORS = (">=", "<=", "==", ">", "<")
+
+LONGEST = 10_000
+"""Longer expressions are refused."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.|/-]*")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.|/-])")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_BARE = re.compile(r"[^\s\[\]{}()\",=<>]+")
+_PLAIN_FIELD = re.compile(r"(?:[^\s\[\]{}()\",=<>]|\[[0-9]*\])+")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricCall:
+    """A metric by name, with parameters (sorted by name), and optionally one field and one slice.
+
+    >>> MetricCall("f1", (("granularity", "slot"),), "TOTAL", ("type", "invoice"))
+    MetricCall(name='f1', parameters=(('granularity', 'slot'),), field='TOTAL', slice=('type', 'invoice'))
+    >>> print(MetricCall("f1", (("granularity", "slot"),), "TOTAL", ("type", "invoice")))
+    f1(granularity=slot)[TOTAL]{type=invoice}
+    """
+
+    name: str
+    parameters: tuple[tuple[str, Value], ...] = ()
+    field: str | None = None
+    slice: tuple[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", tuple(sorted(self.parameters)))
+
+    def __str__(self) -> str:
+        parameters = ", ".join(f"{name}={_print_value(value)}" for name, value in self.parameters)
+        field = "" if self.field is None else f"[{self.field if _PLAIN_FIELD.fullmatch(self.field) else json.dumps(self.field)}]"
+        chosen = "" if self.slice is None else f"{{{_print_text(self.slice[0])}={_print_text(self.slice[1])}}}"
+        return self.name + (f"({parameters})" if parameters else "") + field + chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A rule over one estimate.
+
+    >>> print(Gate(MetricCall("accuracy"), "lower", ">=", 0.85))
+    lower(accuracy) >= 0.85
+    """
+
+    metric: MetricCall
+    function: str = "value"
+    operator: str = ">="
+    threshold: float = 0.0
+
+    def __str__(self) -> str:
+        looked_at = str(self.metric) if self.function == "value" else f"{self.function}({self.metric})"
+        return f"{looked_at} {self.operator} {_print_value(self.threshold)}"
+
+
+def parse_metric(text: str) -> MetricCall:
+    """Return the metric that an expression names; whether the catalogue has it is for `select_metrics` to say. Raises ValueError.
+
+    >>> parse_metric("accuracy(regime=baseline)").parameters
+    (('regime', 'baseline'),)
+    """
+    scanner = _Scanner(text)
+    call = scanner.read_call()
+    scanner.expect_end()
+    return call
+
+
+def parse_gate(text: str) -> Gate:
+    """Return the gate that an expression such as `lower(accuracy) >= 0.85` states. Raises ValueError.
+
+    >>> parse_gate("field_accuracy[TOTAL] >= .97")
+    Gate(metric=MetricCall(name='field_accuracy', parameters=(), field='TOTAL', slice=None), function='value', operator='>=', threshold=0.97)
+    """
+    scanner = _Scanner(text)
+    function = scanner.read_function()
+    call = scanner.read_call()
+    if function is not None:
+        scanner.expect(")")
+    operator = next((sign for sign in OPERATORS if scanner.accept(sign)), None)
+    if operator is None:
+        raise scanner.complaint(f"expected a comparison, {nearest('', OPERATORS)}")
+    threshold = scanner.read_number()
+    scanner.expect_end()
+    return Gate(call, function or "value", operator, threshold)
+
+
+def parse_fail_under(text: str) -> Gate:
+    """Return the gate that `METRIC=VALUE` means: the metric is at least the value. Raises ValueError.
+
+    >>> print(parse_fail_under("f1(granularity=slot)=0.9"))
+    f1(granularity=slot) >= 0.9
+    """
+    scanner = _Scanner(text)
+    call = scanner.read_call()
+    scanner.expect("=")
+    threshold = scanner.read_number()
+    scanner.expect_end()
+    return Gate(call, "value", ">=", threshold)
+
+
+def _print_value(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _print_text(value) if isinstance(value, str) else repr(value)
+
+
+def _print_text(text: str) -> str:
+    return text if _WORD.fullmatch(text) and text not in ("true", "false") else json.dumps(text)
+
+
+class _Scanner:
+    """Reads an expression from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.place = 0
+        if len(text) > LONGEST:
+            raise ValueError(f"the expression has {len(text)} characters; at most {LONGEST} are read")
+
+    def complaint(self, what: str) -> ValueError:
+        shown = json.dumps(self.text[:200], ensure_ascii=True)
+        return ValueError(f"{shown}: {what} at column {self.place + 1}")
+
+    def accept(self, sign: str) -> bool:
+        self._skip()
+        if self.text.startswith(sign, self.place):
+            self.place += len(sign)
+            return True
+        return False
+
+    def expect(self, sign: str) -> None:
+        if not self.accept(sign):
+            raise self.complaint(f"expected {sign!r}")
+
+    def expect_end(self) -> None:
+        self._skip()
+        if self.place < len(self.text):
+            raise self.complaint("did not expect anything more")
+
+    def read_function(self) -> str | None:
+        """Return the gate function here, or None where the metric begins at once."""
+        start = self.place
+        name = self._match(_NAME)
+        if name is None or not self.accept("(") or self._is_parameter():
+            self.place = start
+            return None
+        if name not in FUNCTIONS:
+            raise self.complaint(f"unknown gate function {name!r}; {nearest(name, FUNCTIONS)}")
+        return name
+
+    def _is_parameter(self) -> bool:
+        start = self.place
+        found = self.accept(")") or (self._match(_NAME) is not None and self.accept("="))
+        self.place = start
+        return found
+
+    def read_call(self) -> MetricCall:
+        name = self._match(_NAME)
+        if name is None:
+            raise self.complaint("expected the name of a metric")
+        parameters = self._read_parameters() if self.accept("(") else ()
+        field = self._read_field() if self.accept("[") else None
+        chosen = self._read_slice() if self.accept("{") else None
+        return MetricCall(name, parameters, field, chosen)
+
+    def read_number(self) -> float:
+        found = self._match(_NUMBER)
+        if found is None or not math.isfinite(float(found)):
+            raise self.complaint("expected a number")
+        return float(found)
+
+    def _read_parameters(self) -> tuple[tuple[str, Value], ...]:
+        found: dict[str, Value] = {}
+        while not self.accept(")"):
+            if found:
+                self.expect(",")
+            name = self._match(_NAME)
+            if name is None or name in found:
+                raise self.complaint("expected another parameter, as name=value")
+            self.expect("=")
+            found[name] = self._read_value()
+        return tuple(found.items())
+
+    def _read_value(self) -> Value:
+        number = self._match(_NUMBER)
+        if number is not None:
+            is_whole = number.lstrip("+-").isdigit() and len(number) < 19
+            return int(number) if is_whole else self._finite(number)
+        word = self._match(_WORD)
+        if word is not None:
+            return {"true": True, "false": False}.get(word, word)
+        return self._read_quoted("a value")
+
+    def _finite(self, number: str) -> float:
+        value = float(number)
+        if not math.isfinite(value):
+            raise self.complaint("expected a finite number")
+        return value
+
+    def _read_field(self) -> str:
+        self._skip()
+        if self.text.startswith('"', self.place):
+            field = self._read_quoted("a field")
+            self.expect("]")
+            return field
+        start, depth = self.place, 1
+        while self.place < len(self.text):
+            depth += {"[": 1, "]": -1}.get(self.text[self.place], 0)
+            self.place += 1
+            if depth == 0:
+                break
+        field = self.text[start : self.place - 1].strip()
+        if depth or not field:
+            raise self.complaint("expected a field and ']'")
+        return field
+
+    def _read_slice(self) -> tuple[str, str]:
+        key = self._match(_BARE) or self._read_quoted("the name of a slice")
+        self.expect("=")
+        value = self._match(_BARE) or self._read_quoted("the value of a slice")
+        self.expect("}")
+        return key, value
+
+    def _read_quoted(self, what: str) -> str:
+        self._skip()
+        if not self.text.startswith('"', self.place):
+            raise self.complaint(f"expected {what}")
+        try:
+            text, end = json.JSONDecoder(strict=False).raw_decode(self.text, self.place)
+        except ValueError:
+            raise self.complaint(f"expected {what} in quotes") from None
+        self.place = end
+        return str(text)
+
+    def _match(self, pattern: re.Pattern[str]) -> str | None:
+        self._skip()
+        found = pattern.match(self.text, self.place)
+        if found is None:
+            return None
+        self.place = found.end()
+        return found.group()
+
+    def _skip(self) -> None:
+        found = _SPACE.match(self.text, self.place)
+        self.place = found.end() if found else self.place

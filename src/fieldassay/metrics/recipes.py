@@ -1,0 +1,181 @@
+"""Recipes: how a metric is made of summed statistics, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.metrics.statistics import Defined, FieldDefined, Form, RowSum, Statistic
+from fieldassay.metrics.sums import Sum, Sums, join_fields, spread_rows
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A ratio of two forms; undefined where the denominator is 0.
+
+    `documents`, for ratios of document statistics, counts the documents behind the ratio; without it they are those with a positive
+    denominator. `is_proportion`: the numerator counts some of the denominator's rows. `failed` counts what could not be judged.
+    """
+
+    numerator: Form
+    denominator: Form
+    documents: Form | None = None
+    is_proportion: bool = False
+    failed: Form | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMean:
+    """The mean of a ratio's values per field, over the fields in which it is defined."""
+
+    ratio: Ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A plain sum, and the population it was counted in; it has no interval."""
+
+    total: Form
+    population: Form
+    failed: Form | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """A quantile of a document number, with linear interpolation; shares 0 and 1 are the minimum and the maximum."""
+
+    column: str
+    share: float
+
+
+Recipe: TypeAlias = Union[Ratio, FieldMean, Total, Quantile]
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The statistics that a recipe reads: `drawn` with their bootstrap sums, `plain` without; `numbers` are document columns."""
+
+    drawn: tuple[Statistic, ...] = ()
+    plain: tuple[Statistic, ...] = ()
+    numbers: tuple[str, ...] = ()
+
+
+def list_needs(recipe: Recipe) -> Needs:
+    """Return the statistics that a recipe reads."""
+    if isinstance(recipe, Quantile):
+        return Needs(numbers=(recipe.column,))
+    if isinstance(recipe, Total):
+        return Needs(plain=recipe.total.statistics + recipe.population.statistics + _support(recipe.population) + _terms(recipe.failed))
+    ratio = recipe.ratio if isinstance(recipe, FieldMean) else recipe
+    support = ratio.documents.statistics if ratio.documents is not None else _support(ratio.denominator)
+    return Needs(drawn=ratio.numerator.statistics + ratio.denominator.statistics, plain=support + _terms(ratio.failed))
+
+
+def _terms(optional: Form | None) -> tuple[Statistic, ...]:
+    return optional.statistics if optional is not None else ()
+
+
+def _support(population: Form) -> tuple[Statistic, ...]:
+    if all(isinstance(statistic, RowSum) for statistic in population.statistics):
+        return (FieldDefined(population), Defined(population))
+    return ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluated:
+    """A metric per field and overall (label `None`, always last): the value and its replicates, its denominator, documents and failures."""
+
+    labels: tuple[str | None, ...]
+    values: Floats
+    """labels x (1 + replicates), NaN where undefined; the first column is the value."""
+    n: npt.NDArray[np.int64]
+    documents: npt.NDArray[np.int64]
+    failed: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SumTable:
+    """Evaluates recipes on the sums of one slice."""
+
+    sums: Sums
+    _floats: dict[tuple[Statistic, int], Floats] = field(default_factory=dict)
+
+    def evaluate(self, recipe: Ratio | FieldMean | Total) -> Evaluated:
+        """Return the recipe's values; a field mean has only the overall row."""
+        if isinstance(recipe, Total):
+            return self._evaluate_total(recipe)
+        if isinstance(recipe, FieldMean):
+            return self._average(recipe.ratio)
+        return self._evaluate_ratio(recipe)
+
+    def _evaluate_ratio(self, ratio: Ratio) -> Evaluated:
+        labels = self._labels(ratio.denominator)
+        numerator, denominator = self.combine(ratio.numerator, labels), self.combine(ratio.denominator, labels)
+        values = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
+        np.divide(numerator, denominator, out=values, where=denominator > 0)
+        if ratio.documents is None:
+            n, documents = _whole(denominator[:, 0]), self._count_documents(ratio.denominator, labels)
+        else:
+            n = documents = _whole(self.combine(ratio.documents, labels)[:, 0])
+        return Evaluated(labels, values, n, documents, self._count(ratio.failed, labels))
+
+    def _average(self, ratio: Ratio) -> Evaluated:
+        by_field = self._evaluate_ratio(ratio)
+        values = by_field.values[:-1]
+        is_defined = ~np.isnan(values)
+        defined = is_defined.sum(axis=0)
+        total = np.where(is_defined, values, 0.0).sum(axis=0)
+        mean = np.full(defined.shape, np.nan)
+        np.divide(total, defined, out=mean, where=defined > 0)
+        return Evaluated((None,), mean[None, :], defined[:1].astype(np.int64), by_field.documents[-1:], by_field.failed[-1:])
+
+    def _evaluate_total(self, recipe: Total) -> Evaluated:
+        labels = self._labels(recipe.population)
+        values, n = self.combine(recipe.total, labels)[:, :1], _whole(self.combine(recipe.population, labels)[:, 0])
+        documents = self._count_documents(recipe.population, labels) if _support(recipe.population) else n
+        return Evaluated(labels, values, n, documents, self._count(recipe.failed, labels))
+
+    def combine(self, linear: Form, labels: tuple[str | None, ...]) -> Floats:
+        """Return the form's sums, labels x (1 + replicates), or x 1 if one of its statistics has no replicates."""
+        parts = [self._scale(statistic, labels) for statistic in linear.statistics]
+        width = min((part.shape[1] for part in parts), default=1)
+        total = np.zeros((len(labels), width))
+        for (factor, _), part in zip(linear.terms, parts, strict=True):
+            total += part[:, :width] if factor == 1 else factor * part[:, :width]
+        return total
+
+    def _labels(self, linear: Form) -> tuple[str | None, ...]:
+        fields: tuple[str | None, ...] | None = None
+        for statistic in linear.statistics:
+            if isinstance(statistic, RowSum) and statistic in self.sums:
+                known = self.sums[statistic].fields
+                fields = known if fields is None else join_fields(fields, known)
+        return (*(fields or ()), None)
+
+    def _scale(self, statistic: Statistic, labels: tuple[str | None, ...]) -> Floats:
+        """Return a statistic's sums as numbers; the row of a document as a whole is the exact sum over its fields."""
+        key = (statistic, len(labels))
+        if key not in self._floats:
+            total = self.sums.get(statistic, Sum((), np.zeros((0, 1), np.int64)))
+            is_by_field = len(labels) > 1 and total.fields != (None,)
+            spread = spread_rows(labels[:-1], total) if is_by_field else np.zeros((len(labels) - 1, total.values.shape[1]), np.int64)
+            whole = np.concatenate([spread, total.values.sum(axis=0, keepdims=True)])
+            self._floats[key] = whole * 2.0**-statistic.bits
+        return self._floats[key]
+
+    def _count(self, linear: Form | None, labels: tuple[str | None, ...]) -> npt.NDArray[np.int64]:
+        return np.zeros(len(labels), np.int64) if linear is None else _whole(self.combine(linear, labels)[:, 0])
+
+    def _count_documents(self, population: Form, labels: tuple[str | None, ...]) -> npt.NDArray[np.int64]:
+        by_field = self._scale(FieldDefined(population), labels)[:-1, 0]
+        overall = self._scale(Defined(population), labels)[-1:, 0]
+        return _whole(np.concatenate([by_field, overall]))
+
+
+def _whole(values: Floats) -> npt.NDArray[np.int64]:
+    return np.rint(values).astype(np.int64)

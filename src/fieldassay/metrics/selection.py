@@ -1,0 +1,123 @@
+"""From names to metrics: groups expanded, parameters checked, every problem with the nearest valid name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fieldassay.errors import nearest
+from fieldassay.metrics.catalogue import Metric, Parameter, list_metrics
+from fieldassay.metrics.grammar import MetricCall, parse_metric
+from fieldassay.metrics.recipes import Recipe
+
+DEFAULT_METRICS = ("accuracy", "f1", "presence", "items", "counts", "latency", "cost")
+"""The groups that are computed when nobody chooses."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMetric:
+    """A call with its catalogue entry, every parameter with its value, and its recipe."""
+
+    call: MetricCall
+    metric: Metric
+    options: tuple[tuple[str, Any], ...]
+    recipe: Recipe
+
+    @property
+    def regime(self) -> str | None:
+        """Return the regime, or None where the metric has none."""
+        return dict(self.options).get("regime")
+
+    @property
+    def granularity(self) -> str | None:
+        """Return what counts once: `leaf`, `slot`, `item`, `node` or `document`."""
+        found: str | None = dict(self.options).get("granularity", self.metric.granularity)
+        return found
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the remaining parameters that are not at their defaults."""
+        defaults = {parameter.name: parameter.default for parameter in self.metric.parameters}
+        return {name: value for name, value in self.options if name not in ("regime", "granularity") and value != defaults[name]}
+
+
+def select_metrics(texts: Iterable[str] = DEFAULT_METRICS) -> tuple[MetricCall, ...]:
+    """Return the metrics that the expressions name, groups expanded, each once, in the order given. Raises ValueError for the first problem.
+
+    A name alone means its group if there is one (`f1` is precision, recall, F1 and their soft and macro kin); with parameters, a field or
+    a slice it means the one metric. A group's parameters go to those of its members that have them.
+
+    >>> [str(call) for call in select_metrics(["accuracy(regime=baseline)", "cost"])]
+    ['accuracy(regime=baseline)', 'cost_usd', 'cost_usd_total']
+    """
+    found: dict[MetricCall, None] = {}
+    for text in texts:
+        for call in _expand(parse_metric(text)):
+            found[_without_defaults(bind_metric(call))] = None
+    return tuple(found)
+
+
+def list_groups() -> dict[str, tuple[str, ...]]:
+    """Return the names of the metrics of each group."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for metric in list_metrics().values():
+        groups[metric.group] = (*groups.get(metric.group, ()), metric.name)
+    return groups
+
+
+def _expand(call: MetricCall) -> Sequence[MetricCall]:
+    members = list_groups().get(call.name, ()) if call.name != "extras" else ()
+    is_bare = not call.parameters and call.field is None and call.slice is None
+    if not members or (not is_bare and call.name in list_metrics()):
+        return [call]
+    wanted = {name for name, _ in call.parameters}
+    able = [name for name in members if wanted <= {parameter.name for parameter in list_metrics()[name].parameters}]
+    able = able if call.field is None else [name for name in able if list_metrics()[name].scope != "overall"]
+    if not able:
+        raise ValueError(f"{call}: no metric of the group {call.name!r} takes that; name one of: {', '.join(members)}")
+    return [MetricCall(name, call.parameters, call.field, call.slice) for name in able]
+
+
+def bind_metric(call: MetricCall) -> BoundMetric:
+    """Return the call with its catalogue entry and recipe, or raise ValueError with the nearest valid name.
+
+    >>> bind_metric(MetricCall("acuracy"))
+    Traceback (most recent call last):
+    ValueError: unknown metric 'acuracy'; did you mean 'accuracy'?
+    """
+    metric = list_metrics().get(call.name)
+    if metric is None:
+        raise ValueError(f"unknown metric {call.name!r}; {nearest(call.name, {*list_metrics(), *list_groups()} - {'extras'})}")
+    known = {parameter.name: parameter for parameter in metric.parameters}
+    for name, value in call.parameters:
+        if name not in known:
+            remedy = nearest(name, known) if known else "it takes none"
+            raise ValueError(f"{call.name} has no parameter {name!r}; {remedy}")
+        _check_value(call.name, known[name], value)
+    given = dict(call.parameters)
+    for parameter in metric.parameters:
+        if parameter.is_required and parameter.name not in given:
+            raise ValueError(f"{call.name} needs the parameter {parameter.name!r}: {call.name}({parameter.name}=…)")
+    if call.field is not None and metric.scope == "overall":
+        raise ValueError(f"{call.name} is not defined for one field; leave out [{call.field}], or use field_accuracy[{call.field}]")
+    options = tuple((parameter.name, given.get(parameter.name, parameter.default)) for parameter in metric.parameters)
+    return BoundMetric(call, metric, options, metric.build(dict(options)))
+
+
+def _check_value(metric: str, parameter: Parameter, value: Any) -> None:
+    where = f"{metric}({parameter.name}={value})"
+    if parameter.is_number:
+        if isinstance(value, bool | str) or not math.isfinite(value):
+            raise ValueError(f"{where}: expected a number")
+    elif not isinstance(value, str):
+        raise ValueError(f"{where}: expected a name")
+    elif parameter.choices and value not in parameter.choices:
+        raise ValueError(f"{where}: unknown {parameter.name}; {nearest(value, parameter.choices)}")
+
+
+def _without_defaults(bound: BoundMetric) -> MetricCall:
+    defaults = {parameter.name: parameter.default for parameter in bound.metric.parameters}
+    kept = tuple((name, value) for name, value in bound.call.parameters if value != defaults[name])
+    return MetricCall(bound.call.name, kept, bound.call.field, bound.call.slice)

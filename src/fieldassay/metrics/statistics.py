@@ -1,0 +1,192 @@
+"""Statistics: addable quantities of a document, declared as values; the engine sums them, metrics are functions of the sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+from fieldassay.evidence import Outcome
+
+FRACTION_BITS = 32
+"""Scores, weights and shares are integers in units of 2^-32."""
+
+NUMBER_BITS = {"duration_ms": 20, "cost_usd": 36}
+"""Binary digits after the point of a document's numbers; columns without an entry are whole numbers."""
+
+Conditions: TypeAlias = tuple[tuple[str, str], ...]
+"""What else a row must satisfy: `critical` (`yes`), `type` (`money|number`), `flag` (a name of `FLAGS`), `has` (an extra column that is not NaN)."""
+
+BOTH = (Outcome.MATCH, Outcome.PARTIAL, Outcome.MISMATCH)
+
+
+@dataclass(frozen=True, slots=True)
+class RowSum:
+    """The sum of a column over the rows of a document, per field.
+
+    `rows`: `leaf` (VALUE rows), `slot` (one row per declared top-level field), `item` (ITEM rows, and the values of lists of scalars), `node`
+    (all rows).
+    `value`: `one`, `score`, `weight`, `weighted_score`, or the name of an extra column. Scores count 0 wherever one side is empty.
+    """
+
+    rows: str
+    outcomes: tuple[Outcome, ...]
+    value: str = "one"
+    where: Conditions = ()
+
+    @property
+    def bits(self) -> int:
+        """Return the binary digits after the point."""
+        return 0 if self.value == "one" else FRACTION_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A document's own ratio of two forms (0 where it is undefined): the document accuracy, for one."""
+
+    numerator: Form
+    denominator: Form
+    bits = FRACTION_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """1 for each document in which a form is positive."""
+
+    form: Form
+    bits = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDefined:
+    """1 for each document and field in which a form is positive."""
+
+    form: Form
+    bits = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reaches:
+    """1 for each document whose share is at least `threshold`; undefined shares reach nothing."""
+
+    share: Share
+    threshold: float
+    bits = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of the document table, 0 where it is unknown."""
+
+    column: str
+
+    @property
+    def bits(self) -> int:
+        """Return the binary digits after the point."""
+        return NUMBER_BITS.get(self.column, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """1 for each document whose number is known."""
+
+    column: str
+    bits = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """1 for each document of which a claim of the document table is true (`is_wanted`) or false."""
+
+    column: str
+    is_wanted: bool = True
+    bits = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """1 for each document."""
+
+    bits = 0
+
+
+Statistic: TypeAlias = Union[RowSum, Share, Defined, FieldDefined, Reaches, Number, Known, Claim, Documents]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A linear form over statistics: whole coefficients and what they multiply.
+
+    >>> correct = form(RowSum("leaf", (Outcome.MATCH,)))
+    >>> (2 * correct + correct).terms[0][0], len((2 * correct + correct).terms)
+    (3, 1)
+    """
+
+    terms: tuple[tuple[int, Statistic], ...]
+
+    def __add__(self, other: Form) -> Form:
+        merged: dict[Statistic, int] = {}
+        for factor, statistic in self.terms + other.terms:
+            merged[statistic] = merged.get(statistic, 0) + factor
+        return Form(tuple((factor, statistic) for statistic, factor in merged.items()))
+
+    def __rmul__(self, factor: int) -> Form:
+        return Form(tuple((factor * old, statistic) for old, statistic in self.terms))
+
+    def __sub__(self, other: Form) -> Form:
+        return self + (-1) * other
+
+    @property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """Return the statistics of the form."""
+        return tuple(statistic for _, statistic in self.terms)
+
+
+def form(statistic: Statistic) -> Form:
+    """Return the form that is this statistic once."""
+    return Form(((1, statistic),))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The row statistics of one granularity under one condition, by their names in the formulas: C, W, M, S, A and the sum of scores."""
+
+    rows: str = "leaf"
+    where: Conditions = ()
+
+    def count(self, *outcomes: Outcome) -> Form:
+        """Return the number of rows with one of these outcomes."""
+        return form(RowSum(self.rows, outcomes, "one", self.where))
+
+    def total(self, value: str) -> Form:
+        """Return the sum of a column over the rows that both sides have."""
+        return form(RowSum(self.rows, BOTH, value, self.where))
+
+    @property
+    def correct(self) -> Form:
+        """Return C: both sides present, a match."""
+        return self.count(Outcome.MATCH)
+
+    @property
+    def wrong(self) -> Form:
+        """Return W: both sides present, no match."""
+        return self.count(Outcome.PARTIAL, Outcome.MISMATCH)
+
+    @property
+    def missing(self) -> Form:
+        """Return M: only gold."""
+        return self.count(Outcome.MISSING)
+
+    @property
+    def spurious(self) -> Form:
+        """Return S: only the prediction."""
+        return self.count(Outcome.SPURIOUS)
+
+    @property
+    def absent(self) -> Form:
+        """Return A: neither side."""
+        return self.count(Outcome.ABSENT)
+
+    @property
+    def failed(self) -> Form:
+        """Return the rows that could not be judged."""
+        return self.count(Outcome.FAILED)

@@ -1,0 +1,66 @@
+"""Sums of statistics: exact integers that add in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.errors import FieldassayError
+from fieldassay.metrics.statistics import Statistic
+
+LIMIT = 2**62
+"""Sums stay below this, so that adding two of them cannot overflow 64 bits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum:
+    """One statistic's sums: `values[i]` belongs to field `fields[i]` (`None`: the document as a whole).
+
+    `values` is int64, fields x (1 + replicates): first the plain sum, then the sum under each replicate's weights; one column where no
+    replicates are kept. Units are 2^-bits of the statistic.
+    """
+
+    fields: tuple[str | None, ...]
+    values: npt.NDArray[np.int64]
+
+
+Sums: TypeAlias = Mapping[Statistic, Sum]
+
+
+def add_sums(first: Sums, second: Sums) -> dict[Statistic, Sum]:
+    """Return the sums of both, statistic by statistic and field by field; what one side lacks counts as zero there."""
+    added = {statistic: _add(total, second[statistic]) if statistic in second else total for statistic, total in first.items()}
+    return added | {statistic: total for statistic, total in second.items() if statistic not in first}
+
+
+def join_fields(first: tuple[str | None, ...], second: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    """Return the fields of both: as they are if they are the same, else sorted, so that the order of merging cannot show.
+
+    >>> join_fields(("b", "a"), ("b", "a")), join_fields(("b", "a"), ("c",))
+    (('b', 'a'), ('a', 'b', 'c'))
+    """
+    if first == second:
+        return first
+    return tuple(sorted({*first, *second}, key=lambda name: name or ""))
+
+
+def spread_rows(fields: tuple[str | None, ...], total: Sum) -> npt.NDArray[np.int64]:
+    """Return the sum's rows in the order of `fields`, zero for those it lacks."""
+    if total.fields == fields:
+        return total.values
+    place = {name: position for position, name in enumerate(fields)}
+    spread = np.zeros((len(fields), *total.values.shape[1:]), np.int64)
+    spread[[place[name] for name in total.fields]] = total.values
+    return spread
+
+
+def _add(first: Sum, second: Sum) -> Sum:
+    fields = join_fields(first.fields, second.fields)
+    values = spread_rows(fields, first) + spread_rows(fields, second)
+    if values.size and (values.max() >= LIMIT or values.min() <= -LIMIT):
+        raise FieldassayError("the sums are too large to add exactly (more than about a billion judged values); score in several runs")
+    return Sum(fields, values)

@@ -1,0 +1,164 @@
+"""Paths name places in a record: `lines[3].amount` one value, `lines[].amount` a field, `**.*_unit` a pattern of fields."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+Step: TypeAlias = str | int
+"""A key, the index of an item, or `ITEM` for every item."""
+
+ITEM: Final = -1
+"""The step written `[]`: any item of a list."""
+
+_INDEX = re.compile(r"\[[0-9]+\]", re.ASCII)
+_TOKEN = re.compile(r'(?P<dot>\.)|\[(?P<index>[0-9]{0,18})\]|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]|(?P<key>[^.\[\]"]+)', re.ASCII | re.DOTALL)
+_NEEDS_QUOTES = re.compile(r'[.\[\]"\x00-\x1f\x7f]|^\s|\s$|^$')
+
+
+def split_path(text: str) -> tuple[Step, ...]:
+    """Return the steps of a path; the empty text is the record itself. Raises ValueError for what is not a path.
+
+    >>> split_path('lines[3].amount'), split_path('lines[]["odd.key"]')
+    (('lines', 3, 'amount'), ('lines', -1, 'odd.key'))
+    """
+    return tuple(step for step, _ in _tokens(text))
+
+
+def join_path(steps: Iterable[Step]) -> str:
+    """Return the text of a path; keys that a plain path cannot hold are quoted, so that `split_path` gives the same steps.
+
+    >>> join_path(["lines", 3, "amount"]), join_path(["a", "odd.key", ITEM])
+    ('lines[3].amount', 'a["odd.key"][]')
+    """
+    parts: list[str] = []
+    for step in steps:
+        if isinstance(step, int):
+            parts.append("[]" if step == ITEM else f"[{step}]")
+        elif _NEEDS_QUOTES.search(step):
+            parts.append(f"[{json.dumps(step, ensure_ascii=False)}]")
+        else:
+            parts.append(f".{step}" if parts else step)
+    return "".join(parts)
+
+
+def field_of(path: str) -> str:
+    """Return the field that a concrete path belongs to.
+
+    >>> field_of("lines[3].amount")
+    'lines[].amount'
+    """
+    if "[" not in path:
+        return path
+    if '"' not in path:
+        return _INDEX.sub("[]", path)
+    return join_path(ITEM if isinstance(step, int) else step for step in split_path(path))
+
+
+def _tokens(text: str) -> list[tuple[Step, bool]]:
+    """Return the steps of a text, each with whether it was quoted."""
+    steps: list[tuple[Step, bool]] = []
+    position, after_dot = 0, False
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None or not _continues(token, bool(steps), after_dot):
+            raise ValueError(f"not a path: {text[:80]!r}, at character {position + 1}")
+        position, after_dot = token.end(), token["dot"] is not None
+        if not after_dot:
+            steps.append(_step(token))
+    if after_dot:
+        raise ValueError(f"not a path: {text[:80]!r} ends with a dot")
+    return steps
+
+
+def _continues(token: re.Match[str], has_steps: bool, after_dot: bool) -> bool:
+    if token["dot"]:
+        return has_steps and not after_dot
+    if token["key"]:
+        return after_dot or not has_steps
+    return not after_dot
+
+
+def _step(token: re.Match[str]) -> tuple[Step, bool]:
+    if token["key"]:
+        return token["key"], False
+    if token["quoted"]:
+        try:
+            return str(json.loads(token["quoted"], strict=False)), True
+        except json.JSONDecodeError as error:
+            raise ValueError(f"not a quoted key: {token['quoted'][:80]} ({error.msg})") from error
+    return (int(token["index"]) if token["index"] else ITEM), False
+
+
+Part: TypeAlias = str | int | tuple[str, ...] | None
+"""A literal key, an index or `ITEM`, the pieces between the stars of a glob, or None for `**`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern of field paths: `*` stands for any characters of one key, `**` for any number of steps (none too), `[]` for any item.
+
+    Raises ValueError for a text that is no path. Matching takes at most (steps of the pattern) x (steps of the path).
+
+    >>> [Pattern("**.*_unit").matches(path) for path in ("flow_unit", "pumps[].head_unit", "pumps[].unit")]
+    [True, True, False]
+    """
+
+    text: str
+    parts: tuple[Part, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(_part(step, quoted) for step, quoted in _tokens(self.text)))
+
+    def matches(self, path: str) -> bool:
+        """Return whether the whole path (of a field, or of a value) fits the pattern."""
+        return self.matches_steps(split_path(path))
+
+    def matches_steps(self, steps: Sequence[Step]) -> bool:
+        """Return whether the steps of a whole path fit the pattern."""
+        at, position, star, restart = 0, 0, -1, 0
+        while position < len(steps):
+            if at < len(self.parts) and self.parts[at] is None:
+                star, restart, at = at, position, at + 1
+            elif at < len(self.parts) and _fits(self.parts[at], steps[position]):
+                at, position = at + 1, position + 1
+            elif star >= 0:
+                # Only the last `**` need take one more step: an earlier one could win nothing by it.
+                restart, at = restart + 1, star + 1
+                position = restart
+            else:
+                return False
+        return all(part is None for part in self.parts[at:])
+
+
+def _part(step: Step, quoted: bool) -> Part:
+    if isinstance(step, int) or quoted or "*" not in step:
+        return step
+    return None if step == "**" else tuple(step.split("*"))
+
+
+def _fits(part: Part, step: Step) -> bool:
+    if isinstance(part, int):
+        return isinstance(step, int) and (part in (ITEM, step))
+    if isinstance(step, int) or part is None:
+        return False
+    return part == step if isinstance(part, str) else _fits_glob(part, step)
+
+
+@lru_cache(maxsize=4096)
+def _fits_glob(pieces: tuple[str, ...], key: str) -> bool:
+    first, *middle, last = pieces
+    end = len(key) - len(last)
+    if end < len(first) or not key.startswith(first) or not key.endswith(last):
+        return False
+    start = len(first)
+    for piece in middle:
+        found = key.find(piece, start, end)
+        if found < 0:
+            return False
+        start = found + len(piece)
+    return True

@@ -1,0 +1,155 @@
+"""Builds catalogue entries (readers, comparators, aligners, normalizers) from their options; every problem at its place."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from fieldassay.comparators.base import Comparator
+from fieldassay.comparators.catalogue import COMPARATORS
+from fieldassay.errors import nearest
+from fieldassay.readers.base import Reader
+from fieldassay.readers.catalogue import NORMALIZERS, READERS
+from fieldassay.readers.normalizers import Normalizer
+from fieldassay.registry import Catalogue
+from fieldassay.spec.calls import FIRST, parse_call
+from fieldassay.spec.cursor import kind_of
+from fieldassay.spec.freeze import freeze, thaw
+from fieldassay.spec.model import Call
+from fieldassay.spec.names import unknown
+from fieldassay.spec.report import Report, Steps
+
+_NESTED: tuple[tuple[type[Any], Catalogue], ...] = ((Comparator, COMPARATORS), (Normalizer, NORMALIZERS), (Reader, READERS))
+_FAILED = object()
+
+
+@lru_cache(maxsize=512)
+def annotations_of(entry: type[Any]) -> dict[str, Any]:
+    """Return the options of an entry's class by name, in their order, with their resolved annotations."""
+    hints = get_type_hints(entry)
+    return {field.name: hints[field.name] for field in dataclasses.fields(entry) if field.init}
+
+
+def load_entry(catalogue: Catalogue, name: str, steps: Steps, report: Report) -> type[Any] | None:
+    """Return the class behind a name, or note the problem and return None."""
+    if name not in catalogue.names():
+        report.add(steps, *unknown(catalogue.kind, name, catalogue.names()))
+        return None
+    return catalogue.load(name)
+
+
+def build_call(call: Call, catalogue: Catalogue, steps: Steps, report: Report, given: Mapping[str, Any] | None = None) -> Any | None:
+    """Return the entry of a call; `given` are ready option values that the call's own options override. None: a problem was noted."""
+    entry = load_entry(catalogue, call.name, steps, report)
+    if entry is None:
+        return None
+    names = tuple(annotations_of(entry))
+    values: dict[str, Any] = dict(given or {})
+    is_sound = True
+    for name, raw in call.options:
+        place = steps if name == FIRST else (*steps, call.name, name)
+        option = names[0] if name == FIRST and names else name
+        if option not in names:
+            remedy = nearest(option, names) if names else "it has none"
+            report.add(place, f"{call.name!r} has no option {option!r}" if option else f"{call.name!r} has no options", remedy, "unknown_option")
+            is_sound = False
+            continue
+        values[option] = option_value(entry, option, raw, place, report)
+        is_sound = is_sound and values[option] is not _FAILED
+    return construct(entry, call.name, values, steps, report) if is_sound else None
+
+
+def construct(entry: type[Any], name: str, values: Mapping[str, Any], steps: Steps, report: Report) -> Any | None:
+    """Return the entry made from ready values; what its own checks refuse is a problem."""
+    missing = [
+        field.name
+        for field in dataclasses.fields(entry)
+        if field.init and field.name not in values and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    ]
+    if missing:
+        report.add(steps, f"{name!r} needs the option {missing[0]!r}", f"write {{{name}: {{{missing[0]}: …}}}}", "missing_option")
+        return None
+    try:
+        return entry(**values)
+    except (ValueError, TypeError) as error:
+        what, _, remedy = str(error).partition("; ")
+        report.add(steps, what, remedy, "invalid_option")
+        return None
+
+
+def option_value(entry: type[Any], option: str, raw: Any, steps: Steps, report: Report) -> Any:
+    """Return an option's value as its annotation says; if it does not fit, note the problem and return a mark that `is_failed` knows."""
+    annotation = annotations_of(entry)[option]
+    nested = _nested(annotation)
+    if nested is None:
+        return _plain(annotation, option, raw, steps, report)
+    catalogue, is_many = nested
+    data = thaw(raw)
+    if raw is None or not is_many:
+        return None if raw is None else _entry(data, catalogue, steps, report)
+    listed = data if isinstance(data, list) else [data]
+    built = [_entry(item, catalogue, (*steps, position), report) for position, item in enumerate(listed)]
+    return _FAILED if any(item is _FAILED for item in built) else tuple(built)
+
+
+def is_failed(value: Any) -> bool:
+    """Return whether `option_value` noted a problem instead of returning a value."""
+    return value is _FAILED
+
+
+def _entry(data: Any, catalogue: Catalogue, steps: Steps, report: Report) -> Any:
+    try:
+        call = parse_call(data)
+    except ValueError as error:
+        what, _, remedy = str(error).partition("; ")
+        report.add(steps, what, remedy)
+        return _FAILED
+    built = build_call(call, catalogue, steps, report)
+    return _FAILED if built is None else built
+
+
+def _nested(annotation: Any) -> tuple[Catalogue, bool] | None:
+    """Return the catalogue that values of an annotation come from, and whether it is a tuple of them; None for plain values."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        found = [nested for part in inner if (nested := _nested(part)) is not None]
+        return found[0] if found else None
+    if origin is tuple and inner:
+        nested = _nested(inner[0])
+        return (nested[0], True) if nested is not None else None
+    if isinstance(annotation, type):
+        for base, catalogue in _NESTED:
+            if issubclass(annotation, base):
+                return catalogue, False
+    return None
+
+
+@lru_cache(maxsize=512)
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    if dataclasses.is_dataclass(annotation):
+        annotation = annotation | None
+    return TypeAdapter(annotation, config=ConfigDict(extra="forbid", arbitrary_types_allowed=True))
+
+
+def _plain(annotation: Any, option: str, raw: Any, steps: Steps, report: Report) -> Any:
+    """Return the value as lists and mappings validate, or as tuples do, or as a list of one."""
+    adapter, first = _adapter(annotation), None
+    takes_flag = bool in (annotation, *get_args(annotation))
+    forms = [thaw(raw), freeze(raw)] if takes_flag or not isinstance(raw, bool) else []
+    if isinstance(raw, str | int | float) and get_origin(annotation) is tuple:
+        forms.append([raw])
+    if isinstance(raw, int | float) and not isinstance(raw, bool):
+        forms.append(str(raw))
+    for form in forms:
+        try:
+            return adapter.validate_python(form)
+        except (ValidationError, ValueError, TypeError) as error:
+            first = first or error
+    why = first.errors()[0]["msg"] if isinstance(first, ValidationError) else str(first or "it must not be true or false")
+    report.add(steps, f"{option!r} cannot be {kind_of(thaw(raw))}", why[:1].lower() + why[1:200], "invalid_option")
+    return _FAILED

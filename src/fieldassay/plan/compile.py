@@ -1,0 +1,226 @@
+"""Turns a spec into a plan; every problem at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fieldassay.aligners.base import Aligner
+from fieldassay.aligners.catalogue import ALIGNERS
+from fieldassay.errors import ProblemsError, nearest
+from fieldassay.evidence import FieldInfo, Kind
+from fieldassay.paths import join_path
+from fieldassay.plan.build import build_call
+from fieldassay.plan.digest import digest_of
+from fieldassay.plan.expressions import check_expressions
+from fieldassay.plan.leaves import LeafBuilder
+from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.plan.scope import Scope
+from fieldassay.spec.model import Accept, Call, Field, Spec
+from fieldassay.spec.parse import ParsedSpec, parse_spec
+from fieldassay.spec.report import Places, Report
+
+EVERYTHING = "**"
+"""The pattern that ends every tree's patterns."""
+
+_ALIGN = Call("assignment")
+
+
+def read_plan(source: Any) -> Plan:
+    """Return the plan of a spec's source (see `read_spec`); problems of the text and of its options come together.
+
+    >>> read_plan("fields: {total: money}").slots
+    ('total',)
+    """
+    return plan_of(parse_spec(source))
+
+
+def plan_of(parsed: ParsedSpec) -> Plan:
+    """Return the plan of a parsed spec, or raise `ProblemsError` with the problems of both steps."""
+    compiler = _Compiler(parsed.spec, Report(parsed.places))
+    plan = compiler.plan()
+    problems = tuple(dict.fromkeys((*parsed.problems, *compiler.report.problems)))
+    if problems:
+        raise ProblemsError(problems)
+    return plan
+
+
+def compile_plan(spec: Spec, places: Places | None = None) -> Plan:
+    """Return the plan of a spec: every name resolved, every option checked. Raises `ProblemsError` with all problems.
+
+    >>> plan = compile_plan(Spec("lines", (Field("tags", "list", items=Field("", "text")),)))
+    >>> [(info.path, info.kind.name) for info in plan.fields]
+    [('tags', 'LIST'), ('tags[]', 'VALUE')]
+    """
+    return plan_of(ParsedSpec(spec, places or Places(spec.name or "spec"), ()))
+
+
+@dataclass(slots=True)
+class _Compiler:
+    """One compilation: the fields so far and the problems."""
+
+    spec: Spec
+    report: Report
+    fields: list[FieldInfo] = field(default_factory=list)
+
+    def plan(self) -> Plan:
+        """Return the plan; it is whole only if no problem was noted."""
+        children = []
+        _refuse_doubles(self.spec.fields, ("fields",), self.report)
+        for slot, top in enumerate(self.spec.fields):
+            steps = ("fields", top.name) if top.name else ()
+            children.append(self.node(top, Scope(steps, top.name and join_path([top.name]), slot)))
+        root = ObjectNode("", "", -1, tuple(child for child in children if child is not None))
+        check_expressions(self.spec, self.report)
+        types = _document_types(self.spec)
+        slots = tuple(top.name for top in self.spec.fields)
+        has_null = any(_has_null(top) for top in self.spec.fields)
+        return Plan(self.spec, root, tuple(self.fields), slots, tuple(types.items()), has_null, digest_of(self.spec))
+
+    def node(self, top: Field, scope: Scope) -> Node | None:
+        """Return the node of a field; None if something is wrong with it, which has then been noted."""
+        scope = scope.under(top, self._types(top, scope))
+        if top.type == "object":
+            return self._object(top, scope, self._add(scope, "object", Kind.OBJECT))
+        if top.type == "list" and top.compare is None:
+            return self._list(top, scope)
+        if top.type == "any":
+            return self._tree(top, scope, self._add(scope, "any", Kind.OBJECT))
+        position = self._add(scope, top.type, Kind.VALUE)
+        return self._leaf(top, scope, position)
+
+    def _add(self, scope: Scope, kind_name: str, kind: Kind) -> int:
+        self.fields.append(FieldInfo(scope.path, kind_name, kind, scope.slot, scope.weight, scope.is_critical))
+        return len(self.fields) - 1
+
+    def _object(self, top: Field, scope: Scope, position: int) -> Node | None:
+        self._refuse_options(top, scope)
+        _refuse_doubles(top.fields, (*scope.steps, "fields"), self.report)
+        children = [self.node(inner, scope.member(inner.name)) for inner in top.fields]
+        sound = tuple(child for child in children if child is not None)
+        is_strict = top.extra == "spurious"
+        return ObjectNode(top.name, scope.path, position, sound, is_strict, scope.applies_to, scope.weight)
+
+    def _list(self, top: Field, scope: Scope) -> Node | None:
+        self._refuse_options(top, scope)
+        position = self._add(scope, "list", Kind.LIST)
+        items = top.items or Field("", "text")
+        inner = scope.items().under(items, self._types(items, scope.items()))
+        if items.type == "object":
+            item_position = self._add(inner, "object", Kind.ITEM)
+            node = self._object(items, inner, item_position)
+        elif items.type == "any":
+            item_position = self._add(inner, "any", Kind.ITEM)
+            node = self._tree(items, inner, item_position)
+        elif items.type == "list":
+            item_position = self._add(inner, "list", Kind.ITEM)
+            node = self.node(items, scope.items())
+        else:
+            item_position = self._add(inner, items.type, Kind.VALUE)
+            node = self._leaf(items, inner, item_position)
+        aligner = self._aligner(top, scope)
+        if node is None or aligner is None:
+            return None
+        return ListNode(
+            top.name, scope.path, position, item_position, node, aligner, top.combine, top.separator, top.distinct, scope.applies_to, scope.weight
+        )
+
+    def _aligner(self, top: Field, scope: Scope) -> Aligner | None:
+        place = (*scope.steps, "align")
+        aligner: Aligner | None = build_call(top.align or _ALIGN, ALIGNERS, place, self.report)
+        if aligner is None or not aligner.key_fields or top.type == "any":
+            return aligner
+        known = tuple(inner.name for inner in top.items.fields) if top.items is not None else ()
+        for name in aligner.key_fields:
+            if name not in known:
+                remedy = nearest(name, known) if known else "align by key needs a list of objects"
+                self.report.add(place, f"the items have no field {name[:100]!r}", remedy, "unknown_name")
+        return aligner
+
+    def _leaf(self, top: Field, scope: Scope, position: int) -> Leaf | None:
+        judges = LeafBuilder(self.spec.locale, self.report).judges(top, scope.steps)
+        if judges is None:
+            return None
+        nulls = self.spec.null_values if top.null_values is None else top.null_values
+        return Leaf(
+            name=top.name,
+            path=scope.path,
+            field=position,
+            type=top.type,
+            reader=judges.reader,
+            comparator=judges.comparator,
+            accept=top.accept or Accept(judges.comparator.accept),
+            null_values=frozenset(text.strip().casefold() for text in nulls),
+            null_is_value=top.null == "value",
+            is_gold_failable=(top.unreadable_gold or self.spec.unreadable_gold) == "failed",
+            is_list=top.type == "list",
+            separator=top.separator,
+            accepted=top.accepted,
+            applies_to=scope.applies_to,
+            weight=scope.weight,
+        )
+
+    def _tree(self, top: Field, scope: Scope, position: int) -> Node | None:
+        """Return the tree; its last pattern is a leaf that the tree's own settings describe, and matches everything."""
+        patterns: list[tuple[str, Node]] = []
+        for pattern, inner in top.patterns:
+            steps = (*scope.steps, "fields", pattern)
+            if inner.type == "object" or (inner.type == "list" and inner.compare is None):
+                what = f"a pattern cannot have the type {inner.type!r} (a tree finds its own objects and lists)"
+                self.report.add(steps, what, "give the pattern a type of value", "misplaced_key")
+                continue
+            leaf = self._leaf(inner, scope.pattern(pattern).under(inner, frozenset()), position)
+            if leaf is not None:
+                patterns.append((pattern, leaf))
+        rest = self._leaf(top, scope, position)
+        aligner = self._aligner(top, scope)
+        if rest is None or aligner is None:
+            return None
+        if not patterns or patterns[-1][0] != EVERYTHING:
+            patterns.append((EVERYTHING, rest))
+        return AnyNode(top.name, scope.path, position, tuple(patterns), aligner, scope.applies_to, scope.weight)
+
+    def _types(self, top: Field, scope: Scope) -> frozenset[str]:
+        """Return the canonical document types that a field applies to."""
+        known = _document_types(self.spec)
+        for position, name in enumerate(top.applies_to):
+            if known and self.spec.document_type is not None and name.strip().casefold() not in known:
+                remedy = nearest(name[:100], set(known.values()))
+                self.report.add((*scope.steps, "applies_to", position), f"unknown document type {name[:100]!r}", remedy, "unknown_name")
+        return frozenset(known.get(name.strip().casefold(), name) for name in top.applies_to)
+
+    def _refuse_options(self, top: Field, scope: Scope) -> None:
+        """Note what only values can have on a list or an object."""
+        for name, _ in top.options:
+            what = f"the type {top.type!r} has no option {name[:100]!r}"
+            remedy = "put it on the items" if top.type == "list" else "put it on one of the fields"
+            self.report.add((*scope.steps, name), what, remedy, "unknown_option")
+        given = {"normalize": top.normalize, "accept": top.accept, "accepted": top.accepted}
+        if top.type == "object":
+            given["compare"] = top.compare
+        for name, value in given.items():
+            if value:
+                remedy = "add `compare:` to judge the list as one value, or put it on the items" if top.type == "list" else "put it on the fields"
+                self.report.add((*scope.steps, name), f"{name!r} does not apply to the type {top.type!r}", remedy, "misplaced_key")
+
+
+def _refuse_doubles(fields: tuple[Field, ...], steps: tuple[str | int, ...], report: Report) -> None:
+    names = [inner.name for inner in fields]
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        report.add((*steps, name), f"the field {name!r} is declared twice", "keep one", "duplicate_key")
+
+
+def _document_types(spec: Spec) -> dict[str, str]:
+    if spec.document_type is None:
+        return {}
+    table = {name.strip().casefold(): name for name, _ in spec.document_type.aliases}
+    for name, aliases in spec.document_type.aliases:
+        table.update({alias.strip().casefold(): name for alias in aliases})
+    return table
+
+
+def _has_null(top: Field) -> bool:
+    below = (*top.fields, *(inner for _, inner in top.patterns), *((top.items,) if top.items is not None else ()))
+    return top.null == "value" or any(_has_null(inner) for inner in below)
+
+

@@ -1,0 +1,144 @@
+"""The reader and the comparator of one value of a spec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fieldassay.comparators.base import Comparator
+from fieldassay.comparators.catalogue import COMPARATORS, DEFAULTS
+from fieldassay.errors import Problem, nearest
+from fieldassay.plan.build import annotations_of, build_call, construct, is_failed, load_entry, option_value
+from fieldassay.readers.base import Reader
+from fieldassay.readers.catalogue import NORMALIZERS, READERS
+from fieldassay.spec.calls import call_data
+from fieldassay.spec.freeze import freeze
+from fieldassay.spec.model import Call, Field, Options
+from fieldassay.spec.names import FIELD_KEYS, type_names, unknown
+from fieldassay.spec.report import Report, Steps
+
+_LEAST = Call("exact")
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """What judges a value: the reader of both sides, then the comparator."""
+
+    reader: Reader
+    comparator: Comparator
+
+
+@dataclass(frozen=True, slots=True)
+class LeafBuilder:
+    """Builds what judges the values of a spec; `locale` goes to every reader that takes one, unless its field says otherwise."""
+
+    locale: str | None
+    report: Report
+
+    def judges(self, field: Field, steps: Steps) -> Judges | None:
+        """Return the reader and comparator of a field judged as one value, or None after noting what is wrong."""
+        if field.type not in type_names():
+            self.report.add((*steps, "type"), *unknown("type", field.type, type_names()))
+            return None
+        call = field.compare or Call(DEFAULTS.get(field.type, _LEAST.name))
+        entry = load_entry(COMPARATORS, call.name, (*steps, "compare"), self.report)
+        reader_entry = READERS.load(field.type) if field.type != "list" else _list_reader()
+        if entry is None:
+            return None
+        shared = self._shared(field, reader_entry, entry, steps)
+        reader = self._reader(field, reader_entry, shared[0], steps)
+        comparator = build_call(self._with_items(field, call, entry), COMPARATORS, (*steps, "compare"), self.report, shared[1])
+        return Judges(reader, comparator) if reader is not None and comparator is not None else None
+
+    def _shared(self, field: Field, reader: type[Any], comparator: type[Any], steps: Steps) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the options of a field for its reader and for its comparator; an option that both declare goes to whichever takes its value."""
+        values: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+        for name, raw in field.options:
+            takers = [position for position, entry in enumerate((reader, comparator)) if name in annotations_of(entry)]
+            if not takers:
+                self._refuse(field, name, (reader, comparator), steps)
+                continue
+            self._hand(name, raw, (reader, comparator), takers, values, (*steps, name))
+        return values
+
+    def _hand(
+        self, name: str, raw: Any, entries: tuple[type[Any], type[Any]], takers: list[int], values: tuple[dict[str, Any], ...], steps: Steps
+    ) -> None:
+        refusals: list[list[Problem]] = []
+        for position in takers:
+            trial = Report(self.report.places)
+            value = option_value(entries[position], name, raw, steps, trial)
+            if not is_failed(value) and len(takers) > 1:
+                construct(entries[position], name, {name: value}, steps, trial)
+            if trial.problems:
+                refusals.append(trial.problems)
+            else:
+                values[position][name] = value
+        if len(refusals) == len(takers):
+            self.report.problems.extend(refusals[0])
+
+    def _refuse(self, field: Field, name: str, entries: tuple[type[Any], type[Any]], steps: Steps) -> None:
+        taken = sorted({option for entry in entries for option in annotations_of(entry)} - set(FIELD_KEYS) - {"normalize", "items"})
+        known = (*taken, *FIELD_KEYS)
+        close = nearest(name[:100], known)
+        what = f"the type {field.type!r} and its comparator have no option {name[:100]!r}"
+        remedy = close if close.startswith("did you mean") else f"they take: {', '.join(taken) or 'none'}"
+        self.report.add((*steps, name), what, remedy, "unknown_option")
+
+    def _reader(self, field: Field, entry: type[Any], values: dict[str, Any], steps: Steps) -> Reader | None:
+        options = annotations_of(entry)
+        if self.locale is not None and "locale" in options:
+            values.setdefault("locale", self.locale)
+        if field.normalize and "normalize" not in options:
+            self.report.add((*steps, "normalize"), f"'normalize' does not apply to the type {field.type!r}", "it applies to: text", "misplaced_key")
+        elif field.normalize:
+            built = [
+                build_call(call, NORMALIZERS, (*steps, "normalize", place), self.report) for place, call in enumerate(field.normalize)
+            ]
+            values["normalize"] = tuple(entry for entry in built if entry is not None)
+        if field.type == "list":
+            values |= self._items(field, options, steps)
+            if "items" not in values:
+                return None
+        reader: Reader | None = construct(entry, field.type, values, steps, self.report)
+        return reader
+
+    def _items(self, field: Field, options: dict[str, Any], steps: Steps) -> dict[str, Any]:
+        items = field.items or Field("")
+        place = (*steps, "items")
+        if items.type in ("list", "object"):
+            what = f"a list judged as a whole cannot hold the type {items.type!r}"
+            self.report.add(place, what, "leave out `compare:` on the list, so that its items are aligned", "misplaced_key")
+            return {}
+        if items.accept is not None:
+            what = "'accept' of the items has no effect on a list judged as a whole"
+            self.report.add((*place, "accept"), what, "put it on the list", "misplaced_key")
+        judges = self.judges(items, place)
+        values: dict[str, Any] = {} if judges is None else {"items": judges.reader}
+        if field.separator is not None and "separator" in options:
+            values["separator"] = field.separator
+        return values
+
+    def _with_items(self, field: Field, call: Call, entry: type[Any]) -> Call:
+        """Return a list's comparator with the comparator of its items, where the items say one (or their type has its own)."""
+        items = field.items
+        if field.type != "list" or items is None or "items" not in annotations_of(entry) or any(name == "items" for name, _ in call.options):
+            return call
+        inner = items.compare or Call(DEFAULTS.get(items.type, _LEAST.name))
+        if items.compare is None and inner.name == _LEAST.name:
+            return call
+        options = self._comparing_options(items, inner)
+        inner = replace(inner, options=tuple(sorted({**dict(options), **dict(inner.options)}.items())))
+        return replace(call, options=tuple(sorted((*call.options, ("items", freeze(call_data(inner)))))))
+
+    def _comparing_options(self, items: Field, call: Call) -> Options:
+        if call.name not in COMPARATORS.names() or items.type not in READERS.names():
+            return ()
+        taken, reading = annotations_of(COMPARATORS.load(call.name)), annotations_of(READERS.load(items.type))
+        return tuple((name, value) for name, value in items.options if name in taken and name not in reading)
+
+
+def _list_reader() -> type[Any]:
+    from fieldassay.readers.lists import ListReader
+
+    return ListReader

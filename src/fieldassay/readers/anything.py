@@ -1,0 +1,49 @@
+"""Values of any kind, where a spec declares none."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from fieldassay.readers.base import Reader
+from fieldassay.readers.distinct import read_distinct
+from fieldassay.readers.text import json_text
+from fieldassay.values.column import Column, Reading
+from fieldassay.values.json import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class AnyReader(Reader):
+    """Reads any scalar as it is; the canonical text is JSON, so that a value's kind counts and 1 equals 1.0.
+
+    >>> [AnyReader().read(raw).canonical for raw in ("1", 1, 1.0, True)]
+    ['"1"', '1', '1', 'true']
+    """
+
+    def read(self, raw: Scalar) -> Reading:
+        text = json_text(raw)
+        if isinstance(raw, str):
+            return Reading(text, text, json.dumps(text, ensure_ascii=False))
+        return Reading(text, raw, text if isinstance(raw, bool) else _number_text(raw))
+
+    def read_column(self, raws: Sequence[Scalar]) -> Column:
+        return read_distinct(self.read, raws)
+
+
+def _number_text(number: int | float) -> str:
+    if isinstance(number, float) and not math.isfinite(number):
+        return json_text(number)
+    exact = Decimal(number) if isinstance(number, int) else Decimal(repr(number))
+    sign, digits, exponent = exact.as_tuple()
+    shown = "".join(map(str, digits))
+    kept = shown.rstrip("0")
+    if not kept:
+        return "0"
+    power = int(exponent) + len(shown) - len(kept)
+    exponent_text = "" if power == 0 else f"e{power}"
+    plain = -20 <= power <= 20
+    text = f"{Decimal((0, tuple(map(int, kept)), power)):f}" if plain else kept + exponent_text
+    return f"-{text}" if sign else text

@@ -1,0 +1,149 @@
+"""JSON text to values: strictly first, then forgiving what is not standard but means only one thing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from fieldassay.records.record import Row
+from fieldassay.values.json import Json
+
+MAX_DEPTH = 100
+"""Levels of nesting that a record may have. Deeper data is hostile or broken, and would exhaust the stack of whoever walks it."""
+
+TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+MAX_DIGITS = 4000
+
+_STRICT = msgspec.json.Decoder()
+_ENCODE = msgspec.json.Encoder().encode
+
+
+def decode_json(data: bytes) -> Row:
+    """Return the value of a JSON text, or a row whose `problem` says where the text goes wrong.
+
+    Accepted, and named in `repairs`, is what many writers produce although the standard forbids it: `non_finite_number` (NaN, Infinity, numbers
+    beyond the range of a float), `control_character` (raw in a string), `lone_surrogate` (replaced), `not_utf8` (read as cp1252), `duplicate_key`
+    (the last one counts), `long_number` (kept as text).
+
+    >>> decode_json(b'{"a": 1, "a": NaN}')
+    Row(value={'a': nan}, repairs=('non_finite_number', 'duplicate_key'), problem=None)
+    >>> decode_json(b'{"a": 1 "b": 2}').problem
+    "not JSON (Expecting ',' delimiter, column 9)"
+    """
+    try:
+        value = _STRICT.decode(data)
+    except RecursionError:
+        return Row(None, problem=TOO_DEEP)
+    except (msgspec.MsgspecError, ValueError):
+        return _decode_leniently(data)
+    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and is_too_deep(value):
+        return Row(None, problem=TOO_DEEP)
+    if _may_repeat_keys(data, value):
+        return _decode_leniently(data)
+    return Row(value)
+
+
+def is_too_deep(value: Json) -> bool:
+    """Return whether the value has more than `MAX_DEPTH` levels of lists and objects."""
+    level: list[Any] = [value] if type(value) in (dict, list) else []
+    depth = 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            return True
+        level = [
+            child
+            for node in level
+            for child in (node.values() if type(node) is dict else node)
+            if type(child) is dict or type(child) is list
+        ]
+    return False
+
+
+def replace_surrogates(value: Json) -> Json:
+    """Return the value with every surrogate that has no partner replaced by U+FFFD. The value must not be too deep."""
+    text = json.dumps(value, ensure_ascii=False)
+    cleaned: Json = json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    return cleaned
+
+
+def _may_repeat_keys(data: bytes, value: Json) -> bool:
+    # Both texts hold the same strings, so they hold `":` equally often unless a key was dropped; spellings that could hide that are sent to
+    # the slow and exact way.
+    if b" :" in data or b"\t:" in data or b"\n:" in data or b"\r:" in data or b"\\u00" in data:
+        return True
+    return data.count(b'":') != _ENCODE(value).count(b'":')
+
+
+def _decode_leniently(data: bytes) -> Row:
+    repairs: list[str] = []
+    text = _to_text(data, repairs).strip("\ufeff\0 \t\r\n")
+    try:
+        value = _load(text, repairs)
+    except RecursionError:
+        return Row(None, problem=TOO_DEEP)
+    except json.JSONDecodeError as error:
+        return Row(None, problem=_describe(error, text))
+    if is_too_deep(value):
+        return Row(None, problem=TOO_DEEP)
+    if "\\ud" in text or "\\uD" in text:
+        cleaned = replace_surrogates(value)
+        # NaN differs from itself, so texts are compared
+        if json.dumps(cleaned) != json.dumps(value):
+            value = cleaned
+            repairs.append("lone_surrogate")
+    return Row(value, tuple(dict.fromkeys(repairs)))
+
+
+def _to_text(data: bytes, repairs: list[str]) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        repairs.append("not_utf8")
+        return data.decode("cp1252", "replace")
+
+
+def _load(text: str, repairs: list[str]) -> Json:
+    hooks = _hooks(repairs)
+    try:
+        value: Json = json.loads(text, **hooks)
+    except json.JSONDecodeError:
+        repairs[:] = [name for name in repairs if name == "not_utf8"]
+        value = json.loads(text, strict=False, **hooks)
+        repairs.append("control_character")
+    return value
+
+
+def _hooks(repairs: list[str]) -> dict[str, Any]:
+    def read_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        read = dict(pairs)
+        if len(read) < len(pairs):
+            repairs.append("duplicate_key")
+        return read
+
+    def read_float(text: str) -> float:
+        number = float(text)
+        if number in (float("inf"), float("-inf")):
+            repairs.append("non_finite_number")
+        return number
+
+    def read_int(text: str) -> int | str:
+        if len(text) > MAX_DIGITS:
+            repairs.append("long_number")
+            return text
+        return int(text)
+
+    def read_constant(name: str) -> float:
+        repairs.append("non_finite_number")
+        return float(name)
+
+    return {"object_pairs_hook": read_pairs, "parse_float": read_float, "parse_int": read_int, "parse_constant": read_constant}
+
+
+def _describe(error: json.JSONDecodeError, text: str) -> str:
+    if not text:
+        return "is empty"
+    place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
+    return f"not JSON ({error.msg}, {place})"

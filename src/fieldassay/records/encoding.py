@@ -1,0 +1,92 @@
+"""Which encoding bytes are in: byte order marks, then UTF-8, then a guess that must make sense."""
+
+from __future__ import annotations
+
+import codecs
+import unicodedata
+from itertools import pairwise
+
+SAMPLE = 1 << 20
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def detect_encoding(data: bytes) -> str | None:
+    """Return the name of the encoding of the bytes (their first `SAMPLE` are looked at), or None if none makes sense.
+
+    UTF-8 wins whenever it fits. Otherwise Western text (cp1252) wins over other single-byte encodings, as long as no symbol stands inside a word
+    that way; everything else is what charset-normalizer says, if its text consists of letters.
+
+    >>> detect_encoding("señor café".encode("cp1252")), detect_encoding("é".encode("utf-16"))
+    ('cp1252', 'utf-16')
+    """
+    sample = data[:SAMPLE]
+    marked = next((name for mark, name in _MARKS if sample.startswith(mark)), None)
+    if marked:
+        return marked
+    unmarked = _detect_utf16(sample)
+    if unmarked:
+        return unmarked
+    if _is_utf8(sample):
+        return "utf-8"
+    western = _try(sample, "cp1252")
+    if western is not None and _is_sensible(western):
+        return "cp1252"
+    return _guess(sample) or ("cp1252" if western is not None else None)
+
+
+def _detect_utf16(sample: bytes) -> str | None:
+    pairs = len(sample) // 2
+    if pairs < 2 or b"\0" not in sample:
+        return None
+    # the other half of ASCII characters is NUL; stray NULs in a single-byte text are rare
+    if sample[1 : 2 * pairs : 2].count(0) > 0.4 * pairs and sample[0 : 2 * pairs : 2].count(0) < 0.05 * pairs:
+        return "utf-16-le"
+    if sample[0 : 2 * pairs : 2].count(0) > 0.4 * pairs and sample[1 : 2 * pairs : 2].count(0) < 0.05 * pairs:
+        return "utf-16-be"
+    return None
+
+
+def _is_utf8(sample: bytes) -> bool:
+    try:
+        sample.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start >= len(sample) - 3 and len(sample) == SAMPLE
+    return True
+
+
+def _try(sample: bytes, encoding: str) -> str | None:
+    try:
+        return sample.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        return None
+
+
+def _is_sensible(text: str) -> bool:
+    """Return whether high characters are mostly letters, and no symbol stands between two letters."""
+    high = [position for position, character in enumerate(text) if character >= "\x80"][:20_000]
+    odd = 0
+    for position in high:
+        before, character, after = text[position - 1 : position], text[position], text[position + 1 : position + 2]
+        is_letter = character.isalpha() and character not in "ªºƒµ"
+        is_odd = not is_letter and character not in "’‘–—·…" and before.isalpha() and after.isalpha()
+        odd += is_odd or unicodedata.category(character) == "Cc"
+    runs = sum(1 for first, second in pairwise(high) if second == first + 1)
+    return odd * 50 <= len(high) and runs * 2 <= len(high)
+
+
+def _guess(sample: bytes) -> str | None:
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(sample[:65536]).best()
+    if best is None:
+        return None
+    high = [character for character in str(best) if character >= "\x80"]
+    letters = sum(character.isalpha() for character in high)
+    return best.encoding if letters * 10 >= len(high) * 7 else None

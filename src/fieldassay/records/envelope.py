@@ -1,0 +1,210 @@
+"""Rows opened into records: where the data is, and what stands beside it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fieldassay.records.answer import Answer, parse_answer, shape
+from fieldassay.records.decode import decode_json
+from fieldassay.records.ids import id_text, locate
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.record import Meta, Record, Row
+from fieldassay.values.json import Json
+
+MAX_ATTRIBUTE = 200
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value))
+
+
+def _is_claim(value: Any) -> bool:
+    return value is None or isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in ("", "true", "false"))
+
+
+META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
+    "timing": lambda value: isinstance(value, dict) and "duration_ms" in value,
+    "usage": _is_object,
+    "processing_time": lambda value: value is None or read_number(value) is not None,
+    "error": lambda value: value is None or isinstance(value, str | dict | bool),
+    "parse_success": _is_claim,
+    "raw": lambda value: value is None or isinstance(value, str),
+    "confidence": lambda value: isinstance(value, dict) or read_number(value) is not None,
+    "variant": lambda value: isinstance(value, str),
+    "tags": _is_texts,
+    "difficulty": lambda value: isinstance(value, str),
+    "critical_fields": lambda value: isinstance(value, list) and _is_texts(value),
+    "acceptable_variations": lambda value: isinstance(value, dict) and all(isinstance(item, list) for item in value.values()),
+}
+"""The keys beside the data that are known, and the shape in which they are taken as such; in any other shape they are data."""
+
+
+def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
+    """Return the record of a row.
+
+    With a `data_key`, the data is the value under it: an object, or a text with JSON in it; everything else in the row stands beside.
+    Without, the row is the data, less its id and the known meta keys that the spec does not declare.
+
+    >>> row = Row({"id": "a", "pred": '{"total": 5,}', "processing_time": 1.5})
+    >>> record = open_row("a", row, "preds.jsonl:1", SourceOptions(data_key="pred"))
+    >>> record.data, record.meta.duration_ms, record.meta.repairs
+    ({'total': 5}, 1500.0, ('trailing_comma',))
+    """
+    if row.problem is not None:
+        return Record(name, None, Meta(repairs=row.repairs), place, row.problem)
+    if options.is_gold and "duplicate_key" in row.repairs:
+        return Record(name, None, Meta(repairs=row.repairs), place, "an object has the same key twice")
+    if not isinstance(row.value, dict):
+        answer, beside = shape(row, options.wrap), dict[str, Json]()
+    elif options.data_key is not None:
+        answer, beside = _open_key(row.value, options.data_key, options)
+    else:
+        answer, beside = _open_plain(row.value, options)
+    meta = read_meta(beside, (*row.repairs, *answer.repairs), has_key=options.data_key is not None)
+    problem = answer.problem
+    if answer.data is None and meta.error:
+        problem = f"error: {meta.error[:200]}"
+    return Record(name, answer.data, meta, place, problem)
+
+
+def read_value(value: Json, options: SourceOptions) -> Answer:
+    """Return what a value holds that stands where a record should be: an object, or a text with JSON in it."""
+    if isinstance(value, str):
+        return parse_answer(value, wrap=options.wrap, may_mend=not options.is_gold)
+    return shape(Row(value), options.wrap)
+
+
+def _open_key(row: dict[str, Json], key: str, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
+    has, value = locate(row, key)
+    answer = read_value(value, options) if has else Answer(None, problem=f"no {key!r} here")
+    top = next((name for name in row if key == name or key.startswith(name + ".")), key)
+    ids = _id_keys(row, options)
+    return answer, {name: item for name, item in row.items() if name != top and name not in ids}
+
+
+def _open_plain(row: dict[str, Json], options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
+    ids = _id_keys(row, options)
+    data: dict[str, Json] = {}
+    beside: dict[str, Json] = {}
+    for key, value in row.items():
+        shape_of = META_SHAPES.get(key)
+        if key in options.declared or (shape_of is None and key not in ids):
+            data[key] = value
+        elif key not in ids:
+            (beside if shape_of is not None and shape_of(value) else data)[key] = value
+    raw = beside.get("raw")
+    has_data = bool(data.keys() & options.declared) if options.declared else bool(data)
+    if isinstance(raw, str) and not has_data:
+        return read_value(raw, options), beside
+    if not data and (beside.get("error") or _read_claim(beside.get("parse_success")) is False):
+        return Answer(None, problem="no answer"), beside
+    return Answer(data), beside
+
+
+def _id_keys(row: Mapping[str, Json], options: SourceOptions) -> set[str]:
+    """Return the key that the id was taken from, unless the spec declares it as a field."""
+    name = next((name for name in options.names if id_text(row.get(name)) is not None), None)
+    return {name} if name is not None and name not in options.declared else set()
+
+
+def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_key: bool = False) -> Meta:
+    """Return what is known beside the data; values of unexpected kinds are passed over. With `has_key`, other scalars become attributes."""
+    known = {key: value for key, value in beside.items() if key in META_SHAPES and META_SHAPES[key](value)}
+    others = {key: value for key, value in beside.items() if key not in META_SHAPES} if has_key else {}
+    if "difficulty" in known:
+        others["difficulty"] = known["difficulty"]
+    return Meta(
+        duration_ms=_read_duration(known),
+        usage=known.get("usage", {}),
+        error=_read_error(known.get("error")),
+        parse_success=_read_claim(known.get("parse_success")),
+        confidence=_read_confidence(known.get("confidence")),
+        variant=(known.get("variant") or "").strip() or None,
+        tags=_read_texts(known.get("tags")),
+        attributes={key: text for key, value in others.items() if (text := _to_attribute(value)) is not None},
+        repairs=tuple(dict.fromkeys(repairs)),
+        critical_paths=_read_texts(known.get("critical_fields")),
+        accepted_values={path: tuple(values) for path, values in known.get("acceptable_variations", {}).items()},
+    )
+
+
+def read_number(value: Any) -> float | None:
+    """Return a finite number that is given as one or as short text, or None.
+
+    >>> read_number("1.5"), read_number(True), read_number("NaN")
+    (1.5, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or (isinstance(value, str) and len(value) > 100):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _read_duration(known: Mapping[str, Any]) -> float | None:
+    duration = read_number(known.get("timing", {}).get("duration_ms"))
+    if duration is None:
+        seconds = read_number(known.get("processing_time"))
+        duration = None if seconds is None else read_number(seconds * 1000)
+    return duration if duration is not None and duration >= 0 else None
+
+
+def _read_error(value: Any) -> str | None:
+    if isinstance(value, dict):
+        message = value.get("message")
+        value = message if isinstance(message, str) else json.dumps(value, ensure_ascii=False) if value else None
+    if value is True:
+        return "error"
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _read_claim(value: Any) -> bool | None:
+    return {"true": True, "false": False}.get(value.strip().lower()) if isinstance(value, str) else value
+
+
+def _read_confidence(value: Any) -> Mapping[str, float] | None:
+    if not isinstance(value, dict):
+        number = read_number(value)
+        return None if number is None else {"": number}
+    numbers: dict[str, float] = {}
+    stack: list[tuple[str, Any]] = [("", value)]
+    while stack:
+        path, node = stack.pop()
+        if isinstance(node, dict):
+            stack.extend((f"{path}.{key}" if path else key, child) for key, child in reversed(node.items()))
+        elif isinstance(node, list):
+            stack.extend((f"{path}[{index}]", child) for index, child in reversed(list(enumerate(node))))
+        elif (number := read_number(node)) is not None:
+            numbers[path] = number
+    return numbers
+
+
+def _read_texts(value: Any) -> tuple[str, ...]:
+    texts = _split_texts(value) if isinstance(value, str) else value or ()
+    return tuple(text.strip() for text in texts if text.strip())
+
+
+def _split_texts(text: str) -> list[Any]:
+    if text.lstrip().startswith("["):
+        row = decode_json(text.encode("utf-8", "replace"))
+        if _is_texts(row.value) and isinstance(row.value, list):
+            return row.value
+    return text.replace("|", ",").replace(";", ",").split(",")
+
+
+def _to_attribute(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str | int | float):
+        return None
+    text = value.strip() if isinstance(value, str) else id_text(value)
+    return text if text and len(text) <= MAX_ATTRIBUTE else None

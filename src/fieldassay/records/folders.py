@@ -1,0 +1,52 @@
+"""A directory with one JSON file per document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.records.ids import find_id
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.rows import FolderRows, read_json_file
+
+SUFFIXES = (".json", ".json.gz", ".json.zst")
+
+
+def read_folder(folder: Path, options: SourceOptions) -> tuple[FolderRows, tuple[Problem, ...]]:
+    """Return the JSON files under a directory as rows, sorted by name; hidden files are passed over.
+
+    The id is what the record says under one of `id_names` if they were named; otherwise, and where it says nothing, the path in the
+    directory without its suffix.
+    """
+    names: list[str] = []
+    paths: list[str] = []
+    problems: list[Problem] = []
+    for path in sorted(folder.rglob("*")):
+        stem = _stem(path, folder)
+        if stem is None:
+            continue
+        name, problem = _find_name(path, options)
+        if problem is not None and options.is_gold:
+            problems.append(Problem(str(path), problem, "mend or remove the file", "not_json"))
+        names.append(name or stem)
+        paths.append(str(path))
+    if not names:
+        raise ProblemsError([Problem(str(folder), "has no JSON files", "give a directory with one .json file per document", "empty_input")])
+    return FolderRows(tuple(names), tuple(paths), options.encoding), tuple(problems)
+
+
+def _stem(path: Path, folder: Path) -> str | None:
+    suffix = next((suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix)), None)
+    inside = path.relative_to(folder)
+    if suffix is None or any(part.startswith(".") for part in inside.parts) or not path.is_file():
+        return None
+    return inside.as_posix()[: -len(suffix)].encode("utf-8", "replace").decode("utf-8").strip() or None
+
+
+def _find_name(path: Path, options: SourceOptions) -> tuple[str | None, str | None]:
+    if options.id_names is None and not options.is_gold:
+        return None, None
+    row = read_json_file(path, options.encoding)
+    if options.id_names is None or not isinstance(row.value, dict):
+        return None, row.problem
+    return find_id(row.value, options.id_names), row.problem

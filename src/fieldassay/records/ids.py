@@ -1,0 +1,106 @@
+"""Ids of rows: found, trimmed, or numbered where a source has none at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.errors import Problem
+
+MAX_ID = 1000
+MAX_LISTED = 20
+
+Positions = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index:
+    """The ids of a source, where in it they stand (`kept` positions of its rows), and what was wrong on the way."""
+
+    ids: tuple[str, ...]
+    kept: Positions
+    is_numbered: bool
+    problems: tuple[Problem, ...]
+
+
+def id_text(value: Any) -> str | None:
+    """Return the id that a value means: trimmed text, or the digits of a whole number; None if it is no id.
+
+    >>> id_text(" a.png "), id_text(7), id_text(7.0), id_text(True), id_text("")
+    ('a.png', '7', '7', None, None)
+    """
+    if isinstance(value, str):
+        return value.strip("\ufeff\0 \t\r\n\u00a0") or None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return str(value) if abs(value) < 10**100 else None
+
+
+def find_id(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """Return the id of a row: the first of the names under which it has one; a dotted name may lead into objects.
+
+    >>> find_id({"meta": {"id": 4}}, ["doc_id", "meta.id"])
+    '4'
+    """
+    for name in names:
+        found = id_text(row.get(name))
+        if found is None and "." in name:
+            found = id_text(locate(row, name)[1])
+        if found is not None:
+            return found
+    return None
+
+
+def locate(row: Any, key: str) -> tuple[bool, Any]:
+    """Return whether a row has a value under an exact key or a dotted path, and the value; the longest matching key counts at each level.
+
+    >>> locate({"raw": {"org/model-8.1": "x"}}, "raw.org/model-8.1")
+    (True, 'x')
+    """
+    if not isinstance(row, Mapping):
+        return False, None
+    if key in row:
+        return True, row[key]
+    dots = [found.start() for found in re.finditer(r"\.", key[:1000])]
+    for dot in reversed(dots):
+        if key[:dot] in row:
+            has, value = locate(row[key[:dot]], key[dot + 1 :])
+            if has:
+                return has, value
+    return False, None
+
+
+def settle_ids(found: Sequence[str | None], problems: Sequence[Problem], place: Callable[[int], str]) -> Index:
+    """Return the index of rows whose ids were found or not (None).
+
+    Rows without an id are left out, each a problem, unless no row has one: then rows are numbered `#1`, `#2` … in order.
+    """
+    count = len(found)
+    if not any(name is not None for name in found):
+        return Index(tuple(f"#{number}" for number in range(1, count + 1)), np.arange(count, dtype=np.int64), True, tuple(problems))
+    too_long = {position for position, name in enumerate(found) if name is not None and len(name) > MAX_ID}
+    kept = np.array([position for position, name in enumerate(found) if name is not None and position not in too_long], dtype=np.int64)
+    told = {problem.where for problem in problems}
+    missing = [position for position, name in enumerate(found) if (name is None or position in too_long) and place(position) not in told]
+    lost = [
+        Problem(place(position), "its id is too long" if position in too_long else "has no id", "give every record an id", "no_id")
+        for position in missing
+    ]
+    ids = tuple(str(found[position]) for position in kept.tolist())
+    return Index(ids, kept, False, (*problems, *lost))
+
+
+def cap_problems(problems: Sequence[Problem]) -> list[Problem]:
+    """Return the first `MAX_LISTED` problems, and one that says how many more there are."""
+    listed = list(problems[:MAX_LISTED])
+    if len(problems) > MAX_LISTED:
+        last = problems[MAX_LISTED]
+        listed.append(Problem(last.where.rpartition(":")[0] or last.where, f"and {len(problems) - MAX_LISTED:,} more", kind=last.kind))
+    return listed

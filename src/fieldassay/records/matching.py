@@ -1,0 +1,165 @@
+"""Which prediction belongs to which gold record: by id, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
+from fieldassay.records.ids import MAX_LISTED, Positions, cap_problems
+from fieldassay.records.record import Batch, Record, Row
+from fieldassay.records.source import Source
+from fieldassay.records.suggestions import suggest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matching:
+    """Gold and, by system, where its prediction of each document is.
+
+    `positions[system][i]` is the position in the system's source of the prediction of gold record i, or -1 if there is none; `missing` counts
+    those. `unmatched` are ids of predictions without gold. `notes` say what a user should know. It pickles; sources of files reopen by path.
+    """
+
+    gold: Source
+    predictions: Mapping[str, Source]
+    positions: Mapping[str, Positions]
+    missing: Mapping[str, int]
+    unmatched: Mapping[str, tuple[str, ...]]
+    notes: tuple[Problem, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """Return the ids of the documents, in gold order."""
+        return self.gold.ids()
+
+    def take(self, chosen: Positions) -> Matching:
+        """Return the matching of the chosen documents only, with no more of the sources than they need."""
+        sources: dict[str, Source] = {}
+        positions: dict[str, Positions] = {}
+        for system, where in self.positions.items():
+            here = where[chosen]
+            found = here >= 0
+            sources[system] = self.predictions[system].take(here[found])
+            positions[system] = np.where(found, np.cumsum(found) - 1, -1)
+        missing = {system: int((where < 0).sum()) for system, where in positions.items()}
+        return replace(self, gold=self.gold.take(chosen), predictions=sources, positions=positions, missing=missing, unmatched={}, notes=())
+
+
+def match(gold: Source, predictions: Mapping[str, Source]) -> Matching:
+    """Return which prediction belongs to which gold record.
+
+    Ids match exactly (they were trimmed when read). Where no side has ids, and the numbers of rows agree, rows match by position. Raises
+    `ProblemsError` for duplicate ids, and `NothingEvaluatedError` if a system shares no id with gold.
+    """
+    problems = [problem for source in (gold, *predictions.values()) for problem in find_duplicates(source)]
+    problems += [problem for source in predictions.values() for problem in _compare_numbering(gold, source)]
+    if problems:
+        raise ProblemsError(problems)
+    place_of = {name: position for position, name in enumerate(gold.ids())}
+    positions: dict[str, Positions] = {}
+    unmatched: dict[str, tuple[str, ...]] = {}
+    notes: list[Problem] = list(gold.notes)
+    for system, source in predictions.items():
+        where = np.full(len(gold), -1, dtype=np.int64)
+        strangers = []
+        for position, name in enumerate(source.ids()):
+            found = place_of.get(name)
+            if found is None:
+                strangers.append(name)
+            else:
+                where[found] = position
+        positions[system], unmatched[system] = where, tuple(strangers)
+        notes += _describe(gold, system, source, where, strangers)
+    missing = {system: int((where < 0).sum()) for system, where in positions.items()}
+    return Matching(gold, dict(predictions), positions, missing, unmatched, tuple(notes))
+
+
+def find_duplicates(source: Source) -> list[Problem]:
+    """Return a problem for each id that stands more than once in the source, with its places; the first `MAX_LISTED` and a count."""
+    ids = source.ids()
+    if len(set(ids)) == len(ids):
+        return []
+    first: dict[str, int] = {}
+    problems = []
+    for position, name in enumerate(ids):
+        before = first.setdefault(name, position)
+        if before != position:
+            what = f"duplicate id {name!r}, first in {source.place(before)}"
+            problems.append(Problem(source.place(position), what, "keep one record per document", "duplicate_id"))
+    return cap_problems(problems)
+
+
+def batches(matching: Matching, size: int = 1000, positions: Sequence[int] | None = None) -> Iterator[Batch]:
+    """Yield the documents (or those at the positions) in gold order, `size` at a time.
+
+    Raises `ProblemsError` with every gold record of a batch that cannot be read.
+    """
+    order = range(len(matching)) if positions is None else sorted(positions)
+    for start in range(0, len(order), size):
+        yield _read_batch(matching, order[start : start + size])
+
+
+def _read_batch(matching: Matching, chosen: Sequence[int]) -> Batch:
+    gold = matching.gold.fetch(chosen)
+    broken = [Problem(record.place, record.invalid, "mend the gold record", "bad_gold") for record in gold if record.invalid is not None]
+    if broken:
+        raise ProblemsError(cap_problems(broken))
+    rows: dict[tuple[int, tuple[int, ...]], list[Row]] = {}  # systems in one file are decoded once
+    predictions: dict[str, tuple[Record | None, ...]] = {}
+    for system, source in matching.predictions.items():
+        where = matching.positions[system][np.asarray(chosen, dtype=np.int64)]
+        found = tuple(where[where >= 0].tolist())
+        key = (id(source.rows), found)
+        if key not in rows:
+            rows[key] = source.rows.read(found)
+        records = iter(source.open(found, rows[key]))
+        predictions[system] = tuple(next(records) if position >= 0 else None for position in where.tolist())
+    return Batch(tuple(record.id for record in gold), tuple(gold), predictions)
+
+
+def _compare_numbering(gold: Source, source: Source) -> list[Problem]:
+    if not gold.is_numbered and not source.is_numbered:
+        return []
+    if gold.is_numbered != source.is_numbered and len(gold) and len(source):
+        lacking, other = (gold, source) if gold.is_numbered else (source, gold)
+        names = ", ".join(other.options.names[:8])
+        what = f"has no ids, {other.label} has (such as {other.ids()[0]!r})"
+        return [Problem(lacking.label, what, f"add an id (looked for: {names}), or name the key that holds it", "no_id")]
+    if len(gold) != len(source):
+        what = f"has {len(source):,} records without ids, {gold.label} has {len(gold):,}"
+        return [Problem(source.label, what, "add ids: records can be matched by position only if there are equally many", "no_id")]
+    return []
+
+
+def _describe(gold: Source, system: str, source: Source, where: Positions, strangers: Sequence[str]) -> list[Problem]:
+    notes = list(source.notes)
+    absent = np.flatnonzero(where < 0)
+    near = list(suggest(strangers, (gold.ids()[position] for position in absent.tolist()))) if strangers and len(absent) else []
+    hints = [f"{name!r} may be gold's {other!r} ({difference})" for name, other, difference in near[:MAX_LISTED]]
+    if len(absent) == len(where):
+        _refuse(gold, system, source, hints)
+    if source.is_numbered:
+        notes.append(
+            Problem(source.label, "no record has an id, so records were matched by position", "add ids to both sides", "by_position")
+        )
+    if strangers:
+        what = f"{len(strangers):,} of {len(source):,} predictions have no gold (such as {strangers[0]!r}) and are left out"
+        notes.append(Problem(source.label, what, "; ".join(hints[:3]), "unmatched"))
+    if len(absent):
+        what = f"{len(absent):,} of {len(where):,} documents have no prediction by {system} (such as {gold.ids()[int(absent[0])]!r})"
+        notes.append(Problem(source.label, what, "they are judged as empty predictions", "missing"))
+    return notes + [Problem(source.label, hint, "make the ids equal if they are the same document", "near_id") for hint in hints]
+
+
+def _refuse(gold: Source, system: str, source: Source, hints: Sequence[str]) -> None:
+    ours = ", ".join(map(repr, gold.ids()[:3])) or "none"
+    theirs = ", ".join(map(repr, source.ids()[:3])) or "none"
+    told = f" {'; '.join(hints[:3])}." if hints else ""
+    raise NothingEvaluatedError(
+        f"no prediction by {system} has the id of a gold document: {gold.label} has {ours}; {source.label} has {theirs}.{told}"
+    )

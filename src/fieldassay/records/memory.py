@@ -1,0 +1,72 @@
+"""Records that are in memory already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.records.frames import hold_frame
+from fieldassay.records.ids import find_id, id_text, settle_ids
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.plain import UnplainError, to_json
+from fieldassay.records.record import Row
+from fieldassay.records.rows import HeldRows
+from fieldassay.records.source import Source, make_source
+
+
+def hold_records(records: Any, options: SourceOptions | None = None, label: str = "records") -> Source:
+    """Return the records of a list of objects, a mapping from id to record, a Polars or pandas frame, or any iterable of objects.
+
+    A pandas NaN means that there is no value. Values that have no JSON counterpart make their record invalid.
+
+    >>> source = hold_records({"a": {"total": 5}, "b": {"total": None}})
+    >>> list(source.ids()), source.fetch([0])[0].data
+    (['a', 'b'], {'total': 5})
+    """
+    options = options or SourceOptions()
+    kind = type(records).__module__.partition(".")[0]
+    if kind == "polars" and hasattr(records, "iter_rows"):
+        return make_source(label, *hold_frame(label, records, options), options)
+    if kind == "polars" and hasattr(records, "collect"):
+        return make_source(label, *hold_frame(label, records.collect(), options), options)
+    if kind == "pandas" and hasattr(records, "to_dict"):
+        records = [_drop_nan(row) for row in records.to_dict(orient="records")]
+    if isinstance(records, Mapping):
+        return _hold_mapping(records, options, label)
+    if isinstance(records, str | bytes) or not isinstance(records, Iterable):
+        what = f"is a {type(records).__name__}, not records"
+        raise ProblemsError([Problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")])
+    rows = [_to_row(record) for record in records]
+    found = [find_id(row.value, options.names) if isinstance(row.value, dict) else None for row in rows]
+    return _hold(label, rows, found, options)
+
+
+def _hold_mapping(records: Mapping[Any, Any], options: SourceOptions, label: str) -> Source:
+    return _hold(label, [_to_row(record) for record in records.values()], [id_text(_plain_key(key)) for key in records], options)
+
+
+def _plain_key(key: Any) -> Any:
+    try:
+        return to_json(key)
+    except UnplainError:
+        return None
+
+
+def _hold(label: str, rows: list[Row], found: list[str | None], options: SourceOptions) -> Source:
+    problems = [Problem(f"{label}[{at}]", row.problem, "mend the record", "not_json") for at, row in enumerate(rows) if row.problem]
+    index = settle_ids(found, problems if options.is_gold else (), lambda position: f"{label}[{position}]")
+    kept = index.kept.tolist()
+    held = HeldRows(label, index.ids, tuple(rows[at] for at in kept), tuple(f"[{at}]" for at in kept), index.is_numbered)
+    return make_source(label, held, index.problems, options)
+
+
+def _to_row(record: Any) -> Row:
+    try:
+        return Row(to_json(record))
+    except UnplainError as error:
+        return Row(None, problem=str(error))
+
+
+def _drop_nan(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(key): None if isinstance(value, float) and value != value else value for key, value in row.items()}

@@ -1,0 +1,221 @@
+"""Mending of nearly-JSON, token by token: every change has a name, and a value is never dropped or reinterpreted."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+from fieldassay.records.decode import MAX_DEPTH, decode_json
+from fieldassay.records.record import Row
+
+MAX_LENGTH = 2_000_000
+"""Characters of nearly-JSON that are mended at most; it bounds the time."""
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+    | (?P<string>"[^"\\]*(?:\\.[^"\\]*)*")
+    | (?P<single>'[^'\\]*(?:\\.[^'\\]*)*')
+    | (?P<curly>[“„][^“”]*[“”])
+    | (?P<comment>//[^\n]*|\#[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)
+    | (?P<open>[{\[]) | (?P<close>[}\]]) | (?P<comma>,) | (?P<colon>:)
+    | (?P<bare>[^\s{}\[\],:"'“”„]+)
+    | (?P<cut>["'“„].*)""",
+    re.VERBOSE | re.DOTALL,
+)
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.])(?!\s*:)")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_LITERALS = {"true": "true", "false": "false", "null": "null", "NaN": "NaN", "Infinity": "Infinity", "-Infinity": "-Infinity"}
+_PYTHON = {"True": "true", "False": "false", "None": "null"}
+
+VALUE, KEY, COLON, NEXT = "value", "key", "colon", "next"
+
+
+class _UnmendableError(Exception):
+    """The text is not what this mending understands."""
+
+
+@dataclass(slots=True)
+class _Mender:
+    out: list[str] = field(default_factory=list)
+    repairs: list[str] = field(default_factory=list)
+    stack: list[str] = field(default_factory=list)
+    state: str = VALUE
+    has_comma: bool = False
+    """A comma was read and is not written yet: it may turn out to trail."""
+    safe: tuple[int, int] = (0, 0)
+    """Lengths of `out` and `stack` after the last complete value."""
+    bare: str = ""
+    """The unquoted value just written, which further words may continue."""
+
+    def take(self, kind: str, token: str) -> None:
+        words = self.bare
+        if kind not in ("space", "comment"):
+            self.bare = ""
+        match kind:
+            case "space":
+                return
+            case "comment":
+                self.repairs.append("comment")
+            case "open":
+                self.take_open(token)
+            case "close":
+                self.take_close(token)
+            case "comma":
+                self.require(self.state == NEXT)
+                self.has_comma, self.state = True, self.after_comma()
+            case "colon":
+                self.require(self.state == COLON)
+                self.out.append(":")
+                self.state = VALUE
+            case "bare":
+                self.take_bare(token, words)
+            case _:
+                self.take_text(self.quote(kind, token))
+
+    def require(self, holds: bool) -> None:
+        if not holds:
+            raise _UnmendableError
+
+    def after_comma(self) -> str:
+        return KEY if self.stack[-1] == "{" else VALUE
+
+    def write(self, piece: str, state: str) -> None:
+        if self.has_comma:
+            self.out.append(",")
+            self.has_comma = False
+        self.out.append(piece)
+        self.state = state
+        if state == NEXT:
+            self.safe = (len(self.out), len(self.stack))
+
+    def take_open(self, token: str) -> None:
+        if self.state == NEXT and self.stack[-1] == "[":
+            self.miss_comma()
+        self.require(self.state == VALUE and len(self.stack) < MAX_DEPTH)
+        self.write(token, KEY if token == "{" else VALUE)
+        self.stack.append(token)
+        if len(self.stack) == 1:
+            self.safe = (1, 1)
+
+    def take_close(self, token: str) -> None:
+        opened = "{" if token == "}" else "["
+        self.require(bool(self.stack) and self.stack[-1] == opened and self.state != COLON)
+        self.require(self.state != VALUE or opened == "[")
+        if self.has_comma:
+            self.has_comma = False
+            self.repairs.append("trailing_comma")
+        self.stack.pop()
+        self.write(token, NEXT)
+
+    def miss_comma(self) -> None:
+        self.repairs.append("missing_comma")
+        self.has_comma, self.state = True, self.after_comma()
+
+    def take_text(self, text: str) -> None:
+        if self.state == NEXT and self.stack[-1] == "{":
+            self.miss_comma()
+        self.require(self.state in (KEY, VALUE))
+        self.write(text, COLON if self.state == KEY else NEXT)
+
+    def take_bare(self, token: str, words: str) -> None:
+        if self.state == KEY:
+            self.repairs.append("unquoted_key")
+            return self.write(json.dumps(token, ensure_ascii=False), COLON)
+        if self.state == NEXT and words and self.stack[-1] == "{":
+            self.repairs.append("bare_value")
+            self.bare = f"{words} {token}"
+            self.out[-1] = json.dumps(self.bare, ensure_ascii=False)
+            return None
+        self.require(self.state == VALUE)
+        self.write(self.read_bare(token), NEXT)
+        self.bare = token
+        return None
+
+    def read_bare(self, token: str) -> str:
+        if token in _PYTHON:
+            self.repairs.append("python_literal")
+            return _PYTHON[token]
+        if token in _LITERALS:
+            return _LITERALS[token]
+        if _NUMBER.fullmatch(token):
+            return token
+        self.repairs.append("thousands_separator" if _THOUSANDS.fullmatch(token) else "bare_value")
+        return json.dumps(token, ensure_ascii=False)
+
+    def quote(self, kind: str, token: str) -> str:
+        if kind == "string":
+            return '"' + _ESCAPE.sub(self.mend_escape, token[1:-1]) + '"'
+        self.repairs.append({"single": "single_quotes", "curly": "curly_quotes"}[kind])
+        body = _ESCAPE.sub(self.mend_escape, token[1:-1])
+        return '"' + re.sub(r'(\\.)|"', lambda found: found[1] or '\\"', body, flags=re.DOTALL) + '"'
+
+    def mend_escape(self, found: re.Match[str]) -> str:
+        escaped = found[1]
+        if escaped in '"\\/bfnrt' or (len(escaped) == 5 and escaped[0] == "u"):
+            return found[0]
+        if escaped == "'":
+            return "'"
+        is_markdown = escaped in "_*[](){}#+-.!~>|&$%`"
+        self.repairs.append("markdown_escape" if is_markdown else "bad_escape")
+        return escaped if is_markdown else "\\\\" + escaped
+
+    def cut(self, token: str) -> None:
+        """Take a string that the end of the text cut off: as far as it goes if it is a value, not at all if it is a key."""
+        self.require(self.state in (VALUE, KEY))
+        if self.state == VALUE:
+            body = token[1:]
+            body = body[: len(body) - (len(body) - len(body.rstrip("\\"))) % 2]
+            body = re.sub(r"\\u[0-9A-Fa-f]{0,3}$", "", body)
+            self.take_text(self.quote("single" if token[0] == "'" else "string", f'"{body}"'))
+
+    def finish(self) -> str:
+        """Return the text up to the last complete value, with every bracket that is open there closed."""
+        if self.stack:
+            self.repairs.append("truncated")
+            length, depth = self.safe
+            self.out[length:] = ["}" if opened == "{" else "]" for opened in reversed(self.stack[:depth])]
+        return "".join(self.out)
+
+
+def mend_json(text: str) -> Row | None:
+    """Return the value of a text that starts with a bracket and is nearly JSON, or None if it cannot be mended without guessing.
+
+    Unquoted values stay the text that they are; what follows the closing bracket is ignored.
+
+    >>> mend_json("{'a': 67,571, b: [1, 2,], // so far")
+    Row(value={'a': '67,571', 'b': [1, 2]},
+        repairs=('single_quotes', 'thousands_separator', 'unquoted_key', 'trailing_comma', 'comment', 'truncated'), problem=None)
+    >>> mend_json('{"a": "he said "no" to it"}') is None
+    True
+    """
+    mender = _Mender()
+    try:
+        _feed(mender, text)
+    except _UnmendableError:
+        return None
+    row = decode_json(mender.finish().encode("utf-8", "replace"))
+    if row.problem is not None:
+        return None
+    return Row(row.value, tuple(dict.fromkeys([*mender.repairs, *row.repairs])))
+
+
+def _feed(mender: _Mender, text: str) -> None:
+    position = 0
+    while position < len(text):
+        found = None
+        if mender.state == VALUE and mender.stack and mender.stack[-1] == "{":
+            found = _THOUSANDS.match(text, position)
+        kind = "bare" if found else ""
+        found = found or _TOKEN.match(text, position)
+        if found is None:
+            raise _UnmendableError
+        kind = kind or str(found.lastgroup)
+        if kind == "cut":
+            return mender.cut(found[0])
+        mender.take(kind, found[0])
+        if not mender.stack and mender.out:
+            return None
+        position = found.end()
+    return None

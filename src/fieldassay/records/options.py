@@ -1,0 +1,41 @@
+"""How a source is to be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ID_NAMES = (
+    "id", "doc_id", "document_id", "image_file", "filename", "image_name", "file", "source_identifier", "test_case_id",
+    "case_id", "file_name", "uuid",
+)  # fmt: skip
+"""Names under which a document's id is looked for when neither the spec nor the user names one; the first that a row has counts."""
+
+FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """How a source is to be read.
+
+    `id_names` are the accepted names of the id, in order of preference; None means `ID_NAMES`, and the file name for a directory.
+    `data_key` says where in a row the record is, as an exact key or a dotted path; None: the row is the record. `systems_key` names an object
+    whose keys are systems. `format` (one of `FORMATS`) and `encoding` override what is found out from the file. `wrap` is the key under which a
+    top-level list is put; None: a list is an invalid answer. `declared` are the top-level names of the spec, which are always data and never
+    meta; `nested` those of them that are lists, objects or trees: text in them that is a JSON list or object is decoded in tables. Gold
+    (`is_gold`) must be readable as it stands: what a prediction may have repaired is an error there.
+    """
+
+    id_names: tuple[str, ...] | None = None
+    data_key: str | None = None
+    systems_key: str | None = None
+    format: str | None = None
+    encoding: str | None = None
+    wrap: str | None = None
+    declared: frozenset[str] = frozenset()
+    nested: frozenset[str] = frozenset()
+    is_gold: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the id to look for, in order."""
+        return ID_NAMES if self.id_names is None else self.id_names

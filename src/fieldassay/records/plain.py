@@ -1,0 +1,73 @@
+"""Python values as JSON values: what callers, data frames and Parquet files hand over."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from fieldassay.records.decode import MAX_DEPTH
+from fieldassay.values.json import Json
+
+
+class UnplainError(ValueError):
+    """A value that has no JSON counterpart; the text says which."""
+
+
+def to_json(value: Any, depth: int = 0) -> Json:
+    """Return a Python value as JSON: dates and times as ISO text, decimals as the text of their digits, tuples and sets as lists.
+
+    Objects that know how to become plain (`model_dump`, `tolist`, `item`) are asked to. Raises `UnplainError` for bytes, for unknown kinds and
+    for data nested too deeply.
+
+    >>> from decimal import Decimal
+    >>> to_json({"total": Decimal("1.50"), "on": datetime.date(2025, 3, 4), "lines": ({"n": 1},)})
+    {'total': '1.50', 'on': '2025-03-04', 'lines': [{'n': 1}]}
+    """
+    if value is None or type(value) in (bool, int, float):
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, str):
+        return _to_text(value)
+    if depth >= MAX_DEPTH:
+        raise UnplainError(f"nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, Mapping):
+        return {_to_text(str(key)): to_json(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item, depth + 1) for item in value]
+    if isinstance(value, set | frozenset):
+        return [to_json(item, depth + 1) for item in sorted(value, key=repr)]
+    return _convert(value, depth)
+
+
+def _convert(value: Any, depth: int) -> Json:
+    if isinstance(value, Decimal):
+        return format(value, "f") if value.is_finite() else float(value)
+    if isinstance(value, enum.Enum):
+        return to_json(value.value, depth + 1)
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, int | float):
+        return float(value) if isinstance(value, float) else int(value)
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if isinstance(value, bytes | bytearray | memoryview):
+        raise UnplainError("holds bytes, which are no text")
+    for name in ("model_dump", "tolist", "item"):
+        method = getattr(value, name, None)
+        if callable(method) and not isinstance(value, type):
+            return to_json(method(), depth + 1)
+    raise UnplainError(f"holds a {type(value).__name__}, which has no JSON counterpart")
+
+
+def _to_text(text: str) -> str:
+    if text.isascii():
+        return str(text)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return str(text)

@@ -1,0 +1,61 @@
+"""Records as the engine sees them: one document's data, and what is known beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fieldassay.values.json import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What a row says beside its data.
+
+    `duration_ms` is finite and not negative. `confidence` is in the units given, by concrete or field path; a single number for the whole
+    record is `{"": x}`. `attributes` are scalar facts that slices can use (`difficulty`, `type` …), as text. `repairs` names what was repaired
+    before the record could be read, in order, each once. `critical_paths` and `accepted_values` come with gold: paths that this document
+    must have right, and per path the values accepted beside the gold value.
+    """
+
+    duration_ms: float | None = None
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    error: str | None = None
+    parse_success: bool | None = None
+    confidence: Mapping[str, float] | None = None
+    variant: str | None = None
+    tags: tuple[str, ...] = ()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    repairs: tuple[str, ...] = ()
+    critical_paths: tuple[str, ...] = ()
+    accepted_values: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One document's data. `data` is None when there is no readable answer, and then `invalid` says why; `place` is where it stands."""
+
+    id: str
+    data: dict[str, Json] | None
+    meta: Meta
+    place: str
+    invalid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some documents in gold order: gold and, by system, predictions, as parallel tuples; None where a system has no prediction."""
+
+    ids: tuple[str, ...]
+    gold: tuple[Record, ...]
+    predictions: Mapping[str, tuple[Record | None, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a source before its envelope is opened. `problem` says why it cannot be read, and then `value` is None."""
+
+    value: Json
+    repairs: tuple[str, ...] = ()
+    problem: str | None = None

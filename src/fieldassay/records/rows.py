@@ -1,0 +1,162 @@
+"""Rows of a source by position: slices of a file, held in memory, or one file each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.records.decode import decode_json
+from fieldassay.records.encoding import detect_encoding
+from fieldassay.records.files import Spool, read_plain
+from fieldassay.records.ids import Positions
+from fieldassay.records.record import Row
+
+
+class Rows(ABC):
+    """The rows of a source. It pickles small where it can: readers of files reopen them by path."""
+
+    ids: tuple[str, ...]
+    is_numbered: bool
+
+    @abstractmethod
+    def place(self, position: int) -> str:
+        """Return where the row stands, for messages."""
+
+    @abstractmethod
+    def read(self, positions: Sequence[int]) -> list[Row]:
+        """Return the rows at the positions, in that order."""
+
+    @abstractmethod
+    def take(self, positions: Positions) -> Rows:
+        """Return the rows at the positions as rows of their own."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlicedRows(Rows):
+    """Rows that are slices of one plain file; in memory are only ids, int64 offsets and line numbers."""
+
+    path: Path
+    label: str
+    ids: tuple[str, ...]
+    starts: Positions
+    lengths: Positions
+    numbers: Positions
+    is_numbered: bool = False
+    spool: Spool | None = None
+    size: int = 0
+
+    def place(self, position: int) -> str:
+        return f"{self.label}:{self.numbers[position]}"
+
+    def read(self, positions: Sequence[int]) -> list[Row]:
+        try:
+            with self.path.open("rb") as stream:
+                self._check(stream.seek(0, 2))
+                slices = []
+                at = -1
+                for position in positions:
+                    start, length = int(self.starts[position]), int(self.lengths[position])
+                    if start != at:
+                        stream.seek(start)
+                    slices.append(stream.read(length))
+                    at = start + length
+        except OSError as error:
+            raise ProblemsError([Problem(self.label, f"cannot be read ({error.strerror})", "check the path", "unreadable_file")]) from None
+        return [decode_json(data) for data in slices]
+
+    def _check(self, size: int) -> None:
+        if size < self.size:
+            raise ProblemsError([Problem(self.label, "became shorter while it was read", "write it before it is scored", "changed_file")])
+
+    def take(self, positions: Positions) -> SlicedRows:
+        return replace(
+            self,
+            ids=tuple(self.ids[position] for position in positions.tolist()),
+            starts=self.starts[positions],
+            lengths=self.lengths[positions],
+            numbers=self.numbers[positions],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldRows(Rows):
+    """Rows in memory: JSON texts as bytes, or values. `places` are the parts of the places after the label."""
+
+    label: str
+    ids: tuple[str, ...]
+    held: tuple[Any, ...]
+    places: tuple[str, ...]
+    is_numbered: bool = False
+
+    def place(self, position: int) -> str:
+        return f"{self.label}{self.places[position]}"
+
+    def read(self, positions: Sequence[int]) -> list[Row]:
+        return [self._row(self.held[position]) for position in positions]
+
+    def _row(self, held: Any) -> Row:
+        if isinstance(held, bytes):
+            return decode_json(held)
+        return held if isinstance(held, Row) else Row(held)
+
+    def take(self, positions: Positions) -> HeldRows:
+        chosen = positions.tolist()
+        return replace(
+            self,
+            ids=tuple(self.ids[position] for position in chosen),
+            held=tuple(self.held[position] for position in chosen),
+            places=tuple(self.places[position] for position in chosen),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FolderRows(Rows):
+    """Rows that are one JSON file each, read when asked for."""
+
+    ids: tuple[str, ...]
+    paths: tuple[str, ...]
+    encoding: str | None = None
+    is_numbered: bool = False
+
+    def place(self, position: int) -> str:
+        return self.paths[position].encode("utf-8", "replace").decode("utf-8")
+
+    def read(self, positions: Sequence[int]) -> list[Row]:
+        return [read_json_file(Path(self.paths[position]), self.encoding) for position in positions]
+
+    def take(self, positions: Positions) -> FolderRows:
+        chosen = positions.tolist()
+        return replace(
+            self,
+            ids=tuple(self.ids[position] for position in chosen),
+            paths=tuple(self.paths[position] for position in chosen),
+        )
+
+
+def read_json_file(path: Path, encoding: str | None) -> Row:
+    """Return the one JSON value of a file; a file that cannot be read is a row with a problem."""
+    try:
+        data = read_plain(path)
+    except (OSError, EOFError, ValueError) as error:
+        return Row(None, problem=f"cannot be read ({error})")
+    if not data.strip(b"\0 \t\r\n\xef\xbb\xbf\xff\xfe"):
+        return Row(None, problem="is empty")
+    found = encoding or detect_encoding(data)
+    if found is None:
+        return Row(None, problem="its encoding cannot be told")
+    return decode_json(data if found == "utf-8" else data.decode(found, "replace").encode("utf-8", "replace"))
+
+
+def int64(numbers: array[int]) -> Positions:
+    """Return an array of int64 without a copy of Python integers."""
+    return np.array(numbers, dtype=np.int64)

@@ -1,0 +1,141 @@
+"""Sources: records by position, from files, standard input or memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.records.arrays import read_array
+from fieldassay.records.envelope import open_row
+from fieldassay.records.files import Input
+from fieldassay.records.folders import read_folder
+from fieldassay.records.frames import read_parquet
+from fieldassay.records.ids import Positions, cap_problems, locate
+from fieldassay.records.lines import read_lines
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.record import Record, Row
+from fieldassay.records.rows import Rows
+from fieldassay.records.tables import read_table
+
+PROBED = 20
+"""Rows that are looked at to see whether the key of the data exists at all."""
+
+CHUNK = 1000
+_READERS: Mapping[str, Callable[[Input, SourceOptions], tuple[Rows, tuple[Problem, ...]]]] = {
+    "jsonl": read_lines, "json": read_array, "csv": read_table, "tsv": read_table, "parquet": read_parquet,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """Records of one side: their ids in order, and each record when asked for.
+
+    `notes` are problems that keep no other record from being judged. It pickles, and reads its file again in another process.
+    """
+
+    label: str
+    rows: Rows
+    options: SourceOptions
+    notes: tuple[Problem, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def is_numbered(self) -> bool:
+        """Return whether no row has an id, so that ids are only numbers of rows."""
+        return self.rows.is_numbered
+
+    def ids(self) -> Sequence[str]:
+        """Return the ids of all records, in order; not necessarily distinct."""
+        return self.rows.ids
+
+    def place(self, position: int) -> str:
+        """Return where a record stands: `preds.jsonl:17`."""
+        return self.rows.place(position)
+
+    def fetch(self, positions: Sequence[int]) -> list[Record]:
+        """Return the records at the positions, in that order."""
+        return self.open(positions, self.rows.read(positions))
+
+    def open(self, positions: Sequence[int], rows: Sequence[Row]) -> list[Record]:
+        """Return the records of rows that were read already, which systems in one file share."""
+        names = self.rows.ids
+        return [
+            open_row(names[position], row, self.rows.place(position), self.options) for position, row in zip(positions, rows, strict=True)
+        ]
+
+    def take(self, positions: Positions) -> Source:
+        """Return the records at the positions as a source of their own, as small as they are."""
+        return replace(self, rows=self.rows.take(positions))
+
+
+def open_source(path: str | Path, options: SourceOptions | None = None) -> Source:
+    """Return the records of a file, a directory of JSON files, or standard input (`-`).
+
+    Raises `ProblemsError` if it cannot be read at all, and for gold if any row of it cannot.
+    """
+    options = options or SourceOptions()
+    if str(path) != "-" and Path(path).is_dir():
+        return make_source(str(path), *read_folder(Path(path), options), options)
+    file = Input(path, options)
+    return make_source(file.label, *_READERS[file.format](file, options), options)
+
+
+def make_source(label: str, rows: Rows, problems: Sequence[Problem], options: SourceOptions) -> Source:
+    """Return a source of the rows; for gold every problem is an error, for predictions it is a note."""
+    if problems and options.is_gold:
+        raise ProblemsError(cap_problems(problems))
+    if options.is_gold and not len(rows):
+        raise ProblemsError([Problem(label, "has no records", "give at least one record", "empty_input")])
+    source = Source(label, rows, options, tuple(cap_problems(problems)))
+    if options.data_key is not None:
+        _check_key(source, options.data_key, "data")
+    return source
+
+
+def open_systems(path: str | Path, options: SourceOptions) -> dict[str, Source]:
+    """Return the predictions of several systems in one file, by system, in order of appearance.
+
+    `options.systems_key` names an object whose keys are systems and whose values are their answers. The sources share one index; a
+    system has no prediction where it has no key, and an invalid one where its value is null.
+    """
+    key = options.systems_key
+    if key is None:
+        raise ProblemsError([Problem(str(path), "the key of the systems is not given", "name it", "no_systems_key")])
+    shared = open_source(path, replace(options, systems_key=None, data_key=None))
+    _check_key(shared, key, "systems")
+    positions = _find_systems(shared, key)
+    if not positions:
+        raise ProblemsError([Problem(shared.label, f"no system under {key!r}", "give an object with a key per system", "no_systems")])
+    return {name: _view(shared, f"{key}.{name}", options, where) for name, where in positions.items()}
+
+
+def _view(shared: Source, key: str, options: SourceOptions, where: list[int]) -> Source:
+    view = replace(shared, options=replace(options, systems_key=None, data_key=key))
+    return view if len(where) == len(shared) else view.take(np.array(where, dtype=np.int64))
+
+
+def _find_systems(source: Source, key: str) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for start in range(0, len(source), CHUNK):
+        positions = range(start, min(start + CHUNK, len(source)))
+        for position, row in zip(positions, source.rows.read(positions), strict=True):
+            systems = locate(row.value, key)[1]
+            for name in systems if isinstance(systems, dict) else ():
+                found.setdefault(name, []).append(position)
+    return found
+
+
+def _check_key(source: Source, key: str, what: str) -> None:
+    probed = source.rows.read(range(min(PROBED, len(source))))
+    rows = [row.value for row in probed if isinstance(row.value, dict)]
+    if not rows or any(locate(row, key)[0] for row in rows):
+        return
+    remedy = nearest(key, {name for row in rows for name in row}) if any(rows) else ""
+    seen = "the first row" if len(rows) == 1 else f"the first {len(rows)} rows"
+    raise ProblemsError([Problem(source.label, f"no {what} key {key!r} in {seen}", remedy, "no_data_key")])

@@ -1,0 +1,66 @@
+"""One number and everything that must travel with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field as default
+from typing import Any, TypeAlias
+
+Scalar: TypeAlias = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A metric's value with its denominator, interval and marks; the fields and their order are those of `metrics.json`.
+
+    `value` is None where the metric is undefined (`n` is 0). `n` is the denominator, `documents` the number of documents behind it,
+    `failed` how many judgements are outside it because they failed. `interval` is None for counts, and where nothing can be said; `level`
+    is None with it. `marks`: `few_documents` (the interval is too narrow), `wilson` (it is a Wilson score interval), `order_statistics`,
+    `undefined_replicates=K` (K bootstrap replicates were dropped).
+    """
+
+    metric: str
+    system: str
+    field: str | None
+    slice: Mapping[str, str]
+    regime: str | None
+    value: float | None
+    n: int
+    documents: int
+    failed: int
+    granularity: str | None
+    parameters: Mapping[str, Scalar] = default(default_factory=dict)
+    interval: tuple[float, float] | None = None
+    level: float | None = None
+    marks: tuple[str, ...] = ()
+    unit: str = "ratio"
+    better: str = "higher"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as `metrics.json` has it."""
+        return {
+            "metric": self.metric,
+            "system": self.system,
+            "field": self.field,
+            "slice": dict(self.slice),
+            "regime": self.regime,
+            "value": self.value,
+            "n": self.n,
+            "documents": self.documents,
+            "failed": self.failed,
+            "granularity": self.granularity,
+            "parameters": dict(self.parameters),
+            "interval": None if self.interval is None else list(self.interval),
+            "level": self.level,
+            "marks": list(self.marks),
+            "unit": self.unit,
+            "better": self.better,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Estimate:
+        """Return the estimate that `to_dict` wrote."""
+        interval = data["interval"]
+        low_and_high = None if interval is None else (float(interval[0]), float(interval[1]))
+        return cls(**{**data, "interval": low_and_high, "marks": tuple(data["marks"])})

@@ -1,0 +1,95 @@
+"""A result: all estimates of a run, where they come from, and what went beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.metrics.catalogue import list_metrics
+from fieldassay.metrics.grammar import MetricCall, parse_metric
+from fieldassay.metrics.selection import bind_metric
+from fieldassay.result.estimate import Estimate
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """Estimates in the order of systems, slices, metrics and fields.
+
+    `documents` has one row per system and document, `evidence` one per judged node (None: not kept). `run` is the provenance, `counts` says
+    what was and was not evaluated, `notes` and `warnings` are sentences for the reader.
+    """
+
+    estimates: tuple[Estimate, ...]
+    documents: pl.DataFrame | None = None
+    evidence: pl.DataFrame | None = None
+    run: Mapping[str, Any] = field(default_factory=dict)
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Return the names of the systems, in the order of the estimates."""
+        return tuple(dict.fromkeys(estimate.system for estimate in self.estimates))
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Return the fields that have estimates, in their order."""
+        return tuple(dict.fromkeys(estimate.field for estimate in self.estimates if estimate.field is not None))
+
+    def value(self, metric: str, system: str | None = None, field: str | None = None) -> float | None:
+        """Return a metric's value, None where it is undefined; arguments as for `estimate`.
+
+        >>> accuracy = Estimate("accuracy", "a", None, {}, "filled", 0.5, 2, 2, 0, "leaf")
+        >>> Result((accuracy,)).value("accuracy")
+        0.5
+        """
+        return self.estimate(metric, system, field).value
+
+    def estimate(self, metric: str, system: str | None = None, field: str | None = None) -> Estimate:
+        """Return the estimate that an expression such as `f1(granularity=slot)[TOTAL]{type=invoice}` names.
+
+        `field` stands for the expression's `[…]`; `system` may be left out where there is only one. Raises KeyError where there is no such
+        estimate, ValueError where the expression or the system is not clear.
+        """
+        call = parse_metric(metric)
+        if field is not None:
+            call = MetricCall(call.name, call.parameters, field, call.slice)
+        name = self._choose_system(system)
+        for estimate in self.select(call):
+            if estimate.system == name:
+                return estimate
+        raise KeyError(f"no estimate {call} of system {name!r}; there are: {', '.join(self._names())}")
+
+    def select(self, call: MetricCall) -> Iterator[Estimate]:
+        """Return the estimates of every system that a metric names: its field (or the whole), its slice (or all documents)."""
+        wanted = _expect(call)
+        chosen = {} if call.slice is None else {call.slice[0]: call.slice[1]}
+        for estimate in self.estimates:
+            if estimate.metric == call.name and estimate.field == call.field and dict(estimate.slice) == chosen:
+                having = {"regime": estimate.regime, "granularity": estimate.granularity, **estimate.parameters}
+                if all(having.get(key) == value for key, value in wanted.items()) and (wanted.keys() >= estimate.parameters.keys()):
+                    yield estimate
+
+    def _choose_system(self, system: str | None) -> str:
+        if system is None and len(self.systems) == 1:
+            return self.systems[0]
+        if system not in self.systems:
+            said = "say which system" if system is None else f"there is no system {system!r}"
+            raise ValueError(f"{said}: {', '.join(self.systems) or 'there is none'}")
+        return system
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(estimate.metric for estimate in self.estimates))
+
+
+def _expect(call: MetricCall) -> dict[str, Any]:
+    """Return the regime, granularity and parameters of the estimate meant; names outside the catalogue are taken as they are given."""
+    if call.name not in list_metrics():
+        return dict(call.parameters)
+    bound = bind_metric(call)
+    return {"regime": bound.regime, "granularity": bound.granularity, **bound.parameters}

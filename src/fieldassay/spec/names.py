@@ -1,0 +1,41 @@
+"""The names that a spec may use, and the words for one that is not known."""
+
+from __future__ import annotations
+
+from fieldassay.aligners.catalogue import ALIGNERS
+from fieldassay.comparators.catalogue import COMPARATORS
+from fieldassay.errors import nearest
+from fieldassay.readers.catalogue import NORMALIZERS, READERS
+from fieldassay.registry import Catalogue
+
+CONTAINERS = ("list", "object", "any")
+"""Types that hold other fields."""
+
+CATALOGUES: dict[str, Catalogue] = {"compare": COMPARATORS, "normalize": NORMALIZERS, "align": ALIGNERS}
+"""Where the names under these keys of a field come from."""
+
+FIELD_KEYS = (
+    "type", "compare", "normalize", "accept", "weight", "critical", "accepted", "applies_to", "null", "null_values", "unreadable_gold",
+    "items", "align", "combine", "separator", "distinct", "fields", "extra", "description",
+)  # fmt: skip
+"""Keys of a field that mean the same for every type; any other key is an option of its reader or comparator."""
+
+SPEC_KEYS = (
+    "fieldassay", "name", "description", "protocol", "id", "null_values", "locale", "unreadable_gold", "document_type", "types", "type",
+    "align", "fields", "metrics", "gates", "slices", "prices",
+)  # fmt: skip
+"""Keys of a spec."""
+
+
+def type_names() -> tuple[str, ...]:
+    """Return every type that a field can have."""
+    return tuple(sorted({*READERS.names(), *CONTAINERS}))
+
+
+def unknown(kind: str, name: str, names: tuple[str, ...]) -> tuple[str, str, str]:
+    """Return what is wrong, the remedy and the problem's kind for a name that is none of `names`.
+
+    >>> unknown("type", "mony", ("money", "text"))
+    ("unknown type 'mony'", "did you mean 'money'?", 'unknown_name')
+    """
+    return f"unknown {kind} {name[:100]!r}", nearest(name[:100], names), "unknown_name"

@@ -1,0 +1,191 @@
+"""Reads a spec from whatever it is written in; every problem at once, each with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.presets.catalogue import preset_names, preset_text
+from fieldassay.spec.cursor import Cursor, as_number, kind_of
+from fieldassay.spec.fields import Parser, is_patterns
+from fieldassay.spec.model import DocumentType, Field, Options, Spec
+from fieldassay.spec.names import SPEC_KEYS
+from fieldassay.spec.report import Places, Report
+from fieldassay.spec.schema import is_schema, schema_data
+from fieldassay.spec.source import Source, read_source
+from fieldassay.spec.templates import Templates, as_definition, over_preset, read_types
+from fieldassay.spec.yaml_text import read_yaml
+
+_VERSION = 1
+_TOKEN_KINDS = ("completion", "embedding", "prompt")
+_LOCALE = re.compile(r"[a-z]{2,3}(?:[_-][A-Za-z]{4})?(?:[_-](?:[A-Z]{2}|[0-9]{3}))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParsedSpec:
+    """A spec as far as it could be read, the places of its source, and the problems found."""
+
+    spec: Spec
+    places: Places
+    problems: tuple[Problem, ...]
+
+
+def read_spec(source: Any) -> Spec:
+    """Return the spec in a file (YAML, TOML, JSON), a text, a mapping, a Pydantic model (a class or `module:Class`) or a JSON Schema.
+
+    Raises `ProblemsError` with all problems. Options of comparators, readers and aligners, metrics and gates are checked when the spec is
+    compiled (`fieldassay.plan.compile`).
+
+    >>> read_spec("name: receipts\\nfields: {total: money}").fields[0].type
+    'money'
+    """
+    parsed = parse_spec(source)
+    if parsed.problems:
+        raise ProblemsError(parsed.problems)
+    return parsed.spec
+
+
+def parse_spec(source: Any) -> ParsedSpec:
+    """Return the spec of a source with its problems; raises `ProblemsError` only where nothing can be read at all."""
+    read = read_source(source)
+    places, data = read.places, read.data
+    report = Report(places)
+    if is_schema(data):
+        data, origins = schema_data(data, report)
+        places = report.places = places.with_origins(origins)
+    if not isinstance(data, dict):
+        raise ProblemsError(
+            [Problem(places.label, f"must be a mapping, not {kind_of(data)}", "write `fields:` and the fields", "wrong_kind")]
+        )
+    spec = _spec(data, read, report)
+    return ParsedSpec(spec, places, tuple(dict.fromkeys(report.problems)))
+
+
+def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
+    own = Cursor(data, (), report)
+    protocol = own.text("protocol")
+    preset = _preset(protocol, report) if protocol is not None else {}
+    cursor = Cursor(over_preset(data, preset), (), report)
+    _check_head(own, report)
+    return Spec(
+        name=cursor.text("name") or source.stem,
+        fields=_fields(cursor, preset if protocol is not None else {}),
+        id=cursor.texts("id") or ("id",),
+        null_values=cursor.texts("null_values"),
+        locale=_locale(cursor),
+        unreadable_gold=cursor.choice("unreadable_gold", "text", ("text", "failed")),
+        document_type=_document_type(cursor),
+        metrics=cursor.texts("metrics"),
+        gates=cursor.texts("gates"),
+        slices=cursor.texts("slices"),
+        prices=_prices(cursor),
+        description=cursor.text("description", "") or "",
+        protocol=protocol,
+    )
+
+
+def _check_head(cursor: Cursor, report: Report) -> None:
+    cursor.refuse_unknown(SPEC_KEYS)
+    version = cursor.data.get("fieldassay", _VERSION)
+    if version != _VERSION or isinstance(version, bool):
+        cursor.refuse(
+            "fieldassay", f"unknown version {kind_of(version)} of the spec language", f"write `fieldassay: {_VERSION}`", "version"
+        )
+    if not any(cursor.has(key) for key in ("fields", "type", "protocol")):
+        report.add((), "has no fields", "add `fields:` with at least one field", "missing_key")
+
+
+def _preset(name: str, report: Report, above: tuple[str, ...] = ()) -> dict[str, Any]:
+    if name not in preset_names() or name in above:
+        known = preset_names()
+        report.add(
+            ("protocol",),
+            f"unknown protocol {name[:100]!r}",
+            nearest(name[:100], known) if known else "no protocol is installed",
+            "unknown_name",
+        )
+        return {}
+    data, _ = read_yaml(preset_text(name), f"protocol {name}")
+    below = data.get("protocol")
+    return over_preset(data, _preset(below, report, (*above, name))) if below is not None else dict(data)
+
+
+def _fields(cursor: Cursor, preset: Mapping[str, Any]) -> tuple[Field, ...]:
+    types = read_types(cursor.mapping("types"), ("types",), cursor.report)
+    definitions = preset.get("fields", {})
+    named = {name: definition for name, raw in definitions.items() if (definition := as_definition(raw)) is not None}
+    parser = Parser(cursor.report, Templates(types, named))
+    raw = cursor.data.get("fields")
+    if cursor.data.get("type") is not None or is_patterns(raw):
+        return _tree(cursor, parser)
+    if cursor.has("align"):
+        cursor.refuse("align", "'align' does not apply to a record with declared fields", "put it on a list", "misplaced_key")
+    if raw is None:
+        return ()
+    if raw == {}:
+        cursor.refuse("fields", "has no fields", "add at least one field", "missing_key")
+    return parser.fields(raw, ("fields",), is_top=True)
+
+
+def _tree(cursor: Cursor, parser: Parser) -> tuple[Field, ...]:
+    """Return the one field, named by the empty text, that stands for a record without declared fields."""
+    if cursor.text("type", "any") != "any":
+        cursor.refuse("type", "a whole record can only have the type 'any'", "remove it, or write `type: any`", "invalid")
+    definition = {key: cursor.data[key] for key in ("fields", "align") if cursor.has(key)}
+    return (parser.field("", {"type": "any", **definition}, ()),)
+
+
+def _locale(cursor: Cursor) -> str | None:
+    from babel.localedata import exists, normalize_locale
+
+    locale = cursor.text("locale")
+    if locale is None:
+        return None
+    plain = locale.replace("-", "_")
+    if not _LOCALE.fullmatch(locale) or not exists(normalize_locale(plain) or plain):
+        cursor.refuse("locale", f"unknown locale {locale[:100]!r}", "write one such as en_AU, de_DE, es", "unknown_name")
+        return None
+    return locale
+
+
+def _document_type(cursor: Cursor) -> DocumentType | None:
+    raw = cursor.data.get("document_type")
+    if raw is None:
+        return None
+    inner = Cursor({"field": raw} if isinstance(raw, str) else cursor.mapping("document_type"), ("document_type",), cursor.report)
+    inner.refuse_unknown(("field", "aliases"))
+    field = inner.text("field")
+    if field is None:
+        inner.refuse("field", "does not say which field holds the document type", "add `field: NAME`", "missing_key")
+        return None
+    aliases = Cursor(inner.mapping("aliases"), ("document_type", "aliases"), cursor.report)
+    table = {name: aliases.texts(name) for name in aliases.data}
+    _refuse_shared(table, aliases)
+    return DocumentType(field, tuple(table.items()))
+
+
+def _refuse_shared(table: dict[str, tuple[str, ...]], cursor: Cursor) -> None:
+    owners: dict[str, str] = {}
+    for name, others in table.items():
+        for text in (name, *others):
+            owner = owners.setdefault(text.strip().casefold(), name)
+            if owner != name:
+                cursor.refuse(name, f"{text!r} already stands for {owner!r}", "list it once", "duplicate_key")
+
+
+def _prices(cursor: Cursor) -> Options:
+    models = Cursor(cursor.mapping("prices"), ("prices",), cursor.report)
+    table = []
+    for model in sorted(models.data):
+        kinds = Cursor(models.mapping(model), ("prices", model), cursor.report)
+        kinds.refuse_unknown(_TOKEN_KINDS)
+        for kind, value in kinds.data.items():
+            if as_number(value) is None:
+                kinds.refuse(kind, f"must be USD per million tokens, not {kind_of(value)}", "write a number", "wrong_kind")
+        table.append(
+            (model, tuple(sorted((kind, kinds.number(kind, 0.0)) for kind in kinds.data if as_number(kinds.data[kind]) is not None)))
+        )
+    return tuple(table)

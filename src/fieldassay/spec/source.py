@@ -1,0 +1,160 @@
+"""Where a spec comes from: a file, a text, a mapping, a Pydantic model, a JSON Schema."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.spec.report import Lines, Places
+from fieldassay.spec.toml_lines import toml_lines
+from fieldassay.spec.yaml_text import DEEPEST, check_size, read_yaml, too_deep
+
+_SUFFIXES = (".yaml", ".yml", ".toml", ".json")
+_MODEL = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """The data of a source, and where its parts stand. `stem` is the name that a spec without one gets."""
+
+    data: Any
+    places: Places
+    stem: str
+
+
+def read_source(source: Any) -> Source:
+    """Return the data behind a path, a text, a mapping, or a Pydantic model (a class or `module:Class`).
+
+    A text of one line that ends like a spec file, or names a file, is a path. Raises `ProblemsError` for what cannot be read.
+    """
+    if isinstance(source, Mapping):
+        return Source(_plain(source, "spec", 0), Places("spec"), "spec")
+    if isinstance(source, Path):
+        return _read_file(source)
+    if isinstance(source, type):
+        return _read_model(source)
+    if not isinstance(source, str):
+        raise _refusal(type(source).__name__, "is nothing a spec can be read from", "give a path, a text, a mapping or a Pydantic model")
+    if _MODEL.fullmatch(source) and not Path(source).is_file():
+        return _read_model(_imported(source))
+    if _is_path(source):
+        return _read_file(Path(source))
+    return _read_text(source, "spec", ".json" if source.lstrip().startswith("{") else ".yaml", "spec")
+
+
+def _is_path(text: str) -> bool:
+    if "\n" in text or "\0" in text or len(text) > 1000:
+        return False
+    return text.endswith(_SUFFIXES) or Path(text).is_file()
+
+
+def _refusal(where: str, what: str, remedy: str, kind: str = "invalid") -> ProblemsError:
+    return ProblemsError([Problem(where, what, remedy, kind)])
+
+
+def _read_file(path: Path) -> Source:
+    label = str(path)
+    if path.suffix.casefold() not in _SUFFIXES:
+        raise _refusal(label, f"cannot tell what kind of file {path.suffix!r} is", f"one of: {', '.join(_SUFFIXES)}", "unknown_format")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _refusal(label, f"is not UTF-8 text (byte {error.start})", "save it as UTF-8", "encoding") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _refusal(label, f"cannot be read ({reason})", "check the path", "unreadable_file") from error
+    return _read_text(text, label, path.suffix.casefold(), path.stem)
+
+
+def _read_text(text: str, label: str, suffix: str, stem: str) -> Source:
+    check_size(text, label)
+    if suffix == ".toml":
+        return Source(_read_toml(text, label), Places(label, lambda: toml_lines(text)), stem)
+    if suffix == ".json":
+        try:
+            return Source(_read_json(text, label), Places(label, lambda: _json_lines(text)), stem)
+        except ProblemsError:
+            if label != "spec":
+                raise
+    data, lines = read_yaml(text, label)
+    return Source(data, Places(label, lambda: lines), stem)
+
+
+def _read_toml(text: str, label: str) -> Any:
+    try:
+        return _plain(tomllib.loads(text), label, 0)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        raise _refusal(f"{label}:{line[1]}" if line else label, f"not TOML ({error})", "mend the syntax", "syntax") from error
+    except RecursionError as error:
+        raise too_deep(label) from error
+
+
+def _read_json(text: str, label: str) -> Any:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        data = dict(pairs)
+        if len(data) < len(pairs):
+            double = next(key for key in data if sum(key == other for other, _ in pairs) > 1)
+            raise _refusal(label, f"the key {double!r} is there twice in one object", "keep one", "duplicate_key")
+        return data
+
+    try:
+        return _plain(json.loads(text, object_pairs_hook=unique), label, 0)
+    except json.JSONDecodeError as error:
+        raise _refusal(f"{label}:{error.lineno}", f"not JSON ({error.msg}, column {error.colno})", "mend the syntax", "syntax") from error
+    except RecursionError as error:
+        raise too_deep(label) from error
+
+
+def _json_lines(text: str) -> Lines:
+    """Return the lines of JSON text: nearly all of it is YAML; what is not has no lines."""
+    try:
+        return read_yaml(text, "")[1]
+    except ProblemsError:
+        return {}
+
+
+def _plain(data: Any, label: str, depth: int) -> Any:
+    """Return mappings as dicts with text keys, sequences as lists, dates as texts."""
+    if depth > DEEPEST:
+        raise too_deep(label)
+    if isinstance(data, Mapping):
+        return {str(key): _plain(value, label, depth + 1) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(value, label, depth + 1) for value in data]
+    if data is None or isinstance(data, str | int | float | bool):
+        return data
+    return data.isoformat() if hasattr(data, "isoformat") else str(data)
+
+
+def _imported(dotted: str) -> type[Any]:
+    import importlib
+
+    module, _, name = dotted.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise _refusal(
+            dotted, f"cannot be imported ({error})", "check the module and the class, and the Python path", "unknown_name"
+        ) from error
+    if not isinstance(found, type):
+        raise _refusal(dotted, "is not a class", "name a Pydantic model", "invalid")
+    return found
+
+
+def _read_model(model: type[Any]) -> Source:
+    from pydantic import BaseModel, TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    label = model.__name__
+    try:
+        schema = model.model_json_schema() if issubclass(model, BaseModel) else TypeAdapter(model).json_schema()
+    except PydanticUserError as error:
+        raise _refusal(label, f"has no JSON Schema ({str(error).splitlines()[0]})", "give a Pydantic model", "invalid") from error
+    return Source(_plain(schema, label, 0), Places(label), label)

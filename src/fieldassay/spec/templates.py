@@ -1,0 +1,98 @@
+"""Rules per type (`types:`), and what a spec takes over from a protocol's preset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fieldassay.spec.cursor import kind_of
+from fieldassay.spec.names import FIELD_KEYS, type_names
+from fieldassay.spec.report import Report, Steps
+
+_INHERITED = ("id", "null_values", "locale", "unreadable_gold", "document_type", "metrics", "gates", "slices", "prices", "description")
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """Definitions that fields build on: `types` by type name, `fields` by name of a preset's top-level field."""
+
+    types: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    fields: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+
+    def names(self) -> tuple[str, ...]:
+        """Return every type name that a field may have."""
+        return tuple(sorted({*type_names(), *self.types}))
+
+    def expanded(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """Return a field's definition over the rules of its type; what the field says itself wins."""
+        seen: set[str] = set()
+        name = raw.get("type", _implied_type(raw))
+        while isinstance(name, str) and name in self.types and name not in seen:
+            seen.add(name)
+            rules = self.types[name]
+            name = rules.get("type", name)
+            raw = {**rules, **raw, "type": name}
+        return raw
+
+
+def _implied_type(raw: Mapping[str, Any]) -> str:
+    return "list" if "items" in raw else "object" if "fields" in raw else "text"
+
+
+def as_definition(raw: Any) -> dict[str, Any] | None:
+    """Return a field's definition as a mapping (`id` means `{type: id}`); None if it is neither a text nor a mapping."""
+    if isinstance(raw, str):
+        return {"type": raw}
+    return raw if isinstance(raw, dict) else None
+
+
+def read_types(raw: Mapping[str, Any], steps: Steps, report: Report) -> dict[str, dict[str, Any]]:
+    """Return the rules per type; a name that is no built-in type must say which type it stands for."""
+    types: dict[str, dict[str, Any]] = {}
+    for name, value in raw.items():
+        rules = as_definition(value)
+        if rules is None:
+            report.add((*steps, name), f"must be a mapping, not {kind_of(value)}", "write what fields of this type take", "wrong_kind")
+            continue
+        if name not in type_names() and "type" not in rules:
+            remedy = f"add `type:` (this is no built-in type) with one of: {', '.join(type_names())}"
+            report.add((*steps, name), f"the type {name!r} does not say what it stands for", remedy, "missing_key")
+            continue
+        types[name] = rules
+    _refuse_cycles(types, steps, report)
+    return types
+
+
+def _refuse_cycles(types: dict[str, dict[str, Any]], steps: Steps, report: Report) -> None:
+    for start in list(types):
+        seen, name = {start}, types[start].get("type", start)
+        while isinstance(name, str) and name in types and name not in seen:
+            seen.add(name)
+            name = types[name].get("type", name)
+        if name in types and name in seen and types[name].get("type", name) != name:
+            report.add((*steps, start, "type"), f"the type {start!r} stands for itself", "name a built-in type", "cycle")
+            types[start] = {**types[start], "type": "text"}
+
+
+def over_preset(data: dict[str, Any], preset: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a spec's data over a preset's: its own keys win, `types` join, and its own `fields` replace the preset's."""
+    merged = {key: preset[key] for key in _INHERITED if key in preset}
+    merged.update({key: value for key, value in data.items() if value is not None})
+    own, given = data.get("types"), preset.get("types", {})
+    merged["types"] = {**given, **own} if isinstance(own, dict) else given
+    if "fields" not in data and "type" not in data:
+        merged.update({key: preset[key] for key in ("fields", "type", "align") if key in preset})
+    return merged
+
+
+def over_preset_field(raw: dict[str, Any], preset: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a field's definition over the preset's field of that name, if the field does not name a type of its own."""
+    if preset is None or "type" in raw:
+        return raw
+    return {**preset, **raw}
+
+
+def option_keys(raw: Mapping[str, Any]) -> list[str]:
+    """Return the keys of a definition that are options of its reader or comparator."""
+    return [key for key in raw if key not in FIELD_KEYS]

@@ -1,0 +1,114 @@
+"""A spec as YAML text, and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fieldassay.spec.calls import accept_data, call_data
+from fieldassay.spec.emit import emit_yaml
+from fieldassay.spec.freeze import thaw
+from fieldassay.spec.model import Field, Spec
+
+_TEXTS = ("metrics", "gates", "slices")
+
+
+def write_spec(spec: Spec, comments: Mapping[tuple[str, ...], str] | None = None) -> str:
+    """Return YAML that `read_spec` reads back as an equal spec; `comments` go above the keys that their places name.
+
+    >>> print(write_spec(Spec("receipts", (Field("total", "money", (("currency", "AUD"),)), Field("note")))))
+    fieldassay: 1
+    name: receipts
+    id: id
+    fields:
+      total: {type: money, currency: AUD}
+      note: text
+    """
+    return emit_yaml(spec_data(spec), comments or {})
+
+
+def spec_data(spec: Spec) -> dict[str, Any]:
+    """Return the spec as a mapping in the spec language, without what is default; of a protocol's spec everything is said."""
+    data: dict[str, Any] = {"fieldassay": spec.version, "name": spec.name}
+    if spec.protocol is not None:
+        data["protocol"] = spec.protocol
+    says_all = spec.protocol is not None
+    if spec.description or says_all:
+        data["description"] = spec.description
+    data["id"] = spec.id[0] if len(spec.id) == 1 else list(spec.id)
+    if spec.null_values or says_all:
+        data["null_values"] = list(spec.null_values)
+    if spec.locale is not None:
+        data["locale"] = spec.locale
+    if spec.unreadable_gold != "text" or says_all:
+        data["unreadable_gold"] = spec.unreadable_gold
+    if spec.document_type is not None:
+        data["document_type"] = {
+            "field": spec.document_type.field,
+            "aliases": {name: list(texts) for name, texts in spec.document_type.aliases},
+        }
+    data.update(_record_data(spec.fields))
+    data.update({key: list(getattr(spec, key)) for key in _TEXTS if getattr(spec, key) or says_all})
+    if spec.prices or says_all:
+        data["prices"] = {model: dict(kinds) for model, kinds in spec.prices}
+    return data
+
+
+def _record_data(fields: tuple[Field, ...]) -> dict[str, Any]:
+    if len(fields) == 1 and fields[0].name == "" and fields[0].type == "any":
+        tree = _definition(fields[0])
+        return {"type": "any", **{key: tree[key] for key in ("align", "fields") if key in tree}}
+    return {"fields": {field.name: field_data(field) for field in fields}}
+
+
+def field_data(field: Field) -> Any:
+    """Return a field's definition in the spec language: its type alone, or a mapping without what is default."""
+    definition = _definition(field)
+    return definition["type"] if set(definition) == {"type"} and field.type not in ("list", "object") else definition
+
+
+def _definition(field: Field) -> dict[str, Any]:
+    definition: dict[str, Any] = {"type": field.type}
+    definition.update({name: thaw(value) for name, value in field.options})
+    definition.update(_judging(field))
+    definition.update(_listing(field))
+    plain = Field(field.name)
+    for key in ("weight", "critical", "null", "unreadable_gold", "extra", "description"):
+        if getattr(field, key) != getattr(plain, key):
+            definition[key] = getattr(field, key)
+    if field.items is not None:
+        definition["items"] = field_data(field.items)
+    below = field.fields or tuple(inner for _, inner in field.patterns)
+    if below:
+        definition["fields"] = {inner.name: field_data(inner) for inner in below}
+    return definition
+
+
+def _judging(field: Field) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    if field.compare is not None:
+        data["compare"] = call_data(field.compare)
+    if field.normalize:
+        data["normalize"] = [call_data(call) for call in field.normalize]
+    if field.accept is not None:
+        data["accept"] = accept_data(field.accept)
+    if field.accepted:
+        data["accepted"] = [thaw(value) for value in field.accepted]
+    if field.applies_to:
+        data["applies_to"] = list(field.applies_to)
+    if field.null_values is not None:
+        data["null_values"] = list(field.null_values)
+    return data
+
+
+def _listing(field: Field) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    if field.align is not None:
+        data["align"] = call_data(field.align)
+    if field.combine != "mean":
+        data["combine"] = field.combine
+    if field.separator is not None:
+        data["separator"] = field.separator
+    if field.distinct:
+        data["distinct"] = True
+    return data

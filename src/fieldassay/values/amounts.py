@@ -1,0 +1,118 @@
+"""Amounts: numbers with a range, a currency or a unit, and the canonical text of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
+from typing import TypeAlias, Union
+
+Number: TypeAlias = Union[int, float, Decimal]
+"""A number value. A finite float stands for its shortest decimal text: 0.1 is one tenth."""
+
+PLAIN_LIMIT = 40
+"""Powers of ten beyond this, either way, are written in scientific notation."""
+
+_WIDE = Context(prec=200)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRange:
+    """All numbers from `low` to `high`, both included; `low` is never above `high`.
+
+    `is_tolerance` says that the text gave a middle and a margin (20±5). It does not take part in equality: 20±5 is 15 to 25.
+
+    >>> NumberRange(Decimal(15), Decimal(25)) == NumberRange(Decimal(15), Decimal(25), is_tolerance=True)
+    True
+    """
+
+    low: Decimal
+    high: Decimal
+    is_tolerance: bool = field(default=False, compare=False)
+
+    @property
+    def middle(self) -> Decimal:
+        """Return the number half way between the ends."""
+        return _WIDE.divide(_WIDE.add(self.low, self.high), Decimal(2))
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """An amount of a currency: an ISO 4217 code, a symbol that stands for several currencies (`$`), or None where nothing says which."""
+
+    amount: Decimal
+    currency: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """An amount of a canonical unit (see `values.units`), or of no unit at all."""
+
+    amount: Decimal | NumberRange
+    unit: str | None = None
+
+
+def decimal_of(value: Number) -> Decimal:
+    """Return a finite number as the decimal that its shortest text means.
+
+    >>> decimal_of(0.1)
+    Decimal('0.1')
+    """
+    if isinstance(value, Decimal):
+        return value
+    return Decimal(value) if isinstance(value, int) else Decimal(repr(value))
+
+
+def canonical_number(value: Number) -> str:
+    """Return the one text of a finite number, by its value: no exponent, no superfluous zeros, no `-0`.
+
+    Beyond 10^40 and below 10^-40 it is scientific (`1.5E+60`), so that no exponent can make a long text.
+
+    >>> canonical_number(Decimal("007.50")), canonical_number(-0.0), canonical_number(1e22), canonical_number(Decimal("15E+59"))
+    ('7.5', '0', '10000000000000000000000', '1.5E+60')
+    """
+    number = decimal_of(value)
+    if not number:
+        return "0"
+    power = number.adjusted()
+    if abs(power) > PLAIN_LIMIT:
+        return _scientific(number, power)
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _scientific(number: Decimal, power: int) -> str:
+    sign, digits, _ = number.as_tuple()
+    shown = "".join(map(str, digits)).rstrip("0")
+    mantissa = f"{shown[0]}.{shown[1:]}" if len(shown) > 1 else shown
+    return f"{'-' if sign else ''}{mantissa}E{power:+d}"
+
+
+def canonical_amount(value: Number | NumberRange) -> str:
+    """Return the canonical text of a number or of a range.
+
+    >>> canonical_amount(NumberRange(Decimal("15.0"), Decimal(25), is_tolerance=True))
+    '15 to 25'
+    """
+    if isinstance(value, NumberRange):
+        return f"{canonical_number(value.low)} to {canonical_number(value.high)}"
+    return canonical_number(value)
+
+
+def canonical_money(value: Money) -> str:
+    """Return the canonical text of an amount of money.
+
+    >>> canonical_money(Money(Decimal("1234.50"), "AUD")), canonical_money(Money(Decimal(5)))
+    ('1234.5 AUD', '5')
+    """
+    amount = canonical_number(value.amount)
+    return amount if value.currency is None else f"{amount} {value.currency}"
+
+
+def canonical_quantity(value: Quantity) -> str:
+    """Return the canonical text of a quantity.
+
+    >>> canonical_quantity(Quantity(Decimal("5000.0"), "m3/h"))
+    '5000 m3/h'
+    """
+    amount = canonical_amount(value.amount)
+    return amount if value.unit is None else f"{amount} {value.unit}"

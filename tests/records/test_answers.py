@@ -1,0 +1,168 @@
+"""What is read from raw answers, and what is said about it."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fieldassay.records.answer import parse_answer
+
+A = {"a": 1}
+CASES = {
+    "plain": ('{"a": 1}', A, ()),
+    "white space around": (' \n{"a": 1}\t', A, ()),
+    "byte order mark": ('\ufeff{"a": 1}', A, ()),
+    "empty object": ("{}", {}, ()),
+    "fence": ('```json\n{"a": 1}\n```', A, ("code_fence",)),
+    "fence without language": ('```\n{"a": 1}\n```', A, ("code_fence",)),
+    "fence on one line": ('```json {"a": 1} ```', A, ("code_fence",)),
+    "fence in prose": ('Sure:\n```json\n{"a": 1}\n```\nDone.', A, ("prose_around", "code_fence")),
+    "unclosed fence": ('```json\n{"a": 1}', A, ("code_fence",)),
+    "prose before": ('The answer is {"a": 1}', A, ("prose_around",)),
+    "prose after": ('{"a": 1}\n\nNote: {braces} and [brackets].', A, ("prose_around",)),
+    "references in prose": ('See [470] and [686]: {"a": 1}', A, ("prose_around",)),
+    "empty object in prose": ("Nothing found: {}", {}, ("prose_around",)),
+    "fence inside a string": ('{"a": "```x```"} ok', {"a": "```x```"}, ("prose_around",)),
+    "braces in a string": ('x {"a": "}{"} y', {"a": "}{"}, ("prose_around",)),
+    "several blocks": ('{"a": 1}\n{"a": 2}', A, ("prose_around", "several_blocks")),
+    "several fences": ('```\n{"a": 1}\n```\n```\n{"a": 2}\n```', A, ("code_fence", "several_blocks")),
+    "empty block first": ('```\n{}\n```\n```\n{"a": 1}\n```', A, ("code_fence", "several_blocks")),
+    "thinking": ('<think>{"a": 0}?</think>{"a": 1}', A, ("thinking",)),
+    "double encoded": ('"{\\"a\\": 1}"', A, ("double_encoded",)),
+    "trailing comma": ('{"a": 1,}', A, ("trailing_comma",)),
+    "trailing comma in a list": ('{"a": [1, 2,]}', {"a": [1, 2]}, ("trailing_comma",)),
+    "single quotes": ("{'a': 'it\\'s'}", {"a": "it's"}, ("single_quotes",)),
+    "double quotes in single": ("{'a': 'say \"x\"'}", {"a": 'say "x"'}, ("single_quotes",)),
+    "curly quotes": ("{“a”: “b”}", {"a": "b"}, ("curly_quotes",)),
+    "unquoted key": ("{a: 1}", A, ("unquoted_key",)),
+    "python literals": ("{'a': True, 'b': None}", {"a": True, "b": None}, ("single_quotes", "python_literal")),
+    "line comment": ('{"a": 1 // so\n}', A, ("comment",)),
+    "hash comment": ('{"a": 1 # so\n}', A, ("comment",)),
+    "block comment": ('{/* so */ "a": 1}', A, ("comment",)),
+    "url is no comment": ('{"a": "http://x",}', {"a": "http://x"}, ("trailing_comma",)),
+    "thousands separator": ('{"a": 67,571}', {"a": "67,571"}, ("thousands_separator",)),
+    "thousands separators": ('{"a": 1,234,567.50, "b": 2}', {"a": "1,234,567.50", "b": 2}, ("thousands_separator",)),
+    "leading zeros stay": ('{"a": 00012}', {"a": "00012"}, ("bare_value",)),
+    "percent stays": ('{"a": 5%}', {"a": "5%"}, ("bare_value",)),
+    "currency stays": ('{"a": $5}', {"a": "$5"}, ("bare_value",)),
+    "expression stays": ('{"a": 14332 + 5}', {"a": "14332 + 5"}, ("bare_value",)),
+    "words stay": ('{"a": 12 months, "b": 1}', {"a": "12 months", "b": 1}, ("bare_value",)),
+    "missing comma": ('{"a": 1 "b": 2}', {"a": 1, "b": 2}, ("missing_comma",)),
+    "missing comma between items": ('{"a": [{"b": 1} {"b": 2}]}', {"a": [{"b": 1}, {"b": 2}]}, ("missing_comma",)),
+    "markdown escape": ('{"main\\_question": 1}', {"main_question": 1}, ("markdown_escape",)),
+    "windows path": ('{"a": "C:\\Users"}', {"a": "C:\\Users"}, ("bad_escape",)),
+    "raw line break in a string": ('{"a": "x\ny"}', {"a": "x\ny"}, ("control_character",)),
+    "truncated list": ('{"a": [1, 2', {"a": [1, 2]}, ("truncated",)),
+    "truncated string": ('{"a": [{"b": "xy', {"a": [{"b": "xy"}]}, ("truncated",)),
+    "truncated key": ('{"a": 1, "b', A, ("truncated",)),
+    "truncated before a value": ('{"a": 1, "b":', A, ("truncated",)),
+    "truncated after a comma": ('{"a": 1,', A, ("truncated",)),
+    "truncated after an opening bracket": ('{"a": 1, "b": [{', A, ("truncated",)),
+    "truncated escape": ('{"a": "x\\u00', {"a": "x"}, ("truncated",)),
+    "truncated in prose": ('Here: {"a": [1, {"b": 2}', {"a": [1, {"b": 2}]}, ("prose_around", "truncated")),
+    "inner object is not the answer": ('x {"a": [{"b": 1},],}', {"a": [{"b": 1}]}, ("prose_around", "trailing_comma")),
+    "quotes in a string": ('{"a": "he said "hi" to", "b": 2}', {"a": 'he said "hi" to', "b": 2}, ("repaired",)),
+    "missing value": ('{"a": }', {"a": ""}, ("repaired",)),
+    "duplicate key": ('{"a": 0, "a": 1}', A, ("duplicate_key",)),
+    "lone surrogate": ('{"a": "\\ud800"}', {"a": "\ufffd"}, ("lone_surrogate",)),
+    "infinity": ('{"a": -Infinity}', {"a": -math.inf}, ("non_finite_number",)),
+    "beyond a float": ('{"a": 1e999}', {"a": math.inf}, ("non_finite_number",)),
+}
+INVALID = {
+    "empty": ("", "empty answer"),
+    "blank": (" \n ", "empty answer"),
+    "null": ("null", "null answer"),
+    "prose": ("I cannot read it.", "no JSON in the answer: 'I cannot read it.'"),
+    "reference only": ("See [12].", "no JSON in the answer: 'See [12].'"),
+    "number": ("42", "top level is a number, expected an object"),
+    "boolean": ("true", "top level is a boolean, expected an object"),
+    "string": ('"yes"', "no JSON in the answer: 'yes'"),
+    "list": ('[{"a": 1}]', "top level is a list, expected an object"),
+    "list in prose": ('Items: [{"a": 1}]', "top level is a list, expected an object"),
+    "long prose": ("word " * 100, "no JSON in the answer: " + repr(("word " * 100)[:80])),
+    "deep": ('{"a":' * 1000 + "1" + "}" * 1000, "nested deeper than 100 levels"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_raw_answer_is_read_and_each_repair_is_named(name: str) -> None:
+    text, data, repairs = CASES[name]
+    answer = parse_answer(text)
+    assert (answer.data, answer.repairs, answer.problem) == (data, repairs, None)
+
+
+@pytest.mark.parametrize("name", INVALID)
+def test_an_answer_without_an_object_is_invalid_with_a_reason(name: str) -> None:
+    text, problem = INVALID[name]
+    answer = parse_answer(text)
+    assert (answer.data, answer.problem) == (None, problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "repairs"),
+    [
+        ('[{"a": 1}]', ("array_wrapped",)),
+        ('Items: [{"a": 1}]', ("prose_around", "array_wrapped")),
+        ('```json\n[{"a": 1}]\n```', ("code_fence", "array_wrapped")),
+        ('[{"a": 1}, {"a"', ("truncated", "array_wrapped")),
+        ('{"lines": [{"a": 1}]}', ()),
+    ],
+    ids=["list", "list in prose", "list in a fence", "truncated list", "object"],
+)
+def test_a_list_is_put_under_the_key_that_is_told(text: str, repairs: tuple[str, ...]) -> None:
+    answer = parse_answer(text, wrap="lines")
+    assert (answer.data, answer.repairs) == ({"lines": [{"a": 1}]}, repairs)
+
+
+def test_nan_is_read_as_a_float() -> None:
+    answer = parse_answer('{"a": NaN}')
+    assert answer.data is not None
+    assert math.isnan(answer.data["a"]) and answer.repairs == ("non_finite_number",)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ['{"a": 1,}', '{"a": [1', "{'a': 1}"], ids=["trailing comma", "truncated", "single quotes"])
+def test_gold_is_not_mended(text: str) -> None:
+    answer = parse_answer(text, may_mend=False)
+    assert answer.data is None and str(answer.problem).startswith("the JSON in the answer is broken")
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+objects = st.dictionaries(st.text(), values, min_size=1, max_size=4)
+prose = st.text(st.characters(exclude_characters="{}[]`\"'<", exclude_categories=["Cs"]), max_size=40)
+
+
+@settings(max_examples=150, deadline=None)
+@given(objects, prose, prose, st.booleans(), st.sampled_from([None, 1]))
+def test_json_with_prose_around_is_read_exactly(data: dict, before: str, after: str, is_ascii: bool, indent: int | None) -> None:
+    text = json.dumps(data, ensure_ascii=is_ascii, indent=indent)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return
+    answer = parse_answer(f"{before} {text} {after}")
+    assert answer.data == json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")) or "lone_surrogate" in answer.repairs
+    assert set(answer.repairs) <= {"prose_around", "lone_surrogate"}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(st.sampled_from('{}[]",:\'`\\ab1 \n/#-.'), max_size=60))
+def test_any_text_is_an_answer_or_a_problem(text: str) -> None:
+    answer = parse_answer(text)
+    assert (answer.data is None) == (answer.problem is not None)
+
+
+@settings(max_examples=100, deadline=None)
+@given(objects, st.integers(1, 200))
+def test_a_cut_answer_keeps_a_prefix_of_its_keys(data: dict, length: int) -> None:
+    text = json.dumps(data)[:length]
+    answer = parse_answer(text)
+    if answer.data is not None and "repaired" not in answer.repairs:
+        assert list(answer.data) == list(data)[: len(answer.data)] or "lone_surrogate" in answer.repairs

@@ -1,0 +1,235 @@
+"""Hostile files and answers: a problem or an invalid record, in bounded time, never a traceback."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fieldassay.errors import ProblemsError
+from fieldassay.records.answer import parse_answer
+from fieldassay.records.memory import hold_records
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.source import open_source
+
+SECONDS = 8.0  # far above what these take alone, so that a busy machine does not fail them
+MILLION = 1_000_000
+
+
+@pytest.fixture(autouse=True)
+def bounded() -> Iterator[None]:
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < SECONDS
+
+
+ANSWERS = {
+    "open lists": "[" * 10 * MILLION,
+    "open objects": '{"a":' * 2 * MILLION,
+    "open objects in prose": "x " + '{"a":' * 2 * MILLION,
+    "open lists of numbers": "[1," * 3 * MILLION,
+    "open lists in prose": "x " + "[1 " * 3 * MILLION,
+    "closed lists": "[] " * 3 * MILLION,
+    "small lists": "[1] x " * MILLION,
+    "quotes": '"' * 10 * MILLION,
+    "backslashes": '{"a": "' + "\\" * 10 * MILLION,
+    "open string": '{"a": "' + "x" * 10 * MILLION,
+    "open comment": "{/*" + "* " * 2 * MILLION,
+    "fences": "```" * 3 * MILLION,
+    "fenced brackets": "```{```" * MILLION,
+    "spaces": "{" + " " * 10 * MILLION,
+    "brackets and spaces": "{ " * 5 * MILLION,
+    "digits": '{"a": ' + "9" * 10 * MILLION,
+    "grouped digits": '{"a": 1' + ",000" * 400_000,
+    "commas": "{" + "," * 10 * MILLION,
+    "broken objects": '{"a" 1} ' * MILLION,
+    "quoted quotes": '{"a": "' + 'b"c' * 3 * MILLION + '"}',
+    "broken quotes, short": '[{"a":1,"b":"c"d"},' * 1000,
+    "NUL bytes": "\0" * 10 * MILLION,
+    "lone surrogates": '{"a": "' + "\ud800" * MILLION + '",}',
+    "words": "word " * 2 * MILLION,
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_hostile_answer_is_invalid_or_repaired(name: str) -> None:
+    answer = parse_answer(ANSWERS[name])
+    assert answer.problem is not None or answer.repairs
+    assert len(answer.problem or "") < 300
+
+
+def test_a_long_answer_is_read() -> None:
+    text = "x" * 10 * MILLION
+    answer = parse_answer(f'Answer: {{"a": "{text}"}} done')
+    assert answer.data == {"a": text}
+
+
+BROKEN_FILES = {
+    "empty": ("p.jsonl", b"", "is empty"),
+    "only a byte order mark": ("p.csv", b"\xef\xbb\xbf", "is empty"),
+    "only NUL bytes": ("p.jsonl", b"\0" * 5000, "is empty"),
+    "cut gzip": ("p.jsonl.gz", gzip.compress(b'{"id": 1}\n' * 1000)[:60], "cannot be decompressed"),
+    "broken gzip": ("p.jsonl.gz", b"\x1f\x8b" + b"x" * 100, "cannot be decompressed"),
+    "broken zstd": ("p.jsonl.zst", b"\x28\xb5\x2f\xfd" + b"x" * 100, "cannot be decompressed"),
+    "zip": ("p.zip", b"PK\x03\x04....", "packed in a way that is not supported"),
+    "broken parquet": ("p.parquet", b"PAR1" + b"x" * 100 + b"PAR1", "not a Parquet file"),
+    "text named parquet": ("p.parquet", b"id,x\n1,2\n", "not a Parquet file"),
+    "broken array": ("p.json", b'[{"id": 1}, {"id": 2]', "not JSON"),
+    "deep array": ("p.json", b"[" * MILLION, "nested deeper than 100 levels"),
+    "scalar": ("p.json", b"42", "is neither a list of records nor a record"),
+    "column twice": ("p.csv", b"id,x,x\n1,2,3\n", "column 'x' stands twice in the header"),
+    "unnamed column": ("p.csv", b"id,,x\n1,2,3\n", "column 2 has no name"),
+    "empty gzip": ("p.jsonl.gz", gzip.compress(b""), "is empty"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_FILES)
+def test_a_broken_file_is_one_clear_problem(tmp_path: Path, name: str) -> None:
+    file, content, what = BROKEN_FILES[name]
+    path = tmp_path / file
+    path.write_bytes(content)
+    with pytest.raises(ProblemsError) as caught:
+        open_source(path)
+    [problem] = caught.value.problems
+    assert problem.where.startswith(str(path)) and what in problem.what
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "bad\0name", "x" * 5000])
+def test_a_path_that_cannot_be_opened_is_a_problem(name: str) -> None:
+    with pytest.raises(ProblemsError, match="cannot be read|cannot be"):
+        open_source(name)
+
+
+LINES = {
+    "not JSON": (b'{"id": "x", "a": 1 "b": 2}', "not JSON (Expecting ',' delimiter, column 20)"),
+    "cut off": (b'{"id": "x", "a": [1, 2', "not JSON (Expecting ',' delimiter, column 23)"),
+    "deep": (b'{"id": "x", "a": ' + b"[" * 1000 + b"]" * 1000 + b"}", "nested deeper than 100 levels"),
+    "very deep": (b'{"id": "x", "a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested deeper than 100 levels"),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_bad_prediction_line_with_an_id_is_an_invalid_record(tmp_path: Path, name: str) -> None:
+    line, problem = LINES[name]
+    (tmp_path / "p.jsonl").write_bytes(b'{"id": "w"}\n' + line + b"\n")
+    source = open_source(tmp_path / "p.jsonl")
+    assert list(source.ids()) == ["w", "x"]
+    record = source.fetch([1])[0]
+    assert (record.data, record.invalid) == (None, problem)
+    assert record.place.endswith("p.jsonl:2")
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_bad_gold_line_is_an_error(tmp_path: Path, name: str) -> None:
+    line, problem = LINES[name]
+    (tmp_path / "g.jsonl").write_bytes(b'{"id": "w"}\n' + line + b"\n")
+    with pytest.raises(ProblemsError) as caught:
+        source = open_source(tmp_path / "g.jsonl", SourceOptions(is_gold=True))
+        raise ProblemsError([]) if source.fetch([1])[0].invalid is None else _as_error(source.fetch([1])[0])
+    assert problem in str(caught.value) and "g.jsonl:2" in str(caught.value)
+
+
+def _as_error(record: object) -> ProblemsError:
+    from fieldassay.errors import Problem
+
+    return ProblemsError([Problem(record.place, record.invalid)])  # type: ignore[attr-defined]
+
+
+def test_a_bad_prediction_line_without_an_id_is_a_note(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_text('{"id": "w"}\ngarbage\n{"x": 1}\n')
+    source = open_source(tmp_path / "p.jsonl")
+    assert list(source.ids()) == ["w"]
+    assert [(note.where.rpartition(":")[2], note.kind) for note in source.notes] == [("2", "not_json"), ("3", "no_id")]
+
+
+def test_many_bad_lines_are_twenty_problems_and_a_count(tmp_path: Path) -> None:
+    (tmp_path / "g.jsonl").write_text('{"id": 1}\n' + "garbage\n" * 50)
+    with pytest.raises(ProblemsError) as caught:
+        open_source(tmp_path / "g.jsonl", SourceOptions(is_gold=True))
+    assert len(caught.value.problems) == 21 and caught.value.problems[-1].what == "and 30 more"
+
+
+TOLERATED = {
+    "NaN": (b'{"id": 1, "a": NaN}', "non_finite_number"),
+    "Infinity": (b'{"id": 1, "a": -Infinity}', "non_finite_number"),
+    "duplicate key": (b'{"id": 1, "a": 1, "a": 2}', "duplicate_key"),
+    "duplicate key, spaced": (b'{"id" : 1, "a" : 1, "a": 2}', "duplicate_key"),
+    "duplicate key in an item": (b'{"id":1,"a":[{"b":1},{"b":1,"b":":"}]}', "duplicate_key"),
+    "duplicate key, escaped": (b'{"id":1,"a":1,"\\u0061":"\\u003ax"}', "duplicate_key"),
+    "NUL in a string": (b'{"id": 1, "a": "x\0y"}', "control_character"),
+    "lone surrogate": (b'{"id": 1, "a": "\\ud800"}', "lone_surrogate"),
+    "other encoding": (b'{"id": 1, "a": "caf\xe9"}', "not_utf8"),
+    "long number": (b'{"id": 1, "a": ' + b"9" * 5000 + b"}", "long_number"),
+}
+
+
+@pytest.mark.parametrize("name", TOLERATED)
+def test_what_means_one_thing_only_is_read_and_noted(tmp_path: Path, name: str) -> None:
+    line, repair = TOLERATED[name]
+    padding = json.dumps({"id": 0, "text": "é" * 600_000}, ensure_ascii=False).encode() + b"\n"
+    (tmp_path / "p.jsonl").write_bytes(padding + line)
+    record = open_source(tmp_path / "p.jsonl").fetch([1])[0]
+    assert record.invalid is None and record.meta.repairs == (repair,)
+    json.dumps(record.data, ensure_ascii=False).encode()
+
+
+def test_equal_keys_in_different_objects_are_no_duplicates(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_text('{"id":1,"a":[{"b":":"},{"b":"\\":"}],"c":{"b":" :"}}')
+    assert open_source(tmp_path / "p.jsonl").fetch([0])[0].meta.repairs == ()
+
+
+def test_gold_with_a_duplicate_key_is_invalid(tmp_path: Path) -> None:
+    (tmp_path / "g.jsonl").write_text('{"id": 1, "a": 1, "a": 2}')
+    assert open_source(tmp_path / "g.jsonl", SourceOptions(is_gold=True)).fetch([0])[0].invalid == "an object has the same key twice"
+
+
+def test_a_ragged_row_of_a_table_is_invalid_and_of_gold_an_error(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,x\n1,2\n2,3,4\n3\n")
+    source = open_source(tmp_path / "t.csv")
+    assert [record.invalid for record in source.fetch([0, 1, 2])] == [None, "has 3 cells, the header has 2", "has 1 cells, the header has 2"]
+    with pytest.raises(ProblemsError, match=r"t.csv:3: has 3 cells(.|\n)*t.csv:4: has 1 cells"):
+        open_source(tmp_path / "t.csv", SourceOptions(is_gold=True))
+
+
+def test_huge_cells_and_ids_do_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(f"id,x\na,{'y' * 10 * MILLION}\n{'z' * MILLION},1\n")
+    source = open_source(tmp_path / "t.csv")
+    assert list(source.ids()) == ["a"] and source.notes[0].what == "its id is too long"
+    assert len(str(source.fetch([0])[0].data)) > 10 * MILLION
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", [], [1], b"x", object(), float("nan"), {1: {2}}, {"a": lambda: 0}], ids=repr)
+def test_records_of_wrong_kinds_in_memory_are_judged_or_refused(value: object) -> None:
+    try:
+        source = hold_records([value, {"id": "a"}])
+        source.fetch(range(len(source)))
+        hold_records({"k": value}).fetch([0])
+        hold_records(value)
+    except ProblemsError as error:
+        assert error.problems
+
+
+def test_cyclic_records_in_memory_are_invalid() -> None:
+    cycle: dict[str, object] = {"id": "a"}
+    cycle["self"] = cycle
+    assert hold_records({"a": cycle}).fetch([0])[0].invalid == "nested deeper than 100 levels"
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.binary(min_size=1, max_size=200), st.sampled_from(["p.jsonl", "p.json", "p.csv", "p.tsv", "p.parquet", "p.gz", "p"]))
+def test_any_bytes_are_records_or_problems(tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / name
+    path.write_bytes(content)
+    try:
+        source = open_source(path)
+        records = source.fetch(range(len(source)))
+    except ProblemsError as error:
+        assert error.problems
+    else:
+        assert all((record.data is None) == (record.invalid is not None) for record in records)
