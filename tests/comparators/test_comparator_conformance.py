@@ -5,9 +5,9 @@ from typing import get_type_hints
 
 import numpy as np
 import pytest
-from comparator_cases import LISTS, build, column, list_column, names, same_scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.comparators.comparator_cases import LISTS, build, column, list_column, names, same_scores
 
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.catalogue import COMPARATORS

@@ -5,8 +5,8 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from comparator_cases import LISTS, build, list_reading, reading
 from ruamel.yaml import YAML
+from tests.comparators.comparator_cases import LISTS, build, list_reading, reading
 
 from fieldassay.comparators.catalogue import COMPARATORS, DEFAULTS
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from doc_tables import rows
 
 from fieldassay.diagnosis.catalogue import DIAGNOSES, diagnosis_names
 from fieldassay.diagnosis.context import diagnose_context
@@ -14,7 +15,6 @@ from fieldassay.diagnosis.value_rows import ValueRows
 from fieldassay.diagnosis.values import diagnose_pairs
 from fieldassay.readers.catalogue import READERS
 from fieldassay.values.column import Column, objects
-from tests.doc_tables import rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "diagnosis.md"
 PAIRS = rows(PAGE, "Examples") + rows(PAGE, "Units in fields that compare texts")
@@ -45,7 +45,10 @@ def diagnose_lists(gold: list[str], pred: list[str], other: str) -> tuple[set[st
     wrong = [(place if place < len(gold) else -1, text) for place, text in enumerate(pred) if gold[place : place + 1] != [text]]
     every = [(0, -1, other), *((1, place, text) for place, text in enumerate(gold))]
     wrong_rows = ValueRows(
-        np.zeros(len(wrong), np.int32), np.ones(len(wrong), np.int32), np.int32([place for place, _ in wrong]), objects([text for _, text in wrong])
+        np.zeros(len(wrong), np.int32),
+        np.ones(len(wrong), np.int32),
+        np.int32([place for place, _ in wrong]),
+        objects([text for _, text in wrong]),
     )
     field, place, text = zip(*every, strict=True)
     gold_rows = ValueRows(np.zeros(len(every), np.int32), np.int32(field), np.int32(place), objects(text))

@@ -23,7 +23,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "normalizers.md"
 
 def made(entry: Any) -> Any:
     name, options = (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
-    return NORMALIZERS.load(name)(**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()})
+    kind = NORMALIZERS.load(name)
+    if not isinstance(options, dict):  # {case: upper}: the first option
+        return kind(options)
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()})
 
 
 def reader(text: str) -> TextReader:

@@ -59,6 +59,7 @@ CONTENTS = {
     "r.json": json.dumps(RECORDS, indent=1).encode(),
     "r.parquet": as_parquet(),
     "bom.jsonl": b"\xef\xbb\xbf" + as_lines(),
+    "old_line_ends.csv": as_table(",").replace(b"\r\n", b"\r"),
     "bom.csv": b"\xef\xbb\xbf" + as_table(","),
     "utf16.jsonl": as_lines().decode().encode("utf-16"),
     "utf16.csv": as_table(",").decode().encode("utf-16"),
@@ -153,7 +154,8 @@ def test_parquet_values_become_json(tmp_path: Path) -> None:
     import datetime
     from decimal import Decimal
 
-    row = {"id": 7, "on": datetime.date(2025, 3, 4), "at": datetime.datetime(2025, 3, 4, 5, 6), "sum": Decimal("1.50"), "lines": [{"n": 1}], "none": None}
+    row = {"id": 7, "on": datetime.date(2025, 3, 4), "at": datetime.datetime(2025, 3, 4, 5, 6), "sum": Decimal("1.50")}
+    row |= {"lines": [{"n": 1}], "none": None}
     pl.DataFrame([row]).write_parquet(tmp_path / "r.parquet")
     record = open_source(tmp_path / "r.parquet").fetch([0])[0]
     assert record.id == "7"

@@ -102,7 +102,7 @@ def test_a_broken_file_is_one_clear_problem(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["missing.jsonl", "bad\0name", "x" * 5000])
 def test_a_path_that_cannot_be_opened_is_a_problem(name: str) -> None:
-    with pytest.raises(ProblemsError, match="cannot be read|cannot be"):
+    with pytest.raises(ProblemsError, match="cannot be read"):
         open_source(name)
 
 

@@ -22,9 +22,9 @@ _TIE = 1e-9
 class Assignment(Aligner):
     """Pairs items one-to-one so that the sum of the similarities is largest (Kuhn-Munkres, by `scipy.optimize.linear_sum_assignment`).
 
-    `min_similarity` says which pairs are allowed: by default those with anything in common (a similarity above 0), a number for those with at
-    least that similarity, `none` for all. Among pairings whose totals differ by less than 1e-9 the one that keeps the order of the items is
-    taken (lists of at most 64 items; longer ones: scipy's choice, which depends on the matrix only). Raises ValueError for NaN.
+    `min_similarity` says which pairs are allowed: by default those with anything in common (a similarity above 0), a number for those with
+    at least that similarity, `none` for all. Among pairings whose totals differ by less than 1e-9 the one that keeps the order of the items is
+    taken (lists of at most 64 items; longer ones: scipy's choice). Raises ValueError for NaN.
 
     >>> Assignment().pair(np.array([[0.2, 0.9], [0.8, 0.7]]))
     (array([0, 1]), array([1, 0]))
@@ -58,7 +58,7 @@ def assign(similarity: Matrix) -> tuple[Positions, Positions]:
     m, n = similarity.shape
     if m == 1 and n == 1 and similarity[0, 0] == similarity[0, 0]:
         return np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp)
-    biased = similarity + _order_bias(m, n) if 0 < max(m, n) <= _LARGEST_BIASED else similarity
+    biased = similarity + _order_bias(m, n) if m and n and max(m, n) <= _LARGEST_BIASED else similarity
     try:
         gold, pred = linear_sum_assignment(biased, maximize=True)
     except ValueError as error:

@@ -44,7 +44,9 @@ def open_inputs(plan: Plan, gold: Records, predictions: Mapping[str, Records] | 
         except ProblemsError as error:
             problems += error.problems
             continue
-        problems += [Problem(str(name), f"system {other!r} is given twice", "name them apart", "duplicate") for other in found if other in sources]
+        problems += [
+            Problem(str(name), f"system {other!r} is given twice", "name them apart", "duplicate") for other in found if other in sources
+        ]
         sources |= found
     if problems or opened is None:
         raise ProblemsError(problems)

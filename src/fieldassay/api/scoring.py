@@ -15,7 +15,7 @@ from fieldassay.api.provenance import provenance
 from fieldassay.api.shards import Done, Progress, Work, do_work
 from fieldassay.engine.executors.local import run_local
 from fieldassay.engine.executors.pool import run_pool
-from fieldassay.engine.fold import FoldPlan, Partial, documents_frame, estimates, merge
+from fieldassay.engine.fold import FoldPlan, documents_frame, estimates, merge
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
 from fieldassay.metrics.selection import DEFAULT_METRICS, select_metrics
@@ -26,6 +26,9 @@ from fieldassay.result.result import Result
 
 if TYPE_CHECKING:
     import polars as pl
+
+CLAIMS = {"invalid": "is_invalid", "error": "has_error", "timeout": "is_timeout", "repaired": "is_repaired"}
+"""What the counts of a result call the claims of the document table."""
 
 SMALLEST_SHARD = 200
 """Fewer documents than this are not worth a process of their own."""
@@ -113,7 +116,7 @@ def _result(run: _Run, done: Sequence[Done]) -> Result:
         documents_frame(partials.values()),
         None if run.options.evidence == "none" else _evidence(frames),
         provenance(run.plan, run.folding, run.matching),
-        _counts(run, partials, done),
+        _counts(run, done),
         tuple(map(str, run.matching.notes)),
         _warnings(run, done),
     )
@@ -128,17 +131,17 @@ def _evidence(frames: Sequence[Any]) -> pl.DataFrame | None:
     return pl.concat(frames, how="diagonal") if frames else pl.DataFrame(schema=evidence_schema())
 
 
-def _counts(run: _Run, partials: Mapping[str, Partial], done: Sequence[Done]) -> dict[str, Any]:
+def _counts(run: _Run, done: Sequence[Done]) -> dict[str, Any]:
     """Return what was and was not evaluated, by system."""
     counts: dict[str, Any] = {"documents": len(run.matching), "systems": {}}
-    for system, partial in partials.items():
-        claims = {name.removeprefix("is_").removeprefix("has_"): int(mask.sum()) for name, mask in partial.documents.claims.items()}
+    for system in run.matching.predictions:
+        claims = sum((part.claims.get(system, Counter()) for part in done), Counter())
         undeclared = sum((part.undeclared.get(system, Counter()) for part in done), Counter())
         counts["systems"][system] = {
-            "documents": len(partial.documents.documents),
-            "missing": len(run.matching) - claims.pop("prediction", len(run.matching)),
+            "documents": len(run.matching),
+            "missing": len(run.matching) - claims["has_prediction"],
             "unmatched": len(run.matching.unmatched.get(system, ())),
-            **claims,
+            **{name: claims[claim] for name, claim in CLAIMS.items()},
             "undeclared": dict(undeclared.most_common()),
         }
     return counts

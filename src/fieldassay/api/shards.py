@@ -45,6 +45,8 @@ class Done:
     partials: Mapping[str, Partial]
     frames: tuple[pl.DataFrame | Path, ...]
     undeclared: Mapping[str, Counter[str]]
+    claims: Mapping[str, Counter[str]]
+    """By system, the number of documents of which each claim of the document table is true."""
     untyped: int
     documents: int
 
@@ -88,6 +90,7 @@ def do_work(work: Work, progress: Progress | None = None) -> Done:
     partials: dict[str, Partial] = {}
     frames: list[pl.DataFrame | Path] = []
     undeclared: dict[str, Counter[str]] = {}
+    claims: dict[str, Counter[str]] = {}
     untyped = 0
     for batch in batches(work.matching, work.batch):
         for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys)):
@@ -96,10 +99,12 @@ def do_work(work: Work, progress: Progress | None = None) -> Done:
             partials[system] = merge([partials[system], folded]) if system in partials else folded
             frames += _kept(work, judged.evidence, len(frames))
             undeclared.setdefault(system, Counter()).update(judged.undeclared)
+            true = {name: int(mask.sum()) for name, mask in judged.documents.claims.items()}
+            claims.setdefault(system, Counter()).update(true)
             untyped += judged.untyped if position == 0 else 0
         if progress is not None:
             progress(len(batch.ids))
-    return Done(partials, tuple(frames), undeclared, untyped, len(work.matching))
+    return Done(partials, tuple(frames), undeclared, claims, untyped, len(work.matching))
 
 
 def _kept(work: Work, evidence: Evidence, number: int) -> list[pl.DataFrame | Path]:

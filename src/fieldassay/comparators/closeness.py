@@ -23,10 +23,11 @@ _MACHINE_KINDS = {Decimal, int, float}
 
 def number_codes(gold: Objects, pred: Objects, texts: Objects, tolerance: Tolerance) -> Codes:
     """Return positions in `NUMBER_REASONS` for pairs of numbers or ranges; `texts` are gold's. Both ends of a range must be near enough."""
-    if NumberRange in set(map(type, gold)) or NumberRange in set(map(type, pred)):
+    kinds = set(map(type, gold)) | set(map(type, pred))
+    if NumberRange in kinds:
         low = _scalar_codes(_ends(gold, "low"), _ends(pred, "low"), texts, tolerance)
         return _worse(low, _scalar_codes(_ends(gold, "high"), _ends(pred, "high"), texts, tolerance))
-    return _scalar_codes(gold, pred, texts, tolerance)
+    return _scalar_codes(gold, pred, texts, tolerance, kinds <= _MACHINE_KINDS)
 
 
 def ends_of(value: Any) -> tuple[Decimal, Decimal] | None:
@@ -51,9 +52,9 @@ def _worse(low: Codes, high: Codes) -> Codes:
     return np.where(rank[low] >= rank[high], low, high)
 
 
-def _scalar_codes(gold: Objects, pred: Objects, texts: Objects, tolerance: Tolerance) -> Codes:
-    g, is_gold_numeric = _floats(gold)
-    p, is_pred_numeric = _floats(pred)
+def _scalar_codes(gold: Objects, pred: Objects, texts: Objects, tolerance: Tolerance, are_machine_kinds: bool = False) -> Codes:
+    g, is_gold_numeric = _floats(gold, are_machine_kinds)
+    p, is_pred_numeric = _floats(pred, are_machine_kinds)
     numeric = is_gold_numeric & is_pred_numeric
     accepted, undecided = _clear_cut(g, p, tolerance)
     codes = np.where(numeric, np.where(accepted, WITHIN, DIFFERENT), NOT_NUMERIC).astype(np.int16)
@@ -96,8 +97,8 @@ def _exact_code(gold: Any, pred: Any, text: str, tolerance: Tolerance) -> int:
     return WITHIN if g.is_finite() and p.is_finite() and tolerance.accepts(g, p, text) else DIFFERENT
 
 
-def _floats(values: Objects) -> tuple[Floats, Mask]:
-    if set(map(type, values)) <= _MACHINE_KINDS:
+def _floats(values: Objects, are_machine_kinds: bool) -> tuple[Floats, Mask]:
+    if are_machine_kinds:
         try:
             return values.astype(np.float64), np.ones(len(values), dtype=np.bool_)
         except (OverflowError, ValueError):

@@ -14,7 +14,7 @@ from fieldassay.comparators.settled import Codes, scores_by_code, unequal_positi
 from fieldassay.comparators.tolerance import ToleranceOption, tolerance_of
 from fieldassay.values.amounts import Money
 from fieldassay.values.column import Column, Objects, objects
-from fieldassay.values.currencies import is_compatible
+from fieldassay.values.currencies import GENERIC
 
 _DIFFERS, _UNKNOWN = len(NUMBER_REASONS), len(NUMBER_REASONS) + 1
 _ACCEPTED = (EQUAL, WITHIN)
@@ -51,24 +51,28 @@ class MoneyAmount(Comparator):
         return scores_by_code(codes, (*NUMBER_SCORES, 0.0, 1.0 if self.currency == "lenient" else 0.0))
 
     def _codes(self, gold: Objects, pred: Objects, texts: Objects) -> Codes:
-        codes = number_codes(_amounts(gold), _amounts(pred), texts, tolerance_of(self.tolerance))
-        given, found = _currencies(gold), _currencies(pred)
+        (expected, given), (actual, found) = _taken_apart(gold), _taken_apart(pred)
+        codes = number_codes(expected, actual, texts, tolerance_of(self.tolerance))
         verdicts: dict[tuple[str | None, str | None], int] = {}
         for index in np.flatnonzero(given != found).tolist():
             pair = (given[index], found[index])
-            verdict = verdicts.setdefault(pair, _UNKNOWN if is_compatible(*pair) else _DIFFERS)
+            verdict = verdicts.setdefault(pair, _UNKNOWN if _may_be_same(*pair) else _DIFFERS)
             if verdict == _DIFFERS or codes[index] in _ACCEPTED:
                 codes[index] = verdict
         return codes
 
 
-def _amounts(values: Objects) -> Objects:
+def _taken_apart(values: Objects) -> tuple[Objects, Objects]:
+    """Return the amounts and the currencies."""
     if set(map(type, values)) == {Money}:
-        return np.fromiter(map(attrgetter("amount"), values), dtype=object, count=len(values))
-    return objects([value.amount if isinstance(value, Money) else value for value in values])
+        amounts, currencies = (
+            np.fromiter(map(attrgetter(name), values), dtype=object, count=len(values)) for name in ("amount", "currency")
+        )
+        return amounts, currencies
+    pairs = [(value.amount, value.currency) if isinstance(value, Money) else (value, None) for value in values]
+    return objects([amount for amount, _ in pairs]), objects([currency for _, currency in pairs])
 
 
-def _currencies(values: Objects) -> Objects:
-    if set(map(type, values)) == {Money}:
-        return np.fromiter(map(attrgetter("currency"), values), dtype=object, count=len(values))
-    return objects([value.currency if isinstance(value, Money) else None for value in values])
+def _may_be_same(one: str | None, other: str | None) -> bool:
+    """Return whether two unequal currencies leave open that they are one: either is unknown, or a symbol that may stand for the other."""
+    return one is None or other is None or other in GENERIC.get(one, ()) or one in GENERIC.get(other, ())

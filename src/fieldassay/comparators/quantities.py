@@ -14,7 +14,7 @@ from fieldassay.comparators.settled import Codes, scores_by_code, unequal_positi
 from fieldassay.comparators.tolerance import ToleranceOption, decimal_of, tolerance_of
 from fieldassay.values.amounts import NumberRange, Quantity
 from fieldassay.values.column import Column, Objects, objects
-from fieldassay.values.units import conversion
+from fieldassay.values.unit_conversion import conversion
 
 _UNIT_DIFFERS, _UNIT_MISSING = len(NUMBER_REASONS), len(NUMBER_REASONS) + 1
 _CONVERTED = Context(prec=60)

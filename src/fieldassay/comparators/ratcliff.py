@@ -13,8 +13,8 @@ from fieldassay.comparators.edit import TEXT_REASONS, judged_texts
 from fieldassay.comparators.settled import Floats
 from fieldassay.values.column import Column, Objects
 
-LONGEST_MATCHED_PRODUCT = 10**9
-"""Two texts whose lengths multiply to more than this (31,000 characters against as many) are not judged: it would take many seconds."""
+LONGEST_MATCHED_PRODUCT = 4 * 10**8
+"""Two texts whose lengths multiply to more than this (20,000 characters against as many) are not judged: it would take several seconds."""
 
 
 @dataclass(frozen=True)

@@ -73,14 +73,15 @@ class TokenSet(Comparator):
     def compare(self, gold: Column, pred: Column) -> Scores:
         score = np.ones(len(gold))
         for index in unequal_positions(gold, pred).tolist():
-            score[index] = self._overlap(gold.canonical[index].split(), pred.canonical[index].split())
+            score[index] = self._similarity(gold.canonical[index].split(), pred.canonical[index].split())
         return graded(score, equal_pairs(gold, pred))
 
-    def _overlap(self, gold: list[str], pred: list[str]) -> float:
-        if not self.repeats:
-            gold, pred = list(dict.fromkeys(gold)), list(dict.fromkeys(pred))
-        common = (Counter(gold) & Counter(pred)).total()
+    def _similarity(self, gold: list[str], pred: list[str]) -> float:
+        if self.repeats:
+            common, both = (Counter(gold) & Counter(pred)).total(), len(gold) + len(pred)
+        else:
+            one, other = set(gold), set(pred)
+            common, both = len(one & other), len(one) + len(other)
         if not common:
             return 0.0
-        both = len(gold) + len(pred)
         return common / (both - common) if self.measure == "jaccard" else 2 * common / both

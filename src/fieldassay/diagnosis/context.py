@@ -59,7 +59,7 @@ def diagnose_context(wrong: ValueRows, gold: ValueRows, are_items: npt.NDArray[n
     bits[repeated & is_item] |= BIT["duplicate_item"]
     is_another = np.where(is_item, is_another & ~repeated, _only_telling(is_another, texts, False))
     bits[is_another] |= BIT["value_of_another_item"]
-    bits[find_cut_items(wrong, gold, is_item)] |= BIT["list_split_or_joined"]
+    bits[find_cut_items(wrong, gold, are_items)] |= BIT["list_split_or_joined"]
     return Findings(bits, other)
 
 

@@ -56,7 +56,7 @@ def fold(texts: Sequence[str], change: Callable[[str], str]) -> list[str]:
         return []
     joined = _END.join(texts)
     if joined.count(_END) != len(texts) - 1:
-        joined = _END.join([text.replace(_END, "\1") for text in texts])
+        return [change(text) for text in texts]
     return change(joined).split(_END)
 
 
@@ -154,9 +154,11 @@ def code_sums(texts: Sequence[str]) -> npt.NDArray[np.int64]:
     return np.asarray(np.diff(totals[np.concatenate([[0], np.cumsum(lengths(texts))])]))
 
 
-def pick(texts: Sequence[str], rows: npt.NDArray[np.int64]) -> list[str]:
-    """Return the texts at the rows."""
-    return [texts[row] for row in rows.tolist()]
+def pick(texts: Sequence[str], rows: npt.NDArray[np.intp]) -> list[str]:
+    """Return the texts at the rows; the rows are different ones, in ascending order."""
+    if rows.size < 2 or rows.size == len(texts):
+        return list(texts) if rows.size == len(texts) else [texts[row] for row in rows.tolist()]
+    return list(operator.itemgetter(*rows.tolist())(texts))
 
 
 def _match_key(joined: str) -> str:

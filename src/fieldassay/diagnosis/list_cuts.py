@@ -20,20 +20,21 @@ _CUT = re.compile(r"[,;|/+&\n]|\s(?:and|und|et|y|e|o|or|oder)\s|\s[-\u2013]\s")
 _Place = tuple[int, int]
 
 
-def find_cut_items(wrong: ValueRows, gold: ValueRows, is_item: Flags) -> npt.NDArray[np.intp]:
+def find_cut_items(wrong: ValueRows, gold: ValueRows, are_items: Flags) -> npt.NDArray[np.intp]:
     """Return the wrong rows that join gold items of their list, or are one of several predicted parts of one gold item.
 
     Parts are between commas, semicolons, bars, strokes, plus signs, ampersands, line breaks or words for `and` and `or`; or, if there is none
     of these, between spaces. A join has at least two parts, all of them gold items; of a split at least two parts must be predicted.
     """
-    rows = np.flatnonzero(is_item)
+    rows = np.flatnonzero(are_items[wrong.field])
     if not rows.size:
         return rows
     predicted: dict[_Place, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for row, doc, field, text in _walk(wrong, rows):
         predicted[doc, field][text].append(row)
     places = wrong.doc[rows].astype(np.int64) << 32 | wrong.field[rows]
-    near = np.flatnonzero(np.isin(gold.doc.astype(np.int64) << 32 | gold.field, places))
+    listed = np.flatnonzero(are_items[gold.field])
+    near = listed[np.isin(gold.doc[listed].astype(np.int64) << 32 | gold.field[listed], places)]
     true: dict[_Place, set[str]] = defaultdict(set)
     for _, doc, field, text in _walk(gold, near):
         true[doc, field].add(text)

@@ -72,7 +72,7 @@ def _amounts(column: Column, values: list[Any], rows: Rows) -> Amounts:
 
 def _are_same_quantity(sides: list[list[Any]]) -> Flags:
     """Return where the amounts are the same quantity; the sides are gold's and the prediction's units, then their amounts."""
-    from fieldassay.values.units import conversion
+    from fieldassay.values.unit_conversion import conversion
 
     units, (gold, pred) = list(zip(sides[0], sides[1], strict=True)), sides[2:]
     steps = {pair: (conversion(*pair) if None not in pair else None) or (None, None) for pair in set(units)}

@@ -19,7 +19,7 @@ Bits = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int64]
 
 HOLDS_NUMBERS = frozenset({"text", "any", "integer", "number", "money", "quantity"})
-HOLDS_DATES = frozenset({"text", "any", "date", "datetime"})
+HOLDS_DATES = frozenset({"text", "any"})
 
 _SHORTEST_DATE, _LONGEST_DATE, _LONGEST_NUMBER = 6, 40, 30
 _MONTH = r"[^\W\d_]{3,12}\.?"

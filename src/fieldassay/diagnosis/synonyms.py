@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
 from fieldassay.diagnosis.folding import match_keys
 
 _GROUPS = (
@@ -67,21 +71,15 @@ _GROUPS = (
 )
 
 
-def _table() -> dict[str, tuple[int, ...]]:
-    table: dict[str, tuple[int, ...]] = {}
-    for number, group in enumerate(_GROUPS):
-        for key in set(match_keys(group.split("|"))):
-            table[key] = (*table.get(key, ()), number)
-    return table
+@cache
+def synonym_groups() -> Mapping[str, frozenset[int]]:
+    """Return the numbers of the synonym groups that a match key is in.
 
-
-_GROUP_OF = _table()
-
-
-def find_groups(key: str) -> tuple[int, ...] | None:
-    """Return the numbers of the synonym groups that a match key is in, or None.
-
-    >>> find_groups("taxinvoice") == find_groups("bill")
+    >>> synonym_groups()["taxinvoice"] == synonym_groups()["bill"]
     True
     """
-    return _GROUP_OF.get(key)
+    table: dict[str, frozenset[int]] = {}
+    for number, group in enumerate(_GROUPS):
+        for key in match_keys(group.split("|")):
+            table[key] = table.get(key, frozenset()) | {number}
+    return MappingProxyType(table)

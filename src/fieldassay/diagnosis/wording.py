@@ -13,7 +13,7 @@ from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.digits import diagnose_digits
 from fieldassay.diagnosis.folding import Flags, code_sums, contained, equal, fold_case, fold_confusable, holds, lengths, pick
 from fieldassay.diagnosis.shortenings import is_abbreviation
-from fieldassay.diagnosis.synonyms import find_groups
+from fieldassay.diagnosis.synonyms import synonym_groups
 
 Bits = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int64]
@@ -23,6 +23,8 @@ NEAR = 0.8
 MAX_ALIGNED = 4096
 """Texts longer than this are not aligned character by character: their bags of words are compared instead."""
 _SHORTEST_PART, _SHORTEST_INNER = 3, 4
+_FEWEST_DROPPED = 2
+_MOST_OCCURRENCES = 20
 _WORD = re.compile(r"[^\W_]+")
 _ELLIPSIS = ".\N{HORIZONTAL ELLIPSIS} "
 
@@ -49,12 +51,14 @@ def diagnose_wording(gold: Wording, pred: Wording, is_code: bool) -> Bits:
     bits[equal(fold_confusable(gold.texts), fold_confusable(pred.texts))] |= BIT["ocr_confusion"]
     distance = _distances(gold.keys, pred.keys)
     size, other_size = lengths(gold.keys), lengths(pred.keys)
+    gap = np.abs(size - other_size)
+    is_shorter = (distance == gap) & (gap >= _FEWEST_DROPPED) & (np.minimum(size, other_size) > 0)
     bits[_are_near(gold, pred, distance)] |= BIT["near"]
     if not is_code:
         left, right = fold_case(gold.texts), fold_case(pred.texts)
         bits |= _diagnose_words((left, right), (gold.keys, pred.keys), np.flatnonzero(size == other_size))
         bits |= _diagnose_synonyms(gold.keys, pred.keys)
-        bits |= _diagnose_shortening(gold, pred, (distance == np.abs(size - other_size)) & (size != other_size))
+        bits |= _diagnose_shortening(gold, pred, np.flatnonzero(is_shorter))
     return bits | np.where(bits & BIT["abbreviation"], 0, _diagnose_cuts(left, right, is_code))
 
 
@@ -105,12 +109,18 @@ def _is_part(whole: str, part: str, is_code: bool) -> bool:
 
 
 def _stands_alone(whole: str, part: str) -> bool:
-    """Return True if the part's first occurrence in the whole is not inside a word."""
+    """Return True if one of the part's first occurrences in the whole, which are all inside it, cuts no word."""
     start = whole.find(part)
-    end = start + len(part)
-    cuts_head = whole[start - 1].isalnum() and part[0].isalnum()
-    cuts_tail = whole[end].isalnum() and part[-1].isalnum()
-    return not cuts_head and not cuts_tail
+    for _ in range(_MOST_OCCURRENCES):
+        end = start + len(part)
+        if start < 0:
+            return False
+        cuts_head = whole[start - 1].isalnum() and part[0].isalnum()
+        cuts_tail = whole[end].isalnum() and part[-1].isalnum()
+        if not cuts_head and not cuts_tail:
+            return True
+        start = whole.find(part, start + 1)
+    return False
 
 
 def _diagnose_words(texts: tuple[list[str], list[str]], keys: tuple[list[str], list[str]], rows: Rows) -> Bits:
@@ -129,22 +139,28 @@ def _is_reordered(gold: str, pred: str) -> bool:
 
 def _diagnose_synonyms(gold: list[str], pred: list[str]) -> Bits:
     bits = np.zeros(len(gold), dtype=np.int64)
-    left = list(map(find_groups, gold))
-    for row in np.flatnonzero(holds(bool, left)).tolist():
-        shared = set(left[row] or ()) & set(find_groups(pred[row]) or ())
-        bits[row] = BIT["synonym"] if shared else 0
+    groups = synonym_groups()
+    for row in np.flatnonzero(holds(groups.__contains__, gold)).tolist():
+        if not groups[gold[row]].isdisjoint(groups.get(pred[row], ())):
+            bits[row] = BIT["synonym"]
     return bits
 
 
-def _diagnose_shortening(gold: Wording, pred: Wording, is_subsequence: Flags) -> Bits:
+def _diagnose_shortening(gold: Wording, pred: Wording, rows: Rows) -> Bits:
     """Return `abbreviation` for pairs one side of which has letters of the other, in order, and no more."""
     bits = np.zeros(len(gold.keys), dtype=np.int64)
-    for row in np.flatnonzero(is_subsequence).tolist():
+    for row in rows.tolist():
         left, right = gold.keys[row], pred.keys[row]
-        if left[:1] == right[:1] and _abbreviates(gold.texts[row], pred.texts[row], len(left) > len(right)):
-            bits[row] = BIT["abbreviation"]
+        if left[0] == right[0]:
+            longer, shorter = (gold, pred) if len(left) > len(right) else (pred, gold)
+            if _may_shorten(longer.texts[row], shorter.texts[row], len(shorter.keys[row])) and is_abbreviation(
+                longer.texts[row], shorter.texts[row]
+            ):
+                bits[row] = BIT["abbreviation"]
     return bits
 
 
-def _abbreviates(gold: str, pred: str, is_gold_longer: bool) -> bool:
-    return is_abbreviation(gold, pred) if is_gold_longer else is_abbreviation(pred, gold)
+def _may_shorten(longer: str, shorter: str, letters: int) -> bool:
+    """Return False if neither the words nor the initials can be as many: the quick test that most pairs fail."""
+    spaces = longer.count(" ")
+    return shorter.count(" ") == spaces or letters <= spaces + 1

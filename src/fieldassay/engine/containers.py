@@ -24,7 +24,10 @@ def container_blocks(place: ListPlace | ObjectPlace, pairs: Pairs, reasons: Reas
     shown = np.ones(len(pairs), dtype=bool) if hidden is None else ~hidden
     if place.is_grown:
         shown &= (gold == GOOD) | ((gold == NONE) & (pred == GOOD))
-    blocks = [_structure(place, pairs.take(at), (gold[at], pred[at]), reasons) for at in (np.flatnonzero(shown & (gold != WRONG)),)]
+    blocks = []
+    if not (isinstance(place, ObjectPlace) and place.is_item):
+        at = np.flatnonzero(shown & (gold != WRONG))
+        blocks.append(_structure(place, pairs.take(at), (gold[at], pred[at]), reasons))
     if place.gold.wrong and not place.is_grown:
         blocks.append(_unreadable_gold(place, pairs, shown & (gold == WRONG), reasons))
     if place.pred.wrong:
@@ -88,7 +91,7 @@ def _wrong_pred(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reaso
     kept = pairs.take(at)
     outcome = np.full(len(at), Outcome.SPURIOUS, dtype=np.int8)
     reason = np.full(len(at), reasons.position("wrong_kind"), dtype=np.int32)
-    flags = np.full(len(at), FLAG["wrong_kind"], dtype=np.int64)
+    flags = np.zeros(len(at), dtype=np.int64)  # the container's row carries the flag, so that one wrong kind counts once
     diagnoses = np.full(len(at), BIT["wrong_kind"] | BIT["spurious"], dtype=np.int64)
     raws = {row: place.pred.wrong[int(node)] for row, node in enumerate(kept.pred)}
     return Block(place.node.field, Kind.VALUE, kept, outcome, np.zeros(len(at)), reason, flags, diagnoses, pred_raws=raws)
@@ -111,7 +114,18 @@ def item_block(place: ListPlace, pairs: Pairs, pair_score: npt.NDArray[np.float6
     outcome[paired & (score == 0)] = Outcome.MISMATCH
     reason = reasons.positions(("paired", "paired", "paired", "missing", "spurious"))[outcome]
     diagnoses = np.array([0, 0, 0, BIT["missing"], BIT["spurious"]], dtype=np.int64)[outcome]
-    shown = pairs if pairs.is_hidden is None else pairs.take(np.flatnonzero(~pairs.is_hidden))
-    keep = slice(None) if pairs.is_hidden is None else ~pairs.is_hidden
-    flags = np.zeros(len(shown), dtype=np.int64)
-    return Block(place.node.item_field, Kind.ITEM, shown, outcome[keep], score[keep], reason[keep], flags, diagnoses[keep])
+    flags = np.zeros(len(pairs), dtype=np.int64)
+    for item in place.items.objects:
+        if item.is_item and item.pred.wrong and not item.is_grown:
+            flags |= np.where(_kinds(item.pred, pairs.pred) == WRONG, FLAG["wrong_kind"], 0)
+    keep = np.ones(len(pairs), dtype=bool) if pairs.is_hidden is None else ~pairs.is_hidden
+    return Block(
+        place.node.item_field,
+        Kind.ITEM,
+        pairs.take(np.flatnonzero(keep)),
+        outcome[keep],
+        score[keep],
+        reason[keep],
+        flags[keep],
+        diagnoses[keep],
+    )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldassay.engine.grow import grow
+from fieldassay.engine.grow import extra_tree, grow
 from fieldassay.engine.scopes import ABSENT, GOOD, NONE, WRONG, FieldTable, Kinds, LeafPlace, ListPlace, Masks, ObjectPlace, Scope, Side
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 
@@ -46,7 +46,7 @@ class Flattener:
             if mask is not None:
                 of_gold, of_pred = _masked(of_gold, mask[scope.gold.doc]), _masked(of_pred, mask[scope.pred.doc])
             self._walk(child, scope, (of_gold, of_pred), ancestors)
-        self._undeclared(node, pred)
+        self._undeclared(node, scope, pred, ancestors)
 
     def _walk(self, node: Node, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
         is_grown = node.field in self.grown
@@ -74,11 +74,15 @@ class Flattener:
         is_grown = node.field in self.grown
         scope.lists.append(ListPlace(node, gold_kinds, pred_kinds, items, ancestors, is_grown))
 
-    def _undeclared(self, node: ObjectNode, pred: list[Any]) -> None:
+    def _undeclared(self, node: ObjectNode, scope: Scope, pred: list[Any], ancestors: tuple[ObjectPlace, ...]) -> None:
         declared = {child.name for child in node.children}
-        for key in set().union(*pred) - declared:
+        for key in sorted(set().union(*pred) - declared):
             path = f"{node.path}.{key}" if node.path else str(key)
-            self.undeclared[path] = self.undeclared.get(path, 0) + sum(key in value for value in pred)
+            if node.are_extra_keys_spurious:
+                found = _members(pred, key, self.absent)
+                self._walk(extra_tree(node, key, path), scope, ([self.absent] * len(scope.gold), found), ancestors)
+            else:
+                self.undeclared[path] = self.undeclared.get(path, 0) + sum(key in value for value in pred)
 
     def _as_objects(self, column: list[Any]) -> tuple[list[Any], Kinds]:
         """Return the values as objects (`{}` where there is none) and what each one was."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from fieldassay.aligners.ordered import Ordered
+from fieldassay.comparators.exact import Exact
 from fieldassay.engine.scopes import ABSENT, FieldTable
 from fieldassay.evidence import FieldInfo, Kind
 from fieldassay.paths import Pattern
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
+from fieldassay.readers.anything import AnyReader
+from fieldassay.spec.model import Accept
 
 
 def grow(node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable) -> tuple[list[Node], frozenset[int]]:
@@ -62,3 +66,9 @@ def _template(node: AnyNode) -> Leaf:
 
 def _member(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
+
+
+def extra_tree(node: ObjectNode, key: str, path: str) -> AnyNode:
+    """Return the tree that judges a key which the object does not declare, where such keys are spurious."""
+    leaf = Leaf(key, path, node.field, "any", AnyReader(), Exact(), Accept(1.0), frozenset())
+    return AnyNode(key, path, node.field, (("**", leaf),), Ordered())

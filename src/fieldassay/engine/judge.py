@@ -16,9 +16,9 @@ from fieldassay.engine.flatten import Flattener
 from fieldassay.engine.lists import Aligned, CodedList, CodedScope, align
 from fieldassay.engine.resolve import resolve
 from fieldassay.engine.rows import leaf_block
-from fieldassay.engine.scopes import ABSENT, FieldTable, ListPlace, Masks, Scope, Side
+from fieldassay.engine.scopes import ABSENT, WRONG, FieldTable, ListPlace, Masks, Scope, Side
 from fieldassay.evidence import FieldInfo
-from fieldassay.plan.nodes import ListNode, Plan
+from fieldassay.plan.nodes import Plan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +72,8 @@ def _code_list(place: ListPlace) -> CodedList:
     active = []
     for leaves, name in ((items.gold_leaves, "gold"), (items.pred_leaves, "pred")):
         mask = np.ones(len(leaves), dtype=bool) if place.node.aligner.uses_order else leaves > 0
+        for inner in (*place.items.objects, *place.items.lists):
+            mask = mask | (getattr(inner, name).codes == WRONG)
         active.append(_without_repeats(place, items, mask, name) if place.node.is_distinct else mask)
     return CodedList(place, items, active[0], active[1])
 
@@ -106,7 +108,7 @@ class _Writer:
     def _write_list(self, place: ListPlace, alignment: Aligned, pairs: Pairs, parents: Index | None) -> None:
         self.blocks += container_blocks(place, self._applying(place.node.path, pairs), self.reasons)
         items, cells, _ = resolve(alignment, pairs, parents)
-        if place.node.item_field != place.node.items.field or isinstance(place.node.items, ListNode):
+        if place.items.objects or place.items.lists:
             chosen = np.searchsorted(alignment.chosen, cells)
             self.blocks.append(item_block(place, items, alignment.pair_score[chosen], self.reasons))
         self.write(place.items, alignment.place.items, items, alignment.nested, cells)

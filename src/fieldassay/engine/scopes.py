@@ -62,6 +62,11 @@ class ObjectPlace:
     ancestors: tuple[ObjectPlace, ...]
     is_grown: bool = False
 
+    @property
+    def is_item(self) -> bool:
+        """Return whether the object is itself the item of a list, so that the row of the item stands for it."""
+        return self.node.path.endswith("[]")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeafPlace:

@@ -18,7 +18,7 @@ from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Pla
 from fieldassay.plan.scope import Scope
 from fieldassay.spec.model import Accept, Call, Field, Spec
 from fieldassay.spec.parse import ParsedSpec, parse_spec
-from fieldassay.spec.report import Places, Report
+from fieldassay.spec.report import Places, Report, in_order
 
 EVERYTHING = "**"
 """The pattern that ends every tree's patterns."""
@@ -39,7 +39,7 @@ def plan_of(parsed: ParsedSpec) -> Plan:
     """Return the plan of a parsed spec, or raise `ProblemsError` with the problems of both steps."""
     compiler = _Compiler(parsed.spec, Report(parsed.places))
     plan = compiler.plan()
-    problems = tuple(dict.fromkeys((*parsed.problems, *compiler.report.problems)))
+    problems = in_order((*parsed.problems, *compiler.report.problems))
     if problems:
         raise ProblemsError(problems)
     return plan

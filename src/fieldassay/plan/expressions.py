@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from fieldassay.errors import nearest
 from fieldassay.metrics.grammar import MetricCall, parse_gate, parse_metric
+from fieldassay.metrics.selection import select_metrics
 from fieldassay.paths import ITEM, join_path
 from fieldassay.spec.model import Field, Spec
 from fieldassay.spec.report import Report, Steps
@@ -42,6 +43,7 @@ def field_paths(spec: Spec) -> tuple[str, ...]:
 def _check(spec: Spec, text: str, parse: Callable[[str], MetricCall], steps: Steps, report: Report) -> None:
     try:
         call = parse(text)
+        select_metrics([str(call)])
     except ValueError as error:
         what, _, remedy = str(error).partition("; ")
         report.add(steps, what, remedy, "invalid_expression")

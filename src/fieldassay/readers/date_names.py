@@ -21,7 +21,7 @@ WORD = re.compile(r"[^\d\s.,;:/()\-–—'’\"_]+")
 _FILLERS = "thang thg of de del d den der dem le la el the on st nd rd th er ere re eme o a ª º °"
 _MORE_MONTHS = {"sept": 9, "mrz": 3, "maerz": 3, "jaenner": 1, "fevr": 2, "fev": 2, "aout": 8, "set": 9}
 _MARKERS = str.maketrans(
-    {"年": "-", "月": "-", "日": " ", "년": "-", "월": "-", "일": " ", "٫": ".", "،": ",", "−": "-", "‐": "-", "‑": "-", "ı": "i"}
+    {"年": ".", "月": ".", "日": " ", "년": ".", "월": ".", "일": " ", "٫": ".", "،": ",", "−": "-", "‐": "-", "‑": "-", "ı": "i"}
 )
 
 

@@ -147,6 +147,8 @@ def _from_one(number: str, style: Style) -> Found:
     if len(number) <= 2:
         return Found(day=int(number))
     if len(number) == 4:
+        if number.startswith("0"):
+            raise UnreadableError("is not a year")
         return Found(_year(number, style))
     if len(number) == 6:
         if style.order is None:

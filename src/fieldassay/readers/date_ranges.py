@@ -29,7 +29,7 @@ def find_period(text: str, style: Style) -> tuple[Period, bool] | None:
             period = Period(start.date(), end.date())
         except UnreadableError:
             continue
-        if (start.year is None) != (end.year is None) or (start.year is None and start.is_bare and style.order is None):
+        if (start.year is None) != (end.year is None) or (start.year is None and (start.is_bare or end.is_bare) and style.order is None):
             continue
         first, last = period.first(), period.last()
         if first and last and first > last:

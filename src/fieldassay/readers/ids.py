@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +44,9 @@ class IdReader(Reader):
     def __post_init__(self) -> None:
         if self.checksum is not None and _module(self.checksum) is None:
             hint = nearest(self.checksum, checksum_names())
-            raise ValueError(f"unknown checksum {self.checksum!r}; {hint if len(hint) < _LONGEST_HINT else 'name a module of python-stdnum, such as au.abn'}")
+            raise ValueError(
+                f"unknown checksum {self.checksum!r}; {hint if len(hint) < _LONGEST_HINT else 'name a module of python-stdnum, such as au.abn'}"
+            )
 
     def read(self, raw: Scalar) -> Reading:
         number = whole_number(raw)
@@ -66,8 +69,10 @@ def checksum_names() -> tuple[str, ...]:
     """Return the names that `checksum` can have: every number format of python-stdnum, such as `au.abn`."""
     import stdnum
 
-    found = (module.name.removeprefix("stdnum.") for module in pkgutil.walk_packages(stdnum.__path__, "stdnum."))
-    return tuple(name.replace("_.", ".") for name in found if _module(name) is not None)
+    found = [module.name.removeprefix("stdnum.") for module in pkgutil.walk_packages(stdnum.__path__, "stdnum.")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # modules that python-stdnum has renamed
+        return tuple(name.replace("_.", ".") for name in found if _module(name) is not None)
 
 
 def _module(name: str) -> Any:
@@ -87,7 +92,11 @@ def _checked(module: Any, text: str) -> tuple[str, bool]:
     if len(text) > _MOST_CHARACTERS:
         return text, False
     try:
-        compact = str(module.compact(text)) if hasattr(module, "compact") else text.replace(" ", "").replace("-", "")
-        return compact or text, bool(module.is_valid(text if hasattr(module, "compact") else compact))
+        if not hasattr(module, "compact"):
+            compact = text.replace(" ", "").replace("-", "")
+            return compact or text, bool(module.is_valid(compact))
+        compact = str(module.compact(text))
+        is_stable = bool(compact) and str(module.compact(compact)) == compact  # eu.vat drops one PT of PTPT…
+        return compact if is_stable else text, bool(module.is_valid(text))
     except Exception:  # formats raise whatever they like on hostile text; such a text is simply not valid
         return text, False

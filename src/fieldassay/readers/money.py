@@ -46,7 +46,7 @@ class MoneyReader(Reader):
 
     def __post_init__(self) -> None:
         convention(self.locale, self.decimal)
-        if self.currency is not None and currency_named(self.currency) != self.currency:
+        if self.currency is not None and (self.currency in GENERIC or currency_named(str(self.currency)) != self.currency):
             what = f"{self.currency!r} is not a currency"
             raise ProblemsError([Problem("currency", what, "give an ISO 4217 code, such as 'AUD' or 'EUR'", "invalid_option")])
 
@@ -123,7 +123,7 @@ def _sides(before: str, behind: str) -> tuple[str, list[str]]:
     for side in (before, behind):
         match = _SIGNED.match(side)
         if match is None or "+" in behind:
-            raise UnreadableError(f"left over around the amount: {shown(side)}")
+            raise UnreadableError(f"left over around the amount: {shown(behind if '+' in behind else side)}")
         signs += match["before"] + match["after"]
         names += _names(match["middle"].strip(" "))
     return signs, names

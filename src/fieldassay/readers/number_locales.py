@@ -57,7 +57,7 @@ def _locale(name: str):  # type: ignore[no-untyped-def]
 
     try:
         return Locale.parse(name.replace("-", "_"))
-    except (UnknownLocaleError, ValueError, TypeError) as error:
+    except (UnknownLocaleError, ValueError, TypeError, AttributeError) as error:
         problem = Problem(
             "locale", f"unknown locale {name!r}", "give a language and a country, such as 'en_AU' or 'de_DE'", "invalid_option"
         )

@@ -43,11 +43,12 @@ def stripped(text: str, marks: Sequence[str]) -> str:
     >>> stripped("2 x", ("@", "x")), stripped("@11000", ("@", "x"))
     ('2', '11000')
     """
-    for mark in sorted(marks, key=len, reverse=True):
+    marks = sorted([marks] if isinstance(marks, str) else marks, key=len, reverse=True)
+    for mark in marks:
         if mark and text.startswith(mark):
             text = text[len(mark) :].strip(" ")
             break
-    for mark in sorted(marks, key=len, reverse=True):
+    for mark in marks:
         if mark and text.endswith(mark):
             return text[: -len(mark)].strip(" ")
     return text

@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fieldassay.errors import nearest
 from fieldassay.readers.base import Reader
 from fieldassay.readers.date_names import locale_data
 from fieldassay.readers.distinct import read_distinct
@@ -26,7 +25,7 @@ class PhoneReader(Reader):
     """Reads phone numbers into their international form (E.164), with `;ext=` before an extension.
 
     `region` (AU, US, or the locale's) is where numbers without a country code are. Without one they are compared by their digits and
-    flagged `ambiguous`. A number that its country's plan does not know stays comparable and is flagged `invalid_phone`.
+    flagged `ambiguous`. A number that its country's plan does not have stays comparable and is flagged `invalid_phone`.
 
     >>> PhoneReader("AU").read("(02) 9374 4000 ext. 12").canonical, PhoneReader().read("+61 2 9374 4000").canonical
     ('+61293744000;ext=12', '+61293744000')
@@ -42,7 +41,7 @@ class PhoneReader(Reader):
             from phonenumbers import SUPPORTED_REGIONS
 
             if self.region not in SUPPORTED_REGIONS:
-                raise ValueError(f"unknown region {self.region!r}; {nearest(self.region, SUPPORTED_REGIONS)}")
+                raise ValueError(f"unknown region {self.region!r}; write two capital letters, such as AU")
 
     def read(self, raw: Scalar) -> Reading:
         number = whole_number(raw)
@@ -69,10 +68,8 @@ class PhoneReader(Reader):
             return _digits(text), ("ambiguous",)
         try:
             number = parse(text.removeprefix("tel:"), region)
-        except NumberParseException as error:
-            if sum(map(str.isdecimal, text)) < 3:
-                raise UnreadableError("is not a phone number") from error
-            return _digits(text), ("invalid_phone",)
+        except NumberParseException:
+            raise UnreadableError("is not a phone number") from None
         extension = f";ext={number.extension}" if number.extension else ""
         canonical = format_number(number, PhoneNumberFormat.E164) + extension
         return canonical, () if is_valid_number(number) else ("invalid_phone",)

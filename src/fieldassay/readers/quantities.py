@@ -46,7 +46,7 @@ class QuantityReader(Reader):
     def __post_init__(self) -> None:
         convention(self.locale, self.decimal)
         for option, unit in (("unit", self.unit), ("canonical", self.canonical)):
-            if unit is not None and canonical_unit(unit) is None:
+            if unit is not None and canonical_unit(str(unit)) is None:
                 raise ProblemsError([Problem(option, f"unknown unit {unit!r}", "give a unit such as 'm3/h' or 'degC'", "invalid_option")])
 
     def read(self, raw: Scalar) -> Reading:

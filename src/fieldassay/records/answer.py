@@ -79,8 +79,9 @@ def _settle_whole(row: Row, wrap: str | None, may_mend: bool) -> Answer:
 
 
 def _drop_thoughts(text: str) -> tuple[str, tuple[str, ...]]:
-    _, mark, after = text.rpartition("</think>")
-    return (after, ("thinking",)) if mark and after.strip() else (text, ())
+    before, mark, after = text.rpartition("</think>")
+    is_thought = before.lstrip().startswith("<think>") or "{" not in before  # else the mark may stand in a string of the answer
+    return (after, ("thinking",)) if mark and after.strip() and is_thought else (text, ())
 
 
 def _read_fences(text: str, wrap: str | None, may_mend: bool) -> Row | None:

@@ -116,6 +116,8 @@ def _id_keys(row: Mapping[str, Json], options: SourceOptions) -> set[str]:
 
 def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_key: bool = False) -> Meta:
     """Return what is known beside the data; values of unexpected kinds are passed over. With `has_key`, other scalars become attributes."""
+    if not beside:
+        return Meta(repairs=tuple(dict.fromkeys(repairs)))
     known = {key: value for key, value in beside.items() if key in META_SHAPES and META_SHAPES[key](value)}
     others = {key: value for key, value in beside.items() if key not in META_SHAPES} if has_key else {}
     if "difficulty" in known:

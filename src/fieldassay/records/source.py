@@ -80,10 +80,17 @@ def open_source(path: str | Path, options: SourceOptions | None = None) -> Sourc
     Raises `ProblemsError` if it cannot be read at all, and for gold if any row of it cannot.
     """
     options = options or SourceOptions()
-    if str(path) != "-" and Path(path).is_dir():
+    if str(path) != "-" and _is_folder(Path(path)):
         return make_source(str(path), *read_folder(Path(path), options), options)
     file = Input(path, options)
     return make_source(file.label, *_READERS[file.format](file, options), options)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # a path that no system call takes; opening it says so
+        return False
 
 
 def make_source(label: str, rows: Rows, problems: Sequence[Problem], options: SourceOptions) -> Source:

@@ -134,6 +134,7 @@ def _split(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         try:
             cells = next(reader, None)
         except csv.Error:
+            yield number, []
             continue
         if cells is None:
             return

@@ -75,6 +75,8 @@ def emit_flow(value: Any) -> str:
         return "[" + ", ".join(map(emit_flow, value)) + "]"
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     return str(value) if isinstance(value, int) else _text(str(value))

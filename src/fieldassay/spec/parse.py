@@ -13,7 +13,7 @@ from fieldassay.spec.cursor import Cursor, as_number, kind_of
 from fieldassay.spec.fields import Parser, is_patterns
 from fieldassay.spec.model import DocumentType, Field, Options, Spec
 from fieldassay.spec.names import SPEC_KEYS
-from fieldassay.spec.report import Places, Report
+from fieldassay.spec.report import Places, Report, in_order
 from fieldassay.spec.schema import is_schema, schema_data
 from fieldassay.spec.source import Source, read_source
 from fieldassay.spec.templates import Templates, as_definition, over_preset, read_types
@@ -61,7 +61,7 @@ def parse_spec(source: Any) -> ParsedSpec:
             [Problem(places.label, f"must be a mapping, not {kind_of(data)}", "write `fields:` and the fields", "wrong_kind")]
         )
     spec = _spec(data, read, report)
-    return ParsedSpec(spec, places, tuple(dict.fromkeys(report.problems)))
+    return ParsedSpec(spec, places, in_order(report.problems))
 
 
 def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:

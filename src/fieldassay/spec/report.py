@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.paths import Step, join_path
+
+_LINE = re.compile(r":([0-9]{1,9}): [$]")
 
 Steps = tuple[Step, ...]
 Lines = Mapping[Steps, int]
@@ -64,4 +67,18 @@ class Report:
     def raise_any(self) -> None:
         """Raise `ProblemsError` with every distinct problem, if there is one."""
         if self.problems:
-            raise ProblemsError(tuple(dict.fromkeys(self.problems)))
+            raise ProblemsError(in_order(self.problems))
+
+
+def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return the distinct problems in the order of their lines; those without a line come first.
+
+    >>> [problem.where for problem in in_order([Problem("a:9: $", "x"), Problem("a:2: $", "y")])]
+    ['a:2: $', 'a:9: $']
+    """
+    return tuple(sorted(dict.fromkeys(problems), key=_line))
+
+
+def _line(problem: Problem) -> int:
+    found = _LINE.search(problem.where)
+    return int(found[1]) if found else 0

@@ -90,17 +90,17 @@ def _temperature(origin: str, target: str) -> tuple[Decimal, Decimal]:
     return tuple(_tidy(Decimal(part.numerator) / Decimal(part.denominator)) for part in (factor, offset))  # type: ignore[return-value]
 
 
-def _sized(unit: str) -> tuple[Counter[str], tuple[tuple[str, int], ...], Decimal]:
+def _sized(unit: str) -> tuple[Counter[str], Counter[str], Decimal]:
     """Return a unit's own dimensions, its physical factors as pint names, and its size in the smallest units of the former."""
-    own, physical, scale = Counter[str](), list[tuple[str, int]](), Decimal(1)
+    own, physical, scale = Counter[str](), Counter[str](), Decimal(1)
     for symbol, power in factors(unit):
         name, prefix = _named(symbol)
         if name[0] != "[":
-            physical.append((_PREFIXES[prefix][0] + name if prefix else name, power))
+            physical[_PREFIXES[prefix][0] + name if prefix else name] += power
             continue
         own[name] += power
         scale *= (Decimal(SCALES.get(symbol, "1")) * Decimal(_PREFIXES[prefix][1] if prefix else 1)) ** power
-    return own, tuple(sorted(physical)), scale
+    return own, physical, scale
 
 
 def _named(symbol: str) -> tuple[str, str]:
@@ -109,7 +109,7 @@ def _named(symbol: str) -> tuple[str, str]:
     return (whole, "") if whole else (PREFIXED[symbol[1:]], symbol[0])
 
 
-def _physical_factor(origin: tuple[tuple[str, int], ...], target: tuple[tuple[str, int], ...]) -> Decimal | None:
+def _physical_factor(origin: Counter[str], target: Counter[str]) -> Decimal | None:
     if origin == target:
         return Decimal(1)
     import pint

@@ -94,7 +94,7 @@ def _product(side: str) -> Factors | None:
     """Return the factors of one side of a stroke, with the powers as written."""
     words = _HYPHEN.sub("*", side).replace("*", " ").split()
     found: list[tuple[str, int]] = []
-    raised, is_normal = 1, False
+    raised, normal = 1, ""
     for word in words:
         after = POWERS_AFTER.get(word.lower())
         if found and after:
@@ -102,7 +102,7 @@ def _product(side: str) -> Factors | None:
         elif found and word in NORMALS and found[-1] == ("m", 3):
             found[-1] = ("Nm3", 1)
         elif word in NORMALS and word is not words[-1]:
-            is_normal = True
+            normal = word
         elif word.lower() in POWERS_BEFORE:
             raised = POWERS_BEFORE[word.lower()]
         else:
@@ -112,21 +112,22 @@ def _product(side: str) -> Factors | None:
             if raised != 1:
                 atoms, raised = tuple((name, power * raised) for name, power in atoms), 1
             found.extend(atoms)
-    return _normalized(found, is_normal) if raised == 1 else None
+    return _normalized(found, normal) if raised == 1 else None
 
 
-def _normalized(found: list[tuple[str, int]], is_normal: bool) -> Factors | None:
-    if not is_normal:
+def _normalized(found: list[tuple[str, int]], word: str) -> Factors | None:
+    """Return the factors with a normal cubic meter for the plain one if a word says so; a lone `N` beside anything else is a newton."""
+    if not word:
         return tuple(found)
     if ("m", 3) in found:
         found[found.index(("m", 3))] = ("Nm3", 1)
         return tuple(found)
-    return (("N", 1), *found)
+    return (("N", 1), *found) if word == "N" else None
 
 
 def _atoms(word: str) -> Factors | None:
     """Return the factors of one word, which may carry a power (`m3`, `h-1`) or be a compound (`Nm`, `Kubikmeter`)."""
-    whole = _looked_up(word)
+    whole = _looked_up(word) or _looked_up(word.removesuffix("."))
     if whole is not None:
         return tuple((_base(part)) for part in whole.split("*"))
     if word.lower() == "normkubikmeter":

@@ -131,6 +131,8 @@ SYMBOLS = spellings(
 WHOLE = spellings(
     """
     ft3/min: cfm
+    mmH2O: mmws mmwc mmh2o
+    mmHg: mmhg
     gal/min: gpm
     L/min: lpm l/min.
     rpm: u/min upm rev/min r/min

@@ -29,7 +29,8 @@ def _canonical(text: str) -> str | None:
     if whole is not None:
         return whole
     found = taken_apart(unit)
-    return None if found is None else written(*found)
+    name = None if found is None else written(*found)
+    return name if name is not None and taken_apart(name) == found else None  # `Sm3 Sm3` is not `Sm32`
 
 
 def factors(unit: str) -> Factors:

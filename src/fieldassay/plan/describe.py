@@ -1,0 +1,109 @@
+"""What a plan will do, in plain rows."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from fieldassay.aligners.catalogue import ALIGNERS
+from fieldassay.comparators.catalogue import COMPARATORS
+from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.readers.base import Reader
+from fieldassay.readers.catalogue import NORMALIZERS
+from fieldassay.registry import Catalogue
+
+COLUMNS = ("field", "type", "read", "compared", "accept", "aligned", "applies_to", "weight", "critical")
+"""The keys of each row, in order."""
+
+
+def describe(plan: Plan) -> list[dict[str, str]]:
+    """Return one row of texts per field, in the plan's order; what does not apply is the empty text.
+
+    `read` and `compared` name the options that differ from the defaults.
+
+    >>> from fieldassay.plan.compile import read_plan
+    >>> row = describe(read_plan("fields: {total: {type: money, tolerance: 0.01}}"))[0]
+    >>> row["field"], row["compared"], row["accept"]
+    ('total', 'money(tolerance=relative 0.01)', '>= 1')
+    """
+    rows: list[dict[str, str]] = []
+    for child in plan.root.children:
+        _describe(child, plan, rows)
+    return rows
+
+
+def _describe(node: Node, plan: Plan, rows: list[dict[str, str]]) -> None:
+    info = plan.fields[node.field]
+    row = dict.fromkeys(COLUMNS, "")
+    row.update(
+        field=node.path or "(the record)",
+        type=info.type,
+        applies_to=", ".join(sorted(node.applies_to)),
+        weight=f"{node.weight:g}",
+        critical="yes" if info.critical else "",
+    )
+    rows.append(row)
+    if isinstance(node, Leaf):
+        row.update(_judged(node))
+    elif isinstance(node, ListNode):
+        row["aligned"] = _entry(node.aligner, ALIGNERS) + (f", pairs by {node.combine}" if node.combine != "mean" else "")
+        row["read"] = f"split at {node.separator!r}" if node.separator is not None else ""
+        _describe(node.items, plan, rows)
+    elif isinstance(node, ObjectNode):
+        for child in node.children:
+            _describe(child, plan, rows)
+    else:
+        row["aligned"] = _entry(node.aligner, ALIGNERS)
+        rows += [_pattern_row(pattern, leaf, node) for pattern, leaf in node.patterns if isinstance(leaf, Leaf)]
+
+
+def _pattern_row(pattern: str, leaf: Leaf, tree: AnyNode) -> dict[str, str]:
+    field = f"{tree.path or '(the record)'}: {pattern}"
+    return {**dict.fromkeys(COLUMNS, ""), "field": field, "type": leaf.type, **_judged(leaf), "weight": f"{leaf.weight:g}"}
+
+
+def _judged(leaf: Leaf) -> dict[str, str]:
+    accept = f"{'>' if leaf.accept.is_strict else '>='} {leaf.accept.value:g}"
+    return {"read": _options(leaf.reader), "compared": _entry(leaf.comparator, COMPARATORS), "accept": accept}
+
+
+def _entry(entry: Any, catalogue: Catalogue) -> str:
+    options = _options(entry)
+    return _name(entry, catalogue) + (f"({options})" if options else "")
+
+
+def _name(entry: Any, catalogue: Catalogue) -> str:
+    """Return the name under which a spec knows an entry; a plugin that is not listed has its class name."""
+    ours = type(entry)
+    target = f"{ours.__module__}:{ours.__qualname__}"
+    return next((name for name, known in catalogue.entries.items() if known == target), ours.__name__)
+
+
+def _options(entry: Any) -> str:
+    shown = []
+    for field in dataclasses.fields(entry):
+        value = getattr(entry, field.name)
+        if field.init and not _is_default(field, value):
+            shown.append(f"{field.name}={_value(value)}")
+    return ", ".join(shown)
+
+
+def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:
+    if field.default_factory is not dataclasses.MISSING:
+        return bool(field.default_factory() == value)
+    return field.default is not dataclasses.MISSING and bool(field.default == value)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Reader):
+        options = _options(value)
+        return type(value).__name__.removesuffix("Reader").lower() + (f"({options})" if options else "")
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if dataclasses.is_dataclass(value):
+        catalogue = next((known for known in (COMPARATORS, NORMALIZERS) if _name(value, known) != type(value).__name__), None)
+        if catalogue is not None:
+            return _entry(value, catalogue)
+        given = [field for field in dataclasses.fields(value) if not _is_default(field, getattr(value, field.name))]
+        return ", ".join(f"{field.name} {_value(getattr(value, field.name))}" for field in given) or "none"
+    return str(value)

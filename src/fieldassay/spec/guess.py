@@ -1,0 +1,208 @@
+"""The type that a column of values most likely has."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fieldassay.readers.catalogue import READERS
+from fieldassay.values.json import Scalar
+
+ENOUGH = 0.98
+"""The share of values that a type must be able to read."""
+
+_MOST_READ = 1_000
+_LONGEST = 200
+_DATE = re.compile(r"\d{1,4}[-/. ]\s?\d{1,2}[-/. ]\s?\d{1,4}|\d{1,4}(?:st|nd|rd|th)?[-/., ]+[^\W\d]{3,12}|[^\W\d]{3,12}[-/., ]+\d{1,4}|(?:19|20)\d{6}")
+_CLOCK = re.compile(r"(?:^|[T ])\d{1,2}:\d{2}")
+_NUMBER = re.compile(r"[-+−(]?\s?\d[\d.,'’ \u00a0\u202f]{0,40}(?:[eE][-+]?\d{1,3})?\s?[)%-]?")
+_MONEY = re.compile(r"[$€£¥₹₩₽¢]|(?<![A-Za-z])(?:USD|EUR|GBP|AUD|NZD|CAD|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|ZAR|SGD|HKD|IDR|Rp)(?![A-Za-z])")
+_TWO_DECIMALS = re.compile(r"[.,]\d{2}\)?$")
+_QUANTITY = re.compile(r"[-+−<>~≤≥]?\s?\d[\d.,'’ ]{0,20}\s?[^\W\d_%][^\d,;]{0,3}.{0,12}|[-+−]?\d[\d.,]{0,20}\s?[°%µ].{0,8}")
+_CODE = re.compile(r"(?=[^\n]{0,60}\d)[A-Za-z0-9#][A-Za-z0-9#./_-]{0,59}")
+_PHONE = re.compile(r"\+?[\d\s().-]{6,24}")
+_BOOLEANS = {"true", "false", "yes", "no", "y", "n", "t", "f"}
+_CHECKSUMS = ("au.abn", "iban", "eu.vat", "isbn")
+
+_MONEY_NAMES = {"amount", "price", "cost", "balance", "subtotal", "total", "gst", "vat", "tax", "fee", "paid", "charge", "salary", "revenue"}
+_COUNT_NAMES = {"count", "qty", "quantity", "quantities", "pages", "items", "number", "no", "num", "rate", "percent", "pct", "units"}
+_ID_NAMES = {"id", "no", "number", "num", "code", "abn", "acn", "sku", "ref", "reference", "account", "iban", "vat", "zip", "postcode", "isbn", "serial"}
+_PHONE_NAMES = {"phone", "tel", "telephone", "mobile", "fax", "cell"}
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A type with the options of its reader, and remarks for the person who reads the spec."""
+
+    type: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+def guess_type(name: str, values: Sequence[Scalar], locale: str | None) -> Guess:
+    """Return the type that reads at least 98 % of the values; text (or any, for mixed kinds) where no other does.
+
+    >>> guess_type("invoice_date", ["13/01/2024", "02/03/2024"], None)
+    Guess(type='date', options={'order': 'dmy'}, remarks=())
+    """
+    if not values:
+        return Guess("text", remarks=("never filled, so the type is not known",))
+    words = name_words(name)
+    texts = [value for value in values if isinstance(value, str)]
+    if not texts:
+        return _guess_json(words, values)
+    if len(texts) < len(values):
+        return _guess_mixed(words, values, locale)
+    trimmed = [text.strip() for text in texts]
+    refused: list[str] = []
+    for guess in _candidates(words, trimmed):
+        missed = unread(guess, trimmed, locale)
+        if not missed:
+            return guess
+        if not unread(guess, trimmed, locale, 0.5):
+            refused.append(f"{guess.type} would leave some unread, e.g. {missed[:40]!r}")
+    return Guess("text", remarks=tuple(refused[:1]))
+
+
+def name_words(name: str) -> frozenset[str]:
+    """Return the words of a field's name, in lower case: `unitPrice` is unit and price."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name[:_LONGEST])
+    return frozenset(word[:-1] if word.endswith("s") and word[:-1] in _MONEY_NAMES else word for word in re.split(r"[\W_]+", spaced.lower()) if word)
+
+
+def unread(guess: Guess, values: Sequence[Scalar], locale: str | None, enough: float = ENOUGH) -> str:
+    """Return a value that the guessed type cannot read, if fewer than `enough` of them can be read; else the empty text."""
+    entry = READERS.load(guess.type)
+    options = dict(guess.options)
+    if locale is not None and "locale" in entry.__dataclass_fields__:
+        options.setdefault("locale", locale)
+    reader = entry(**options)
+    sample = values[:_MOST_READ]
+    missed = [value for value in sample if reader.read(value).value is None]
+    return (str(missed[0]) or "''") if len(missed) > (1 - enough) * len(sample) else ""
+
+
+def _guess_json(words: frozenset[str], values: Sequence[Scalar]) -> Guess:
+    if all(isinstance(value, bool) for value in values):
+        return Guess("boolean")
+    if any(isinstance(value, bool) for value in values):
+        return Guess("any", remarks=("numbers beside true and false",))
+    if words & _MONEY_NAMES and not words & _COUNT_NAMES:
+        return Guess("money", remarks=("money because of its name; make it `number` if it is not",))
+    return Guess("integer" if all(isinstance(value, int) for value in values) else "number")
+
+
+def _guess_mixed(words: frozenset[str], values: Sequence[Scalar], locale: str | None) -> Guess:
+    if any(isinstance(value, bool) for value in values):
+        return Guess("any", remarks=("texts beside true and false",))
+    as_text = [str(value).strip() for value in values]
+    number = Guess("money" if words & _MONEY_NAMES and not words & _COUNT_NAMES else "number", remarks=("numbers and texts mixed",))
+    if not words & _ID_NAMES and _share(as_text, _NUMBER.fullmatch) >= ENOUGH and not unread(number, values, locale):
+        return number
+    return Guess("text", remarks=("numbers and texts mixed",))
+
+
+def _candidates(words: frozenset[str], texts: list[str]) -> list[Guess]:
+    """Return what the shapes of the texts suggest, likeliest first."""
+    if max(map(len, texts)) > _LONGEST:
+        return []
+    if words & _PHONE_NAMES:
+        return _phones(words, texts)
+    return [
+        *(_only("boolean") if {text.casefold() for text in texts} <= _BOOLEANS else ()),
+        *(_only("email") if _share(texts, lambda text: "@" in text and " " not in text) >= ENOUGH else ()),
+        *(_only("url") if _share(texts, lambda text: text.lower().startswith(("http://", "https://", "www."))) >= ENOUGH else ()),
+        *_moments(texts),
+        *_phones(words, texts),
+        *_amounts(words, texts),
+        *_ids(words, texts),
+        *_enums(texts),
+    ]
+
+
+def _only(kind: str) -> tuple[Guess, ...]:
+    return (Guess(kind),)
+
+
+def _share(texts: Sequence[str], fits: Callable[[str], Any]) -> float:
+    return sum(bool(fits(text)) for text in texts) / len(texts)
+
+
+def _moments(texts: list[str]) -> list[Guess]:
+    if _share(texts, lambda text: len(text) <= 40 and _DATE.search(text) and any(map(str.isdigit, text))) >= ENOUGH:
+        order = date_order(texts)
+        options = {} if order is None else {"order": order}
+        return [Guess("datetime" if _share(texts, _CLOCK.search) >= ENOUGH else "date", options)]
+    return [Guess("time")] if _share(texts, lambda text: len(text) <= 14 and _CLOCK.match(text)) >= ENOUGH else []
+
+
+def date_order(texts: Sequence[str]) -> str | None:
+    """Return `dmy` or `mdy` if some dates can only be read so and none only the other way; None without such evidence.
+
+    >>> date_order(["13/01/2024", "02/03/2024"]), date_order(["02/03/2024"])
+    ('dmy', None)
+    """
+    votes: Counter[str] = Counter()
+    for text in texts:
+        match = re.match(r"(\d{1,2})[-/. ](\d{1,2})[-/. ]\d{2,4}(?!\d)", text)
+        if match:
+            first, second = int(match[1]), int(match[2])
+            votes["dmy"] += first > 12 >= second
+            votes["mdy"] += second > 12 >= first
+    winners = [order for order, count in votes.items() if count]
+    return winners[0] if len(winners) == 1 else None
+
+
+def _phones(words: frozenset[str], texts: list[str]) -> list[Guess]:
+    likely = bool(words & _PHONE_NAMES) or _share(texts, lambda text: text.startswith("+")) >= ENOUGH
+    return [Guess("phone")] if likely and _share(texts, _PHONE.fullmatch) >= 0.9 else []
+
+
+def _amounts(words: frozenset[str], texts: list[str]) -> list[Guess]:
+    numbers = _share(texts, _NUMBER.fullmatch)
+    marked = _share(texts, lambda text: len(text) <= 60 and _MONEY.search(text) and any(map(str.isdigit, text)))
+    names_money = bool(words & _MONEY_NAMES) and not words & _COUNT_NAMES
+    if marked >= 0.5 and _share(texts, lambda text: len(text) <= 40) >= ENOUGH:
+        return [Guess("money")]
+    if names_money and numbers >= ENOUGH and _share(texts, _TWO_DECIMALS.search) >= 0.5:
+        return [Guess("money", remarks=("money because of its name and its two decimals",))]
+    if numbers >= ENOUGH and not _is_code(words, texts):
+        return [*(_only("integer") if all(text.lstrip("+-").isdigit() for text in texts) else ()), Guess("number")]
+    return [Guess("quantity")] if _share(texts, _QUANTITY.fullmatch) >= 0.9 and not _is_code(words, texts) else []
+
+
+def _is_code(words: frozenset[str], texts: list[str]) -> bool:
+    """Return whether numbers look like names of things: leading zeros, many digits, a telling name."""
+    digits = [text for text in texts if text.isdigit()]
+    leading = any(text.startswith("0") and len(text) > 1 for text in digits)
+    long = len(digits) > 0.5 * len(texts) and sum(len(text) >= 8 for text in digits) > 0.5 * len(digits)
+    return leading or long or (bool(words & _ID_NAMES) and not words & {"quantity", "qty", "count"})
+
+
+def _ids(words: frozenset[str], texts: list[str]) -> list[Guess]:
+    checked = [Guess("id", {"checksum": name}) for name in _CHECKSUMS if len(texts) >= 5 and _passes(name, texts)]
+    distinct = len(set(texts)) / len(texts)
+    spaced = _share(texts, lambda text: len(text) <= 40 and text.replace(" ", "").isdigit()) >= ENOUGH and bool(words & _ID_NAMES)
+    is_code = spaced or (_share(texts, _CODE.fullmatch) >= ENOUGH and (distinct >= 0.5 or bool(words & _ID_NAMES)))
+    return [*checked[:1], *([Guess("id")] if is_code else [])]
+
+
+def _passes(checksum: str, texts: list[str]) -> bool:
+    try:
+        guess = Guess("id", {"checksum": checksum})
+        reader = READERS.load("id")(**guess.options)
+    except ValueError:
+        return False
+    readings = [reader.read(text) for text in texts[:_MOST_READ]]
+    return sum(reading.value is not None and not reading.flags for reading in readings) >= ENOUGH * len(readings)
+
+
+def _enums(texts: list[str]) -> list[Guess]:
+    counts = Counter(texts)
+    few = 2 <= len(counts) <= 12 and len(texts) >= 20 and len(counts) <= 0.2 * len(texts)
+    if few and min(counts.values()) >= 2 and max(map(len, counts)) <= 40 and len({text.casefold() for text in counts}) == len(counts):
+        return [Guess("enum", {"values": tuple(sorted(counts))})]
+    return []

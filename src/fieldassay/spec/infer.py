@@ -1,0 +1,204 @@
+"""A first spec from gold data: what the values look like decides the types."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fieldassay.spec.freeze import freeze_options
+from fieldassay.spec.guess import Guess, date_order, guess_type, name_words
+from fieldassay.spec.model import DocumentType, Field, Spec
+from fieldassay.spec.sightings import DEEPEST, Sighting, sight
+from fieldassay.spec.write import write_spec
+
+Place = tuple[str, ...]
+
+_ID_NAMES = ("image_file", "filename", "file_name", "image_name", "file", "id", "doc_id", "document_id", "_id", "test_case_id", "uid", "uuid")
+_TYPE_NAMES = ("document_type", "doc_type", "documenttype", "doctype")
+_SEPARATORS = ("|", ";")
+_COMMA_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)|(?<![\d.,])\d+,\d{2}(?!\d)")
+_POINT_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+\.\d{1,2}(?!\d)|(?<![\d.,])\d+\.\d{2}(?!\d)")
+_MOST_KEYS = 60
+_MOST_TYPES = 30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inferred:
+    """An inferred spec, and what was seen at each of its places."""
+
+    spec: Spec
+    comments: Mapping[Place, str]
+
+
+def infer_spec(records: Iterable[Mapping[str, Any]], name: str = "records") -> Spec:
+    """Return a spec that fits gold records; see `infer`.
+
+    >>> spec = infer_spec([{"id": "a", "total": 3.5}, {"id": "b", "total": 4}])
+    >>> spec.id, [(field.name, field.type) for field in spec.fields]
+    (('id',), [('total', 'money')])
+    """
+    return infer(records, name).spec
+
+
+def infer(records: Iterable[Mapping[str, Any]], name: str = "records") -> Inferred:
+    """Return a spec that fits gold records, with comments.
+
+    Every type reads at least 98 % of the values seen (the first 20,000 per field), otherwise the field is text. The id is a field with a
+    telling name whose values are there in each record and differ. A locale is set only where numbers or dates can be read one way only.
+    """
+    root, count = sight(records)
+    id_name = _id_name(root, count)
+    members = {key: seen for key, seen in root.members.items() if key != id_name}
+    locale, why = _locale(root)
+    walk = _Walk(locale, count)
+    fields = tuple(walk.field(key, seen, ("fields", key)) for key, seen in members.items())
+    comments = walk.comments
+    if why:
+        comments[("locale",) if locale is not None else ("fields",)] = why
+    nulls = tuple({text.casefold(): text for text, _ in reversed(root.all_nulls().most_common())}.values())
+    document_type = _document_type(members)
+    if id_name is None:
+        comments[("id",)] = "no field has a telling name and values that all differ: name the field that identifies a document"
+    spec = Spec(name, fields, 1, (id_name or "id",), tuple(sorted(nulls)), locale, document_type=document_type)
+    return Inferred(spec, comments)
+
+
+def render_spec_with_comments(inferred: Inferred) -> str:
+    """Return the YAML of an inferred spec, with a comment above each field that says what was seen.
+
+    >>> print(render_spec_with_comments(infer([{"id": "1", "note": "so it is"}, {"id": "2", "note": ""}], "notes")), end="")
+    fieldassay: 1
+    name: notes
+    id: id
+    fields:
+      # 1 of 2 documents; e.g. "so it is"
+      note: text
+    """
+    return write_spec(inferred.spec, inferred.comments)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Infers fields one by one, keeping their comments."""
+
+    locale: str | None
+    documents: int
+    comments: dict[Place, str] = field(default_factory=dict)
+
+    def field(self, name: str, seen: Sighting, place: Place, depth: int = 1) -> Field:
+        """Return the field that fits what was seen at a place."""
+        found, remarks = self._shaped(name, seen, place, depth)
+        text = f"{seen.present} of {self.documents} documents" if depth == 1 else f"{seen.present} times"
+        sample = next((value for value in seen.scalars if isinstance(value, str) or not seen.objects), None)
+        if sample is not None:
+            text += f"; e.g. {_sample(sample)}"
+        self.comments[place] = "; ".join((text, *remarks))
+        return found
+
+    def _shaped(self, name: str, seen: Sighting, place: Place, depth: int) -> tuple[Field, tuple[str, ...]]:
+        scalars = seen.present - seen.lists - seen.objects
+        if (seen.lists or seen.objects) and depth >= DEEPEST:
+            return Field(name, "any"), ("nests too deeply to be described",)
+        if seen.objects and (seen.lists or scalars):
+            return Field(name, "any"), ("objects beside other kinds, so it is taken as a tree",)
+        if seen.objects:
+            return self._object(name, seen, place, depth)
+        if seen.lists:
+            return self._list(name, seen, place, depth)
+        return self._value(name, seen)
+
+    def _object(self, name: str, seen: Sighting, place: Place, depth: int) -> tuple[Field, tuple[str, ...]]:
+        keys = len(seen.members)
+        filled = sum(inner.present for inner in seen.members.values())
+        if not keys or (keys > _MOST_KEYS and filled < 0.1 * keys * seen.objects):
+            return Field(name, "any"), (f"{keys} different keys, most of them rare, so it is taken as a tree",)
+        fields = tuple(self.field(key, inner, (*place, "fields", key), depth + 1) for key, inner in seen.members.items())
+        return Field(name, "object", fields=fields), ()
+
+    def _list(self, name: str, seen: Sighting, place: Place, depth: int) -> tuple[Field, tuple[str, ...]]:
+        items = seen.items or Sighting()
+        remarks = ("some are no lists; each then counts as a list of one",) if seen.scalars else ()
+        if items.objects or items.lists:
+            inner, below = self._shaped("", items, (*place, "items"), depth + 1)
+            return Field(name, "list", items=inner), (f"{items.present} items", *remarks, *below)
+        values = [*items.scalars, *seen.scalars]
+        guess = guess_type(name, values, self.locale)
+        return Field(name, "list", items=_field("", guess)), (f"{items.present} items", *remarks, *guess.remarks)
+
+    def _value(self, name: str, seen: Sighting) -> tuple[Field, tuple[str, ...]]:
+        texts = [value for value in seen.scalars if isinstance(value, str)]
+        separator = _separator(texts) if texts and len(texts) == len(seen.scalars) else None
+        guess = guess_type(name, seen.scalars, self.locale)
+        if separator is None or guess.type != "text":
+            return _field(name, guess), guess.remarks
+        parts = [part.strip() for text in texts for part in text.split(separator) if part.strip()]
+        guess = guess_type(name, parts, self.locale) if parts else Guess("text")
+        return Field(name, "list", items=_field("", guess), separator=separator), (f"lists written with {separator!r}", *guess.remarks)
+
+
+def _field(name: str, guess: Guess) -> Field:
+    return Field(name, guess.type, freeze_options({key: list(value) if isinstance(value, tuple) else value for key, value in guess.options.items()}))
+
+
+def _sample(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 50 else f"{text[:46]}…\""
+
+
+def _id_name(root: Sighting, count: int) -> str | None:
+    """Return the field that identifies records: a telling name, filled with a scalar in each, all different."""
+
+    def identifies(seen: Sighting) -> bool:
+        values = {str(value).strip() for value in seen.scalars}
+        return bool(count) and seen.present == count and len(seen.scalars) in (count, 20_000) and len(values) == len(seen.scalars)
+
+    folded = {key.casefold(): key for key in reversed(root.members)}
+    named = [folded[name] for name in _ID_NAMES if name in folded]
+    ending = [key for key in root.members if key.casefold().endswith(("_id", "_file")) or "id" in name_words(key)]
+    return next((key for key in (*named, *ending) if identifies(root.members[key])), None)
+
+
+def _document_type(members: Mapping[str, Sighting]) -> DocumentType | None:
+    for key, seen in members.items():
+        values = sorted({value.strip() for value in seen.scalars if isinstance(value, str)})
+        distinct = {value.casefold(): value for value in values}
+        if key.casefold() in _TYPE_NAMES and values and len(values) <= _MOST_TYPES and len(values) == len(distinct):
+            return DocumentType(key, tuple((value, ()) for value in values))
+    return None
+
+
+def _separator(texts: list[str]) -> str | None:
+    """Return what separates the items of delimited lists: often enough in the cells, and each time between two parts."""
+    for separator in _SEPARATORS:
+        holding = [text for text in texts if separator in text]
+        needed = 0.2 if separator == "|" else 0.6
+        if len(holding) >= needed * len(texts) and all(len(part) <= 200 for text in holding for part in text.split(separator)):
+            return separator
+    return None
+
+
+def _all_texts(seen: Sighting) -> list[str]:
+    below = (*seen.members.values(), *((seen.items,) if seen.items is not None else ()))
+    own = [value.strip() for value in seen.scalars if isinstance(value, str) and len(value) <= 400]
+    return own[:2000] + [text for inner in below for text in _all_texts(inner)]
+
+
+def _locale(root: Sighting) -> tuple[str | None, str]:
+    """Return the locale that numbers and dates agree on, and why; None with a remark where the evidence contradicts itself."""
+    short = [text for text in _all_texts(root) if len(text) <= 40 and any(map(str.isdigit, text))]
+    commas = sum(bool(_COMMA_DECIMAL.search(text)) for text in short)
+    points = sum(bool(_POINT_DECIMAL.search(text)) for text in short)
+    order = date_order(short)
+    if commas and points:
+        return None, f"no locale: {points} numbers are written like 1,234.56 and {commas} like 1.234,56; set `decimal` per field"
+    if commas:
+        return "de_DE", f"{commas} numbers have a decimal comma; choose the locale of your documents"
+    if points and order is not None:
+        locale = "en_GB" if order == "dmy" else "en_US"
+        return locale, f"decimal points, dates in the order {order}; choose the locale of your documents"
+    return None, "no locale: nothing in the data says how numbers and dates are to be read; add `locale:` if some are ambiguous" if short else ""
+
+

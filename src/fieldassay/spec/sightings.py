@@ -1,0 +1,102 @@
+"""What gold records hold at each place: the raw material of an inferred spec."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fieldassay.values.json import Scalar
+
+MOST_VALUES = 20_000
+"""Values kept per place; the first ones."""
+DEEPEST = 20
+_LONGEST_CELL = 200_000
+_NULLS = ("not_found", "not found", "n/a", "null", "none", "-", "--", "nan", "nil", "not available", "not applicable")
+
+
+@dataclass(slots=True, eq=False)
+class Sighting:
+    """What was seen at one place: `present` non-empty values, of which `scalars` are kept (texts as they are)."""
+
+    present: int = 0
+    lists: int = 0
+    objects: int = 0
+    scalars: list[Scalar] = field(default_factory=list)
+    members: dict[str, Sighting] = field(default_factory=dict)
+    items: Sighting | None = None
+    nulls: Counter[str] = field(default_factory=Counter)
+
+    def see(self, value: Any, depth: int = 0) -> None:
+        """Add one value; empty ones do not count, texts that mean empty are noted in `nulls`."""
+        value = _decoded(value)
+        if is_empty(value):
+            return
+        if isinstance(value, str) and value.strip().casefold() in _NULLS:
+            self.nulls[value.strip()] += 1
+            return
+        self.present += 1
+        if isinstance(value, Mapping):
+            self._see_object(value, depth)
+        elif isinstance(value, list | tuple):
+            self._see_list(value, depth)
+        elif len(self.scalars) < MOST_VALUES:
+            self.scalars.append(value if isinstance(value, str | bool | int | float) else str(value))
+
+    def _see_object(self, value: Mapping[Any, Any], depth: int) -> None:
+        self.objects += 1
+        if depth < DEEPEST:
+            for key, inner in value.items():
+                self.members.setdefault(str(key), Sighting()).see(inner, depth + 1)
+
+    def _see_list(self, value: Iterable[Any], depth: int) -> None:
+        self.lists += 1
+        self.items = self.items or Sighting()
+        if depth < DEEPEST:
+            for inner in value:
+                self.items.see(inner, depth + 1)
+
+    def all_nulls(self) -> Counter[str]:
+        """Return the texts that mean empty, here and below, with how often they were seen."""
+        total = Counter(self.nulls)
+        for inner in (*self.members.values(), *((self.items,) if self.items is not None else ())):
+            total.update(inner.all_nulls())
+        return total
+
+
+def sight(records: Iterable[Mapping[str, Any]]) -> tuple[Sighting, int]:
+    """Return what the records hold, and how many there are.
+
+    >>> seen, count = sight([{"a": "x"}, {"a": None, "b": [1, 2]}])
+    >>> count, seen.members["a"].present, seen.members["b"].items.scalars
+    (2, 1, [1, 2])
+    """
+    root, count = Sighting(), 0
+    for record in records:
+        count += 1
+        root.objects += 1
+        for key, value in record.items():
+            root.members.setdefault(str(key), Sighting()).see(value, 1)
+    return root, count
+
+
+def is_empty(value: Any) -> bool:
+    """Return whether a value is none at all: null, NaN, white space, a list or object with nothing in it."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return True
+    if isinstance(value, str):
+        return not value.strip()
+    return isinstance(value, Mapping | list | tuple) and not value
+
+
+def _decoded(value: Any) -> Any:
+    """Return what a JSON cell holds; any other value as it is."""
+    if isinstance(value, str) and len(value) < _LONGEST_CELL and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value

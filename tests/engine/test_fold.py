@@ -1,0 +1,302 @@
+"""Folding evidence: exact, whatever the partition and the order."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from evidence_rows import documents, estimate, evidence, value
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fieldassay.engine.bootstrap import draw_sums
+from fieldassay.engine.fold import FoldPlan, Partial, documents_frame, estimates, fold, merge
+from fieldassay.errors import FieldassayError
+from fieldassay.evidence import DocumentTable, Evidence, Kind
+from fieldassay.metrics.selection import select_metrics
+from fieldassay.metrics.statistics import Rows, RowSum
+from fieldassay.metrics.sums import Sum, add_sums
+from fieldassay.result.estimate import Estimate
+from fieldassay.stats.poisson import document_keys, weight_table, weights
+
+FIELDS = [
+    value("total", 0, weight=2.0, critical=True, type="money"),
+    value("name", 1),
+    value("lines[]", 2, kind=Kind.ITEM),
+    value("lines[].sku", 2),
+    value("tags[]", 3),
+]
+SLOTS = ("total", "name", "lines", "tags")
+METRICS = (
+    *select_metrics(),
+    *select_metrics(["f1(granularity=slot)", "accuracy(regime=baseline)", "perfect_documents(threshold=0.5)", "f1{tag=x}"]),
+)
+PLAN = FoldPlan(METRICS, ("type",), 300, 5, 0.9, keeps_statistics=True)
+OUTCOMES = ("match", "partial", "mismatch", "missing", "spurious", "absent", "failed")
+
+
+def judge(name: str) -> tuple[list[tuple[str, str, str, float | None]], dict[str, float], dict[str, list[str]]]:
+    """Return the rows, numbers and groups of a document, made of its name alone."""
+    chance = random.Random(name)
+    rows = []
+    for info in FIELDS:
+        for _ in range(chance.randrange(1, 4) if "[]" in info.path else 1):
+            outcome = chance.choices(OUTCOMES, [8, 3, 2, 1, 1, 2, 0.3])[0]
+            rows.append((name, info.path, outcome, chance.random() if outcome == "partial" else None))
+    tags = chance.sample(["x", "y"], chance.randrange(3))
+    numbers = {"duration_ms": chance.expovariate(0.01), "cost_usd": chance.random() if chance.random() < 0.8 else np.nan}
+    return rows, numbers, {"type": [chance.choice("ab")], "tag": tags}
+
+
+def batch(names: list[str]) -> tuple[Evidence, DocumentTable]:
+    judged = [judge(name) for name in names]
+    rows = [row for rows, _, _ in judged for row in rows]
+    table = documents(
+        names,
+        {key: [numbers[key] for _, numbers, _ in judged] for key in ("duration_ms", "cost_usd")},
+        groups={key: [groups[key] for _, _, groups in judged] for key in ("type", "tag")},
+    )
+    return evidence(rows, FIELDS, names, SLOTS), table
+
+
+def fold_parts(names: list[str], parts: int, plan: FoldPlan = PLAN) -> Partial:
+    return merge([fold(plan, *batch(names[first::parts])) for first in range(parts)])
+
+
+NAMES = [f"doc-{number}" for number in range(42)]
+WHOLE = estimates(PLAN, fold(PLAN, *batch(NAMES)))
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7])
+def test_any_partition_in_any_order_gives_bit_identical_estimates(parts: int) -> None:
+    for shuffle in range(3):
+        names = random.Random(shuffle).sample(NAMES, len(NAMES))
+        assert repr(estimates(PLAN, fold_parts(names, parts))) == repr(WHOLE)
+
+
+@given(st.lists(st.integers(0, 5), min_size=42, max_size=42), st.randoms(use_true_random=False))
+@settings(max_examples=8, deadline=None)
+def test_any_assignment_to_batches_gives_bit_identical_estimates(chosen: list[int], chance: random.Random) -> None:
+    groups = [[name for name, group in zip(NAMES, chosen, strict=True) if group == number] for number in set(chosen)]
+    chance.shuffle(groups)
+    assert repr(estimates(PLAN, merge([fold(PLAN, *batch(group)) for group in groups]))) == repr(WHOLE)
+
+
+def test_a_partial_travels_between_processes() -> None:
+    partial = fold(PLAN, *batch(NAMES))
+    assert repr(estimates(PLAN, pickle.loads(pickle.dumps(partial)))) == repr(WHOLE)
+
+
+def test_values_lie_between_zero_and_one_and_intervals_around_them() -> None:
+    for found in WHOLE:
+        if found.value is None or found.unit != "ratio":
+            continue
+        assert 0 <= found.value <= 1
+        if found.interval is not None and found.documents >= 20:
+            assert found.interval[0] <= found.value <= found.interval[1]
+
+
+def test_counts_have_no_interval_and_undefined_values_neither() -> None:
+    assert {found.interval for found in WHOLE if found.unit == "count" or found.value is None} == {None}
+    assert {found.level for found in WHOLE if found.interval is not None} == {0.9}
+    assert all(isinstance(found.value, int) for found in WHOLE if found.unit == "count")
+
+
+def test_slices_are_the_estimates_of_their_documents_alone() -> None:
+    members = [name for name in NAMES if judge(name)[2]["type"] == ["a"]]
+    alone = estimates(replace(PLAN, slices=()), fold(replace(PLAN, slices=()), *batch(members)))
+    found = [replace(one, slice={}) for one in WHOLE if one.slice == {"type": "a"}]
+    assert repr(found) == repr([one for one in alone if not one.slice])
+
+
+def test_a_metric_with_a_slice_is_estimated_there_only_and_tags_overlap() -> None:
+    tagged = [found for found in WHOLE if "tag" in found.slice]
+    assert {(found.metric, found.slice["tag"]) for found in tagged} == {("f1", "x")}
+    assert {tag for name in NAMES for tag in judge(name)[2]["tag"]} == {"x", "y"}
+    assert tagged[0].documents < 42
+
+
+def test_a_slice_that_no_document_has_is_undefined() -> None:
+    plan = FoldPlan(select_metrics(["f1{type=zzz}"]), (), 10)
+    (found, *_) = estimates(plan, fold(plan, *batch(NAMES)))
+    assert (found.slice, found.value, found.n) == ({"type": "zzz"}, None, 0)
+
+
+def test_zero_replicates_turn_every_interval_off_and_change_no_value() -> None:
+    plan = replace(PLAN, replicates=0)
+    found = estimates(plan, fold(plan, *batch(NAMES)))
+    assert {one.interval for one in found} == {None}
+    assert [one.value for one in found] == [one.value for one in WHOLE]
+
+
+def test_replicates_are_the_metric_under_the_documents_weights() -> None:
+    plan = FoldPlan(select_metrics(["precision"]), (), 500, 11, 0.8)
+    judged, table = batch(NAMES)
+    overall = estimates(plan, fold(plan, judged, table))[0]
+    drawn = weights(document_keys(NAMES, 11), 0, 500, weight_table(np.float64))
+    leaf, correct = judged.kind == 0, judged.outcome == 0
+    has_pred = np.isin(judged.outcome, [0, 1, 2, 4])
+    top = np.bincount(judged.doc[leaf & correct], minlength=42) @ drawn
+    bottom = np.bincount(judged.doc[leaf & has_pred], minlength=42) @ drawn
+    assert overall.interval == pytest.approx(tuple(np.quantile(top / bottom, [0.1, 0.9])))
+
+
+def test_fields_that_differ_between_batches_are_joined_by_path() -> None:
+    plan = FoldPlan(select_metrics(["field_accuracy(regime=filled)", "accuracy_pooled(regime=filled)"]), (), 40)
+    rows = {"a": ("x", "match"), "b": ("y", "mismatch"), "c": ("x", "mismatch")}
+    parts = []
+    for name, (path, outcome) in rows.items():
+        judged = evidence([(name, path, outcome)], [value(path)], slots=("root",))
+        parts.append(fold(plan, judged, documents([name])))
+    found = [estimates(plan, merge(order)) for order in (parts, parts[::-1], [parts[1], parts[0], parts[2]])]
+    assert len({repr(one) for one in found}) == 1
+    assert [(one.metric, one.field, one.value, one.n) for one in found[0]] == [
+        ("field_accuracy", "x", 0.5, 2),
+        ("field_accuracy", "y", 0.0, 1),
+        ("accuracy_pooled", None, pytest.approx(1 / 3), 3),
+    ]
+
+
+def test_a_field_that_was_asked_for_but_never_judged_is_undefined() -> None:
+    found = estimate("field_accuracy[nowhere]", evidence([("a", "x", "match")], [value("x")]), field="nowhere")
+    assert (found.value, found.n) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("metric", "n", "marks"),
+    [
+        ("perfect_documents", 3, ("wilson",)),
+        ("accuracy(regime=baseline)", 3, ("wilson", "few_documents")),
+        ("accuracy(regime=baseline)", 50, ("wilson",)),
+        ("recall", 3, ("wilson",)),
+    ],
+)
+def test_perfect_documents_do_not_look_certain(metric: str, n: int, marks: tuple[str, ...]) -> None:
+    found = estimate(metric, evidence([(f"d{number}", "x", "match") for number in range(n)], [value("x")]), replicates=200)
+    assert found.value == 1.0
+    assert found.interval is not None
+    assert found.interval == (pytest.approx(n / (n + 1.959964**2), abs=1e-6), 1.0)
+    assert found.marks == marks
+
+
+def test_few_documents_are_marked_and_undefined_replicates_counted() -> None:
+    rows = [("a", "x", "match"), ("b", "x", "missing"), ("c", "x", "absent"), ("c", "y", "match"), ("c", "y", "partial")]
+    judged = evidence(rows, [value("x", 0), value("y", 1)])
+    marks = estimate("rfa", judged, field="y", replicates=200).marks
+    dropped = np.count_nonzero(weights(document_keys(["c"], 0), 0, 200, weight_table()) == 0)
+    assert marks == ("few_documents", f"undefined_replicates={dropped}")
+
+
+def test_the_interval_of_a_percentile_comes_from_order_statistics() -> None:
+    names = [f"d{number}" for number in range(100)]
+    judged = evidence([(name, "x", "match") for name in names], [value("x")])
+    table = documents(names, {"duration_ms": [float(number + 1) for number in range(100)]})
+    found = estimate("latency_p50", judged, table, replicates=10)
+    assert (found.value, found.interval, found.marks) == (50.5, (40.0, 61.0), ("order_statistics",))
+    assert estimate("latency_max", judged, table, replicates=10).interval is None
+
+
+def test_products_are_exact_whatever_the_width_of_a_column() -> None:
+    generator = np.random.default_rng(4)
+    names = [f"d{number}" for number in range(300)]
+    columns = np.stack(
+        [
+            generator.integers(0, 5, 300),
+            generator.integers(0, 2, 300) << 32,
+            generator.integers(0, 2**32, 300),
+            generator.integers(0, 2**50, 300),
+            -generator.integers(0, 2**50, 300),
+            np.zeros(300, np.int64),
+        ]
+    )
+    subset = np.flatnonzero(generator.random(300) < 0.4)
+    found = draw_sums(columns, names, 9, 37, [np.arange(300), subset])
+    drawn = weights(document_keys(names, 9), 0, 37, weight_table()).astype(object)
+    assert (found[0] == columns.astype(object) @ drawn).all()
+    assert (found[1] == columns[:, subset].astype(object) @ drawn[subset]).all()
+
+
+def test_sums_that_would_overflow_are_refused() -> None:
+    statistic = RowSum("leaf", (), "score")
+    huge = {statistic: Sum(("x",), np.array([[2**61]]))}
+    with pytest.raises(FieldassayError, match="too large"):
+        add_sums(huge, huge)
+
+
+def test_a_number_too_large_to_be_true_names_the_document() -> None:
+    table = documents(["a"], {"duration_ms": [1e300]})
+    with pytest.raises(FieldassayError, match="document 'a': duration_ms"):
+        estimate("latency_mean", evidence([("a", "x", "match")], [value("x")]), table)
+
+
+def test_sums_of_two_systems_do_not_merge_and_tables_must_agree() -> None:
+    first = fold(PLAN, *batch(["a"]))
+    judged, table = batch(["b"])
+    with pytest.raises(ValueError, match="two systems"):
+        merge([first, fold(PLAN, replace(judged, system="t"), table)])
+    with pytest.raises(ValueError, match="different documents"):
+        fold(PLAN, judged, documents(["c"]))
+
+
+def test_documents_frame_has_one_row_per_document_sorted_with_its_values() -> None:
+    plan = FoldPlan(select_metrics(["accuracy(regime=baseline)", "critical_accuracy"]), (), 0)
+    rows = [
+        ("b", "x", "match"),
+        ("b", "y", "mismatch"),
+        ("a", "x", "match"),
+        ("a", "y", "absent"),
+        ("c", "x", "absent"),
+        ("c", "y", "absent"),
+    ]
+    judged = evidence(rows, [value("x", 0, critical=True), value("y", 1)])
+    table = documents(judged.documents, {"cost_usd": [1.0, np.nan, 2.0]}, groups={"type": [["k"], [], ["k"]], "tag": [["p", "q"], [], []]})
+    frame = documents_frame([fold(plan, judged, table)])
+    assert frame.columns[:6] == ["system", "doc", "score", "accuracy", "accuracy_strict", "accuracy(regime=baseline)"]
+    wanted = {
+        "doc": ["a", "b", "c"],
+        "score": [1.0, 0.5, 1.0],
+        "accuracy": [1.0, 0.5, None],
+        "critical_accuracy": [1.0, 1.0, None],
+        "leaves": [1.0, 2.0, 0.0],
+        "matches": [1.0, 1.0, 0.0],
+        "perfect": [1.0, 0.0, None],
+        "cost_usd": [None, 1.0, 2.0],
+        "has_prediction": [True, True, True],
+        "type": [None, "k", "k"],
+        "tag": [[], ["p", "q"], []],
+    }
+    assert {name: frame[name].to_list() for name in wanted} == wanted
+    assert documents_frame([]).height == 0
+
+
+def test_documents_frame_holds_every_id_and_does_not_depend_on_the_partition() -> None:
+    whole, parts = documents_frame([fold(PLAN, *batch(NAMES))]), documents_frame([fold_parts(NAMES[::-1], 5)])
+    assert whole.equals(parts.select(whole.columns))
+    odd = evidence([("\ud800", "x", "match")], [value("x")])
+    assert documents_frame([fold(FoldPlan((), (), 0), odd, documents(odd.documents))])["doc"].to_list() == ["\\ud800"]
+    assert isinstance(whole, pl.DataFrame)
+
+
+def test_kept_statistics_sum_to_the_sums() -> None:
+    partial = fold_parts(NAMES, 3)
+    correct = Rows().correct.statistics[0]
+    kept = np.concatenate([part.statistics[correct].values for part in partial.documents], axis=1)
+    assert np.array_equal(kept.sum(axis=1), partial.slices[None].sums[correct].values[:, 0])
+
+
+def test_two_systems_on_the_same_documents_share_their_weights() -> None:
+    judged, table = batch(NAMES)
+    names = [statistic for statistic in PLAN.drawn if isinstance(statistic, RowSum)]
+    both = [fold(PLAN, replace(judged, system=system), table).slices[None].sums for system in ("s", "t")]
+    assert all(np.array_equal(both[0][name].values, both[1][name].values) for name in names)
+
+
+def test_estimates_list_the_whole_before_the_fields_and_slices_last() -> None:
+    places = [(bool(found.slice), found.metric, found.field) for found in WHOLE]
+    assert places.index((False, "f1", None)) < places.index((False, "f1", "total"))
+    assert [is_slice for is_slice, _, _ in places] == sorted(is_slice for is_slice, _, _ in places)
+    assert all(isinstance(found, Estimate) for found in WHOLE)

@@ -1,0 +1,35 @@
+"""Judging in one line, for tests: the rows of a spec, gold and predictions in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from fieldassay.api.options import ScoreOptions
+from fieldassay.api.scoring import score
+from fieldassay.result.result import Result
+
+
+def result_of(spec: Any, gold: Any, pred: Any, **options: Any) -> Result:
+    """Return the result of one system `s`; records without an id get their position as one."""
+    return score(with_ids(gold), {"s": with_ids(pred)}, spec, ScoreOptions(**{"replicates": 0, **options}))
+
+
+def rows_of(spec: Any, gold: Any, pred: Any) -> pl.DataFrame:
+    """Return the evidence of one document, or of several."""
+    gold, pred = ([record] if isinstance(record, dict) else record for record in (gold, pred))
+    evidence = result_of(spec, gold, pred).evidence
+    assert evidence is not None
+    return evidence
+
+
+def leaves_of(spec: Any, gold: Any, pred: Any) -> list[tuple[str, str]]:
+    """Return the (path, outcome) of every value row, in the order of the rows; the path is gold's where it has one."""
+    rows = rows_of(spec, gold, pred).filter(pl.col("kind") == "value")
+    return [(row["gold_path"] or row["pred_path"] or row["field"], row["outcome"]) for row in rows.iter_rows(named=True)]
+
+
+def with_ids(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the records with an `id` each."""
+    return [record if "id" in record else {"id": str(position), **record} for position, record in enumerate(records)]

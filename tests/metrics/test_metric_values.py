@@ -1,0 +1,213 @@
+"""Every metric, worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from evidence_rows import documents, estimate, evidence, value
+
+from fieldassay.evidence import Evidence, Kind
+from fieldassay.metrics.catalogue import list_metrics
+
+FIELDS = [
+    value("total", 0, weight=3.0, critical=True, type="money"),
+    *(value(name, place + 1) for place, name in enumerate(("name", "date", "iban", "note"))),
+]
+
+ROWS = [
+    ("a", "total", "match"), ("a", "name", "partial"), ("a", "date", "missing"), ("a", "iban", "spurious"), ("a", "note", "absent"),
+    ("b", "total", "mismatch"), ("b", "name", "match"), ("b", "date", "match"), ("b", "iban", "absent"), ("b", "note", "absent"),
+    *(("c", name, "absent") for name in ("total", "name", "date", "iban", "note")),
+    ("d", "total", "spurious"), ("d", "name", "match"), *(("d", name, "absent") for name in ("date", "iban", "note")),
+]  # fmt: skip
+"""C = 4, W = 2, M = 1, S = 2, A = 11, sum of scores T = 4.5; document c is empty on both sides."""
+
+LINES = [
+    value("lines", 0, kind=Kind.LIST),
+    value("lines[]", 0, kind=Kind.ITEM),
+    value("lines[].sku", 0),
+    value("lines[].sum", 0),
+    value("tags[]", 1),
+]
+ITEM_ROWS = [
+    ("a", "lines[]", "match"), ("a", "lines[].sku", "match"), ("a", "lines[].sum", "match"),
+    ("a", "lines[]", "partial"), ("a", "lines[].sku", "match"), ("a", "lines[].sum", "mismatch"),
+    ("a", "lines[]", "missing"), ("a", "lines[].sku", "missing"), ("a", "lines[].sum", "missing"),
+    ("a", "tags[]", "match"), ("a", "tags[]", "spurious"), ("a", "tags[]", "spurious"),
+]  # fmt: skip
+
+
+def table() -> Evidence:
+    return evidence(ROWS, FIELDS)
+
+
+def items() -> Evidence:
+    return evidence(ITEM_ROWS, LINES, slots=("lines", "tags"))
+
+
+OVERALL = {
+    "accuracy": (np.mean([1.5 / 4, 2 / 3, 1 / 2]), 3),
+    "accuracy(regime=gold_nonempty)": (np.mean([1.5 / 3, 2 / 3, 1]), 3),
+    "accuracy(regime=baseline)": (np.mean([2.5 / 5, 4 / 5, 1, 4 / 5]), 4),
+    "accuracy(type=money)": (np.mean([1, 0, 0]), 3),
+    "accuracy_strict": (np.mean([1 / 4, 2 / 3, 1 / 2]), 3),
+    "accuracy_strict(regime=baseline)": (np.mean([2 / 5, 4 / 5, 1, 4 / 5]), 4),
+    "accuracy_pooled(regime=filled)": (4.5 / 9, 9),
+    "accuracy_pooled(regime=gold_nonempty)": (4.5 / 7, 7),
+    "accuracy_pooled(regime=baseline)": (15.5 / 20, 20),
+    "accuracy_pooled_strict": (4 / 9, 9),
+    "accuracy_by_field": (np.mean([1 / 3, 2.5 / 3, 1 / 2, 0]), 4),
+    "accuracy_by_field_strict": (np.mean([1 / 3, 2 / 3, 1 / 2, 0]), 4),
+    "accuracy_weighted": (np.mean([3.5 / 6, 2 / 5, 1 / 4]), 3),
+    "accuracy_weighted(regime=baseline)": (np.mean([4.5 / 7, 4 / 7, 1, 4 / 7]), 4),
+    "critical_accuracy": (1 / 3, 3),
+    "perfect_documents": (0.0, 3),
+    "perfect_documents(threshold=0.5)": (2 / 3, 3),
+    "perfect_documents(threshold=0.8, regime=baseline)": (3 / 4, 4),
+    "precision": (4 / 8, 8),
+    "recall": (4 / 7, 7),
+    "f1(granularity=leaf)": (8 / 15, 15),
+    "soft_precision": (4.5 / 8, 8),
+    "soft_recall": (4.5 / 7, 7),
+    "soft_f1": (9 / 15, 15),
+    "macro_precision": (np.mean([1 / 3, 2 / 3, 1, 0]), 4),
+    "macro_recall": (np.mean([1 / 2, 2 / 3, 1 / 2]), 3),
+    "macro_f1": (np.mean([2 / 5, 4 / 6, 2 / 3, 0]), 4),
+    "macro_soft_precision": (np.mean([1 / 3, 2.5 / 3, 1, 0]), 4),
+    "macro_soft_recall": (np.mean([1 / 2, 2.5 / 3, 1 / 2]), 3),
+    "macro_soft_f1": (np.mean([2 / 5, 5 / 6, 2 / 3, 0]), 4),
+    "fda": (17 / 20, 20),
+    "hr": (2 / 13, 13),
+    "mr": (1 / 7, 7),
+    "rfa": (4.5 / 6, 6),
+    "correct": (4, 20),
+    "wrong": (2, 20),
+    "missing": (1, 20),
+    "spurious": (2, 20),
+    "absent": (11, 20),
+    "failed": (0, 20),
+    "structure_errors": (0, 20),
+    "unreadable_gold": (0, 20),
+    "documents": (4, 4),
+}
+
+BY_FIELD = {
+    ("field_accuracy", "total"): (1 / 3, 3, 3),
+    ("field_accuracy", "name"): (2.5 / 3, 3, 3),
+    ("field_accuracy", "note"): (None, 0, 0),
+    ("field_accuracy(regime=baseline)", "note"): (1.0, 4, 4),
+    ("field_accuracy_strict", "name"): (2 / 3, 3, 3),
+    ("precision", "iban"): (0.0, 1, 1),
+    ("recall", "iban"): (None, 0, 0),
+    ("f1(granularity=slot)", "date"): (2 / 3, 3, 2),
+    ("hr", "total"): (1 / 2, 2, 2),
+    ("mr", "date"): (1 / 2, 2, 2),
+    ("correct", "note"): (0, 4, 4),
+}
+
+ITEMS = {
+    ("item_precision", None): (3 / 5, 5),
+    ("item_recall", None): (3 / 4, 4),
+    ("item_f1", None): (6 / 9, 9),
+    ("item_f1", "lines[]"): (4 / 5, 5),
+    ("item_precision", "tags[]"): (1 / 3, 3),
+    ("item_recall(match=correct)", "lines[]"): (1 / 3, 3),
+    ("item_f1(match=correct)", None): (4 / 9, 9),
+    ("items_matched", None): (3, 6),
+    ("items_missing", "lines[]"): (1, 3),
+    ("items_spurious", "tags[]"): (2, 3),
+}
+
+NUMBERS = {"duration_ms": [100.0, 200.0, np.nan, 400.0], "cost_usd": [0.01, np.nan, 0.03, 0.02]}
+CLAIMED = {"has_prediction": [True, True, False, False], "is_invalid": [True, False, False, False], "has_error": [False, False, True, True],
+           "is_timeout": [False, False, True, False], "is_repaired": [True, True, True, False]}  # fmt: skip
+OF_DOCUMENTS = {
+    "documents_missing": (2, 4), "documents_invalid": (1, 4), "documents_error": (2, 4), "documents_timeout": (1, 4),
+    "documents_repaired": (3, 4), "latency_mean": (700 / 3, 3), "latency_min": (100.0, 3), "latency_max": (400.0, 3), "latency_p50": (200.0, 3),
+    "latency_p90": (360.0, 3), "latency_p95": (380.0, 3), "latency_p99": (396.0, 3), "throughput": (3 * 60_000 / 700, 3), "cost_usd": (0.02, 3),
+    "cost_usd_total": (0.06, 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("metric", OVERALL)
+def test_overall_value_is_the_one_worked_by_hand(metric: str) -> None:
+    wanted, n = OVERALL[metric]
+    found = estimate(metric, table())
+    assert (found.value, found.n) == (pytest.approx(wanted, abs=1e-9), n)
+
+
+@pytest.mark.parametrize(("metric", "field"), BY_FIELD)
+def test_field_value_is_the_one_worked_by_hand(metric: str, field: str) -> None:
+    wanted, n, behind = BY_FIELD[metric, field]
+    found = estimate(metric, table(), field=field)
+    assert (found.value, found.n, found.documents) == (None if wanted is None else pytest.approx(wanted, abs=1e-9), n, behind)
+
+
+@pytest.mark.parametrize(("metric", "field"), ITEMS)
+def test_item_value_is_the_one_worked_by_hand(metric: str, field: str | None) -> None:
+    wanted, n = ITEMS[metric, field]
+    found = estimate(metric, items(), field=field)
+    assert (found.value, found.n, found.granularity) == (pytest.approx(wanted, abs=1e-9), n, "item")
+
+
+@pytest.mark.parametrize("metric", OF_DOCUMENTS)
+def test_value_of_the_document_table_is_the_one_worked_by_hand(metric: str) -> None:
+    wanted, n = OF_DOCUMENTS[metric]
+    found = estimate(metric, table(), documents("abcd", NUMBERS, CLAIMED))
+    assert (found.value, found.n) == (pytest.approx(wanted, rel=1e-9), n)
+
+
+def test_every_metric_has_a_worked_example() -> None:
+    worked = {name.split("(")[0] for name in (*OVERALL, *OF_DOCUMENTS, *(name for name, _ in (*BY_FIELD, *ITEMS)))}
+    assert worked == set(list_metrics()) - {"mean"}
+
+
+@pytest.mark.parametrize(
+    "metric", ["accuracy", "accuracy_weighted", "critical_accuracy", "f1", "fda", "macro_f1", "latency_p50", "cost_usd", "item_f1", "rfa"]
+)
+def test_nothing_judged_is_undefined_and_not_zero(metric: str) -> None:
+    call = metric if metric != "f1" and metric != "accuracy" else f"{metric}(granularity=slot)"
+    found = estimate(call, evidence([], FIELDS, ["a"]), replicates=50)
+    assert (found.value, found.n, found.interval, found.level) == (None, 0, None, None)
+
+
+def test_two_nulls_leave_accuracy_undefined_but_count_in_the_baseline() -> None:
+    silent = evidence([("a", "x", "absent")], [value("x")])
+    assert estimate("accuracy(regime=filled)", silent).n == 0
+    assert estimate("accuracy(regime=baseline)", silent).value == 1.0
+
+
+@pytest.mark.parametrize(
+    "metric", ["accuracy(type=text)", "accuracy_pooled", "recall", "fda", "accuracy(regime=baseline, granularity=slot)"]
+)
+def test_failed_rows_are_outside_every_denominator_and_counted(metric: str) -> None:
+    rows = [("a", "x", "match"), ("a", "y", "failed"), ("b", "x", "mismatch"), ("b", "y", "match")]
+    fields = [value("x", 0), value("y", 1)]
+    found = estimate(metric, evidence(rows, fields))
+    wanted = np.mean([1, 1 / 2]) if metric.startswith("accuracy(") else {"accuracy_pooled": 2 / 3, "recall": 2 / 3, "fda": 1.0}[metric]
+    assert (found.value, found.failed) == (pytest.approx(wanted), 1)
+
+
+def test_weights_move_the_weighted_accuracy_only() -> None:
+    rows = [("a", "x", "match"), ("a", "y", "mismatch"), ("b", "x", "partial"), ("b", "y", "match")]
+    light, heavy = (evidence(rows, [value("x", 0, weight=weight), value("y", 1)]) for weight in (1.0, 9.0))
+    moved = set()
+    for name in list_metrics():
+        if name == "mean":
+            continue
+        field = "x" if list_metrics()[name].scope == "field" else None
+        if estimate(name, light, field=field).value != estimate(name, heavy, field=field).value:
+            moved.add(name)
+    assert moved == {"accuracy_weighted"}
+
+
+def test_structure_errors_count_rows_of_another_kind_and_unreadable_gold_counts_leaves() -> None:
+    rows = [
+        ("a", "lines", "mismatch", 0.0, "wrong_kind"),
+        ("a", "lines[].sku", "missing", 0.0, "under_wrong_kind"),
+        ("a", "tags[]", "match", 1.0, "unreadable_gold"),
+    ]
+    judged = evidence(rows, LINES, slots=("lines", "tags"))
+    assert (estimate("structure_errors", judged).value, estimate("unreadable_gold", judged).value) == (1, 1)
+    assert estimate("structure_errors", judged, field="lines").value == 1
+    assert estimate("accuracy_pooled", judged).n == 2

@@ -1,0 +1,68 @@
+"""The examples on the pages of the numeric types, and how a row of them is checked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doc_tables import rows
+from ruamel.yaml import YAML
+
+from fieldassay.readers.base import Reader
+from fieldassay.values.amounts import decimal_of
+from fieldassay.values.column import Column
+
+PAGES = Path(__file__).parents[1] / "docs" / "fields"
+HOSTILE = (
+    "9" * 10_000_000,
+    "1," * 5_000_000,
+    " " * 10_000_000 + "x",
+    "1" + " " * 10_000_000 + "x",
+    "(" * 10_000_000,
+    "m" * 10_000_000,
+    "5 " + "kg/" * 3_000_000,
+    "1/" * 5_000_000,
+    "\u0663" * 5_000_000,
+    "1.5 x 10^" + "9" * 1_000_000,
+    "\x00",
+    "\ud800",
+    "\u202e5",
+    "5 \ud800",
+)
+
+
+def examples(page: str) -> list[Any]:
+    """Return the rows of a page as pytest parameters."""
+    table = rows(PAGES / f"{page}.md", "Examples")
+    return [pytest.param(row, id=f"{row['raw']}-{row['options']}") for row in table]
+
+
+def options(text: str) -> dict[str, Any]:
+    given = YAML(typ="safe").load("{" + text + "}") or {}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+
+
+def check(kind: type[Reader], row: dict[str, str]) -> None:
+    """Assert that the reader does with a row's raw value what the row says."""
+    reading = kind(**options(row["options"])).read(json.loads(row["raw"]))
+    remark = row["why not / remark"]
+    if row["canonical"]:
+        assert (reading.problem, reading.canonical, ", ".join(reading.flags)) == (None, row["canonical"], remark)
+        assert reading.value is not None
+    else:
+        assert (reading.value, reading.problem) == (None, remark)
+
+
+def plain(value: Any) -> Any:
+    """Return a number value as a Decimal, whatever it is held as; other values as they are."""
+    return decimal_of(value) if isinstance(value, (int, float)) else value
+
+
+def assert_same(fast: Column, slow: Column) -> None:
+    """Assert that two columns say the same."""
+    assert list(fast.texts) == list(slow.texts)
+    assert list(fast.canonical) == list(slow.canonical)
+    assert list(map(plain, fast.values)) == list(map(plain, slow.values))
+    assert (dict(fast.flags), dict(fast.problems)) == (dict(slow.flags), dict(slow.problems))

@@ -1,0 +1,62 @@
+"""Encodings are found out, or named by the user."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fieldassay.errors import ProblemsError
+from fieldassay.records.encoding import detect_encoding
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.source import open_source
+
+TEXTS = {
+    "western": "id,name\n1,Müller & Söhne\n2,café à la crème – 5 €\n3,señor Núñez\n",
+    "prices": "id,price\n1,£5.00\n2,20 °C ± 5 %\n",
+    "polish": "id,name\n" + "1,Łódź jest dużym miastem; zażółć gęślą jaźń, książka i źdźbło trawy\n" * 5,
+    "russian": "id,name\n" + "1,Счёт на оплату товаров и услуг за март\n" * 5,
+    "japanese": "id,name\n" + "1,請求書の合計金額は次のとおりです\n" * 5,
+    "greek": "id,name\n" + "1,Τιμολόγιο για την πώληση αγαθών και υπηρεσιών\n" * 5,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        *((name, encoding) for name in TEXTS for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32")),
+        ("western", "cp1252"),
+        ("prices", "cp1252"),
+        ("polish", "cp1250"),
+        ("russian", "cp1251"),
+        ("japanese", "shift_jis"),
+        ("greek", "cp1253"),
+    ],
+)
+def test_the_text_is_read_as_it_was_written(tmp_path: Path, name: str, encoding: str) -> None:
+    data = TEXTS[name].encode(encoding)
+    found = detect_encoding(data)
+    assert found is not None and data.decode(found).removeprefix("\ufeff") == TEXTS[name]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_without_a_mark_is_found(encoding: str) -> None:
+    assert detect_encoding('{"id": "a"}'.encode(encoding)) == encoding
+
+
+def test_the_encoding_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode("cp850"))
+    record = open_source(tmp_path / "t.csv", SourceOptions(encoding="cp850")).fetch([0])[0]
+    assert record.data == {"name": "Größe"}
+
+
+def test_an_unknown_encoding_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id\n1\n")
+    with pytest.raises(ProblemsError, match="unknown encoding 'utf-99'"):
+        open_source(tmp_path / "t.csv", SourceOptions(encoding="utf-99"))
+
+
+def test_a_table_with_a_line_in_another_encoding_is_read(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"id,name\n" + "0,é\n".encode() * 220_000 + b"1,caf\xe9\n")
+    source = open_source(tmp_path / "t.csv")
+    assert source.fetch([0, len(source) - 1])[1].data == {"name": "café"}
