@@ -52,6 +52,8 @@ FLAGS = (
     "wrong_kind",  # the prediction has another kind of JSON here
     "under_wrong_kind",  # a gold leaf below a container whose prediction has another kind
     "accepted_variation",  # the prediction equals one of the values accepted beside gold
+    "invalid_checksum",  # an identifier fails its checksum; it is still comparable
+    "invalid_phone",  # a phone number that cannot exist; it is still comparable
     "duplicate_item",  # the prediction repeats an item more often than gold has it
 )
 """Names of the flags; bit i of `Evidence.flags` stands for `FLAGS[i]`."""

@@ -92,6 +92,16 @@ def test_lists_with_too_many_candidates_are_not_judged(monkeypatch):
     assert [comparator.reasons[code] for code in scores.reason] == ["too_many_items", "different"]
 
 
+@pytest.mark.parametrize("name", ["soft_coverage", "iou", "bag", "contained_items", "sequence", "by_position", "overlap"])
+def test_a_list_with_an_item_that_could_not_be_judged_is_not_judged(name):
+    comparator = COMPARATORS.load(name)(items=Table({frozenset(("a", "?")): np.nan}))
+    scores = comparator.compare(list_column([["a"], ["a"]]), list_column([["?"], ["b"]]))
+    assert (np.isnan(scores.score).tolist(), [comparator.reasons[code] for code in scores.reason]) == (
+        [True, False],
+        ["items_not_judged", "different"],
+    )
+
+
 def matching(gold, pred, match):
     """The most one-to-one matches, by trying every assignment."""
     short, long, swapped = (gold, pred, False) if len(gold) <= len(pred) else (pred, gold, True)

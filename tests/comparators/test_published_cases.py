@@ -1,7 +1,6 @@
 """Values that the published protocols work out, and those that other tools are known to judge wrong, each under the comparator meant for it."""
 
 import pytest
-
 from tests.comparators.comparator_cases import build, reading
 
 LAB = {"cascade": {"steps": ["exact", {"number": {"tolerance": 0.02}}]}}

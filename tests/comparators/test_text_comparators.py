@@ -72,6 +72,14 @@ def test_a_pair_too_long_to_judge_is_not_judged_and_says_so(name, limit):
     assert names(comparator, scores) == ["too_long", "equal", "similar"]
 
 
+def test_a_cascade_does_not_go_around_a_pair_that_could_not_be_judged(monkeypatch):
+    monkeypatch.setattr(edit, "LONGEST_PRODUCT", 8)
+    comparator = build({"cascade": {"steps": ["exact", "levenshtein", "words"]}})
+    scores = comparator.compare(column("text", ["abc d", "ab"]), column("text", ["abc", "a"]))
+    assert np.isnan(scores.score[0])
+    assert (scores.score[1], names(comparator, scores)) == (0.9, ["too_long", "contained"])
+
+
 def test_a_short_text_against_ten_megabytes_is_judged():
     values = column("text", ["total: 12", "x" * 10_000_000])
     score, reason = build("levenshtein").compare_one(values.reading(0), values.reading(1))

@@ -6,8 +6,10 @@ import csv
 import gzip
 import io
 import json
+import os
 import pickle
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +100,15 @@ def test_standard_input_gives_the_same_records(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
+def test_a_named_pipe_gives_the_same_records(tmp_path: Path, packing: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(PACKINGS[packing][1](CONTENTS["r.jsonl"]),), daemon=True)
+    writer.start()
+    assert read_all(open_source(pipe, OPTIONS)) == EXPECTED
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
 def test_a_directory_gives_the_same_records(tmp_path: Path, packing: str) -> None:
     suffix, pack = PACKINGS[packing]
     for record in RECORDS:
@@ -148,6 +159,19 @@ def test_files_of_a_directory_are_named_by_id_or_stem(tmp_path: Path, ids: tuple
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(inside))
     assert list(open_source(tmp_path, SourceOptions(id_names=ids)).ids()) == [expected]
+
+
+def test_case_files_are_gold_with_critical_paths_and_variations(tmp_path: Path) -> None:
+    case = {
+        "test_case_id": "c1", "description": "pump", "difficulty": "hard", "focus_areas": ["units"], "expected_extraction": {"flow": {"value": 5}},
+        "critical_fields": ["flow.value"], "acceptable_variations": {"flow.value": [5.0, None]},
+    }  # fmt: skip
+    (tmp_path / "c1_expected.json").write_text(json.dumps(case))
+    source = open_source(tmp_path, SourceOptions(id_names=("test_case_id",), data_key="expected_extraction", is_gold=True))
+    record = source.take(np.array([0])).fetch([0])[0]
+    assert (record.id, record.data) == ("c1", {"flow": {"value": 5}})
+    assert record.meta.attributes == {"difficulty": "hard", "description": "pump"}
+    assert (record.meta.critical_paths, dict(record.meta.accepted_values)) == (("flow.value",), {"flow.value": (5.0, None)})
 
 
 def test_parquet_values_become_json(tmp_path: Path) -> None:

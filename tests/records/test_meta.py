@@ -82,6 +82,19 @@ def test_a_raw_answer_is_parsed_when_there_is_no_data() -> None:
     assert read({"raw": '{"total": 1,}', "total": 2}, PLAIN).data == {"total": 2}
 
 
+@pytest.mark.parametrize("row", [{}, {"pred": None}], ids=["absent", "null"])
+def test_a_raw_answer_stands_in_for_data_under_a_key(row: dict) -> None:
+    source = hold_records([{"id": "a", "raw": '{"total": 1,}', **row}, {"id": "b", "pred": {}}], KEYED)
+    record = source.fetch([0])[0]
+    assert (record.data, record.meta.repairs) == ({"total": 1}, ("trailing_comma",))
+
+
+def test_failed_rows_at_the_beginning_do_not_hide_the_data_key() -> None:
+    rows = [{"id": name, "error": "timeout"} for name in range(30)]
+    source = hold_records([*rows, {"id": "z", "pred": {"total": 1}}], KEYED)
+    assert [source.fetch([position])[0].invalid for position in (0, 30)] == ["error: timeout", None]
+
+
 @pytest.mark.parametrize(
     ("row", "invalid"),
     [

@@ -29,13 +29,25 @@ def test_percentiles_are_those_of_numpy_on_the_defined_replicates() -> None:
     assert found.dropped.tolist() == [0, 101, 300, 301, 0]
 
 
-QUANTILES = {(100, 0.5): (40.0, 61.0), (1000, 0.5): (469.0, 532.0), (1000, 0.9): (882.0, 919.0), (6, 0.5): (1.0, 6.0)}
+QUANTILES = {(100, 0.5): (40.0, 61.0), (1000, 0.5): (469.0, 532.0), (1000, 0.9): (881.0, 919.0), (6, 0.5): (1.0, 6.0)}
 """Ranks of the order statistics; the median's are those of tables (Conover)."""
 
 
 @pytest.mark.parametrize(("n", "share"), QUANTILES)
 def test_order_statistics_bound_a_quantile(n: int, share: float) -> None:
     assert quantile_interval(np.arange(1.0, n + 1), share, 0.95) == QUANTILES[n, share]
+
+
+@pytest.mark.parametrize("n", [60, 777, 1_000_000])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_the_ranks_are_those_of_the_binomial_distribution(n: int, share: float) -> None:
+    from scipy.stats import binom
+
+    interval = quantile_interval(np.arange(float(n)), share, 0.9)
+    assert interval is not None
+    low, high = int(interval.low), int(interval.high)
+    assert binom.cdf(low, n, share) <= 0.05 < binom.cdf(low + 1, n, share)
+    assert binom.cdf(high - 1, n, share) < 0.95 <= binom.cdf(high, n, share)
 
 
 @pytest.mark.parametrize(("n", "share"), [(5, 0.5), (50, 0.99), (1, 0.9)])

@@ -17,7 +17,7 @@ class Cascade(Comparator):
 
     `steps` are comparators, tried in order on the pairs that are still open. `thresholds` (one per step) say what is enough; by default
     each step's own acceptance threshold. `scores` (one per step) replace the score of a pair that the step decided and that is not equal;
-    null keeps the step's score. The reason is the deciding step's.
+    null keeps the step's score. The reason is the deciding step's. A pair that a step cannot judge is not judged: later steps are no way out.
 
     >>> from fieldassay.comparators.exact import Contains, Exact
     >>> from fieldassay.values.column import Reading
@@ -57,5 +57,5 @@ class Cascade(Comparator):
             names = np.array([self.reasons.index(name) for name in step.reasons], dtype=np.int16)
             score[pending] = judged.score if worth is None else np.where(reached & (judged.reason > 0), worth, judged.score)
             reason[pending] = names[judged.reason]
-            pending = pending[~reached]
+            pending = pending[~(reached | np.isnan(judged.score))]
         return Scores(score, reason)

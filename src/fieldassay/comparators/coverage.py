@@ -10,7 +10,7 @@ import numpy as np
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.exact import Exact
 from fieldassay.comparators.items import Items, all_pairs, best_by, items_of, similarities, total_by
-from fieldassay.comparators.lists import LIST_REASONS, portions
+from fieldassay.comparators.lists import LIST_REASONS, list_reasons, portions
 from fieldassay.comparators.settled import Floats, unequal_positions
 from fieldassay.values.column import Column
 
@@ -53,7 +53,7 @@ class SoftCoverage(Comparator):
         score = extras[self.score].copy()
         at = unequal_positions(gold, pred)
         at = at[reason[at] == 0]
-        reason[at] = np.where(score[at] >= 1, 2, np.where(score[at] > 0, 3, 1))
+        reason[at] = list_reasons(score[at])
         return Scores(score, reason, extras)
 
     def _coverages(self, gold: Items, pred: Items) -> tuple[Floats, Floats]:

@@ -117,5 +117,6 @@ def total_by(positions: Ints, values: Floats, size: int) -> Floats:
 def best_by(positions: Ints, values: Floats, size: int) -> Floats:
     """Return the largest value of each position, -inf where there is none."""
     best = np.full(size, -np.inf)
-    np.maximum.at(best, positions, values)
+    with np.errstate(invalid="ignore"):  # NaN, not judged, wins
+        np.maximum.at(best, positions, values)
     return best

@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.exact import Contains, Exact
-from fieldassay.comparators.items import Ints, Items, all_pairs, best_by, items_of, same_positions, similarities, total_by
+from fieldassay.comparators.items import Candidates, Ints, Items, all_pairs, best_by, items_of, same_positions, similarities, total_by
 from fieldassay.comparators.settled import Floats, Mask, unequal_positions
 from fieldassay.values.column import Column
 
-LIST_REASONS = ("equal", "different", "same_items", "some_items", "too_many_items")
+LIST_REASONS = ("equal", "different", "same_items", "some_items", "too_many_items", "items_not_judged")
 
 MOST_CANDIDATES = 25_000_000
 """Two lists with more candidate pairs of items than this (5,000 against 5,000) are not judged: their matrix would fill the memory."""
@@ -48,12 +48,18 @@ class ListComparator(Comparator):
                 continue
             score = self.share(items_of(gold.take(part), self.is_distinct), items_of(pred.take(part), self.is_distinct))
             scores.score[part] = score
-            scores.reason[part] = np.where(score >= 1, 2, np.where(score > 0, 3, 1))
+            scores.reason[part] = list_reasons(score)
         return scores
 
     @abstractmethod
     def share(self, gold: Items, pred: Items) -> Floats:
-        """Return the score of every pair of lists."""
+        """Return the score of every pair of lists; NaN where a needed comparison of items could not be judged."""
+
+
+def list_reasons(score: Floats) -> npt.NDArray[np.int16]:
+    """Return positions in `LIST_REASONS` for the scores of lists that are not written alike."""
+    reason = np.where(score >= 1, 2, np.where(score > 0, 3, 1))
+    return np.where(np.isnan(score), LIST_REASONS.index("items_not_judged"), reason).astype(np.int16)
 
 
 def portions(gold: Column, pred: Column, at: npt.NDArray[np.intp]) -> Iterator[tuple[npt.NDArray[np.intp], bool]]:
@@ -71,24 +77,35 @@ def _length(value: object) -> int:
     return len(value) if isinstance(value, Column) else 1
 
 
-def _ratio(part: npt.NDArray[np.int64], whole: npt.NDArray[np.int64]) -> Floats:
+def _ratio(part: Floats, whole: Floats | Ints) -> Floats:
     """Return part / whole, 0 where the whole is 0."""
-    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
+    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole != 0)
 
 
-def matched_counts(gold: Items, pred: Items, comparator: Comparator) -> Ints:
+def _unless_unjudged(matched: Floats, pairs: Candidates, similarity: Floats) -> Floats:
+    """Return the counts with NaN for every pair of lists of which some item comparison could not be judged."""
+    matched[pairs.owner[np.isnan(similarity)]] = np.nan
+    return matched
+
+
+def matched_counts(gold: Items, pred: Items, comparator: Comparator) -> Floats:
     """Return how many items of each two lists match one to one, at most."""
     if comparator.by_canonical:
         both = zip(gold.canonical_lists(), pred.canonical_lists(), strict=True)
-        return np.fromiter(((Counter(given) & Counter(found)).total() for given, found in both), dtype=np.int64, count=len(gold.counts))
+        return np.fromiter(((Counter(given) & Counter(found)).total() for given, found in both), dtype=np.float64, count=len(gold.counts))
     pairs = all_pairs(gold, pred)
-    hits = similarities(gold, pred, pairs, comparator) >= comparator.accept
-    sizes = gold.counts * pred.counts
-    ends = np.cumsum(sizes)
-    shapes = zip((ends - sizes).tolist(), ends.tolist(), gold.counts.tolist(), pred.counts.tolist(), strict=True)
-    return np.fromiter(
-        (_matching(hits[start:end].reshape(rows, columns)) for start, end, rows, columns in shapes), dtype=np.int64, count=len(sizes)
-    )
+    similarity = similarities(gold, pred, pairs, comparator)
+    hits = similarity >= comparator.accept
+    matched = [_matching(matrix) for matrix in _matrices(hits, gold, pred)]
+    return _unless_unjudged(np.array(matched, dtype=np.float64), pairs, similarity)
+
+
+def _matrices(hits: Mask, gold: Items, pred: Items) -> Iterator[Mask]:
+    """Yield the hits of all candidate pairs as one matrix per pair of lists, gold items by predicted items."""
+    ends = np.cumsum(gold.counts * pred.counts)
+    starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
+    for start, end, rows, columns in zip(starts.tolist(), ends.tolist(), gold.counts.tolist(), pred.counts.tolist(), strict=True):
+        yield hits[start:end].reshape(rows, columns)
 
 
 def _matching(hits: Mask) -> int:
@@ -151,10 +168,11 @@ class ContainedItems(ListComparator):
 
     def share(self, gold: Items, pred: Items) -> Floats:
         pairs = all_pairs(gold, pred)
-        best = best_by(pairs.pred, similarities(gold, pred, pairs, self.items), len(pred.column))
+        similarity = similarities(gold, pred, pairs, self.items)
+        hits = best_by(pairs.pred, similarity, len(pred.column)) >= self.items.accept
         owner = np.repeat(np.arange(len(pred.counts)), pred.counts)
-        matched = total_by(owner, (best >= self.items.accept).astype(np.float64), len(pred.counts))
-        return _ratio(matched.astype(np.int64), np.maximum(gold.counts, pred.counts))
+        matched = total_by(owner, hits.astype(np.float64), len(pred.counts))
+        return _ratio(_unless_unjudged(matched, pairs, similarity), np.maximum(gold.counts, pred.counts))
 
 
 @dataclass(frozen=True)
@@ -166,9 +184,9 @@ class ByPosition(ListComparator):
 
     def share(self, gold: Items, pred: Items) -> Floats:
         pairs = same_positions(gold, pred)
-        hits = similarities(gold, pred, pairs, self.items) >= self.items.accept
-        matched = total_by(pairs.owner, hits.astype(np.float64), len(gold.counts))
-        return _ratio(matched.astype(np.int64), np.maximum(gold.counts, pred.counts))
+        similarity = similarities(gold, pred, pairs, self.items)
+        matched = total_by(pairs.owner, (similarity >= self.items.accept).astype(np.float64), len(gold.counts))
+        return _ratio(_unless_unjudged(matched, pairs, similarity), np.maximum(gold.counts, pred.counts))
 
 
 @dataclass(frozen=True)
@@ -181,22 +199,21 @@ class Sequence(ListComparator):
         longest = np.maximum(gold.counts, pred.counts)
         return _ratio(self._common(gold, pred), longest)
 
-    def _common(self, gold: Items, pred: Items) -> Ints:
+    def _common(self, gold: Items, pred: Items) -> Floats:
         if self.items.by_canonical:
             return _common_lengths(gold, pred)
-        hits = similarities(gold, pred, all_pairs(gold, pred), self.items) >= self.items.accept
-        sizes = gold.counts * pred.counts
-        ends = np.cumsum(sizes)
-        shapes = zip((ends - sizes).tolist(), ends.tolist(), gold.counts.tolist(), pred.counts.tolist(), strict=True)
-        return np.array([_longest_chain(hits[start:end].reshape(rows, columns)) for start, end, rows, columns in shapes], dtype=np.int64)
+        pairs = all_pairs(gold, pred)
+        similarity = similarities(gold, pred, pairs, self.items)
+        chains = [_longest_chain(matrix) for matrix in _matrices(similarity >= self.items.accept, gold, pred)]
+        return _unless_unjudged(np.array(chains, dtype=np.float64), pairs, similarity)
 
 
-def _common_lengths(gold: Items, pred: Items) -> Ints:
+def _common_lengths(gold: Items, pred: Items) -> Floats:
     from rapidfuzz.distance import LCSseq
 
     codes: dict[str, int] = {}
     given, found = ([[codes.setdefault(text, len(codes)) for text in texts] for texts in side.canonical_lists()] for side in (gold, pred))
-    return np.array([LCSseq.similarity(left, right) for left, right in zip(given, found, strict=True)], dtype=np.int64)
+    return np.array([LCSseq.similarity(left, right) for left, right in zip(given, found, strict=True)], dtype=np.float64)
 
 
 def _longest_chain(hits: Mask) -> int:

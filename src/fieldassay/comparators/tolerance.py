@@ -90,7 +90,7 @@ def tolerance_of(option: Any) -> Tolerance:
 def _limit(name: str, given: Any) -> Decimal:
     number = None if isinstance(given, bool) else decimal_of(given)
     if number is None or not number.is_finite() or number < 0:
-        raise ValueError(f"tolerance: {name} is {given!r}; give a number that is 0 or more")
+        raise ValueError(f"tolerance: {name} is {given}; give a number that is 0 or more")
     return number
 
 

@@ -11,7 +11,7 @@ from fieldassay.diagnosis.value_rows import Ints, Scales, ValueRows
 Codes = npt.NDArray[np.int64]
 
 
-_SLOTS = 1 << 24
+_SLOT_BITS = 22
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -19,15 +19,17 @@ def find_candidates(wrong: ValueRows, gold: ValueRows) -> Codes:
     """Return the rows of gold, in order, whose text may be predicted in the same document: all that are, and some by chance."""
     if not len(gold):
         return np.zeros(0, dtype=np.int64)
-    predicted = np.zeros(_SLOTS, dtype=np.bool_)
+    predicted = np.zeros(1 << _SLOT_BITS, dtype=np.bool_)
     predicted[_slots(wrong)] = True
     return np.flatnonzero(predicted[_slots(gold)])
 
 
 def _slots(rows: ValueRows) -> Codes:
     hashes = np.fromiter(map(hash, rows.canonical.tolist()), dtype=np.int64, count=len(rows)).view(np.uint64)
-    mixed = (hashes ^ rows.doc.astype(np.uint64)) * _SPREAD
-    return (mixed >> np.uint64(40)).astype(np.int64)
+    hashes ^= rows.doc.astype(np.uint64)
+    hashes *= _SPREAD
+    hashes >>= np.uint64(64 - _SLOT_BITS)
+    return hashes.view(np.int64)
 
 
 def name_other_fields(wrong: ValueRows, codes: Codes, gold: ValueRows, gold_codes: Codes) -> Ints:

@@ -38,16 +38,17 @@ def diagnose_retyped(type_name: str, gold: Wording, pred: Wording) -> tuple[Bits
     bits = np.zeros(len(gold.texts), dtype=np.int64)
     settled = np.zeros(len(gold.texts), dtype=np.bool_)
     if type_name in HOLDS_NUMBERS:
-        _diagnose_numbers(gold, pred, bits, settled)
+        _diagnose_numbers(type_name, (gold, pred), bits, settled)
     if type_name in HOLDS_DATES:
         _diagnose_dates(gold, pred, bits, settled)
     return bits, settled
 
 
-def _diagnose_numbers(gold: Wording, pred: Wording, bits: Bits, settled: Flags) -> None:
+def _diagnose_numbers(type_name: str, pairs: tuple[Wording, Wording], bits: Bits, settled: Flags) -> None:
+    gold, pred = pairs
     shape = holds(str.isdecimal, gold.keys) & holds(str.isdecimal, pred.keys)
     rows = np.flatnonzero(shape & (lengths(gold.keys) <= _LONGEST_NUMBER) & (lengths(pred.keys) <= _LONGEST_NUMBER))
-    left, right = [[whole_candidates(text) for text in pick(side.texts, rows)] for side in (gold, pred)]
+    left, right = ([whole_candidates(text) for text in pick(side.texts, rows)] for side in pairs)
     is_read = holds(bool, left) & holds(bool, right)
     is_same = np.fromiter((not set(one).isdisjoint(other) for one, other in zip(left, right, strict=True)), dtype=np.bool_, count=rows.size)
     _settle_same(gold, pred, rows[is_same], (bits, settled))
@@ -55,9 +56,9 @@ def _diagnose_numbers(gold: Wording, pred: Wording, bits: Bits, settled: Flags) 
     if differ.size:
         sides = [
             _amounts([found[row][0] for row in differ.tolist()], pick(side.texts, rows[differ]))
-            for found, side in ((left, gold), (right, pred))
+            for found, side in zip((left, right), pairs, strict=True)
         ]
-        bits[rows[differ]] = diagnose_amounts("text", *sides)
+        bits[rows[differ]] = diagnose_amounts(type_name, *sides)
         settled[rows[differ]] = True
 
 

@@ -101,7 +101,10 @@ def _given(raws: Mapping[int, Any], row: int) -> str | None:
 
 def given_texts(coded: Coded) -> pl.Series:
     """Return the distinct values of a place as JSON text."""
-    if set(map(type, coded.raws)) != {str}:
+    kinds = set(map(type, coded.raws))
+    if kinds <= {int, float}:
+        return text_series(coded.column.texts.tolist())
+    if kinds != {str}:
         return pl.Series([json_text(raw) for raw in coded.raws], dtype=pl.String)
     raws = text_series(coded.raws)
     quoted = '"' + raws + '"'

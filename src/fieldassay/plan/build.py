@@ -28,8 +28,7 @@ _NESTED: tuple[tuple[type[Any], Catalogue], ...] = ((Comparator, COMPARATORS), (
 _FAILED = object()
 
 
-@lru_cache(maxsize=512)
-def annotations_of(entry: type[Any]) -> dict[str, Any]:
+def annotations_of(entry: Any) -> dict[str, Any]:
     """Return the options of an entry's class by name, in their order, with their resolved annotations."""
     hints = get_type_hints(entry)
     return {field.name: hints[field.name] for field in dataclasses.fields(entry) if field.init}
@@ -132,7 +131,7 @@ def _nested(annotation: Any) -> tuple[Catalogue, bool] | None:
 @lru_cache(maxsize=512)
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
     if dataclasses.is_dataclass(annotation):
-        annotation = annotation | None
+        annotation = Union[annotation, None]  # pydantic takes a configuration for a union, but for no dataclass alone
     return TypeAdapter(annotation, config=ConfigDict(extra="forbid", arbitrary_types_allowed=True))
 
 

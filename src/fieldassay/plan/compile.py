@@ -195,7 +195,7 @@ class _Compiler:
             what = f"the type {top.type!r} has no option {name[:100]!r}"
             remedy = "put it on the items" if top.type == "list" else "put it on one of the fields"
             self.report.add((*scope.steps, name), what, remedy, "unknown_option")
-        given = {"normalize": top.normalize, "accept": top.accept, "accepted": top.accepted}
+        given: dict[str, Any] = {"normalize": top.normalize, "accept": top.accept, "accepted": top.accepted}
         if top.type == "object":
             given["compare"] = top.compare
         for name, value in given.items():

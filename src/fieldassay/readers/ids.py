@@ -15,7 +15,7 @@ from fieldassay.readers.base import Reader
 from fieldassay.readers.distinct import read_distinct
 from fieldassay.readers.normalizers import Normalizer
 from fieldassay.readers.text import coerced, json_text, whole_number
-from fieldassay.values.column import Column, Reading
+from fieldassay.values.column import Column, Reading, objects
 from fieldassay.values.json import Scalar
 
 _MOST_CHARACTERS = 200
@@ -62,7 +62,12 @@ class IdReader(Reader):
         return Reading(text, canonical, canonical, flags)
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        return read_distinct(self.read, raws)
+        if self.checksum is not None or self.normalize or not set(map(type, raws)) <= {str}:
+            return read_distinct(self.read, raws)
+        texts = [raw.strip() for raw in raws]  # type: ignore[union-attr]
+        plain = [" ".join(text.split()) for text in texts]
+        canonical = objects(plain if self.case_sensitive else [text.casefold() for text in plain])
+        return Column(objects(texts), canonical, canonical)
 
 
 def checksum_names() -> tuple[str, ...]:

@@ -50,7 +50,8 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     """Return the record of a row.
 
     With a `data_key`, the data is the value under it: an object, or a text with JSON in it; everything else in the row stands beside.
-    Without, the row is the data, less its id and the known meta keys that the spec does not declare.
+    Without, the row is the data, less its id and the known meta keys that the spec does not declare. Where either way there is no data, a raw
+    answer under `raw` is parsed.
 
     >>> row = Row({"id": "a", "pred": '{"total": 5,}', "processing_time": 1.5})
     >>> record = open_row("a", row, "preds.jsonl:1", SourceOptions(data_key="pred"))
@@ -83,6 +84,9 @@ def read_value(value: Json, options: SourceOptions) -> Answer:
 
 def _open_key(row: dict[str, Json], key: str, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
     has, value = locate(row, key)
+    raw = row.get("raw")
+    if value is None and isinstance(raw, str) and raw.strip():
+        has, value = True, raw
     answer = read_value(value, options) if has else Answer(None, problem=f"no {key!r} here")
     top = next((name for name in row if key == name or key.startswith(name + ".")), key)
     ids = _id_keys(row, options)

@@ -65,10 +65,8 @@ class Input:
             return self._unpack(self._copy(sys.stdin.buffer))
         file = Path(path)
         try:
-            with file.open("rb") as stream:
-                is_plain = stream.read(4)[:2] != GZIP and not _starts_with(file, ZSTD)
             if file.is_file():
-                return file if is_plain else self._unpack(file)
+                return self._unpack(file)
             with file.open("rb") as stream:  # a named pipe can be read once only
                 return self._unpack(self._copy(stream))
         except (OSError, ValueError) as error:

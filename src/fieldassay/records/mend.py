@@ -15,7 +15,7 @@ MAX_LENGTH = 2_000_000
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
     | (?P<string>"[^"\\]*(?:\\.[^"\\]*)*")
-    | (?P<single>'[^'\\]*(?:\\.[^'\\]*)*')
+    | (?P<single>u?'[^'\\]*(?:\\.[^'\\]*)*')
     | (?P<curly>[“„][^“”]*[“”])
     | (?P<comment>//[^\n]*|\#[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)
     | (?P<open>[{\[]) | (?P<close>[}\]]) | (?P<comma>,) | (?P<colon>:)
@@ -24,6 +24,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.])(?!\s*:)")
+_COLONS = re.compile(r"""[^\s{}\[\],:"'“”„/\#]+(?::[^\s{}\[\],:"'“”„]+)+""")  # 10:30, http://x
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _LITERALS = {"true": "true", "false": "false", "null": "null", "NaN": "NaN", "Infinity": "Infinity", "-Infinity": "-Infinity"}
@@ -148,7 +149,7 @@ class _Mender:
         if kind == "string":
             return '"' + _ESCAPE.sub(self.mend_escape, token[1:-1]) + '"'
         self.repairs.append({"single": "single_quotes", "curly": "curly_quotes"}[kind])
-        body = _ESCAPE.sub(self.mend_escape, token[1:-1])
+        body = _ESCAPE.sub(self.mend_escape, token.removeprefix("u")[1:-1])
         return '"' + re.sub(r'(\\.)|"', lambda found: found[1] or '\\"', body, flags=re.DOTALL) + '"'
 
     def mend_escape(self, found: re.Match[str]) -> str:
@@ -206,7 +207,7 @@ def _feed(mender: _Mender, text: str) -> None:
     while position < len(text):
         found = None
         if mender.state == VALUE and mender.stack and mender.stack[-1] == "{":
-            found = _THOUSANDS.match(text, position)
+            found = _THOUSANDS.match(text, position) or _COLONS.match(text, position)
         kind = "bare" if found else ""
         found = found or _TOKEN.match(text, position)
         if found is None:

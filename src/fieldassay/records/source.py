@@ -140,7 +140,7 @@ def _find_systems(source: Source, key: str) -> dict[str, list[int]]:
 
 def _check_key(source: Source, key: str, what: str) -> None:
     probed = source.rows.read(range(min(PROBED, len(source))))
-    rows = [row.value for row in probed if isinstance(row.value, dict)]
+    rows = [row.value for row in probed if isinstance(row.value, dict) and not row.value.keys() & {"raw", "error"}]
     if not rows or any(locate(row, key)[0] for row in rows):
         return
     remedy = nearest(key, {name for row in rows for name in row}) if any(rows) else ""

@@ -15,7 +15,7 @@ MAX_OPEN = 16
 """Brackets that may be found to stay open before the search ends; each costs a walk to the end of the text."""
 
 _START = re.compile(
-    r"""\{(?=\s{0,200}(?:["'“„}]|//|/\*|\#|[A-Za-z_]\w{0,99}\s{0,9}:))"""
+    r"""\{(?=\s{0,200}(?:["'“„}]|u'|//|/\*|\#|[A-Za-z_]\w{0,99}\s{0,9}:))"""
     r"""|\[(?=\s{0,200}(?:[\[{"']|-?\d|true\b|false\b|null\b))"""
 )
 _BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)

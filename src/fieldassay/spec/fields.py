@@ -112,7 +112,7 @@ class Parser:
         return self._call(cursor.data[key], key, (*cursor.steps, key)) if cursor.has(key) else None
 
     def _call(self, raw: Any, key: str, steps: Steps) -> Call | None:
-        call = self._or_problem(lambda: parse_call(raw), steps)
+        call: Call | None = self._or_problem(lambda: parse_call(raw), steps)
         catalogue = CATALOGUES[key]
         if call is not None and call.name not in catalogue.names():
             self.report.add(steps, *unknown(catalogue.kind, call.name, catalogue.names()))
@@ -127,7 +127,8 @@ class Parser:
     def _accept(self, cursor: Cursor) -> Accept | None:
         if not cursor.has("accept"):
             return None
-        return self._or_problem(lambda: parse_accept(cursor.data["accept"]), (*cursor.steps, "accept"))
+        accept: Accept | None = self._or_problem(lambda: parse_accept(cursor.data["accept"]), (*cursor.steps, "accept"))
+        return accept
 
     def _accepted(self, cursor: Cursor) -> tuple[Any, ...]:
         raw = cursor.data.get("accepted")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from fieldassay.spec.model import Options
@@ -38,6 +39,6 @@ def thaw(value: Any) -> Any:
         return value
     if value and all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in value):
         keys = [key for key, _ in value]
-        if all(left < right for left, right in zip(keys, keys[1:], strict=False)):
+        if all(left < right for left, right in pairwise(keys)):
             return {key: thaw(inner) for key, inner in value}
     return [thaw(inner) for inner in value]

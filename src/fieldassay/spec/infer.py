@@ -52,7 +52,7 @@ def infer(records: Iterable[Mapping[str, Any]], name: str = "records") -> Inferr
     root, count = sight(records)
     id_name = _id_name(root, count)
     members = {key: seen for key, seen in root.members.items() if key != id_name}
-    locale, why = _locale(root)
+    locale, why = _locale(members)
     walk = _Walk(locale, count)
     fields = tuple(walk.field(key, seen, ("fields", key)) for key, seen in members.items())
     comments = walk.comments
@@ -186,9 +186,9 @@ def _all_texts(seen: Sighting) -> list[str]:
     return own[:2000] + [text for inner in below for text in _all_texts(inner)]
 
 
-def _locale(root: Sighting) -> tuple[str | None, str]:
+def _locale(members: Mapping[str, Sighting]) -> tuple[str | None, str]:
     """Return the locale that numbers and dates agree on, and why; None with a remark where the evidence contradicts itself."""
-    short = [text for text in _all_texts(root) if len(text) <= 40 and any(map(str.isdigit, text))]
+    short = [text for seen in members.values() for text in _all_texts(seen) if len(text) <= 40 and any(map(str.isdigit, text))]
     commas = sum(bool(_COMMA_DECIMAL.search(text)) for text in short)
     points = sum(bool(_POINT_DECIMAL.search(text)) for text in short)
     order = date_order(short)

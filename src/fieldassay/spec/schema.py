@@ -76,6 +76,8 @@ class _Walk:
                     here, f"the schema has more than {_LARGEST} parts once its references are followed", "split it", "too_large"
                 )
             return {"type": "any"}
+        if here and _says_any(schema.get(EXTENSION)):
+            return self._refined({"type": "any"}, schema, here)
         schema, above = self._resolved(schema, here, above)
         core = self._core(schema, here, made, above)
         text = schema.get("description") or schema.get("title")
@@ -134,8 +136,6 @@ class _Walk:
         return target
 
     def _core(self, schema: dict[str, Any], here: Steps, made: Steps, above: tuple[str, ...]) -> dict[str, Any]:
-        if EXTENSION in schema and here and _says_any(schema[EXTENSION]):
-            return {"type": "any"}
         options = schema.get("anyOf") or schema.get("oneOf")
         if isinstance(options, list):
             resolved = [self._resolved(option, here, above)[0] for option in options if isinstance(option, dict)]

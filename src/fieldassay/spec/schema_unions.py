@@ -54,8 +54,8 @@ def merged_all(schema: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[
 def union_of(options: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """Return one schema for a union of resolved schemas, or None if they are unlike.
 
-    Enums join; a number beside its text form (as Pydantic writes decimals) is a number; integer and number are number; different kinds of
-    text are text.
+    Enums join; a number beside a text (as Pydantic writes decimals) is a number; integer and number are number; different kinds of text are
+    text, and so is an integer beside a text.
     """
     if len(options) == 1:
         return options[0]
@@ -67,6 +67,6 @@ def union_of(options: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     if kinds == {"string"}:
         formats = {option.get("format") for option in options}
         return {"type": "string", **({"format": formats.pop()} if len(formats) == 1 else {})}
-    if kinds <= {"integer", "number", "string"} and any("pattern" in option for option in options):
+    if kinds == {"number", "string"}:
         return {"type": "number"}
     return {"type": "string"} if kinds <= {"integer", "number", "string", "boolean"} and kinds else None

@@ -1,0 +1,117 @@
+"""Reasons, diagnoses and outcomes in words."""
+
+from __future__ import annotations
+
+OUTCOMES: dict[str, str] = {
+    "match": "right: the score reaches what the field accepts",
+    "partial": "partly right: the score is below what the field accepts",
+    "mismatch": "wrong",
+    "missing": "gold has a value, the prediction has none",
+    "spurious": "the prediction has a value, gold has none",
+    "absent": "neither side has a value",
+    "failed": "could not be judged; left out of every denominator",
+}
+"""What each outcome means."""
+
+REASONS: dict[str, str] = {
+    "absent": "neither side has a value",
+    "accepted": "the prediction is one of the values accepted beside gold",
+    "coarser": "the prediction says the date less precisely",
+    "contained": "one text is contained in the other",
+    "currency_differs": "the currencies differ",
+    "currency_unknown": "one side does not say the currency",
+    "day_month_swapped": "day and month are exchanged",
+    "different": "the values differ",
+    "digits_in_place": "some digits agree in their places",
+    "equal": "both sides mean the same",
+    "equal_ignoring": "equal, apart from what the comparison leaves out",
+    "inside": "the value lies inside the range",
+    "missing": "the prediction has no value",
+    "no_digits": "there are no digits to compare",
+    "not_a_date": "one side is not a date",
+    "not_numeric": "one side is not a number",
+    "other_length": "the numbers of digits differ",
+    "overlapping": "the ranges overlap",
+    "paired": "the items were paired with each other",
+    "parts_agree": "some parts of the date agree",
+    "precision_differs": "one date is more precise than the other",
+    "present": "both sides have it",
+    "same_components": "day, month and year agree",
+    "same_digits": "the digits are the same",
+    "same_items": "the same items",
+    "similar": "the texts are similar",
+    "some_items": "some items agree",
+    "spurious": "gold has no value",
+    "too_few_parts": "too few parts of the date can be compared",
+    "too_long": "the texts are too long to be compared; longer than any value should be",
+    "too_many_items": "there are too many items to be compared",
+    "two_components": "two of day, month and year agree",
+    "unit_differs": "the units differ",
+    "unit_missing": "one side has no unit",
+    "unreadable": "the prediction cannot be read as the field's type",
+    "within_days": "the dates are within the tolerance",
+    "within_tolerance": "the numbers are within the tolerance",
+    "words_in_common": "some words are in both texts",
+    "wrong_kind": "the prediction has another kind of JSON here",
+}
+"""What each reason means; reasons of plugins are shown by their names."""
+
+DIAGNOSES: dict[str, str] = {
+    "case_only": "only upper and lower case differ",
+    "white_space_or_punctuation": "only white space or punctuation differs",
+    "accents_only": "only accents differ",
+    "unicode_form": "the same letters, encoded in another way",
+    "other_format": "the same value, written in another way",
+    "separator": "a decimal or thousands separator was misread",
+    "sign": "the sign is wrong",
+    "percent": "a factor of 100, as between a percentage and a fraction",
+    "rounding": "the value was rounded",
+    "unit_spelling": "the unit is spelled in another way",
+    "unit_conversion": "the same quantity, in another unit",
+    "wrong_unit": "the number agrees, the unit does not",
+    "currency": "the amount agrees, the currency does not",
+    "day_month_exchanged": "day and month are exchanged",
+    "two_digit_year": "the century is wrong, as with a year of two digits",
+    "off_by_one": "off by one",
+    "digits_transposed": "two digits are exchanged",
+    "one_digit_wrong": "one digit is wrong",
+    "ocr_confusion": "characters that look alike were taken for each other",
+    "truncated": "the prediction is cut short",
+    "extended": "the prediction has more text than gold",
+    "word_order": "the same words in another order",
+    "abbreviation": "one side abbreviates the other",
+    "synonym": "another word for the same thing",
+    "value_of_another_field": "the value belongs to another field",
+    "value_of_another_item": "the value belongs to another item",
+    "list_split_or_joined": "items were split or joined",
+    "duplicate_item": "the prediction repeats an item",
+    "wrong_kind": "another kind of JSON",
+    "near": "nearly the same",
+    "unreadable": "the prediction cannot be read as the field's type",
+    "missing": "the prediction has no value",
+    "spurious": "gold has no value",
+    "different": "different, and no rule says how",
+}
+"""What each diagnosis means."""
+
+FLAGS: dict[str, str] = {
+    "ambiguous": "the value can be read in two ways; the locale, or English without one, decided",
+    "unreadable_gold": "the gold value cannot be read as its type and was compared as text",
+    "unreadable_pred": "the prediction cannot be read as the field's type",
+    "coerced": "the value was of another kind of JSON and was taken as the declared one",
+    "repaired": "the raw answer had to be repaired before it could be parsed",
+    "wrong_kind": "the prediction has another kind of JSON here",
+    "under_wrong_kind": "something above this value has another kind of JSON in the prediction",
+    "accepted_variation": "the prediction is one of the values accepted beside gold",
+    "duplicate_item": "the prediction repeats an item",
+}
+"""What each flag means."""
+
+
+def say(words: dict[str, str], name: str) -> str:
+    """Return what a name means, or the name with spaces where the table does not have it.
+
+    >>> say(REASONS, "within_days"), say(REASONS, "my_reason")
+    ('the dates are within the tolerance', 'my reason')
+    """
+    return words.get(name, name.replace("_", " "))

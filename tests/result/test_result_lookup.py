@@ -1,0 +1,120 @@
+"""A result answers questions, and is written and read back unchanged."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fieldassay.errors import ProblemsError
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.metrics_file import metrics_json, read_metrics
+from fieldassay.result.result import Result
+
+BASE = Estimate("f1", "llama", None, {}, None, 0.1 + 0.2, 7, 5, 1, "leaf", {}, (0.1, 0.5), 0.95, ("few_documents",), "ratio", "higher")
+ESTIMATES = (
+    BASE,
+    replace(BASE, field="TOTAL", value=None, n=0, interval=None, level=None, marks=()),
+    replace(BASE, granularity="slot", value=0.25),
+    replace(BASE, slice={"type": "invoice"}, value=0.5),
+    replace(BASE, metric="accuracy", regime="filled", value=0.75),
+    replace(BASE, metric="accuracy", regime="baseline", value=0.8),
+    replace(BASE, metric="perfect_documents", regime="filled", parameters={"threshold": 0.99}, value=0.9),
+    replace(BASE, metric="overall_score", granularity=None, value=0.6),
+    replace(BASE, system="qwen", value=0.125),
+)
+RESULT = Result(ESTIMATES, run={"seed": 0, "name": "é"}, counts={"documents": 5})
+
+LOOKUPS = {
+    "f1": 0.1 + 0.2,
+    "f1[TOTAL]": None,
+    "f1(granularity=slot)": 0.25,
+    "f1{type=invoice}": 0.5,
+    "accuracy": 0.75,
+    "accuracy(regime=filled)": 0.75,
+    "accuracy(regime=baseline)": 0.8,
+    "perfect_documents(threshold=0.99)": 0.9,
+    "overall_score": 0.6,
+}
+
+KEYS = [
+    "metric", "system", "field", "slice", "regime", "value", "n", "documents", "failed", "granularity", "parameters", "interval", "level", "marks",
+    "unit", "better",
+]  # fmt: skip
+"""The contract of `metrics.json`: names and order."""
+
+
+@pytest.mark.parametrize("expression", LOOKUPS)
+def test_an_expression_names_one_estimate(expression: str) -> None:
+    assert RESULT.value(expression, system="llama") == LOOKUPS[expression]
+
+
+def test_a_field_may_be_given_beside_the_expression_and_one_system_needs_no_name() -> None:
+    assert RESULT.estimate("f1", "llama", field="TOTAL").field == "TOTAL"
+    assert Result(ESTIMATES[-1:]).value("f1") == 0.125
+    assert (RESULT.systems, RESULT.fields) == (("llama", "qwen"), ("TOTAL",))
+
+
+@pytest.mark.parametrize(
+    "expression", ["perfect_documents", "accuracy(regime=gold_nonempty)", "f1[NAME]", "f1{type=x}", "recall", "nothing"]
+)
+def test_what_was_not_estimated_is_a_key_error_and_never_a_neighbor(expression: str) -> None:
+    with pytest.raises(KeyError, match="no estimate"):
+        RESULT.estimate(expression, "llama")
+
+
+@pytest.mark.parametrize("system", [None, "gpt"])
+def test_an_unclear_system_is_refused_with_the_names(system: str | None) -> None:
+    with pytest.raises(ValueError, match="llama, qwen"):
+        RESULT.value("f1", system)
+
+
+def test_metrics_json_keeps_the_contract_of_names_and_order() -> None:
+    written = json.loads(metrics_json(RESULT))
+    assert list(written) == ["schema_version", "run", "estimates", "counts"]
+    assert [list(item) for item in written["estimates"]] == [KEYS] * len(ESTIMATES)
+    assert [one.name for one in fields(Estimate)] == KEYS
+    assert written["estimates"][1]["value"] is None
+
+
+def test_metrics_json_reads_back_to_the_same_estimates_and_bytes() -> None:
+    data = metrics_json(RESULT)
+    again = read_metrics(data)
+    assert (again.estimates, again.run, again.counts) == (RESULT.estimates, RESULT.run, RESULT.counts)
+    assert metrics_json(again) == data
+
+
+@given(st.text(max_size=10), st.floats(allow_nan=False, allow_infinity=False))
+@settings(max_examples=50, deadline=None)
+def test_any_field_name_and_number_survive(name: str, number: float) -> None:
+    estimate = replace(BASE, field=name, value=number)
+    assert read_metrics(metrics_json(Result((estimate,)))).estimates == (estimate,)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_not_a_number_is_never_written(value: float) -> None:
+    with pytest.raises(ValueError, match="JSON compliant"):
+        metrics_json(Result((replace(BASE, value=value),)))
+
+
+BROKEN = {
+    b"{": "not JSON",
+    b"\xff": "not JSON",
+    b"[" * 100_000: "not JSON",
+    b'{"schema_version": 2}': "schema version 1",
+    b"[]": "schema version 1",
+    b'{"schema_version": 1, "run": {}, "counts": {}}': "$.estimates",
+    b'{"schema_version": 1, "run": {}, "estimates": [{"metric": "f1"}], "counts": {}}': "$.estimates[0]: not an estimate",
+    b'{"schema_version": 1, "run": {}, "estimates": [NaN], "counts": {}}': "NaN is not a JSON number",
+}
+
+
+@pytest.mark.parametrize("data", BROKEN, ids=lambda data: data[:40].decode("latin-1"))
+def test_a_broken_metrics_file_is_a_problem_with_its_place(data: bytes) -> None:
+    with pytest.raises(ProblemsError) as raised:
+        read_metrics(data, "runs/1/metrics.json")
+    assert str(raised.value).startswith("runs/1/metrics.json")
+    assert BROKEN[data] in str(raised.value)

@@ -1,0 +1,336 @@
+import json
+import time
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+from pydantic import Field as PydanticField
+
+from fieldassay.errors import ProblemsError
+from fieldassay.presets import catalogue
+from fieldassay.spec import parse
+from fieldassay.spec.model import Accept, Call, Field
+from fieldassay.spec.parse import read_spec
+
+
+def field(definition):
+    return read_spec({"fields": {"x": definition}}).fields[0]
+
+
+def problems(source):
+    with pytest.raises(ProblemsError) as caught:
+        read_spec(source)
+    return [str(problem) for problem in caught.value.problems]
+
+
+SHORT_FORMS = [
+    ("id", {"type": "id"}),
+    ({"compare": {"anls": {"threshold": 0.5}}}, {"compare": {"name": "anls", "threshold": 0.5}}),
+    ({"compare": "words"}, {"compare": {"words": None}}),
+    ({"items": "date"}, {"type": "list", "items": {"type": "date"}}),
+    ({"type": "list"}, {"type": "list", "items": "text"}),
+    ({"fields": {"a": "id"}}, {"type": "object", "fields": {"a": {"type": "id"}}}),
+    ({"fields": {"**.*_unit": "unit"}}, {"type": "any", "fields": {"**.*_unit": "unit"}}),
+    ({"items": "id", "align": "key: sku"}, {"items": "id", "align": {"key": {"fields": ["sku"]}}}),
+    ({"items": "id", "align": {"key": ["sku", "day"]}}, {"items": "id", "align": {"key": {"fields": ["sku", "day"]}}}),
+    ({"accept": 0.5}, {"accept": ">= 0.5"}),
+    ({"normalize": "case"}, {"normalize": ["case"]}),
+    ({"accepted": "a"}, {"accepted": ["a"]}),
+    ({"applies_to": "invoice"}, {"applies_to": ["invoice"]}),
+    ({"null_values": "-"}, {"null_values": ["-"]}),
+]
+
+
+@pytest.mark.parametrize(("short", "long"), SHORT_FORMS, ids=lambda form: json.dumps(form))
+def test_a_short_form_means_the_long_one(short, long):
+    assert field(short) == field(long)
+
+
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        ({"accept": "> 0.5"}, Field("x", accept=Accept(0.5, True))),
+        ({"normalize": ["case", {"punctuation": {"mode": "space"}}]}, Field("x", normalize=(Call("case"), Call("punctuation", (("mode", "space"),))))),
+        ({"type": "money", "currency": "AUD"}, Field("x", "money", (("currency", "AUD"),))),
+        ({"critical": True, "weight": 2, "null": "value"}, Field("x", critical=True, weight=2.0, null="value")),
+    ],
+    ids=["accept above", "normalize", "options", "flags"],
+)
+def test_a_definition_is_read(definition, expected):
+    assert field(definition) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "where", "said"),
+    [
+        ("fields:\n  TOTAL:\n    type: mony\n", 3, "$.fields.TOTAL.type", "unknown type 'mony'; did you mean 'money'?"),
+        ("fields:\n  a: mony\n", 2, "$.fields.a.type", "did you mean 'money'?"),
+        ("fields:\n  a: {compare: wrods}\n", 2, "$.fields.a.compare", "unknown comparator 'wrods'; did you mean 'words'?"),
+        ("fields:\n  a: {normalize: [cse]}\n", 2, "$.fields.a.normalize[0]", "unknown normalizer 'cse'; did you mean 'case'?"),
+        ("fields:\n  a: {items: id, align: orderd}\n", 2, "$.fields.a.align", "unknown aligner 'orderd'; did you mean 'ordered'?"),
+        ("feilds: {}\nfields: {a: id}", 1, "$.feilds", "unknown key 'feilds'; did you mean 'fields'?"),
+        ("fields: {a: {weight: heavy}}", 1, "$.fields.a.weight", "must be a number of at least 0, not the text 'heavy'"),
+        ("fields: {a: {weight: -1}}", 1, "$.fields.a.weight", "at least 0"),
+        ("fields: {a: {weight: .nan}}", 1, "$.fields.a.weight", "at least 0"),
+        ("fields: {a: {critical: maybe}}", 1, "$.fields.a.critical", "must be true or false"),
+        ("fields: {a: {accept: 2}}", 1, "$.fields.a.accept", "from 0 to 1"),
+        ("fields: {a: {accept: '< 0.5'}}", 1, "$.fields.a.accept", "from 0 to 1"),
+        ("fields: {a: {null: maybe}}", 1, "$.fields.a.null", "cannot be 'maybe'; one of: empty, value"),
+        ("fields: {a: {type: text, items: id}}", 1, "$.fields.a.items", "does not apply to the type 'text'"),
+        ("fields: {a: {type: object}}", 1, "$.fields.a.fields", "an object must say which fields it has"),
+        ("fields: {a: {fields: {'**.[x': id}}}", 1, "$.fields.a.fields", "not a path"),
+        ("fields:\n  a: id\n  a: text\n", 2, "$.fields.a", "is there twice (again on line 3)"),
+        ("fields: {a: 3}", 1, "$.fields.a", "must be a type or a mapping, not the number 3"),
+        ("fields: {a: {compare: {a: 1, b: 2}}}", 1, "$.fields.a.compare", "must have one key"),
+        ("fieldassay: 2\nfields: {a: id}", 1, "$.fieldassay", "unknown version"),
+        ("locale: xx_QQ\nfields: {a: id}", 1, "$.locale", "unknown locale"),
+        ("protocol: nope\nfields: {a: id}", 1, "$.protocol", "unknown protocol 'nope'"),
+        ("prices: {m: {promt: 1}}\nfields: {a: id}", 1, "$.prices.m.promt", "did you mean 'prompt'?"),
+        ("document_type: {aliases: {a: [b]}}\nfields: {a: id}", 1, "$.document_type.field", "which field"),
+        ("document_type: {field: k, aliases: {a: [x], b: [X]}}\nfields: {a: id}", 1, "$.document_type.aliases.b", "already stands for 'a'"),
+    ],
+)
+def test_a_problem_names_place_line_and_remedy(text, line, where, said, tmp_path):
+    path = tmp_path / "spec.yaml"
+    path.write_text(text, encoding="utf-8")
+    found = problems(path)
+    assert any(problem.startswith(f"{path}:{line}: {where}") and said in problem for problem in found), found
+
+
+def test_all_problems_come_at_once_in_the_order_of_lines():
+    found = problems("idd: x\nfields:\n  a: {type: mony, weight: x}\n  b: {compare: wrods}\nlocale: qq_QQ\n")
+    assert [problem.split(":")[1] for problem in found] == ["1", "3", "3", "4", "5"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "where"),
+    [
+        ("spec.toml", '[fields]\nTOTAL = {type = "mony"}\n', ":2: $.fields.TOTAL.type"),
+        ("spec.toml", '[fields.TOTAL]\n\ntype = "mony"\n', ":3: $.fields.TOTAL.type"),
+        ("spec.json", '{"fields": {\n"TOTAL": {"type":\n"mony"}}}', ":2: $.fields.TOTAL.type"),
+    ],
+)
+def test_toml_and_json_have_lines_too(name, text, where, tmp_path):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert problems(path)[0].startswith(f"{path}{where}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.yaml", "name: n\nfields:\n  t: {type: money, currency: AUD}\n"),
+        ("a.yml", "name: n\nfields: {t: {type: money, currency: AUD}}\n"),
+        ("a.toml", 'name = "n"\n[fields.t]\ntype = "money"\ncurrency = "AUD"\n'),
+        ("a.json", '\ufeff{"name": "n", "fields": {"t": {"type": "money", "currency": "AUD"}}}'),
+    ],
+)
+def test_every_format_gives_the_same_spec(name, text, tmp_path):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    expected = (Field("t", "money", (("currency", "AUD"),)),)
+    assert read_spec(path).fields == read_spec(str(path)).fields == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: [1",
+        "a: b: c",
+        "[" * 1000 + "]" * 1000,
+        "".join(f"{' ' * depth}a:\n" for depth in range(1000)),
+        '{"a":' * 1000 + "1" + "}" * 1000,
+        "a: &a [x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
+        + "".join(f"{chr(c + 1)}: &{chr(c + 1)} [{', '.join(['*' + chr(c)] * 9)}]\n" for c in range(98, 110)),
+        "a: &a [*a]",
+        "? [1]\n: 2",
+        "a: !!python/object:os.system x",
+        "a: \0",
+        "a: \ud800\n: :",
+        "- 1",
+        "just words",
+        "",
+        "x" * 5_000_000,
+        "fields: 3",
+        "fields: {}",
+        "a: " + "9" * 5000,
+        "%YAML 9.9\n---\na: 1",
+        "a: 1\n---\nb: 2",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_hostile_text_is_a_clear_problem(text):
+    start = time.perf_counter()
+    found = problems(text)
+    assert found and all(len(problem) < 1000 and "Traceback" not in problem for problem in found)
+    assert time.perf_counter() - start < 10
+
+
+@pytest.mark.parametrize("source", [3, None, b"x", ["a"], object(), "no_such_module_x:Model", "json:dumps", "nothing.yaml", "a.csv.yaml"], ids=repr)
+def test_what_is_no_source_is_a_problem(source):
+    assert problems(source)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"name: \xe9"], ids=repr)
+def test_a_file_that_is_not_utf8_is_a_problem(content, tmp_path):
+    path = tmp_path / "spec.yaml"
+    path.write_bytes(content)
+    assert "UTF-8" in problems(path)[0]
+
+
+def test_a_record_without_declared_fields_is_a_tree():
+    (tree,) = read_spec({"type": "any", "fields": {"**.*_unit": "unit", "**": "any"}}).fields
+    assert (tree.name, tree.type, [pattern for pattern, _ in tree.patterns]) == ("", "any", ["**.*_unit", "**"])
+
+
+def test_rules_per_type_fill_what_fields_leave_open():
+    text = """
+    types:
+      money: {currency: AUD, accept: 0.9}
+      cell: {type: money, tolerance: 0.01}
+    fields:
+      a: money
+      b: {type: money, currency: EUR}
+      c: {type: list, items: cell}
+    """
+    a, b, c = read_spec(text).fields
+    assert (a.options, a.accept) == ((("currency", "AUD"),), Accept(0.9))
+    assert b.options == (("currency", "EUR"),)
+    assert c.items == Field("", "money", (("currency", "AUD"), ("tolerance", 0.01)), accept=Accept(0.9))
+
+
+def test_a_type_that_stands_for_itself_is_a_problem():
+    assert any("stands for itself" in problem for problem in problems("types: {a: {type: b}, b: {type: a}}\nfields: {x: a}"))
+
+
+@pytest.fixture
+def preset(monkeypatch):
+    text = "name: p\nid: image\nmetrics: [accuracy]\ntypes: {text: {compare: words}}\nfields: {A: {type: text, weight: 3}, B: money}\n"
+    for module in (catalogue, parse):
+        monkeypatch.setattr(module, "preset_names", lambda: ("p",))
+        monkeypatch.setattr(module, "preset_text", lambda name: text, raising=True)
+
+
+def test_a_protocol_gives_its_rules_to_own_fields(preset):
+    spec = read_spec("name: mine\nprotocol: p\nfields: {A: {critical: true}, NEW: text}")
+    assert (spec.protocol, spec.id, spec.metrics) == ("p", ("image",), ("accuracy",))
+    assert spec.fields == (Field("A", "text", compare=Call("words"), weight=3.0, critical=True), Field("NEW", "text", compare=Call("words")))
+
+
+def test_a_protocol_alone_brings_its_fields(preset):
+    assert [(field.name, field.type) for field in read_spec("protocol: p").fields] == [("A", "text"), ("B", "money")]
+
+
+def test_a_spec_with_a_protocol_writes_back_equal(preset):
+    from fieldassay.spec.write import write_spec
+
+    for text in ("protocol: p\nmetrics: []", "protocol: p\nfields: {NEW: text}\nid: other"):
+        spec = read_spec(text)
+        assert read_spec(write_spec(spec)) == spec
+
+
+class Color(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Line(BaseModel):
+    sku: str = PydanticField(json_schema_extra={"x-fieldassay": "id"})
+    amount: Decimal | None = None
+
+
+class Invoice(BaseModel):
+    """An invoice."""
+
+    number: str
+    day: date = PydanticField(description="when it was issued")
+    color: Color | None = None
+    total: float = PydanticField(json_schema_extra={"x-fieldassay": {"type": "money", "currency": "EUR", "weight": 2}})
+    paid: bool
+    count: int
+    lines: list[Line]
+    tags: list[str] = []
+    more: dict[str, int] = {}
+
+
+def test_a_pydantic_model_is_a_spec():
+    spec = read_spec(Invoice)
+    types = {field.name: field.type for field in spec.fields}
+    assert spec.name == "Invoice" and spec.description == "An invoice."
+    assert types == {
+        "number": "text", "day": "date", "color": "enum", "total": "money", "paid": "boolean", "count": "integer", "lines": "list",
+        "tags": "list", "more": "any",
+    }  # fmt: skip
+    named = {field.name: field for field in spec.fields}
+    assert named["total"].options == (("currency", "EUR"),) and named["total"].weight == 2
+    assert named["color"].options == (("values", ("red", "blue")),)
+    assert [(field.name, field.type) for field in named["lines"].items.fields] == [("sku", "id"), ("amount", "number")]
+
+
+def test_a_dotted_name_finds_a_model(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    assert read_spec(f"{Path(__file__).stem}:Line") == read_spec(Line)
+
+
+SCHEMAS = [
+    ({"type": "string"}, "text"),
+    ({"type": "string", "format": "date-time"}, "datetime"),
+    ({"type": "string", "format": "time"}, "time"),
+    ({"type": "string", "format": "duration"}, "duration"),
+    ({"type": "string", "format": "email"}, "email"),
+    ({"type": "string", "format": "uri"}, "url"),
+    ({"type": ["integer", "null"]}, "integer"),
+    ({"type": ["integer", "string"]}, "text"),
+    ({"anyOf": [{"type": "number"}, {"type": "null"}]}, "number"),
+    ({"oneOf": [{"$ref": "#/$defs/Day"}, {"type": "null"}]}, "date"),
+    ({"allOf": [{"$ref": "#/$defs/Day"}], "title": "T"}, "date"),
+    ({"anyOf": [{"type": "object", "properties": {"a": {}}}, {"type": "string"}]}, "any"),
+    ({"enum": ["a", "b", None]}, "enum"),
+    ({"const": "a"}, "enum"),
+    ({"enum": [True, False]}, "boolean"),
+    ({"type": "object"}, "any"),
+    ({"type": "object", "additionalProperties": {"type": "string"}}, "any"),
+    ({"type": "array", "items": {"type": "array", "items": {"type": "number"}}}, "list"),
+    ({"type": "array"}, "any"),
+    ({"type": "array", "prefixItems": [{"type": "string"}]}, "any"),
+    ({"properties": {"a": {"type": "string"}}}, "object"),
+    ({"x-fieldassay": "unit", "type": "string"}, "unit"),
+    (True, "any"),
+    ({}, "any"),
+]
+
+
+@pytest.mark.parametrize(("schema", "kind"), SCHEMAS, ids=lambda value: json.dumps(value))
+def test_a_json_schema_gives_types(schema, kind):
+    whole = {"properties": {"x": schema}, "$defs": {"Day": {"type": "string", "format": "date"}}, "required": ["x"]}
+    assert read_spec(whole).fields[0].type == kind
+
+
+@pytest.mark.parametrize(
+    ("schema", "where", "said"),
+    [
+        ({"$ref": "#/$defs/Node"}, "$.properties.x.properties.next", "is recursive"),
+        ({"$ref": "#/$defs/Nothing"}, "$.properties.x", "leads nowhere"),
+        ({"$ref": "https://example.org/s.json"}, "$.properties.x", "leads nowhere"),
+        ({"type": "string", "x-fieldassay": {"type": "mony"}}, "$.properties.x.type", "did you mean 'money'?"),
+        ({"type": "string", "x-fieldassay": 3}, "$.properties.x.x-fieldassay", "must be a type or a mapping"),
+    ],
+)
+def test_a_problem_of_a_schema_is_placed_in_the_schema(schema, where, said):
+    node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}
+    found = problems({"properties": {"x": schema}, "$defs": {"Node": node}})
+    assert any(where in problem and said in problem for problem in found), found
+
+
+def test_a_recursive_reference_can_be_cut_by_a_key():
+    node = {"type": "object", "properties": {"a": {"type": "string"}, "next": {"$ref": "#/$defs/Node", "x-fieldassay": "any"}}}
+    spec = read_spec({"properties": {"x": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}})
+    assert [field.type for field in spec.fields[0].fields] == ["text", "any"]
+
+
+def test_keys_of_the_schema_itself_refine_the_spec():
+    spec = read_spec({"title": "T", "properties": {"x": {}}, "x-fieldassay": {"id": "doc", "null_values": ["-"], "metrics": ["f1"]}})
+    assert (spec.name, spec.id, spec.null_values, spec.metrics) == ("T", ("doc",), ("-",), ("f1",))
