@@ -4,7 +4,9 @@ from hypothesis import strategies as st
 
 from fieldassay.spec.model import Accept, Call, DocumentType, Field, Spec
 
-NAMES = st.sampled_from(["a", "total", "TOTAL_AMOUNT", "odd.key", "x[0]", "true", "1", "naïve", "two words", 'quo"te', "n", "emoji 😀", "#", "- a"])
+NAMES = st.sampled_from(
+    ["a", "total", "TOTAL_AMOUNT", "odd.key", "x[0]", "true", "1", "naïve", "two words", 'quo"te', "n", "emoji 😀", "#", "- a"]
+)
 WORDS = st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=12).filter(lambda text: text.strip())
 WEIGHTS = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.25])
 LEAF_OPTIONS = {
@@ -28,10 +30,15 @@ TEXT_CALLS = [
     Call("words"),
     Call("levenshtein"),
     Call("anls", (("threshold", 0.5),)),
-    Call("cascade"),
     Call("jaro_winkler", (("prefix_weight", 0.2),)),
 ]
-NORMALIZERS = [Call("case"), Call("case", (("form", "upper"),)), Call("accents"), Call("punctuation", (("mode", "space"),)), Call("white_space")]
+NORMALIZERS = [
+    Call("case"),
+    Call("case", (("form", "upper"),)),
+    Call("accents"),
+    Call("punctuation", (("mode", "space"),)),
+    Call("white_space"),
+]
 
 
 @st.composite
@@ -59,7 +66,13 @@ def leaves(draw, name):
 def lists(draw, name, depth):
     items = draw(fields_named("", depth - 1))
     keys = [inner.name for inner in items.fields]
-    aligners = [None, Call("ordered"), Call("sequence"), Call("assignment", (("min_similarity", 0.3),)), Call("assignment", (("min_similarity", "none"),))]
+    aligners = [
+        None,
+        Call("ordered"),
+        Call("sequence"),
+        Call("assignment", (("min_similarity", 0.3),)),
+        Call("assignment", (("min_similarity", "none"),)),
+    ]
     aligners += [Call("key", (("fields", (keys[0],)),))] if keys else []
     return Field(
         name,
@@ -81,7 +94,9 @@ def fields_named(draw, name, depth):
     if kind == "object":
         return Field(name, "object", fields=draw(members(depth - 1)), extra=draw(st.sampled_from(["ignore", "spurious"])))
     if kind == "whole list":
-        return Field(name, "list", compare=draw(st.sampled_from([Call("iou"), Call("by_position")])), items=draw(leaves("").map(_without_accept)))
+        return Field(
+            name, "list", compare=draw(st.sampled_from([Call("iou"), Call("by_position")])), items=draw(leaves("").map(_without_accept))
+        )
     if kind == "tree":
         inner = draw(leaves("**.*_x"))
         return Field(name, "any", patterns=draw(st.sampled_from([(), ((inner.name, inner),)])))

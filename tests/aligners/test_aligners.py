@@ -119,7 +119,9 @@ def test_nan_is_refused_in_words(aligner, similarity):
         aligner.pair(similarity)
 
 
-@pytest.mark.parametrize("make", [lambda: Assignment(1.5), lambda: Assignment(-0.1), lambda: Key(()), lambda: Sequence(2), lambda: Key(("a",), 9)])
+@pytest.mark.parametrize(
+    "make", [lambda: Assignment(1.5), lambda: Assignment(-0.1), lambda: Key(()), lambda: Sequence(2), lambda: Key(("a",), 9)]
+)
 def test_options_out_of_range_are_refused(make):
-    with pytest.raises(ValueError, match="min_similarity|fields"):
+    with pytest.raises(ValueError, match=r"min_similarity|fields"):
         make()

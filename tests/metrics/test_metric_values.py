@@ -163,7 +163,20 @@ def test_every_metric_has_a_worked_example() -> None:
 
 
 @pytest.mark.parametrize(
-    "metric", ["accuracy", "accuracy_weighted", "critical_accuracy", "f1", "fda", "macro_f1", "latency_p50", "cost_usd", "item_f1", "rfa"]
+    "metric",
+    [
+        "accuracy",
+        "accuracy_weighted",
+        "critical_accuracy",
+        "f1",
+        "fda",
+        "macro_f1",
+        "latency_p50",
+        "cost_usd",
+        "cost_usd_total",
+        "item_f1",
+        "rfa",
+    ],
 )
 def test_nothing_judged_is_undefined_and_not_zero(metric: str) -> None:
     call = metric if metric != "f1" and metric != "accuracy" else f"{metric}(granularity=slot)"

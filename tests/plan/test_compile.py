@@ -112,7 +112,10 @@ def test_a_list_with_a_comparator_is_one_value_compared_by_its_items_rule():
 def test_a_tree_ends_with_a_pattern_for_everything():
     node = leaf({"type": "any", "fields": {"**.*_price": "money"}, "null": "value"})
     assert isinstance(node, AnyNode)
-    assert [(pattern, template.type, template.null_is_value) for pattern, template in node.patterns] == [("**.*_price", "money", False), ("**", "any", True)]
+    assert [(pattern, template.type, template.null_is_value) for pattern, template in node.patterns] == [
+        ("**.*_price", "money", False),
+        ("**", "any", True),
+    ]
     assert [pattern for pattern, _ in leaf({"type": "any", "fields": {"**": "text"}}).patterns] == ["**"]
 
 
@@ -155,7 +158,11 @@ def test_document_types_are_known_by_all_their_names():
         ({"a": {"items": "id", "accept": 0.5}}, "$.fields.a.accept", "does not apply to the type 'list'"),
         ({"a": {"items": {"fields": {"b": "id"}}, "compare": "iou"}}, "$.fields.a.items", "cannot hold the type 'object'"),
         ({"a": {"compare": {"iou": {"items": "wrods"}}, "items": "text"}}, "$.fields.a.compare.iou.items", "did you mean 'words'?"),
-        ({"a": {"type": "any", "fields": {"**.x": {"fields": {"b": "id"}}}}}, "$.fields.a.fields", "a pattern cannot have the type 'object'"),
+        (
+            {"a": {"type": "any", "fields": {"**.x": {"fields": {"b": "id"}}}}},
+            "$.fields.a.fields",
+            "a pattern cannot have the type 'object'",
+        ),
     ],
 )
 def test_a_wrong_option_is_a_problem_at_its_place(fields, where, said):
@@ -169,7 +176,7 @@ def test_a_wrong_option_is_a_problem_at_its_place(fields, where, said):
         ("metrics", "accurcy", "did you mean 'accuracy'?"),
         ("metrics", "f1(", "$.metrics[0]"),
         ("gates", "accuracy > ", "expected a number"),
-        ("gates", "accuracy[TOTL] >= 0.5", "unknown field 'TOTL'; did you mean 'TOTAL'?"),
+        ("gates", "field_accuracy[TOTL] >= 0.5", "unknown field 'TOTL'; did you mean 'TOTAL'?"),
     ],
 )
 def test_metrics_and_gates_are_checked(key, text, said):
@@ -200,7 +207,9 @@ def test_the_digest_covers_what_decides_scores_only(change, is_same):
 
 def test_the_digest_depends_on_the_order_of_patterns():
     first, second = (("**.a", Field("**.a", "id")), ("**.b", Field("**.b", "text")))
-    assert digest_of(Spec("s", (Field("x", "any", patterns=(first, second)),))) != digest_of(Spec("s", (Field("x", "any", patterns=(second, first)),)))
+    assert digest_of(Spec("s", (Field("x", "any", patterns=(first, second)),))) != digest_of(
+        Spec("s", (Field("x", "any", patterns=(second, first)),))
+    )
 
 
 def test_a_thousand_fields_compile_in_seconds():

@@ -44,6 +44,13 @@ def test_utf16_without_a_mark_is_found(encoding: str) -> None:
     assert detect_encoding('{"id": "a"}'.encode(encoding)) == encoding
 
 
+def test_a_guessed_encoding_is_a_note_even_for_gold(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode("cp1252"))
+    source = open_source(tmp_path / "t.csv", SourceOptions(is_gold=True))
+    assert source.fetch([0])[0].data == {"name": "Größe"}
+    assert [note.what for note in source.notes] == ["is not UTF-8 and was read as cp1252"]
+
+
 def test_the_encoding_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode("cp850"))
     record = open_source(tmp_path / "t.csv", SourceOptions(encoding="cp850")).fetch([0])[0]

@@ -82,6 +82,7 @@ BROKEN_FILES = {
     "text named parquet": ("p.parquet", b"id,x\n1,2\n", "not a Parquet file"),
     "broken array": ("p.json", b'[{"id": 1}, {"id": 2]', "not JSON"),
     "deep array": ("p.json", b"[" * MILLION, "nested deeper than 100 levels"),
+    "prose named lines": ("p.jsonl", b"I cannot read this.", "not JSON (Expecting value, column 1)"),
     "scalar": ("p.json", b"42", "is neither a list of records nor a record"),
     "column twice": ("p.csv", b"id,x,x\n1,2,3\n", "column 'x' stands twice in the header"),
     "unnamed column": ("p.csv", b"id,,x\n1,2,3\n", "column 2 has no name"),

@@ -53,7 +53,10 @@ def test_a_short_form_means_the_long_one(short, long):
     ("definition", "expected"),
     [
         ({"accept": "> 0.5"}, Field("x", accept=Accept(0.5, True))),
-        ({"normalize": ["case", {"punctuation": {"mode": "space"}}]}, Field("x", normalize=(Call("case"), Call("punctuation", (("mode", "space"),))))),
+        (
+            {"normalize": ["case", {"punctuation": {"mode": "space"}}]},
+            Field("x", normalize=(Call("case"), Call("punctuation", (("mode", "space"),)))),
+        ),
         ({"type": "money", "currency": "AUD"}, Field("x", "money", (("currency", "AUD"),))),
         ({"critical": True, "weight": 2, "null": "value"}, Field("x", critical=True, weight=2.0, null="value")),
     ],
@@ -82,6 +85,8 @@ def test_a_definition_is_read(definition, expected):
         ("fields: {a: {type: text, items: id}}", 1, "$.fields.a.items", "does not apply to the type 'text'"),
         ("fields: {a: {type: object}}", 1, "$.fields.a.fields", "an object must say which fields it has"),
         ("fields: {a: {fields: {'**.[x': id}}}", 1, "$.fields.a.fields", "not a path"),
+        ("fields: {a: id, '**.b': id}", 1, "$.fields", "names and path patterns"),
+        ("fields: {o: {fields: {a: id, '**.b': id}}}", 1, "$.fields.o.fields", "names and path patterns"),
         ("fields:\n  a: id\n  a: text\n", 2, "$.fields.a", "is there twice (again on line 3)"),
         ("fields: {a: 3}", 1, "$.fields.a", "must be a type or a mapping, not the number 3"),
         ("fields: {a: {compare: {a: 1, b: 2}}}", 1, "$.fields.a.compare", "must have one key"),
@@ -169,7 +174,9 @@ def test_hostile_text_is_a_clear_problem(text):
     assert time.perf_counter() - start < 10
 
 
-@pytest.mark.parametrize("source", [3, None, b"x", ["a"], object(), "no_such_module_x:Model", "json:dumps", "nothing.yaml", "a.csv.yaml"], ids=repr)
+@pytest.mark.parametrize(
+    "source", [3, None, b"x", ["a"], object(), "no_such_module_x:Model", "json:dumps", "nothing.yaml", "a.csv.yaml"], ids=repr
+)
 def test_what_is_no_source_is_a_problem(source):
     assert problems(source)
 
@@ -217,7 +224,10 @@ def preset(monkeypatch):
 def test_a_protocol_gives_its_rules_to_own_fields(preset):
     spec = read_spec("name: mine\nprotocol: p\nfields: {A: {critical: true}, NEW: text}")
     assert (spec.protocol, spec.id, spec.metrics) == ("p", ("image",), ("accuracy",))
-    assert spec.fields == (Field("A", "text", compare=Call("words"), weight=3.0, critical=True), Field("NEW", "text", compare=Call("words")))
+    assert spec.fields == (
+        Field("A", "text", compare=Call("words"), weight=3.0, critical=True),
+        Field("NEW", "text", compare=Call("words")),
+    )
 
 
 def test_a_protocol_alone_brings_its_fields(preset):

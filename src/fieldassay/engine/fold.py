@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,10 @@ class FoldPlan:
     level: float = 0.95
     keeps_statistics: bool = False
 
+    def __reduce__(self) -> tuple[type[FoldPlan], tuple[Any, ...]]:
+        """Return what another process makes the plan of; recipes are bound again there."""
+        return (type(self), tuple(getattr(self, part.name) for part in fields(self)))
+
     @cached_property
     def bound(self) -> tuple[BoundMetric, ...]:
         """Return the metrics with their recipes. Raises ValueError for a metric that the catalogue does not have."""
@@ -58,6 +62,11 @@ class FoldPlan:
         """Return the statistics of which the sum is enough."""
         needed = dict.fromkeys(statistic for bound in self.bound for statistic in list_needs(bound.recipe).plain)
         return tuple(statistic for statistic in needed if statistic not in set(self.drawn))
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Return the document numbers of which quantiles are taken."""
+        return tuple(dict.fromkeys(name for bound in self.bound for name in list_needs(bound.recipe).numbers))
 
     @cached_property
     def slice_keys(self) -> tuple[str, ...]:
@@ -84,7 +93,7 @@ def fold(plan: FoldPlan, evidence: Evidence, documents: DocumentTable) -> Partia
     drawn = _sum_columns(columns, plan.drawn, list(members.values()), plan)
     plain = _sum_columns(columns, plan.plain, list(members.values()), None)
     slices = {
-        key: SliceSums(totals | others, values.numbers_at(rows), len(rows))
+        key: SliceSums(totals | others, values.numbers_at(rows, plan.numbers), len(rows))
         for (key, rows), totals, others in zip(members.items(), drawn, plain, strict=True)
     }
     return Partial(evidence.system, slices, (values,))
@@ -116,9 +125,9 @@ def _sum_columns(
         drawn = draw_sums(stacked, documents, plan.seed, plan.replicates, subsets)
         totals = [np.concatenate([total, draws], axis=1) for total, draws in zip(totals, drawn, strict=True)]
     ends = np.cumsum([len(part) for part in parts])
-    fields = [columns.fields(statistic) for statistic in statistics]
+    named = [columns.fields(statistic) for statistic in statistics]
     return [
-        {statistic: Sum(names, total[end - len(names) : end]) for statistic, names, end in zip(statistics, fields, ends, strict=True)}
+        {statistic: Sum(names, total[end - len(names) : end]) for statistic, names, end in zip(statistics, named, ends, strict=True)}
         for total in totals
     ]
 

@@ -55,7 +55,9 @@ def build_call(call: Call, catalogue: Catalogue, steps: Steps, report: Report, g
         option = names[0] if name == FIRST and names else name
         if option not in names:
             remedy = nearest(option, names) if names else "it has none"
-            report.add(place, f"{call.name!r} has no option {option!r}" if option else f"{call.name!r} has no options", remedy, "unknown_option")
+            report.add(
+                place, f"{call.name!r} has no option {option!r}" if option else f"{call.name!r} has no options", remedy, "unknown_option"
+            )
             is_sound = False
             continue
         values[option] = option_value(entry, option, raw, place, report)

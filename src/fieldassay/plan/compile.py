@@ -122,7 +122,17 @@ class _Compiler:
         if node is None or aligner is None:
             return None
         return ListNode(
-            top.name, scope.path, position, item_position, node, aligner, top.combine, top.separator, top.distinct, scope.applies_to, scope.weight
+            top.name,
+            scope.path,
+            position,
+            item_position,
+            node,
+            aligner,
+            top.combine,
+            top.separator,
+            top.distinct,
+            scope.applies_to,
+            scope.weight,
         )
 
     def _aligner(self, top: Field, scope: Scope) -> Aligner | None:
@@ -200,7 +210,11 @@ class _Compiler:
             given["compare"] = top.compare
         for name, value in given.items():
             if value:
-                remedy = "add `compare:` to judge the list as one value, or put it on the items" if top.type == "list" else "put it on the fields"
+                remedy = (
+                    "add `compare:` to judge the list as one value, or put it on the items"
+                    if top.type == "list"
+                    else "put it on the fields"
+                )
                 self.report.add((*scope.steps, name), f"{name!r} does not apply to the type {top.type!r}", remedy, "misplaced_key")
 
 
@@ -222,5 +236,3 @@ def _document_types(spec: Spec) -> dict[str, str]:
 def _has_null(top: Field) -> bool:
     below = (*top.fields, *(inner for _, inner in top.patterns), *((top.items,) if top.items is not None else ()))
     return top.null == "value" or any(_has_null(inner) for inner in below)
-
-

@@ -53,7 +53,6 @@ def _check(spec: Spec, text: str, parse: Callable[[str], MetricCall], steps: Ste
         report.add(steps, f"unknown field {call.field[:100]!r}", nearest(call.field[:100], paths), "unknown_name")
 
 
-
 def _is_in_tree(path: str, spec: Spec) -> bool:
     """Return whether a path lies in a tree without a schema (anywhere in the spec), whose fields only the data know."""
     trees = [tree for field in spec.fields for tree in _trees(field, (field.name,) if field.name else ())]

@@ -90,11 +90,11 @@ class LeafBuilder:
         if self.locale is not None and "locale" in options:
             values.setdefault("locale", self.locale)
         if field.normalize and "normalize" not in options:
-            self.report.add((*steps, "normalize"), f"'normalize' does not apply to the type {field.type!r}", "it applies to: text", "misplaced_key")
+            self.report.add(
+                (*steps, "normalize"), f"'normalize' does not apply to the type {field.type!r}", "it applies to: text", "misplaced_key"
+            )
         elif field.normalize:
-            built = [
-                build_call(call, NORMALIZERS, (*steps, "normalize", place), self.report) for place, call in enumerate(field.normalize)
-            ]
+            built = [build_call(call, NORMALIZERS, (*steps, "normalize", place), self.report) for place, call in enumerate(field.normalize)]
             values["normalize"] = tuple(entry for entry in built if entry is not None)
         if field.type == "list":
             values |= self._items(field, options, steps)
@@ -122,7 +122,12 @@ class LeafBuilder:
     def _with_items(self, field: Field, call: Call, entry: type[Any]) -> Call:
         """Return a list's comparator with the comparator of its items, where the items say one (or their type has its own)."""
         items = field.items
-        if field.type != "list" or items is None or "items" not in annotations_of(entry) or any(name == "items" for name, _ in call.options):
+        if (
+            field.type != "list"
+            or items is None
+            or "items" not in annotations_of(entry)
+            or any(name == "items" for name, _ in call.options)
+        ):
             return call
         inner = items.compare or Call(DEFAULTS.get(items.type, _LEAST.name))
         if items.compare is None and inner.name == _LEAST.name:

@@ -46,7 +46,10 @@ def _remove(name: str, process: int) -> None:
 
 
 class Input:
-    """A file or standard input, decompressed, with a name for messages. `path` is a plain file that can be read at any place."""
+    """A file or standard input, decompressed, with a name for messages. `path` is a plain file that can be read at any place.
+
+    `guess` is the encoding if it is neither Unicode nor named by the user.
+    """
 
     def __init__(self, path: str | Path, options: SourceOptions) -> None:
         self.label = "<stdin>" if str(path) == "-" else str(path)
@@ -59,6 +62,7 @@ class Input:
         self.encoding = options.encoding or "utf-8"
         if self.format != "parquet":
             self.encoding = _check_encoding(self.label, options.encoding or detect_encoding(self.head))
+        self.guess = self.encoding if options.encoding is None and not self.encoding.startswith("utf-") else None
 
     def _settle(self, path: str | Path) -> Path:
         if str(path) == "-":

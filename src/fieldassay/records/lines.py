@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from fieldassay.errors import Problem
+from fieldassay.errors import Problem, ProblemsError
 from fieldassay.records.decode import decode_json
 from fieldassay.records.files import Input
-from fieldassay.records.ids import find_id, id_text, settle_ids
+from fieldassay.records.ids import cap_problems, find_id, id_text, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.rows import SlicedRows, int64
 
@@ -37,6 +37,8 @@ def read_lines(source: Input, options: SourceOptions) -> tuple[SlicedRows, tuple
         found.append(name)
         if problem is not None and (options.is_gold or name is None):
             problems.append(Problem(f"{source.label}:{number}", problem, "mend or remove the line", "not_json"))
+    if problems and len(problems) == len(found):
+        raise ProblemsError(cap_problems(problems))
     index = settle_ids(found, problems, lambda position: f"{source.label}:{numbers[position]}")
     kept = index.kept
     arrays = (int64(starts)[kept], int64(lengths)[kept], int64(numbers)[kept])

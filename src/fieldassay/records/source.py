@@ -83,7 +83,11 @@ def open_source(path: str | Path, options: SourceOptions | None = None) -> Sourc
     if str(path) != "-" and _is_folder(Path(path)):
         return make_source(str(path), *read_folder(Path(path), options), options)
     file = Input(path, options)
-    return make_source(file.label, *_READERS[file.format](file, options), options)
+    source = make_source(file.label, *_READERS[file.format](file, options), options)
+    if file.guess is None:
+        return source
+    note = Problem(file.label, f"is not UTF-8 and was read as {file.guess}", "name its encoding if that is wrong", "guessed_encoding")
+    return replace(source, notes=(*source.notes, note))
 
 
 def _is_folder(path: Path) -> bool:

@@ -34,9 +34,10 @@ class DocumentValues:
     statistics: Mapping[Statistic, Sum]
     """Every statistic of every document (`values`: fields x documents), if they are kept."""
 
-    def numbers_at(self, rows: npt.NDArray[np.int64]) -> dict[str, tuple[Floats, ...]]:
-        """Return the known numbers of the documents at these positions, by column, as one part."""
-        return {name: (values[rows][~np.isnan(values[rows])],) for name, values in self.numbers.items()}
+    def numbers_at(self, rows: npt.NDArray[np.int64], names: Sequence[str]) -> dict[str, tuple[Floats, ...]]:
+        """Return the known values of these columns at these positions, as one part each."""
+        picked = {name: self.numbers[name][rows] for name in names}
+        return {name: (values[~np.isnan(values)],) for name, values in picked.items()}
 
 
 def value_documents(metrics: Sequence[BoundMetric], columns: DocumentColumns, kept: Sequence[Statistic] = ()) -> DocumentValues:

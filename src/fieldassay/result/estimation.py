@@ -107,7 +107,8 @@ def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated) -> list[_Dr
             drafts.append(_Draft(bound, key, label))
             continue
         row = rows[label]
-        value = None if math.isnan(values[row]) else round(values[row]) if is_count else values[row]
+        is_undefined = math.isnan(values[row]) or (n[row] == 0 and not is_count)
+        value = None if is_undefined else round(values[row]) if is_count else values[row]
         replicates = found.values[row, 1:] if has_draws and value is not None else None
         drafts.append(_Draft(bound, key, label, value, n[row], documents[row], failed[row], replicates))
     return drafts

@@ -54,7 +54,9 @@ class Parser:
         kind = cursor.text("type", implied) or implied
         if kind not in self.templates.names():
             cursor.refuse("type", *unknown("type", kind, self.templates.names()))
-        return "any" if kind == "object" and is_patterns(holds) else kind
+        if "type" not in cursor.data and isinstance(holds, dict) and any("*" in key for key in holds) and not is_patterns(holds):
+            refuse_mixture(cursor)
+        return kind
 
     def _refuse_misplaced(self, cursor: Cursor, kind: str) -> None:
         for key, kinds in _ONLY_FOR.items():
@@ -141,6 +143,12 @@ class Parser:
             what, _, remedy = str(error).partition("; ")
             self.report.add(steps, what, remedy)
             return None
+
+
+def refuse_mixture(cursor: Cursor) -> None:
+    """Note that names and patterns stand side by side."""
+    remedy = "give the patterns to a field of the type `any`, or write `type: object` if the stars are part of the names"
+    cursor.refuse("fields", "holds names and path patterns (with a star) side by side", remedy, "mixed_patterns")
 
 
 def is_patterns(raw: Any) -> bool:

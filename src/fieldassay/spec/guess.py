@@ -16,10 +16,13 @@ ENOUGH = 0.98
 
 _MOST_READ = 1_000
 _LONGEST = 200
-_DATE = re.compile(r"\d{1,4}[-/. ]\s?\d{1,2}[-/. ]\s?\d{1,4}|\d{1,4}(?:st|nd|rd|th)?[-/., ]+[^\W\d]{3,12}|[^\W\d]{3,12}[-/., ]+\d{1,4}|(?:19|20)\d{6}")
+_DATE = re.compile(
+    r"\d{1,4}[-/. ]\s?\d{1,2}[-/. ]\s?\d{1,4}|\d{1,4}(?:st|nd|rd|th)?[-/., ]{1,3}[^\W\d]{3,12}|[^\W\d]{3,12}[-/., ]{1,3}\d{1,4}|(?:19|20)\d{6}"
+)
 _CLOCK = re.compile(r"(?:^|[T ])\d{1,2}:\d{2}")
 _NUMBER = re.compile(r"[-+−(]?\s?\d[\d.,'’ \u00a0\u202f]{0,40}(?:[eE][-+]?\d{1,3})?\s?[)%-]?")
-_MONEY = re.compile(r"[$€£¥₹₩₽¢]|(?<![A-Za-z])(?:USD|EUR|GBP|AUD|NZD|CAD|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|ZAR|SGD|HKD|IDR|Rp)(?![A-Za-z])")
+_CODES = "USD|EUR|GBP|AUD|NZD|CAD|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|ZAR|SGD|HKD|IDR|Rp"
+_MONEY = re.compile(rf"[$€£¥₹₩₽¢]|(?<![A-Za-z])(?:{_CODES})(?![A-Za-z])")
 _TWO_DECIMALS = re.compile(r"[.,]\d{2}\)?$")
 _QUANTITY = re.compile(r"[-+−<>~≤≥]?\s?\d[\d.,'’ ]{0,20}\s?[^\W\d_%][^\d,;]{0,3}.{0,12}|[-+−]?\d[\d.,]{0,20}\s?[°%µ].{0,8}")
 _CODE = re.compile(r"(?=[^\n]{0,60}\d)[A-Za-z0-9#][A-Za-z0-9#./_-]{0,59}")
@@ -27,9 +30,41 @@ _PHONE = re.compile(r"\+?[\d\s().-]{6,24}")
 _BOOLEANS = {"true", "false", "yes", "no", "y", "n", "t", "f"}
 _CHECKSUMS = ("au.abn", "iban", "eu.vat", "isbn")
 
-_MONEY_NAMES = {"amount", "price", "cost", "balance", "subtotal", "total", "gst", "vat", "tax", "fee", "paid", "charge", "salary", "revenue"}
+_MONEY_NAMES = {
+    "amount",
+    "price",
+    "cost",
+    "balance",
+    "subtotal",
+    "total",
+    "gst",
+    "vat",
+    "tax",
+    "fee",
+    "paid",
+    "charge",
+    "salary",
+    "revenue",
+}
 _COUNT_NAMES = {"count", "qty", "quantity", "quantities", "pages", "items", "number", "no", "num", "rate", "percent", "pct", "units"}
-_ID_NAMES = {"id", "no", "number", "num", "code", "abn", "acn", "sku", "ref", "reference", "account", "iban", "vat", "zip", "postcode", "isbn", "serial"}
+_ID_NAMES = {
+    "id",
+    "no",
+    "number",
+    "num",
+    "code",
+    "abn",
+    "acn",
+    "sku",
+    "ref",
+    "reference",
+    "account",
+    "iban",
+    "zip",
+    "postcode",
+    "isbn",
+    "serial",
+}
 _PHONE_NAMES = {"phone", "tel", "telephone", "mobile", "fax", "cell"}
 
 
@@ -70,7 +105,9 @@ def guess_type(name: str, values: Sequence[Scalar], locale: str | None) -> Guess
 def name_words(name: str) -> frozenset[str]:
     """Return the words of a field's name, in lower case: `unitPrice` is unit and price."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name[:_LONGEST])
-    return frozenset(word[:-1] if word.endswith("s") and word[:-1] in _MONEY_NAMES else word for word in re.split(r"[\W_]+", spaced.lower()) if word)
+    return frozenset(
+        word[:-1] if word.endswith("s") and word[:-1] in _MONEY_NAMES else word for word in re.split(r"[\W_]+", spaced.lower()) if word
+    )
 
 
 def unread(guess: Guess, values: Sequence[Scalar], locale: str | None, enough: float = ENOUGH) -> str:

@@ -16,7 +16,20 @@ from fieldassay.spec.write import write_spec
 
 Place = tuple[str, ...]
 
-_ID_NAMES = ("image_file", "filename", "file_name", "image_name", "file", "id", "doc_id", "document_id", "_id", "test_case_id", "uid", "uuid")
+_ID_NAMES = (
+    "image_file",
+    "filename",
+    "file_name",
+    "image_name",
+    "file",
+    "id",
+    "doc_id",
+    "document_id",
+    "_id",
+    "test_case_id",
+    "uid",
+    "uuid",
+)
 _TYPE_NAMES = ("document_type", "doc_type", "documenttype", "doctype")
 _SEPARATORS = ("|", ";")
 _COMMA_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)|(?<![\d.,])\d+,\d{2}(?!\d)")
@@ -140,12 +153,14 @@ class _Walk:
 
 
 def _field(name: str, guess: Guess) -> Field:
-    return Field(name, guess.type, freeze_options({key: list(value) if isinstance(value, tuple) else value for key, value in guess.options.items()}))
+    return Field(
+        name, guess.type, freeze_options({key: list(value) if isinstance(value, tuple) else value for key, value in guess.options.items()})
+    )
 
 
 def _sample(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 50 else f"{text[:46]}…\""
+    return text if len(text) <= 50 else f'{text[:46]}…"'
 
 
 def _id_name(root: Sighting, count: int) -> str | None:
@@ -199,6 +214,7 @@ def _locale(members: Mapping[str, Sighting]) -> tuple[str | None, str]:
     if points and order is not None:
         locale = "en_GB" if order == "dmy" else "en_US"
         return locale, f"decimal points, dates in the order {order}; choose the locale of your documents"
-    return None, "no locale: nothing in the data says how numbers and dates are to be read; add `locale:` if some are ambiguous" if short else ""
-
-
+    return (
+        None,
+        "no locale: nothing in the data says how numbers and dates are to be read; add `locale:` if some are ambiguous" if short else "",
+    )

@@ -10,7 +10,7 @@ from typing import Any
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.presets.catalogue import preset_names, preset_text
 from fieldassay.spec.cursor import Cursor, as_number, kind_of
-from fieldassay.spec.fields import Parser, is_patterns
+from fieldassay.spec.fields import Parser, is_patterns, refuse_mixture
 from fieldassay.spec.model import DocumentType, Field, Options, Spec
 from fieldassay.spec.names import SPEC_KEYS
 from fieldassay.spec.report import Places, Report, in_order
@@ -119,7 +119,10 @@ def _fields(cursor: Cursor, preset: Mapping[str, Any]) -> tuple[Field, ...]:
     named = {name: definition for name, raw in definitions.items() if (definition := as_definition(raw)) is not None}
     parser = Parser(cursor.report, Templates(types, named))
     raw = cursor.data.get("fields")
-    if cursor.data.get("type") is not None or is_patterns(raw):
+    kind = cursor.text("type", "any" if is_patterns(raw) else None)
+    if kind is None and isinstance(raw, dict) and any("*" in key for key in raw):
+        refuse_mixture(cursor)
+    if kind not in (None, "object"):
         return _tree(cursor, parser)
     if cursor.has("align"):
         cursor.refuse("align", "'align' does not apply to a record with declared fields", "put it on a list", "misplaced_key")
@@ -133,7 +136,7 @@ def _fields(cursor: Cursor, preset: Mapping[str, Any]) -> tuple[Field, ...]:
 def _tree(cursor: Cursor, parser: Parser) -> tuple[Field, ...]:
     """Return the one field, named by the empty text, that stands for a record without declared fields."""
     if cursor.text("type", "any") != "any":
-        cursor.refuse("type", "a whole record can only have the type 'any'", "remove it, or write `type: any`", "invalid")
+        cursor.refuse("type", "a whole record has the type 'object' or 'any'", "remove it, or write `type: any`", "invalid")
     definition = {key: cursor.data[key] for key in ("fields", "align") if cursor.has(key)}
     return (parser.field("", {"type": "any", **definition}, ()),)
 

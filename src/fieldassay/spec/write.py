@@ -58,7 +58,8 @@ def _record_data(fields: tuple[Field, ...]) -> dict[str, Any]:
     if len(fields) == 1 and fields[0].name == "" and fields[0].type == "any":
         tree = _definition(fields[0])
         return {"type": "any", **{key: tree[key] for key in ("align", "fields") if key in tree}}
-    return {"fields": {field.name: field_data(field) for field in fields}}
+    starred = any("*" in field.name for field in fields)
+    return {**({"type": "object"} if starred else {}), "fields": {field.name: field_data(field) for field in fields}}
 
 
 def field_data(field: Field) -> Any:

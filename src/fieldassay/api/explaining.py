@@ -1,0 +1,274 @@
+"""Why a value was judged as it was: step by step, from the raw values to the diagnoses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.paths import Pattern, field_of
+from fieldassay.plan.compile import read_plan
+from fieldassay.plan.describe import describe
+from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.spec.calls import parse_call
+
+if TYPE_CHECKING:
+    from fieldassay.records.matching import Matching
+
+VALUE = "value"
+"""The name of the one field in the spec of a single pair of values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a pair: the value as given (JSON text, None: no value), as read, and what was remarked on the way."""
+
+    raw: str | None
+    value: str | None = None
+    flags: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The steps of one judgement. `read`, `compared` and `accept` describe the field; the rest is what happened to this pair."""
+
+    field: str
+    gold_path: str | None
+    pred_path: str | None
+    type: str
+    read: str
+    compared: str
+    accept: str
+    gold: Side
+    pred: Side
+    score: float | None
+    reason: str
+    outcome: str
+    diagnoses: tuple[str, ...]
+    flags: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain data."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("gold", "pred")}
+        sides = {name: {key: getattr(side, key) for key in Side.__dataclass_fields__} for name, side in (("gold", self.gold), ("pred", self.pred))}
+        return {**plain, **sides}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentExplanation:
+    """The judgements of one document: its rows of evidence in order, and, where one field was asked for, their steps.
+
+    `remarks` say what is known of the answers themselves: none, not readable, repaired.
+    """
+
+    document: str
+    field: str | None
+    rows: tuple[dict[str, Any], ...]
+    steps: tuple[Explanation, ...] = ()
+    remarks: tuple[str, ...] = ()
+    systems: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain data."""
+        shared = {"document": self.document, "field": self.field, "remarks": list(self.remarks), "rows": list(self.rows)}
+        return {**shared, "steps": [step.to_dict() for step in self.steps]}
+
+
+def explain_values(gold: Any, pred: Any, definition: Mapping[str, Any], spec: Mapping[str, Any] | None = None) -> tuple[Explanation, ...]:
+    """Return how a pair of raw values is judged in a field with this definition; lists have one explanation per item.
+
+    `definition` is a field of the spec language, `spec` what stands around it (`locale` …).
+
+    >>> [step] = explain_values("$1,234.56", "1234.6", {"type": "money", "currency": "AUD"})
+    >>> step.gold.value, step.pred.value, step.outcome, step.diagnoses
+    ('1234.56 AUD', '1234.6 AUD', 'mismatch', ('rounding',))
+    """
+    plan = read_plan({"name": "command line", **(spec or {}), "fields": {VALUE: dict(definition)}})
+    rows = judge_rows(plan, {VALUE: gold}, {VALUE: pred})
+    return tuple(explain_row(plan, row) for row in rows if row["kind"] == "value")
+
+
+def judge_rows(plan: Plan, gold: Mapping[str, Any], pred: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of evidence of one pair of records."""
+    from fieldassay.engine.assemble import Identity, assemble
+    from fieldassay.engine.judge import judge
+
+    evidence = assemble(plan, judge(plan, [gold], [pred], {}), Identity("prediction", ("document",)), [None])
+    return [] if evidence.table is None else evidence.table().to_dicts()
+
+
+def explain_row(plan: Plan, row: Mapping[str, Any]) -> Explanation:
+    """Return the steps behind a row of evidence about a value."""
+    leaf, told = find_leaf(plan, row["field"])
+    return Explanation(
+        row["field"], row["gold_path"], row["pred_path"], row["type"],
+        told.get("read", ""), told.get("compared", ""), told.get("accept", ""),
+        _side(leaf, row["gold"], row["gold_value"]), _side(leaf, row["pred"], row["pred_value"]),
+        row["score"], row["reason"], row["outcome"], tuple(row["diagnoses"] or ()), tuple(row["flags"] or ()),
+    )  # fmt: skip
+
+
+def _side(leaf: Leaf | None, raw: str | None, value: str | None) -> Side:
+    """Return one side, read again for what evidence does not keep: why it could not be read."""
+    if raw is None or leaf is None:
+        return Side(raw, value)
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        return Side(raw, value)
+    if isinstance(data, dict) or data is None or (isinstance(data, list) and not leaf.is_list):
+        kind = "null" if data is None else "an object" if isinstance(data, dict) else "a list"
+        return Side(raw, value, (), f"is {kind}")
+    reading = leaf.reader.read(data)
+    return Side(raw, value, reading.flags, reading.problem)
+
+
+def find_leaf(plan: Plan, path: str) -> tuple[Leaf | None, dict[str, str]]:
+    """Return the leaf that judges the values of a field, and how it is described; None for structure and undeclared keys."""
+    rows = {row["field"]: row for row in describe(plan)}
+    node = _find(plan.root, path)
+    if isinstance(node, Leaf):
+        return node, rows.get(path, {})
+    if isinstance(node, AnyNode):
+        for pattern, leaf in node.patterns:
+            if isinstance(leaf, Leaf) and Pattern(pattern).matches(path):
+                return leaf, rows.get(f"{node.path or '(the record)'}: {pattern}", {})
+    return None, {}
+
+
+def _find(node: Node, path: str) -> Node | None:
+    if isinstance(node, AnyNode):
+        is_here = not node.path or path == node.path or path.startswith((f"{node.path}.", f"{node.path}["))
+        return node if is_here else None
+    if isinstance(node, Leaf):
+        return node if node.path == path else None
+    children = node.children if isinstance(node, ObjectNode) else (node.items,)
+    found = (_find(child, path) for child in children)
+    return next((inner for inner in found if inner is not None), node if isinstance(node, ListNode) and node.path == path else None)
+
+
+def explain_document(plan: Plan, matching: Matching, document: str, slices: tuple[str, ...] = ()) -> DocumentExplanation:
+    """Return how one document was judged, for every system. Raises `ProblemsError` with the nearest id if there is none such."""
+    from fieldassay.api.shards import judge_batch
+    from fieldassay.records.matching import batches
+
+    ids = {name: position for position, name in enumerate(matching.ids)}
+    if document not in ids:
+        raise unknown_document(document, ids, matching.gold.label)
+    rows: list[dict[str, Any]] = []
+    remarks: list[str] = []
+    for batch in batches(matching, 1, [ids[document]]):
+        for judged in judge_batch(plan, batch, slices):
+            rows += judged.evidence.table().to_dicts() if judged.evidence.table is not None else []
+            remarks += [f"predicted key that the spec does not declare: {path} ({judged.evidence.system})" for path in judged.undeclared]
+        remarks += [text for system, records in batch.predictions.items() for text in _remarks(system, records[0])]
+    return DocumentExplanation(document, None, tuple(rows), (), tuple(remarks), tuple(matching.predictions))
+
+
+def _remarks(system: str, record: Any) -> list[str]:
+    if record is None:
+        return [f"{system} has no prediction for this document; it is judged as an empty one"]
+    if record.data is None:
+        return [f"{system}: {record.place}: {record.invalid or 'no readable answer'}; it is judged as an empty prediction"]
+    return [f"{system}: {record.place}: the answer was repaired ({', '.join(record.meta.repairs)})"] if record.meta.repairs else []
+
+
+def unknown_document(document: str, ids: Sequence[str] | Mapping[str, Any], where: str) -> ProblemsError:
+    """Return the error for an id that no document has."""
+    some = list(ids)
+    remedy = nearest(document[:200], some)
+    if remedy.startswith("one of") and len(some) > 5:
+        remedy = f"ids look like: {', '.join(some[:5])} …"
+    return ProblemsError([Problem(where, f"no document has the id {document[:200]!r}", remedy, "unknown_document")])
+
+
+def choose_field(plan: Plan, found: DocumentExplanation, path: str) -> DocumentExplanation:
+    """Return the explanation of one field (`lines[].amount`) or value (`lines[3].amount`) only, with its steps.
+
+    What lies below the path belongs to it. Raises `ProblemsError` with the nearest field if the document has nothing there.
+    """
+    try:
+        wanted = field_of(path)
+    except ValueError as error:
+        raise ProblemsError([Problem("field", str(error), "write one such as lines[].amount", "invalid_path")]) from None
+    keys = ("field",) if wanted == path else ("gold_path", "pred_path")
+    rows = tuple(row for row in found.rows if any(_is_under(row[key], path) for key in keys))
+    known = {row["field"] for row in found.rows} | {info.path for info in plan.fields}
+    if not rows and wanted not in known:
+        raise ProblemsError([Problem("field", f"no field {path[:200]!r}", nearest(path[:200], known), "unknown_name")])
+    steps = tuple(explain_row(plan, row) for row in rows if row["kind"] == "value")
+    return DocumentExplanation(found.document, path, rows, steps, found.remarks, found.systems)
+
+
+def _is_under(path: str | None, wanted: str) -> bool:
+    return path is not None and (path == wanted or path.startswith((f"{wanted}.", f"{wanted}[")))
+
+
+def definition_of(kind: str, compare: str | None, normalize: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the field definition that command line options mean; `compare` and `normalize` are `name` or `name:key=value,…`.
+
+    >>> definition_of("text", "anls:threshold=0.5", ["case"], {"critical": True})
+    {'type': 'text', 'critical': True, 'compare': {'anls': {'threshold': 0.5}}, 'normalize': ['case']}
+    """
+    definition: dict[str, Any] = {"type": kind, **options}
+    if compare is not None:
+        definition["compare"] = call_of(compare)
+    if normalize:
+        definition["normalize"] = [call_of(text) for text in normalize]
+    return definition
+
+
+def call_of(text: str) -> Any:
+    """Return the call that `name` or `name:key=value,…` means, as the spec language has it.
+
+    >>> call_of("words"), call_of("date:days=3")
+    ('words', {'date': {'days': 3}})
+    """
+    name, colon, rest = text.partition(":")
+    if not colon:
+        return name.strip()
+    if "=" not in rest:
+        parse_call(text)
+        return {name.strip(): option_value(rest)}
+    pairs = (part.partition("=") for part in split_outside(rest))
+    return {name.strip(): {key.strip(): option_value(value) for key, _, value in pairs}}
+
+
+def option_value(text: str) -> Any:
+    """Return the value that a text means in YAML; text that is not YAML is itself.
+
+    >>> option_value("0.01"), option_value("[a, b]"), option_value("en_AU"), option_value("{relative: 0.1}")
+    (0.01, ['a', 'b'], 'en_AU', {'relative': 0.1})
+    """
+    from fieldassay.spec.yaml_text import read_yaml
+
+    try:
+        data, _ = read_yaml(f"value: {text}", "option")
+    except ProblemsError:
+        return text
+    return data["value"] if isinstance(data, dict) and set(data) == {VALUE} else text
+
+
+def split_outside(text: str, separator: str = ",") -> list[str]:
+    """Return the parts of a text between separators that stand outside brackets and quotes.
+
+    >>> split_outside("f1(granularity=slot, regime=filled), accuracy")
+    ['f1(granularity=slot, regime=filled)', 'accuracy']
+    """
+    parts, depth, start, quote = [], 0, 0, ""
+    for position, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth = max(0, depth - 1)
+        elif char == separator and depth == 0:
+            parts.append(text[start:position])
+            start = position + 1
+    return [part.strip() for part in (*parts, text[start:]) if part.strip()]

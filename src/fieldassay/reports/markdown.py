@@ -1,0 +1,71 @@
+"""A result as Markdown, with the same content as in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fieldassay.reports.numbers import show_both, show_count, show_value
+from fieldassay.reports.shown import escape_markdown, show, show_json
+from fieldassay.reports.summary import FieldLine, SliceTable, Summary
+
+
+def render_markdown(summary: Summary) -> str:
+    """Return the report of a result as GitHub-flavored Markdown."""
+    systems = show_count(len(summary.systems), "system")
+    parts = [f"# {_text(summary.name)}: {show_count(summary.documents, 'document')}, {systems}"]
+    rows = [[line.label, *map(show_both, line.estimates)] for line in summary.headline]
+    counted = next((line for line in summary.headline if line.label == "accuracy"), None)
+    if counted is not None:
+        rows.insert(1, ["documents behind it (n)", *(f"{estimate.n:,}" if estimate else "—" for estimate in counted.estimates)])
+    parts.append(_table(["", *summary.systems], [*rows, ["failures", *summary.failures]]))
+    parts.append(f"{summary.method[:1].upper()}{summary.method[1:]}.")
+    for position in range(len(summary.systems)):
+        parts += _fields(summary, position)
+    if summary.diagnoses:
+        rows = [[name.replace("_", " "), *(f"{count:,}" for count in counts)] for name, counts in summary.diagnoses]
+        parts += ["## Most frequent kinds of wrong", _table(["", *summary.systems], rows, numbers=True)]
+    for table in summary.slices:
+        parts += _slice(summary, table)
+    remarks = [f"- **warning:** {_text(text, 600)}" for text in summary.warnings] + [f"- {_text(text, 600)}" for text in summary.notes]
+    if remarks:
+        parts += ["## Remarks", "\n".join(remarks)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _fields(summary: Summary, position: int) -> list[str]:
+    lines, system = summary.fields[position], _text(summary.systems[position])
+    if not lines:
+        count = summary.flawless[position]
+        return [f"## {system}: no field has an error ({show_count(count, 'field')})"] if count else []
+    head = ["field", "strict", "precision", "recall", "n", "most often", "gold → predicted"]
+    parts = [f"## Worst fields of {system}", _table(head, [_field_row(line) for line in lines])]
+    if summary.hidden_fields[position] or summary.flawless[position]:
+        parts.append(f"And {summary.hidden_fields[position]} more with errors, {summary.flawless[position]} without an error.")
+    return parts
+
+
+def _field_row(line: FieldLine) -> list[str]:
+    numbers = [show_value(line.accuracy), show_value(line.precision), show_value(line.recall), f"{line.accuracy.n:,}"]
+    if line.mistake is None:
+        return [line.field, *numbers, "", ""]
+    kind = f"{line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count:,})"
+    return [line.field, *numbers, kind, f"{show_json(line.mistake.gold, 60)} → {show_json(line.mistake.pred, 60)}"]
+
+
+def _slice(summary: Summary, table: SliceTable) -> list[str]:
+    rows = []
+    for line in table.lines:
+        documents = max((estimate.documents for estimate in line.estimates if estimate is not None), default=0)
+        rows.append([line.label, f"{documents:,}", *map(show_both, line.estimates)])
+    more = [f"And {table.hidden} more."] if table.hidden else []
+    return [f"## {_text(table.metric)} by {_text(table.key)}", _table(["", "documents", *summary.systems], rows), *more]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
+    rule = ["---", *("---:" if numbers else "---" for _ in head[1:])]
+    lines = [[_text(cell) for cell in head], rule, *([_text(cell, 200) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _text(text: str, width: int = 100) -> str:
+    return escape_markdown(show(text, width)) if text else ""

@@ -1,0 +1,195 @@
+"""What a report says of a result, before anybody decides how it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.metrics.grammar import MetricCall, parse_metric
+from fieldassay.reports.mistakes import Mistake, count_mistakes
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+HEADLINE: dict[str, str] = {
+    "accuracy": "accuracy",
+    "f1": "F1, strict",
+    "critical_accuracy": "critical accuracy",
+    "perfect_documents": "perfect documents",
+    "latency_p50": "latency, median",
+    "latency_p95": "latency, 95th percentile",
+    "cost_usd": "cost per document",
+    "failed": "judgements that failed",
+}
+"""The metrics at the head of a report when nobody chose others, and their names there."""
+
+FAILURES = ("missing", "invalid", "error", "timeout")
+MOST_FIELDS = 8
+MOST_DIAGNOSES = 8
+MOST_SLICES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One metric of the head, or one slice: a label, and each system's estimate (None: there is none)."""
+
+    label: str
+    estimates: tuple[Estimate | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldLine:
+    """One field of one system: how right it is, and what is wrong most often (None: nothing was kept to say so)."""
+
+    field: str
+    accuracy: Estimate
+    precision: Estimate | None
+    recall: Estimate | None
+    mistake: Mistake | None
+
+
+@dataclass(frozen=True, slots=True)
+class SliceTable:
+    """One metric by the values of one slice key; `hidden` values are not listed."""
+
+    key: str
+    metric: str
+    lines: tuple[Line, ...]
+    hidden: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """A result in the order of a report. Sequences by system have one entry for each of `systems`."""
+
+    name: str
+    documents: int
+    systems: tuple[str, ...]
+    headline: tuple[Line, ...]
+    failures: tuple[str, ...]
+    fields: tuple[tuple[FieldLine, ...], ...]
+    flawless: tuple[int, ...]
+    """How many fields of each system have no error."""
+    hidden_fields: tuple[int, ...]
+    """How many fields with errors are not listed."""
+    diagnoses: tuple[tuple[str, tuple[int, ...]], ...]
+    slices: tuple[SliceTable, ...]
+    method: str
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def summarize(result: Result, evidence: pl.LazyFrame | None = None, *, shows_all: bool = False) -> Summary:
+    """Return the summary of a result; `evidence` stands in for the result's own rows where these went to a file.
+
+    `shows_all` puts every metric that was asked for at the head instead of the usual ones.
+    """
+    rows = evidence if evidence is not None else result.evidence.lazy() if result.evidence is not None else None
+    mistakes = count_mistakes(rows) if rows is not None else ()
+    systems = result.systems
+    fields = [_fields(result, system, mistakes) for system in systems]
+    headline = _headline(result, shows_all)
+    return Summary(
+        name=str(_inner(result.run, "spec").get("name") or "result"),
+        documents=int(result.counts.get("documents", 0)),
+        systems=systems,
+        headline=headline,
+        failures=tuple(_failures(_inner(_inner(result.counts, "systems"), system)) for system in systems),
+        fields=tuple(tuple(line for line in lines if _is_flawed(line))[:MOST_FIELDS] for lines in fields),
+        flawless=tuple(sum(not _is_flawed(line) for line in lines) for lines in fields),
+        hidden_fields=tuple(max(0, sum(map(_is_flawed, lines)) - MOST_FIELDS) for lines in fields),
+        diagnoses=_diagnoses(systems, mistakes),
+        slices=_slices(result, headline),
+        method=_method(_inner(result.run, "bootstrap")),
+        notes=result.notes,
+        warnings=result.warnings,
+    )
+
+
+def _inner(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = data.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _headline(result: Result, shows_all: bool) -> tuple[Line, ...]:
+    calls = [parse_metric(text) for text in result.run.get("metrics", ())]
+    usual = {call.name: call for call in reversed(calls) if call.name in HEADLINE and call.field is None and call.slice is None}
+    if shows_all or not usual:
+        lines = [_line(result, call, str(call)) for call in calls]
+    else:
+        lines = [_line(result, usual[name], label) for name, label in HEADLINE.items() if name in usual]
+    told = [line for line in lines if any(line.estimates)]
+    if shows_all:
+        return tuple(told)
+    return tuple(line for line in told if any(_says_something(estimate) for estimate in line.estimates))
+
+
+def _says_something(estimate: Estimate | None) -> bool:
+    """Return whether an estimate is worth a line of its own: it is defined, and no count of nothing."""
+    return estimate is not None and estimate.value is not None and not (estimate.unit == "count" and estimate.value == 0)
+
+
+def _line(result: Result, call: MetricCall, label: str) -> Line:
+    found = {estimate.system: estimate for estimate in reversed(list(result.select(call)))}
+    return Line(label, tuple(found.get(system) for system in result.systems))
+
+
+def _failures(counts: Mapping[str, Any]) -> str:
+    named = [f"{counts[name]:,} {name}" for name in FAILURES if counts.get(name)]
+    return ", ".join(named) or "none"
+
+
+def _fields(result: Result, system: str, mistakes: Sequence[Mistake]) -> list[FieldLine]:
+    """Return the fields of a system, the worst first; fields without a judged value are left out."""
+    table: dict[str, dict[str, Estimate]] = {}
+    for estimate in result.estimates:
+        if estimate.system == system and estimate.field is not None and not estimate.slice and not estimate.parameters:
+            table.setdefault(estimate.metric, {}).setdefault(estimate.field, estimate)
+    main = table.get("field_accuracy_strict") or table.get("field_accuracy") or {}
+    worst: dict[str, Mistake] = {}
+    for mistake in mistakes:
+        if mistake.system == system:
+            worst.setdefault(mistake.field, mistake)
+    lines = [
+        FieldLine(field, estimate, table.get("precision", {}).get(field), table.get("recall", {}).get(field), worst.get(field))
+        for field, estimate in main.items()
+        if estimate.value is not None
+    ]
+    return sorted(lines, key=lambda line: (line.accuracy.value or 0.0, -line.accuracy.n))
+
+
+def _is_flawed(line: FieldLine) -> bool:
+    return line.accuracy.value is not None and line.accuracy.value < 1.0
+
+
+def _diagnoses(systems: tuple[str, ...], mistakes: Sequence[Mistake]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    totals: dict[str, list[int]] = {}
+    for mistake in mistakes:
+        totals.setdefault(mistake.diagnosis, [0] * len(systems))[systems.index(mistake.system)] += mistake.count
+    ordered = sorted(totals.items(), key=lambda item: (-sum(item[1]), item[0]))
+    return tuple((name, tuple(counts)) for name, counts in ordered[:MOST_DIAGNOSES])
+
+
+def _slices(result: Result, headline: tuple[Line, ...]) -> tuple[SliceTable, ...]:
+    """Return the first metric of the head by each slice key of the run."""
+    calls = [parse_metric(text) for text in result.run.get("metrics", ())]
+    names = {line.estimates[0].metric for line in headline if line.estimates and line.estimates[0] is not None}
+    call = next((call for call in calls if call.name in names and call.field is None and call.slice is None), None)
+    if call is None:
+        return ()
+    tables = []
+    for key in result.run.get("slices", ()):
+        values = dict.fromkeys(estimate.slice[key] for estimate in result.estimates if key in estimate.slice)
+        lines = [_line(result, MetricCall(call.name, call.parameters, None, (key, value)), value) for value in values]
+        tables.append(SliceTable(str(key), str(call), tuple(lines[:MOST_SLICES]), max(0, len(lines) - MOST_SLICES)))
+    return tuple(table for table in tables if table.lines)
+
+
+def _method(bootstrap: Mapping[str, Any]) -> str:
+    if not bootstrap.get("replicates"):
+        return "no intervals"
+    level = f"{100 * float(bootstrap.get('level', 0.95)):g} %"
+    return f"in brackets: {level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, seed {bootstrap.get('seed', 0)})"

@@ -1,0 +1,141 @@
+"""A result for the terminal."""
+
+from __future__ import annotations
+
+from fieldassay.reports.numbers import show_both, show_count, show_interval, show_value
+from fieldassay.reports.page import Column, Page, Screen
+from fieldassay.reports.shown import show, show_json, visible
+from fieldassay.reports.summary import FieldLine, Line, SliceTable, Summary
+
+SIDE_BY_SIDE = 4
+"""More systems than this stand below one another."""
+
+_NAME = 28
+
+
+def render_terminal(summary: Summary, screen: Screen) -> str:
+    """Return the report of a result as text of at most the screen's width."""
+    page = Page(screen)
+    systems = show_count(len(summary.systems), "system")
+    page.title(f"{visible(summary.name)}: {show_count(summary.documents, 'document')}, {systems}")
+    page.line()
+    _head(page, summary)
+    page.line(summary.method, "dim")
+    for position in range(len(summary.systems)):
+        _fields(page, summary, position)
+    _diagnoses(page, summary)
+    for table in summary.slices:
+        _slice(page, summary, table)
+    _remarks(page, summary)
+    return page.text()
+
+
+def _head(page: Page, summary: Summary) -> None:
+    names = [show(system, _NAME) for system in summary.systems]
+    if len(names) <= SIDE_BY_SIDE and page.width >= 22 + 16 * len(names):
+        rows = [[line.label, *_cells(line)] for line in summary.headline]
+        rows.append(["failures", *summary.failures])
+        page.table([Column("", least=12), *(Column(name) for name in names)], rows)
+    elif len(names) <= SIDE_BY_SIDE:
+        for position, name in enumerate(names):
+            rows = [[line.label, _cells(line)[position]] for line in summary.headline]
+            page.table([Column(name), Column("")], [*rows, ["failures", summary.failures[position]]])
+            page.line()
+    else:
+        _below(page, summary, names)
+
+
+def _cells(line: Line) -> list[str]:
+    return [f"{show_both(estimate)} n={estimate.n:,}" if line.label == "accuracy" and estimate else show_both(estimate) for estimate in line.estimates]
+
+
+def _below(page: Page, summary: Summary, names: list[str]) -> None:
+    """Add many systems, one below the other; the first metrics that fit, the first of all with its interval."""
+    fitting = max(1, (page.width - _NAME - 36) // 12)
+    lines = summary.headline[:fitting]
+    columns = [Column("system"), *(Column(line.label, is_number=True) for line in lines), Column("failures")]
+    rows = []
+    for position, name in enumerate(names):
+        values = [show_value(line.estimates[position]) for line in lines]
+        if values:
+            values[0] = f"{values[0]} {show_interval(lines[0].estimates[position])}".rstrip()
+        rows.append([name, *values, summary.failures[position]])
+    page.table(columns, rows)
+
+
+def _fields(page: Page, summary: Summary, position: int) -> None:
+    lines, system = summary.fields[position], show(summary.systems[position], _NAME)
+    if not lines and not summary.flawless[position]:
+        return
+    page.line()
+    if not lines:
+        page.title(f"{system}: no field has an error ({show_count(summary.flawless[position], 'field')})")
+        return
+    page.title(f"Worst fields of {system}")
+    is_wide, is_narrow = page.width >= 100, page.width < 76
+    columns = [Column("field"), Column("strict", is_number=True, least=5)]
+    if is_wide:
+        columns += [Column("precision", is_number=True, least=5), Column("recall", is_number=True, least=5)]
+    columns += [Column("n", is_number=True, least=2), Column("most often wrong" if is_narrow else "most often")]
+    columns += [] if is_narrow else [Column("gold → predicted")]
+    page.table(columns, [_field_row(line, page.width) for line in lines])
+    rest = [f"{summary.hidden_fields[position]} more with errors"] if summary.hidden_fields[position] else []
+    rest += [f"{summary.flawless[position]} without an error"] if summary.flawless[position] else []
+    if rest:
+        page.line(f"and {', '.join(rest)}", "dim")
+
+
+def _field_row(line: FieldLine, width: int) -> list[str]:
+    cells = [show(line.field, max(16, width // 4)), show_value(line.accuracy)]
+    if width >= 100:
+        cells += [show_value(line.precision), show_value(line.recall)]
+    cells.append(f"{line.accuracy.n:,}")
+    if line.mistake is None:
+        return [*cells, ""] if width < 76 else [*cells, "", ""]
+    kind = f"{line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count:,})"
+    room = max(10, (width - 60) // 2) if width >= 76 else 12
+    example = f"{show_json(line.mistake.gold, room)} → {show_json(line.mistake.pred, room)}"
+    return [*cells, f"{kind}: {example}"] if width < 76 else [*cells, kind, example]
+
+
+def _diagnoses(page: Page, summary: Summary) -> None:
+    if not summary.diagnoses:
+        return
+    page.line()
+    page.title("Most frequent kinds of wrong")
+    if len(summary.systems) > SIDE_BY_SIDE:
+        rows = [[name.replace("_", " "), f"{sum(counts):,}"] for name, counts in summary.diagnoses]
+        page.table([Column(""), Column("all systems", is_number=True)], rows)
+        return
+    names = [show(system, _NAME) for system in summary.systems]
+    rows = [[name.replace("_", " "), *(f"{count:,}" for count in counts)] for name, counts in summary.diagnoses]
+    page.table([Column(""), *(Column(name, is_number=True) for name in names)], rows)
+
+
+def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
+    page.line()
+    page.title(f"{show(table.metric, 60)} by {show(table.key)}")
+    names = [show(system, _NAME) for system in summary.systems]
+    if len(names) > SIDE_BY_SIDE:
+        columns = [Column("system"), *(Column(show(line.label, 20), is_number=True) for line in table.lines)]
+        rows = [[name, *(show_value(line.estimates[position]) for line in table.lines)] for position, name in enumerate(names)]
+    else:
+        columns = [Column(""), Column("documents", is_number=True), *(Column(name) for name in names)]
+        rows = [[show(line.label, 30), _documents(line), *map(show_both, line.estimates)] for line in table.lines]
+    page.table(columns, rows)
+    if table.hidden:
+        page.line(f"and {table.hidden} more", "dim")
+
+
+def _documents(line: Line) -> str:
+    counts = [estimate.documents for estimate in line.estimates if estimate is not None]
+    return f"{max(counts):,}" if counts else ""
+
+
+def _remarks(page: Page, summary: Summary) -> None:
+    if summary.warnings or summary.notes:
+        page.line()
+    for warning in summary.warnings:
+        page.line(f"warning: {show(warning, 600)}", "yellow")
+    for note in summary.notes:
+        page.line(f"note: {show(note, 600)}")

@@ -1,0 +1,76 @@
+"""Marks and intervals of estimates, and the table of documents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from evidence_rows import documents, estimate, evidence, value
+
+from fieldassay.engine.fold import FoldPlan, documents_frame, fold
+from fieldassay.metrics.selection import select_metrics
+from fieldassay.stats.poisson import document_keys, weight_table, weights
+
+
+@pytest.mark.parametrize(
+    ("metric", "n", "marks"),
+    [
+        ("perfect_documents", 3, ("wilson",)),
+        ("accuracy(regime=baseline)", 3, ("wilson", "few_documents")),
+        ("accuracy(regime=baseline)", 50, ("wilson",)),
+        ("recall", 3, ("wilson",)),
+    ],
+)
+def test_perfect_documents_do_not_look_certain(metric: str, n: int, marks: tuple[str, ...]) -> None:
+    found = estimate(metric, evidence([(f"d{number}", "x", "match") for number in range(n)], [value("x")]), replicates=200)
+    assert found.value == 1.0
+    assert found.interval is not None
+    assert found.interval == (pytest.approx(n / (n + 1.959964**2), abs=1e-6), 1.0)
+    assert found.marks == marks
+
+
+def test_few_documents_are_marked_and_undefined_replicates_counted() -> None:
+    rows = [("a", "x", "match"), ("b", "x", "missing"), ("c", "x", "absent"), ("c", "y", "match"), ("c", "y", "partial")]
+    judged = evidence(rows, [value("x", 0), value("y", 1)])
+    marks = estimate("rfa", judged, field="y", replicates=200).marks
+    dropped = np.count_nonzero(weights(document_keys(["c"], 0), 0, 200, weight_table()) == 0)
+    assert marks == ("few_documents", f"undefined_replicates={dropped}")
+
+
+def test_the_interval_of_a_percentile_comes_from_order_statistics() -> None:
+    names = [f"d{number}" for number in range(100)]
+    judged = evidence([(name, "x", "match") for name in names], [value("x")])
+    table = documents(names, {"duration_ms": [float(number + 1) for number in range(100)]})
+    found = estimate("latency_p50", judged, table, replicates=10)
+    assert (found.value, found.interval, found.marks) == (50.5, (40.0, 61.0), ("order_statistics",))
+    assert estimate("latency_max", judged, table, replicates=10).interval is None
+
+
+def test_documents_frame_has_one_row_per_document_sorted_with_its_values() -> None:
+    plan = FoldPlan(select_metrics(["accuracy(regime=baseline)", "critical_accuracy"]), (), 0)
+    rows = [
+        ("b", "x", "match"),
+        ("b", "y", "mismatch"),
+        ("a", "x", "match"),
+        ("a", "y", "absent"),
+        ("c", "x", "absent"),
+        ("c", "y", "absent"),
+    ]
+    judged = evidence(rows, [value("x", 0, critical=True), value("y", 1)])
+    table = documents(judged.documents, {"cost_usd": [1.0, np.nan, 2.0]}, groups={"type": [["k"], [], ["k"]], "tag": [["p", "q"], [], []]})
+    frame = documents_frame([fold(plan, judged, table)])
+    assert frame.columns[:6] == ["system", "doc", "score", "accuracy", "accuracy_strict", "accuracy(regime=baseline)"]
+    wanted = {
+        "doc": ["a", "b", "c"],
+        "score": [1.0, 0.5, 1.0],
+        "accuracy": [1.0, 0.5, None],
+        "critical_accuracy": [1.0, 1.0, None],
+        "leaves": [1.0, 2.0, 0.0],
+        "matches": [1.0, 1.0, 0.0],
+        "perfect": [1.0, 0.0, None],
+        "cost_usd": [None, 1.0, 2.0],
+        "has_prediction": [True, True, True],
+        "type": [None, "k", "k"],
+        "tag": [[], ["p", "q"], []],
+    }
+    assert {name: frame[name].to_list() for name in wanted} == wanted
+    assert documents_frame([]).height == 0
