@@ -10,14 +10,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.values.column import Column, Reading
+from fieldassay.values.column import Column, Indices, Reading
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Similarities of n pairs: `score` float64 in [0, 1] (NaN: could not be judged), `reason` int16 positions in the comparator's `reasons`.
+    """Similarities of n pairs.
 
-    `extras` are further float64 columns by name (coverage, specificity …) that statistics may read.
+    `score` is float64 in [0, 1] (NaN: could not be judged), `reason` int16 positions in the comparator's `reasons`. `extras` are further float64 columns by name (coverage, specificity …) that statistics may read.
     """
 
     score: npt.NDArray[np.float64]
@@ -45,6 +45,13 @@ class Comparator(ABC):
     @abstractmethod
     def compare(self, gold: Column, pred: Column) -> Scores:
         """Return the similarities of `gold[i]` and `pred[i]` for every i; both columns have the same length, which may be 0."""
+
+    def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
+        """Return the similarities of `column[gold[i]]` and `column[pred[i]]`; the same as `compare` on the values taken out.
+
+        A comparator overrides this where preparing each value once pays.
+        """
+        return self.compare(column.take(gold), column.take(pred))
 
     def compare_one(self, gold: Reading, pred: Reading) -> tuple[float, str]:
         """Return the score of one pair and the reason's name."""

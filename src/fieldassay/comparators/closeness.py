@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from fieldassay.comparators.settled import Codes, Floats, Mask
 from fieldassay.comparators.tolerance import Tolerance, decimal_of
 from fieldassay.values.amounts import NumberRange
-from fieldassay.values.column import Objects, objects
+from fieldassay.values.column import Indices, Objects, objects
 
 EQUAL, DIFFERENT, WITHIN, NOT_NUMERIC = range(4)
 NUMBER_REASONS = ("equal", "different", "within_tolerance", "not_numeric")
@@ -21,13 +22,56 @@ _TINY = 1e-300
 _MACHINE_KINDS = {Decimal, int, float}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """A column of numbers made ready for comparing: `low` and `high` float64 ends (the same array where no value is a range).
+
+    `values` and `texts` serve the pairs that float64 cannot decide; `numeric` says which values are numbers at all.
+    """
+
+    values: Objects
+    texts: Objects
+    low: Floats
+    high: Floats
+    numeric: Mask
+
+    @classmethod
+    def of(cls, values: Objects, texts: Objects) -> Numbers:
+        """Return the values made ready."""
+        kinds = set(map(type, values))
+        if NumberRange not in kinds:
+            floats, numeric = _floats(values, kinds <= _MACHINE_KINDS)
+            return cls(values, texts, floats, floats, numeric)
+        (low, numeric), (high, _) = (_floats(objects([_end(value, side) for value in values]), False) for side in ("low", "high"))
+        return cls(values, texts, low, high, numeric)
+
+    @property
+    def have_ranges(self) -> bool:
+        """Return whether any value is a range."""
+        return self.low is not self.high
+
+    def codes(self, gold: Indices, pred: Indices, tolerance: Tolerance) -> Codes:
+        """Return positions in `NUMBER_REASONS` for pairs of positions; both ends of a range must be near enough."""
+        low = self._codes(self.low, "low", (gold, pred), tolerance)
+        return _worse(low, self._codes(self.high, "high", (gold, pred), tolerance)) if self.have_ranges else low
+
+    def _codes(self, ends: Floats, side: str, pairs: tuple[Indices, Indices], tolerance: Tolerance) -> Codes:
+        gold, pred = pairs
+        accepted, undecided = _clear_cut(ends[gold], ends[pred], tolerance)
+        codes = np.where(accepted, np.int16(WITHIN), np.int16(DIFFERENT))
+        numeric = self.numeric[gold] & self.numeric[pred]
+        codes[~numeric] = NOT_NUMERIC
+        for index in np.flatnonzero(undecided & numeric).tolist():
+            one, other = self.values[gold[index]], self.values[pred[index]]
+            codes[index] = _exact_code(_end(one, side), _end(other, side), self.texts[gold[index]], tolerance)
+        return codes
+
+
 def number_codes(gold: Objects, pred: Objects, texts: Objects, tolerance: Tolerance) -> Codes:
-    """Return positions in `NUMBER_REASONS` for pairs of numbers or ranges; `texts` are gold's. Both ends of a range must be near enough."""
-    kinds = set(map(type, gold)) | set(map(type, pred))
-    if NumberRange in kinds:
-        low = _scalar_codes(_ends(gold, "low"), _ends(pred, "low"), texts, tolerance)
-        return _worse(low, _scalar_codes(_ends(gold, "high"), _ends(pred, "high"), texts, tolerance))
-    return _scalar_codes(gold, pred, texts, tolerance, kinds <= _MACHINE_KINDS)
+    """Return positions in `NUMBER_REASONS` for pairs of numbers or ranges; `texts` are gold's."""
+    numbers = Numbers.of(np.concatenate([gold, pred]), texts)
+    positions = np.arange(len(gold))
+    return numbers.codes(positions, positions + len(gold), tolerance)
 
 
 def ends_of(value: Any) -> tuple[Decimal, Decimal] | None:
@@ -43,24 +87,9 @@ def _end(value: Any, side: str) -> Any:
     return Decimal("-Infinity" if side == "low" else "Infinity") if end is None else end
 
 
-def _ends(values: Objects, side: str) -> Objects:
-    return objects([_end(value, side) for value in values])
-
-
 def _worse(low: Codes, high: Codes) -> Codes:
     rank = np.array([0, 2, 1, 3])  # equal, within tolerance, different, not numeric
     return np.where(rank[low] >= rank[high], low, high)
-
-
-def _scalar_codes(gold: Objects, pred: Objects, texts: Objects, tolerance: Tolerance, are_machine_kinds: bool = False) -> Codes:
-    g, is_gold_numeric = _floats(gold, are_machine_kinds)
-    p, is_pred_numeric = _floats(pred, are_machine_kinds)
-    numeric = is_gold_numeric & is_pred_numeric
-    accepted, undecided = _clear_cut(g, p, tolerance)
-    codes = np.where(numeric, np.where(accepted, WITHIN, DIFFERENT), NOT_NUMERIC).astype(np.int16)
-    for index in np.flatnonzero(undecided & numeric).tolist():
-        codes[index] = _exact_code(gold[index], pred[index], texts[index], tolerance)
-    return codes
 
 
 def _clear_cut(gold: Floats, pred: Floats, tolerance: Tolerance) -> tuple[Mask, Mask]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from fieldassay.comparators.base import Comparator, Scores
-from fieldassay.comparators.closeness import EQUAL, NUMBER_REASONS, NUMBER_SCORES, WITHIN, number_codes
-from fieldassay.comparators.settled import Codes, scores_by_code, unequal_positions
+from fieldassay.comparators.closeness import EQUAL, NUMBER_REASONS, NUMBER_SCORES, WITHIN, Numbers
+from fieldassay.comparators.settled import scores_by_code
 from fieldassay.comparators.tolerance import ToleranceOption, tolerance_of
 from fieldassay.values.amounts import Money
-from fieldassay.values.column import Column, Objects, objects
+from fieldassay.values.column import Column, Indices, Objects, objects
 from fieldassay.values.currencies import GENERIC
 
 _DIFFERS, _UNKNOWN = len(NUMBER_REASONS), len(NUMBER_REASONS) + 1
@@ -42,35 +42,30 @@ class MoneyAmount(Comparator):
         object.__setattr__(self, "tolerance", tolerance_of(self.tolerance))
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        codes = np.zeros(len(gold), dtype=np.int16)
-        at = unequal_positions(gold, pred)
-        if len(at) == len(gold):
-            codes = self._codes(gold.values, pred.values, gold.texts)
-        elif len(at):
-            codes[at] = self._codes(gold.values[at], pred.values[at], gold.texts[at])
+        positions = np.arange(len(gold))
+        return self.compare_at(gold.join(pred), positions, positions + len(gold))
+
+    def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
+        amounts, currency, names = _taken_apart(column.values)
+        codes = Numbers.of(amounts, column.texts).codes(gold, pred, tolerance_of(self.tolerance))
+        differing = np.flatnonzero(currency[gold] != currency[pred])
+        if len(differing):
+            verdicts = np.array(
+                [[_DIFFERS if not _may_be_same(one, other) else _UNKNOWN for other in names] for one in names], dtype=np.int16
+            )
+            found = verdicts[currency[gold[differing]], currency[pred[differing]]]
+            decides = (found == _DIFFERS) | np.isin(codes[differing], _ACCEPTED)
+            codes[differing[decides]] = found[decides]
         return scores_by_code(codes, (*NUMBER_SCORES, 0.0, 1.0 if self.currency == "lenient" else 0.0))
 
-    def _codes(self, gold: Objects, pred: Objects, texts: Objects) -> Codes:
-        (expected, given), (actual, found) = _taken_apart(gold), _taken_apart(pred)
-        codes = number_codes(expected, actual, texts, tolerance_of(self.tolerance))
-        verdicts: dict[tuple[str | None, str | None], int] = {}
-        for index in np.flatnonzero(given != found).tolist():
-            pair = (given[index], found[index])
-            verdict = verdicts.setdefault(pair, _UNKNOWN if _may_be_same(*pair) else _DIFFERS)
-            if verdict == _DIFFERS or codes[index] in _ACCEPTED:
-                codes[index] = verdict
-        return codes
 
-
-def _taken_apart(values: Objects) -> tuple[Objects, Objects]:
-    """Return the amounts and the currencies."""
-    if set(map(type, values)) == {Money}:
-        amounts, currencies = (
-            np.fromiter(map(attrgetter(name), values), dtype=object, count=len(values)) for name in ("amount", "currency")
-        )
-        return amounts, currencies
+def _taken_apart(values: Objects) -> tuple[Objects, npt.NDArray[np.intp], list[str | None]]:
+    """Return the amounts, and the currencies as positions in a list of their names."""
     pairs = [(value.amount, value.currency) if isinstance(value, Money) else (value, None) for value in values]
-    return objects([amount for amount, _ in pairs]), objects([currency for _, currency in pairs])
+    names = list(dict.fromkeys(currency for _, currency in pairs))
+    position = {name: index for index, name in enumerate(names)}
+    currency = np.fromiter((position[currency] for _, currency in pairs), dtype=np.intp, count=len(pairs))
+    return objects([amount for amount, _ in pairs]), currency, names
 
 
 def _may_be_same(one: str | None, other: str | None) -> bool:

@@ -156,5 +156,8 @@ def _meanings(column: Column, is_opaque: Masks) -> Ints:
         keys: list[Any] = list(zip(column.canonical.tolist(), is_opaque.tolist(), strict=True))
     else:
         keys = column.canonical.tolist()
-    index = dict(zip(dict.fromkeys(keys), count(), strict=False))
+    index = dict.fromkeys(keys)
+    if len(index) == len(keys):
+        return np.arange(len(keys), dtype=np.int32)
+    index = dict(zip(index, count(), strict=False))
     return np.fromiter(map(index.__getitem__, keys), dtype=np.int32, count=len(keys))

@@ -61,7 +61,7 @@ def _compare_open(
     spread: Any = slice(None)
     if comparator.is_dear:
         codes, spread = distinct_pairs(codes, len(coded.meaning))
-    scores = comparator.compare(coded.column.take(codes[0]), coded.column.take(codes[1]))
+    scores = comparator.compare_at(coded.column, codes[0], codes[1])
     score[at], reason[at] = scores.score[spread], scores.reason[spread]
     for name, values in scores.extras.items():
         extras[name] = np.full(len(gold), np.nan)

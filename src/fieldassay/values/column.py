@@ -82,6 +82,17 @@ class Column:
             self.problems.get(index),
         )
 
+    def join(self, other: Column) -> Column:
+        """Return this column with the other behind it."""
+        shift = len(self)
+        return Column(
+            np.concatenate([self.texts, other.texts]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.canonical, other.canonical]),
+            {**self.flags, **{index + shift: flags for index, flags in other.flags.items()}},
+            {**self.problems, **{index + shift: problem for index, problem in other.problems.items()}},
+        )
+
     def take(self, indices: Indices) -> Column:
         """Return the values at the positions, in that order; flags and problems stay with their values."""
         flags = _taken(self.flags, indices)
