@@ -75,6 +75,7 @@ def test_fields_come_in_the_order_of_declaration_parents_first():
       lines: {type: list, items: {fields: {sku: id, parts: {items: text}}}}
       grid: {items: {items: number}}
       whole: {items: text, compare: iou}
+      sets: {items: {items: text, compare: iou}}
       o: {fields: {"odd.key": text}}
     """
     assert [(info.path, info.kind.name, info.slot) for info in read_plan(text).fields] == [
@@ -82,13 +83,20 @@ def test_fields_come_in_the_order_of_declaration_parents_first():
         ("lines", "LIST", 1), ("lines[]", "ITEM", 1), ("lines[].sku", "VALUE", 1), ("lines[].parts", "LIST", 1), ("lines[].parts[]", "VALUE", 1),
         ("grid", "LIST", 2), ("grid[]", "ITEM", 2), ("grid[]", "LIST", 2), ("grid[][]", "VALUE", 2),
         ("whole", "VALUE", 3),
-        ("o", "OBJECT", 4), ('o["odd.key"]', "VALUE", 4),
+        ("sets", "LIST", 4), ("sets[]", "VALUE", 4),
+        ("o", "OBJECT", 5), ('o["odd.key"]', "VALUE", 5),
     ]  # fmt: skip
 
 
 def test_an_option_goes_to_reader_and_comparator_by_who_declares_it():
     node = leaf({"type": "money", "currency": "AUD", "tolerance": {"relative": 0.01}})
     assert node.reader.currency == "AUD" and node.comparator.currency == "lenient" and str(node.comparator.tolerance.relative) == "0.01"
+
+
+def test_an_option_that_both_declare_goes_to_whichever_takes_its_value():
+    node = leaf({"type": "money", "currency": "strict"})
+    assert node.reader.currency is None and node.comparator.currency == "strict"
+    assert any("$.fields.x.currency" in problem for problem in problems({"fields": {"x": {"type": "money", "currency": "Dollars"}}}))
 
 
 def test_the_locale_of_the_spec_holds_unless_the_field_says_otherwise():

@@ -162,6 +162,7 @@ def test_every_format_gives_the_same_spec(name, text, tmp_path):
         "fields: 3",
         "fields: {}",
         "a: " + "9" * 5000,
+        '{"a": ' + "9" * 5000 + "}",
         "%YAML 9.9\n---\na: 1",
         "a: 1\n---\nb: 2",
     ],
@@ -175,7 +176,20 @@ def test_hostile_text_is_a_clear_problem(text):
 
 
 @pytest.mark.parametrize(
-    "source", [3, None, b"x", ["a"], object(), "no_such_module_x:Model", "json:dumps", "nothing.yaml", "a.csv.yaml"], ids=repr
+    "source",
+    [
+        3,
+        None,
+        {"fields": {"a": {"accepted": 10**6000}}},
+        b"x",
+        ["a"],
+        object(),
+        "no_such_module_x:Model",
+        "json:dumps",
+        "nothing.yaml",
+        "a.csv.yaml",
+    ],
+    ids=lambda source: type(source).__name__,
 )
 def test_what_is_no_source_is_a_problem(source):
     assert problems(source)

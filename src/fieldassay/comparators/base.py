@@ -46,6 +46,10 @@ class Comparator(ABC):
     def compare(self, gold: Column, pred: Column) -> Scores:
         """Return the similarities of `gold[i]` and `pred[i]` for every i; both columns have the same length, which may be 0."""
 
+    def is_exact_on(self, column: Column) -> bool:
+        """Return whether unequal canonical texts among these values always score 0 with reason 1, so that nothing need be compared."""
+        return self.by_canonical
+
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
         """Return the similarities of `column[gold[i]]` and `column[pred[i]]`; the same as `compare` on the values taken out.
 

@@ -19,7 +19,10 @@ NUMBER_SCORES = (1.0, 0.0, 1.0, 0.0)
 
 _ROUNDING = 16 * 2.0**-53
 _TINY = 1e-300
+_NO_TOLERANCE = Tolerance()
 _MACHINE_KINDS = {Decimal, int, float}
+NUMERIC_KINDS = frozenset({*_MACHINE_KINDS, NumberRange, type(None)})
+"""Types of values that mean the same if and only if their canonical texts are equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +101,10 @@ def _clear_cut(gold: Floats, pred: Floats, tolerance: Tolerance) -> tuple[Mask, 
     Each of the two numbers, their difference and the limit are off by at most a few units of 2^-53 of themselves, and by less than 1e-300
     where they underflow; so 16 such units of the sum of the magnitudes bound the error of `distance - limit` with room to spare.
     """
+    if tolerance == _NO_TOLERANCE:
+        with np.errstate(all="ignore"):
+            near = np.abs(pred - gold) <= _ROUNDING * (np.abs(gold) + np.abs(pred)) + _TINY
+            return np.zeros(len(gold), dtype=np.bool_), near | ~np.isfinite(gold) | ~np.isfinite(pred)
     with np.errstate(all="ignore"):
         size = np.abs(gold)
         distance = np.abs(pred - gold)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import EQUAL, NUMBER_REASONS, NUMBER_SCORES, WITHIN, Numbers
 from fieldassay.comparators.settled import scores_by_code
-from fieldassay.comparators.tolerance import ToleranceOption, tolerance_of
+from fieldassay.comparators.tolerance import Tolerance, ToleranceOption, tolerance_of
 from fieldassay.values.amounts import Money
 from fieldassay.values.column import Column, Indices, Objects, objects
 from fieldassay.values.currencies import GENERIC
@@ -44,6 +44,11 @@ class MoneyAmount(Comparator):
     def compare(self, gold: Column, pred: Column) -> Scores:
         positions = np.arange(len(gold))
         return self.compare_at(gold.join(pred), positions, positions + len(gold))
+
+    def is_exact_on(self, column: Column) -> bool:
+        if self.tolerance != Tolerance() or not set(map(type, column.values)) <= {Money, type(None)}:
+            return False
+        return len({value.currency for value in column.values if value is not None}) <= 1
 
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
         amounts, currency, names = _taken_apart(column.values)

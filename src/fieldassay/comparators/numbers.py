@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
-from fieldassay.comparators.closeness import NUMBER_REASONS, NUMBER_SCORES, Numbers, ends_of, number_codes
+from fieldassay.comparators.closeness import NUMBER_REASONS, NUMBER_SCORES, NUMERIC_KINDS, Numbers, ends_of, number_codes
 from fieldassay.comparators.settled import Codes, scores_by_code, unequal_positions
 from fieldassay.comparators.tolerance import EXACT, Tolerance, ToleranceOption, tolerance_of
 from fieldassay.values.column import Column, Indices
@@ -32,6 +32,9 @@ class Number(Comparator):
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         return scores_by_code(column_codes(gold, pred, tolerance_of(self.tolerance)), NUMBER_SCORES)
+
+    def is_exact_on(self, column: Column) -> bool:
+        return self.tolerance == Tolerance() and set(map(type, column.values)) <= NUMERIC_KINDS
 
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
         numbers = Numbers.of(column.values, column.texts)

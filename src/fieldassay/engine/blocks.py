@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.engine.coding import Coded
-from fieldassay.engine.scopes import Ints, Masks, Scope
+from fieldassay.engine.scopes import Codes, Ints, Masks, Scope
 from fieldassay.evidence import Kind
 
 Nodes = npt.NDArray[np.intp]
@@ -68,8 +68,8 @@ class Block:
     flags: npt.NDArray[np.int64]
     diagnoses: npt.NDArray[np.int64]
     coded: Coded | None = None
-    gold_code: Ints | None = None
-    pred_code: Ints | None = None
+    gold_code: Codes | None = None
+    pred_code: Codes | None = None
     extras: Mapping[str, npt.NDArray[np.float64]] = default(default_factory=dict)
     gold_raws: Mapping[int, Any] = default(default_factory=dict)
     pred_raws: Mapping[int, Any] = default(default_factory=dict)

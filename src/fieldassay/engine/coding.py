@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -10,7 +11,7 @@ import msgspec
 import numpy as np
 
 from fieldassay.engine.flatten import LONGEST_NULL, is_empty_text
-from fieldassay.engine.scopes import ABSENT, Ints, LeafPlace, Masks
+from fieldassay.engine.scopes import ABSENT, Codes, LeafPlace, Masks
 from fieldassay.plan.nodes import Leaf
 from fieldassay.values.column import Column, Reading
 
@@ -19,20 +20,27 @@ from fieldassay.values.column import Column, Reading
 class Coded:
     """One leaf place's values: `gold` and `pred` index the u distinct readings in `column`, -1 where there is no value.
 
-    `meaning` (int32[u]) is equal for two distinct raw values if and only if they mean the same. `is_opaque` marks what comparators must not see:
+    `meaning` (u positions) is equal for two distinct raw values if and only if they mean the same. `is_opaque` marks what comparators must not see:
     unreadable values, null as a value, other kinds of JSON. `is_container` marks objects and lists where a scalar is declared, `is_accepted` what
     the field accepts beside gold. `raws` are the distinct values as given.
     """
 
     leaf: Leaf
-    gold: Ints
-    pred: Ints
+    gold: Codes
+    pred: Codes
     raws: list[Any]
     column: Column
-    meaning: Ints
+    meaning: Codes
     is_opaque: Masks
     is_container: Masks
+    is_exact: bool
+    """True if values that do not mean the same are simply different."""
     is_accepted: Masks | None = None
+
+    def meanings(self, side: str) -> Codes:
+        """Return the meaning at each node of a side, -1 where there is no value."""
+        codes: Codes = getattr(self, side)
+        return np.where(codes >= 0, self.meaning[codes], -1) if len(self.meaning) else codes
 
 
 def code(place: LeafPlace) -> Coded:
@@ -46,7 +54,18 @@ def code(place: LeafPlace) -> Coded:
     is_opaque[list(column.problems)] = True
     meaning = _meanings(column, is_opaque)
     n = len(place.gold)
-    return Coded(leaf, codes[:n], codes[n:], raws, column, meaning, is_opaque, is_container, _accepted(leaf, column))
+    return Coded(
+        leaf,
+        codes[:n],
+        codes[n:],
+        raws,
+        column,
+        meaning,
+        is_opaque,
+        is_container,
+        leaf.comparator.is_exact_on(column),
+        _accepted(leaf, column),
+    )
 
 
 def _accepted(leaf: Leaf, column: Column) -> Masks | None:
@@ -56,24 +75,27 @@ def _accepted(leaf: Leaf, column: Column) -> Masks | None:
     return np.fromiter((text in wanted for text in column.canonical), dtype=bool, count=len(column))
 
 
-def _distinct(values: list[Any], leaf: Leaf) -> tuple[list[Any], Ints]:
+def _distinct(values: list[Any], leaf: Leaf) -> tuple[list[Any], Codes]:
     """Return the distinct values in order of appearance and the code of each value; -1 for None and ABSENT."""
     kinds = set(map(type, values))
     nothing = {type(None), ABSENT.__class__}
     is_null_value = leaf.null_is_value and type(None) in kinds
     if len(kinds - nothing) <= 1 and kinds - nothing <= {str, int, float, bool} and not is_null_value:
-        index: dict[Any, int] = dict.fromkeys(values, -1)
-        index.pop(None, None)
-        index.pop(ABSENT, None)
-        raws = list(index)
-        index = dict(zip(index, count(), strict=False))
+        index = _numbering()
         index[None] = index[ABSENT] = -1
-        return raws, np.fromiter(map(index.__getitem__, values), dtype=np.int32, count=len(values))
+        codes = np.fromiter(map(index.__getitem__, values), dtype=np.intp, count=len(values))
+        return list(index)[2:], codes
     keys = [_key(value, leaf) for value in values]
     first = {key: value for key, value in zip(reversed(keys), reversed(values), strict=True) if key is not None}
-    order = {key: position for position, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
-    codes = np.fromiter((-1 if key is None else order[key] for key in keys), dtype=np.int32, count=len(keys))
-    return [first[key] for key in order], codes
+    order = _numbering()
+    order[None] = -1
+    codes = np.fromiter(map(order.__getitem__, keys), dtype=np.intp, count=len(keys))
+    return [first[key] for key in list(order)[1:]], codes
+
+
+def _numbering() -> defaultdict[Any, int]:
+    """Return a mapping that numbers its keys from 0 in the order in which they are asked for."""
+    return defaultdict(count().__next__)
 
 
 def _key(value: Any, leaf: Leaf) -> tuple[str, Any] | None:
@@ -109,8 +131,10 @@ def _is_empty(text: str, null_values: frozenset[str]) -> bool:
     return is_empty_text(text) or (len(text) <= LONGEST_NULL and bool(null_values) and text.strip().casefold() in null_values)
 
 
-def _without_empty(raws: list[Any], codes: Ints, leaf: Leaf) -> tuple[list[Any], Ints]:
+def _without_empty(raws: list[Any], codes: Codes, leaf: Leaf) -> tuple[list[Any], Codes]:
     nulls = leaf.null_values
+    if str not in set(map(type, raws)):
+        return raws, codes
     if nulls:
         empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and _is_empty(raw, nulls)]
     else:
@@ -119,7 +143,7 @@ def _without_empty(raws: list[Any], codes: Ints, leaf: Leaf) -> tuple[list[Any],
         return raws, codes
     keep = np.ones(len(raws) + 1, dtype=bool)
     keep[empty] = False
-    renumbered = np.cumsum(keep, dtype=np.int32) - 1
+    renumbered = np.cumsum(keep) - 1
     renumbered[~keep] = -1
     renumbered[-1] = -1  # code -1 stays -1
     return [raw for raw, is_kept in zip(raws, keep[:-1].tolist(), strict=True) if is_kept], renumbered[codes]
@@ -151,13 +175,11 @@ def _foreign(raw: Any) -> Reading:
     return Reading(text, None, text, problem=f"is {word}")
 
 
-def _meanings(column: Column, is_opaque: Masks) -> Ints:
+def _meanings(column: Column, is_opaque: Masks) -> Codes:
     if is_opaque.any():
         keys: list[Any] = list(zip(column.canonical.tolist(), is_opaque.tolist(), strict=True))
     else:
         keys = column.canonical.tolist()
-    index = dict.fromkeys(keys)
-    if len(index) == len(keys):
-        return np.arange(len(keys), dtype=np.int32)
-    index = dict(zip(index, count(), strict=False))
-    return np.fromiter(map(index.__getitem__, keys), dtype=np.int32, count=len(keys))
+    if len(set(keys)) == len(keys):
+        return np.arange(len(keys))
+    return np.fromiter(map(_numbering().__getitem__, keys), dtype=np.intp, count=len(keys))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.engine.coding import Coded
-from fieldassay.engine.scopes import Ints
+from fieldassay.engine.scopes import Codes
 
 ACCEPTED = -1
 """The reason code of a prediction that equals one of the field's accepted values."""
@@ -25,7 +25,7 @@ class Compared:
     extras: Mapping[str, npt.NDArray[np.float64]]
 
 
-def compare_codes(coded: Coded, gold: Ints, pred: Ints) -> Compared:
+def compare_codes(coded: Coded, gold: Codes, pred: Codes) -> Compared:
     """Return the similarities of the readings `gold[i]` and `pred[i]` (codes, all present).
 
     Values that comparators must not see (unreadable ones and the like) are equal if they mean the same and different otherwise.
@@ -35,7 +35,7 @@ def compare_codes(coded: Coded, gold: Ints, pred: Ints) -> Compared:
     score = equal.astype(np.float64)
     reason = (~equal).astype(np.int16)
     extras: dict[str, npt.NDArray[np.float64]] = {}
-    if not comparator.by_canonical:
+    if not coded.is_exact:
         open_pairs = ~(coded.is_opaque[gold] | coded.is_opaque[pred])
         if comparator.settles_equal:
             open_pairs &= ~equal
@@ -50,7 +50,7 @@ def compare_codes(coded: Coded, gold: Ints, pred: Ints) -> Compared:
 
 def _compare_open(
     coded: Coded,
-    pairs: tuple[Ints, Ints, npt.NDArray[np.intp]],
+    pairs: tuple[Codes, Codes, npt.NDArray[np.intp]],
     into: tuple[npt.NDArray[np.float64], npt.NDArray[np.int16], dict[str, npt.NDArray[np.float64]]],
 ) -> None:
     """Ask the comparator about the pairs at the given positions, each distinct pair once where that pays."""
@@ -68,7 +68,7 @@ def _compare_open(
         extras[name][at] = values[spread]
 
 
-def distinct_pairs(codes: Ints, size: int) -> tuple[Ints, npt.NDArray[np.intp]]:
+def distinct_pairs(codes: Codes, size: int) -> tuple[Codes, npt.NDArray[np.intp]]:
     """Return the distinct columns of a 2 x n array of codes below `size`, and where each column went."""
     keys, inverse = np.unique(codes[0].astype(np.int64) * size + codes[1], return_inverse=True)
-    return np.stack([keys // size, keys % size]).astype(np.int32), inverse
+    return np.stack([keys // size, keys % size]), inverse

@@ -92,25 +92,33 @@ class _CellSums:
         wanted = node.aligner.key_fields
         parts = [(_weight(coded.leaf, node), self._leaf(coded)) for coded in self.items.leaves if _is_wanted(coded.leaf, node, wanted)]
         if not wanted:
-            parts += [(_weight(inner.place.place.node, node), (inner.score, inner.union)) for inner in self.nested]
+            parts += [(_weight(inner.place.place.node, node), _share(inner)) for inner in self.nested]
         if node.combine == "product":
             distance = np.ones(len(self.cells))
-            for _, (score, union) in parts:
-                distance *= 1 - np.divide(score, union, out=np.ones(len(score)), where=union > 0)
+            for _, (share, is_there) in parts:
+                distance *= np.where(is_there, 1 - share, 0.0)
             return 1 - distance
         total, weight = np.zeros(len(self.cells)), np.zeros(len(self.cells))
-        for factor, (score, union) in parts:
-            total += factor * np.divide(score, union, out=np.zeros(len(score)), where=union > 0)
-            weight += factor * (union > 0)
-        return np.divide(total, weight, out=np.zeros(len(total)), where=weight > 0)
+        for factor, (share, is_there) in parts:
+            total += share if factor == 1 else factor * share
+            weight += is_there if factor == 1 else factor * is_there
+        return np.divide(total, weight, out=total, where=weight > 0)
 
-    def _leaf(self, coded: Coded) -> tuple[Floats, Floats]:
+    def _leaf(self, coded: Coded) -> tuple[Floats, Masks]:
+        """Return a leaf's score in every cell (0 unless both sides have it), and where either side has it."""
+        if coded.is_exact and coded.is_accepted is None:
+            gold, pred = coded.meanings("gold")[self.cells.gold], coded.meanings("pred")[self.cells.pred]
+            is_there = (gold >= 0) | (pred >= 0)
+            return ((gold == pred) & is_there).astype(np.float64), is_there
         gold, pred = coded.gold[self.cells.gold], coded.pred[self.cells.pred]
-        both = (gold >= 0) & (pred >= 0)
+        has_gold, has_pred = gold >= 0, pred >= 0
         score = np.zeros(len(gold))
-        at = np.flatnonzero(both)
-        score[at] = np.nan_to_num(compare_codes(coded, gold[at], pred[at]).score)
-        return score, ((gold >= 0) | (pred >= 0)).astype(np.float64)
+        at = np.flatnonzero(has_gold & has_pred)
+        if len(at) == len(gold):
+            score = np.nan_to_num(compare_codes(coded, gold, pred).score, copy=False)
+        else:
+            score[at] = np.nan_to_num(compare_codes(coded, gold[at], pred[at]).score, copy=False)
+        return score, has_gold | has_pred
 
     def score_and_both(self, chosen: Index) -> tuple[Floats, Floats]:
         """Return, for the chosen cells, the sum of leaf scores and the number of leaves present on both sides."""
@@ -126,6 +134,12 @@ class _CellSums:
             score += inner.score[chosen]
             both += gold_leaves + pred_leaves - inner.union[chosen]
         return score, both
+
+
+def _share(inner: Aligned) -> tuple[Floats, Masks]:
+    """Return what a list inside the items is worth in every cell: leaf scores / leaves; and where either side has any leaf."""
+    is_there = inner.union > 0
+    return np.divide(inner.score, inner.union, out=np.zeros(len(inner.score)), where=is_there), is_there
 
 
 def _under(inner: Aligned, nodes: Index, side: str) -> Floats:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from fieldassay.engine.blocks import Block, Nodes, Prefix
-from fieldassay.engine.scopes import Ints
+from fieldassay.engine.scopes import Codes
 from fieldassay.evidence import FieldInfo, Outcome
 
 
@@ -58,7 +58,7 @@ def _relative(path: str, prefix: Prefix | None) -> str:
 
 
 def _present(block: Block, side: str) -> npt.NDArray[np.bool_]:
-    codes: Ints | None = getattr(block, f"{side}_code")
+    codes: Codes | None = getattr(block, f"{side}_code")
     if codes is not None:
         return codes >= 0
     has_node: npt.NDArray[np.bool_] = getattr(block.pairs, side) >= 0

@@ -13,7 +13,7 @@ from fieldassay.engine.blocks import Block, Pairs, Reasons
 from fieldassay.engine.coding import Coded
 from fieldassay.engine.compare import ACCEPTED, Compared, compare_codes, distinct_pairs
 from fieldassay.engine.resolve import container_masks
-from fieldassay.engine.scopes import Ints, LeafPlace, Masks
+from fieldassay.engine.scopes import Codes, Ints, LeafPlace, Masks
 from fieldassay.evidence import FLAG, Kind, Outcome
 from fieldassay.spec.model import Accept
 
@@ -34,22 +34,22 @@ def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -
     return _judge(coded, (gold, pred), pairs, under, reasons)
 
 
-def _codes(codes: Ints, nodes: npt.NDArray[np.intp]) -> Ints:
-    found = codes[nodes] if len(codes) else np.full(len(nodes), -1, dtype=np.int32)
-    return np.where(nodes >= 0, found, np.int32(-1))
+def _codes(codes: Codes, nodes: npt.NDArray[np.intp]) -> Codes:
+    found = codes[nodes] if len(codes) else np.full(len(nodes), -1, dtype=np.intp)
+    return np.where(nodes >= 0, found, np.intp(-1))
 
 
-def _own_branch(coded: Coded, gold: Ints, pred: Ints) -> tuple[Ints, Ints, Masks]:
+def _own_branch(coded: Coded, gold: Codes, pred: Codes) -> tuple[Codes, Codes, Masks]:
     """Return the codes of a grown leaf without containers, which other branches judge, and which pairs are no rows of this branch.
 
     A predicted container stays where gold has a scalar: it is a value of the wrong kind there.
     """
-    gold = np.where((gold >= 0) & coded.is_container[gold], np.int32(-1), gold) if len(coded.raws) else gold
-    pred = np.where((pred >= 0) & coded.is_container[pred] & (gold < 0), np.int32(-1), pred) if len(coded.raws) else pred
+    gold = np.where((gold >= 0) & coded.is_container[gold], np.intp(-1), gold) if len(coded.raws) else gold
+    pred = np.where((pred >= 0) & coded.is_container[pred] & (gold < 0), np.intp(-1), pred) if len(coded.raws) else pred
     return gold, pred, (gold < 0) & (pred < 0)
 
 
-def _judge(coded: Coded, codes: tuple[Ints, Ints], pairs: Pairs, under: Masks | None, reasons: Reasons) -> Block:
+def _judge(coded: Coded, codes: tuple[Codes, Codes], pairs: Pairs, under: Masks | None, reasons: Reasons) -> Block:
     gold, pred = codes
     has_gold, has_pred = gold >= 0, pred >= 0
     at = np.flatnonzero(has_gold & has_pred)
@@ -78,7 +78,7 @@ def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.
     return np.where(np.isnan(score), Outcome.FAILED, np.where(is_match, Outcome.MATCH, partly)).astype(np.int8)
 
 
-def _reasons(coded: Coded, compared: Compared, pred: Ints, reasons: Reasons) -> Ints:
+def _reasons(coded: Coded, compared: Compared, pred: Codes, reasons: Reasons) -> Ints:
     names = (*coded.leaf.comparator.reasons, "accepted")
     found = reasons.positions(names)[compared.reason]
     unequal = compared.score < 1.0
@@ -86,7 +86,7 @@ def _reasons(coded: Coded, compared: Compared, pred: Ints, reasons: Reasons) -> 
     return np.where(unequal & coded.is_container[pred], np.int32(reasons.position("wrong_kind")), found)
 
 
-def _flags(coded: Coded, gold: Ints, pred: Ints, both: npt.NDArray[np.intp]) -> Bits:
+def _flags(coded: Coded, gold: Codes, pred: Codes, both: npt.NDArray[np.intp]) -> Bits:
     """Return the flags that the readings bring, and those of unreadable values."""
     column = coded.column
     flags = np.zeros(len(gold), dtype=np.int64)
@@ -106,7 +106,7 @@ def _flags(coded: Coded, gold: Ints, pred: Ints, both: npt.NDArray[np.intp]) -> 
     return flags
 
 
-def _diagnoses(coded: Coded, gold: Ints, pred: Ints, outcome: npt.NDArray[np.int8]) -> Bits:
+def _diagnoses(coded: Coded, gold: Codes, pred: Codes, outcome: npt.NDArray[np.int8]) -> Bits:
     """Return what kind of wrong each row is; nothing for matches and absent rows."""
     bits = np.zeros(len(gold), dtype=np.int64)
     bits[outcome == Outcome.MISSING] = BIT["missing"]

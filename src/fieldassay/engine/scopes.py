@@ -12,6 +12,8 @@ from fieldassay.evidence import FieldInfo
 from fieldassay.plan.nodes import Leaf, ListNode, ObjectNode
 
 Ints: TypeAlias = npt.NDArray[np.int32]
+Codes: TypeAlias = npt.NDArray[np.intp]
+"""Positions among distinct values; -1 where there is no value."""
 Masks: TypeAlias = npt.NDArray[np.bool_]
 
 

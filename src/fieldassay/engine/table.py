@@ -13,7 +13,7 @@ from fieldassay.diagnosis.catalogue import diagnosis_names
 from fieldassay.engine.blocks import Block
 from fieldassay.engine.coding import Coded, json_text
 from fieldassay.engine.paths_of_rows import RowPaths
-from fieldassay.engine.scopes import Ints
+from fieldassay.engine.scopes import Codes
 from fieldassay.evidence import Evidence, FieldInfo, Kind, Outcome, flag_names
 
 _NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
@@ -75,8 +75,7 @@ def _texts(block: Block) -> tuple[pl.Series, pl.Series, pl.Series, pl.Series]:
     """Return the block's values as given (JSON text) and as read (canonical text), gold and prediction of each."""
     size = len(block)
     if block.coded is None or block.gold_code is None or block.pred_code is None:
-        gold, pred = (pl.Series([_given(raws, row) for row in range(size)], dtype=pl.String) for raws in (block.gold_raws, block.pred_raws))
-        return gold, pred, _nulls(size), _nulls(size)
+        return _given(block.gold_raws, size), _given(block.pred_raws, size), _nulls(size), _nulls(size)
     given = given_texts(block.coded)
     canonical = text_series(block.coded.column.canonical.tolist())
     return (
@@ -87,16 +86,17 @@ def _texts(block: Block) -> tuple[pl.Series, pl.Series, pl.Series, pl.Series]:
     )
 
 
-def text_series(texts: Sequence[str]) -> pl.Series:
+def text_series(texts: Sequence[str | None]) -> pl.Series:
     """Return the texts as a series; lone surrogates, which UTF-8 cannot say, become backslash escapes."""
     try:
         return pl.Series(texts, dtype=pl.String)
     except UnicodeEncodeError:
-        return pl.Series([text.encode("utf-8", "backslashreplace").decode() for text in texts], dtype=pl.String)
+        return pl.Series([None if text is None else text.encode("utf-8", "backslashreplace").decode() for text in texts], dtype=pl.String)
 
 
-def _given(raws: Mapping[int, Any], row: int) -> str | None:
-    return json_text(raws[row]) if row in raws else None
+def _given(raws: Mapping[int, Any], size: int) -> pl.Series:
+    """Return the JSON texts of sparse values by row."""
+    return text_series([json_text(raws[row]) if row in raws else None for row in range(size)]) if raws else _nulls(size)
 
 
 def given_texts(coded: Coded) -> pl.Series:
@@ -114,7 +114,7 @@ def given_texts(coded: Coded) -> pl.Series:
     return quoted
 
 
-def _coded(values: pl.Series, codes: Ints) -> pl.Series:
+def _coded(values: pl.Series, codes: Codes) -> pl.Series:
     if not len(values):
         return _nulls(len(codes))
     present = codes >= 0
@@ -128,9 +128,12 @@ def _gathered(names: Sequence[str], codes: npt.NDArray[Any]) -> pl.Series:
 
 
 def _bit_lists(bits: npt.NDArray[np.int64], names: Any) -> pl.Series:
-    distinct, inverse = np.unique(bits, return_inverse=True)
-    table = pl.Series([list(names(int(mask))) for mask in distinct], dtype=pl.List(pl.String))
-    return table.gather(inverse.astype(np.uint32))
+    at = np.flatnonzero(bits)  # most rows have none
+    distinct, inverse = np.unique(bits[at], return_inverse=True)
+    table = pl.Series([[], *(list(names(int(mask))) for mask in distinct)], dtype=pl.List(pl.String))
+    codes = np.zeros(len(bits), dtype=np.uint32)
+    codes[at] = inverse + 1
+    return table.gather(codes)
 
 
 def _joined(parts: list[pl.Series]) -> pl.Series:

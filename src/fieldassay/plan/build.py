@@ -12,7 +12,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.catalogue import COMPARATORS
-from fieldassay.errors import nearest
+from fieldassay.errors import ProblemsError, nearest
 from fieldassay.readers.base import Reader
 from fieldassay.readers.catalogue import NORMALIZERS, READERS
 from fieldassay.readers.normalizers import Normalizer
@@ -77,10 +77,13 @@ def construct(entry: type[Any], name: str, values: Mapping[str, Any], steps: Ste
         return None
     try:
         return entry(**values)
+    except ProblemsError as error:
+        for problem in error.problems:
+            report.add(steps, problem.what, problem.remedy, problem.kind)
     except (ValueError, TypeError) as error:
         what, _, remedy = str(error).partition("; ")
         report.add(steps, what, remedy, "invalid_option")
-        return None
+    return None
 
 
 def option_value(entry: type[Any], option: str, raw: Any, steps: Steps, report: Report) -> Any:

@@ -75,7 +75,15 @@ class _Compiler:
         types = _document_types(self.spec)
         slots = tuple(top.name for top in self.spec.fields)
         has_null = any(_has_null(top) for top in self.spec.fields)
-        return Plan(self.spec, root, tuple(self.fields), slots, tuple(types.items()), has_null, digest_of(self.spec))
+        return Plan(
+            spec=self.spec,
+            root=root,
+            fields=tuple(self.fields),
+            slots=slots,
+            document_types=tuple(types.items()),
+            has_null_values=has_null,
+            digest=digest_of(self.spec),
+        )
 
     def node(self, top: Field, scope: Scope) -> Node | None:
         """Return the node of a field; None if something is wrong with it, which has then been noted."""
@@ -104,20 +112,7 @@ class _Compiler:
     def _list(self, top: Field, scope: Scope) -> Node | None:
         self._refuse_options(top, scope)
         position = self._add(scope, "list", Kind.LIST)
-        items = top.items or Field("", "text")
-        inner = scope.items().under(items, self._types(items, scope.items()))
-        if items.type == "object":
-            item_position = self._add(inner, "object", Kind.ITEM)
-            node = self._object(items, inner, item_position)
-        elif items.type == "any":
-            item_position = self._add(inner, "any", Kind.ITEM)
-            node = self._tree(items, inner, item_position)
-        elif items.type == "list":
-            item_position = self._add(inner, "list", Kind.ITEM)
-            node = self.node(items, scope.items())
-        else:
-            item_position = self._add(inner, items.type, Kind.VALUE)
-            node = self._leaf(items, inner, item_position)
+        item_position, node = self._items(top.items or Field("", "text"), scope.items())
         aligner = self._aligner(top, scope)
         if node is None or aligner is None:
             return None
@@ -134,6 +129,20 @@ class _Compiler:
             scope.applies_to,
             scope.weight,
         )
+
+    def _items(self, items: Field, scope: Scope) -> tuple[int, Node | None]:
+        """Return the position of a list's items among the fields (items that are values have no row of their own beside), and their node."""
+        inner = scope.under(items, self._types(items, scope))
+        if items.type == "object":
+            position = self._add(inner, "object", Kind.ITEM)
+            return position, self._object(items, inner, position)
+        if items.type == "any":
+            position = self._add(inner, "any", Kind.ITEM)
+            return position, self._tree(items, inner, position)
+        if items.type == "list" and items.compare is None:
+            return self._add(inner, "list", Kind.ITEM), self._list(items, inner)
+        position = self._add(inner, items.type, Kind.VALUE)
+        return position, self._leaf(items, inner, position)
 
     def _aligner(self, top: Field, scope: Scope) -> Aligner | None:
         place = (*scope.steps, "align")

@@ -11,7 +11,7 @@ from typing import Literal
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.readers.base import Reader
-from fieldassay.readers.number_columns import canonical_texts, json_texts, plain_number
+from fieldassay.readers.number_columns import json_columns, plain_number
 from fieldassay.readers.number_groups import shown
 from fieldassay.readers.number_locales import convention, territory_currencies
 from fieldassay.readers.number_readings import json_number, stripped
@@ -62,10 +62,10 @@ class MoneyReader(Reader):
         return self._reading(text, Money(found.value, currency), ("ambiguous",) if found.is_ambiguous else ())
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        texts = json_texts(raws)
-        if texts is None:
+        written = json_columns(raws)
+        if written is None:
             return Column.of(list(map(self._read_soon, raws)))
-        canonical = canonical_texts(texts)
+        texts, canonical = written
         if self.currency is not None:
             ending = f" {self.currency}"
             canonical = [text + ending for text in canonical]

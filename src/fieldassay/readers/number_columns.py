@@ -6,11 +6,34 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
+import numpy as np
+
 from fieldassay.values.amounts import PLAIN_LIMIT, canonical_number
 from fieldassay.values.json import Scalar
 
 _PLAIN = re.compile(r"-?(?:[0-9]{1,30}|[0-9]{1,30}\.(?:[0-9]{1,2}|[0-9]{4,30})|(?:[0-9]{4,30}|0)\.[0-9]{3})\Z")
 _NUMBERS = frozenset({int, float})
+_PLAIN_FLOATS = (1e-3, 1e15)
+"""Between these magnitudes every way of writing the shortest digits of a float is the same: without an exponent."""
+
+
+def json_columns(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
+    """Return the JSON texts and the canonical texts of the values if all are finite numbers, else None.
+
+    >>> json_columns([1.5, -2.0, 0.25]), json_columns([10**20, 1e-7])
+    ((['1.5', '-2.0', '0.25'], ['1.5', '-2', '0.25']), (['100000000000000000000', '1e-07'], ['100000000000000000000', '0.0000001']))
+    """
+    if set(map(type, raws)) == {float}:
+        floats = np.array(raws, dtype=np.float64)
+        size = np.abs(floats)
+        is_plain = ((size >= _PLAIN_FLOATS[0]) & (size < _PLAIN_FLOATS[1])) | ((size == 0) & ~np.signbit(floats))
+        if bool(is_plain.all()):
+            import polars as pl
+
+            written = pl.Series(floats).cast(pl.String)
+            return written.to_list(), written.str.strip_suffix(".0").to_list()
+    texts = json_texts(raws)
+    return None if texts is None else (texts, canonical_texts(texts))
 
 
 def json_texts(raws: Sequence[Scalar]) -> list[str] | None:

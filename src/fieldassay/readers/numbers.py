@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from fieldassay.readers.base import Reader
-from fieldassay.readers.number_columns import canonical_texts, json_texts
+from fieldassay.readers.number_columns import json_columns
 from fieldassay.readers.number_groups import shown
 from fieldassay.readers.number_locales import Convention, convention
 from fieldassay.readers.number_readings import check_choice, json_number, read_plain, stripped
@@ -77,9 +77,9 @@ class NumberReader(Reader):
         return Reading(text, value, canonical_amount(value), AMBIGUOUS if found.is_ambiguous else ())
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        texts = json_texts(raws)
-        if texts is not None:
-            return Column(objects(texts), objects(raws), objects(canonical_texts(texts)))
+        written = json_columns(raws)
+        if written is not None:
+            return Column(objects(written[0]), objects(raws), objects(written[1]))
         return Column.of(list(map(self.read, raws))) if self.strip else read_plain(self, raws)
 
     def _accepted(self, value: Decimal | NumberRange, is_percent: bool) -> Decimal | NumberRange:
@@ -128,8 +128,8 @@ class IntegerReader(Reader):
         return self._whole(Reading(text, found.value, canonical_amount(found.value), AMBIGUOUS if found.is_ambiguous else ()))
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        if set(map(type, raws)) == {int} and (texts := json_texts(raws)) is not None:
-            return Column(objects(texts), objects(raws), objects(canonical_texts(texts)))
+        if set(map(type, raws)) == {int} and (written := json_columns(raws)) is not None:
+            return Column(objects(written[0]), objects(raws), objects(written[1]))
         return Column.of(list(map(self.read, raws))) if self.strip else read_plain(self, raws, whole_only=True)
 
     def _whole(self, reading: Reading) -> Reading:

@@ -35,6 +35,7 @@ _SEPARATORS = ("|", ";")
 _COMMA_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)|(?<![\d.,])\d+,\d{2}(?!\d)")
 _POINT_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+\.\d{1,2}(?!\d)|(?<![\d.,])\d+\.\d{2}(?!\d)")
 _MOST_KEYS = 60
+_MOST_CHARACTERS = 5_000_000
 _MOST_TYPES = 30
 
 
@@ -187,6 +188,8 @@ def _document_type(members: Mapping[str, Sighting]) -> DocumentType | None:
 
 def _separator(texts: list[str]) -> str | None:
     """Return what separates the items of delimited lists: often enough in the cells, and each time between two parts."""
+    if sum(map(len, texts)) > _MOST_CHARACTERS:
+        return None
     for separator in _SEPARATORS:
         holding = [text for text in texts if separator in text]
         needed = 0.2 if separator == "|" else 0.6

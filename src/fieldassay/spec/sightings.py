@@ -15,6 +15,7 @@ MOST_VALUES = 20_000
 """Values kept per place; the first ones."""
 DEEPEST = 20
 _LONGEST_CELL = 200_000
+_MOST_BITS = 10_000  # Python writes no integer above 4300 digits
 _NULLS = ("not_found", "not found", "n/a", "null", "none", "-", "--", "nan", "nil", "not available", "not applicable")
 
 
@@ -43,7 +44,7 @@ class Sighting:
             self._see_object(value, depth)
         elif isinstance(value, list | tuple):
             self._see_list(value, depth)
-        elif len(self.scalars) < MOST_VALUES:
+        elif len(self.scalars) < MOST_VALUES and not (isinstance(value, int) and value.bit_length() > _MOST_BITS):
             self.scalars.append(value if isinstance(value, str | bool | int | float) else str(value))
 
     def _see_object(self, value: Mapping[Any, Any], depth: int) -> None:

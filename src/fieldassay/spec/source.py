@@ -15,6 +15,8 @@ from fieldassay.spec.report import Lines, Places
 from fieldassay.spec.toml_lines import toml_lines
 from fieldassay.spec.yaml_text import DEEPEST, check_size, read_yaml, too_deep
 
+_LONGEST_WITH_LINES = 300_000
+_MOST_BITS = 10_000
 _SUFFIXES = (".yaml", ".yml", ".toml", ".json")
 _MODEL = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -92,6 +94,8 @@ def _read_toml(text: str, label: str) -> Any:
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
         raise _refusal(f"{label}:{line[1]}" if line else label, f"not TOML ({error})", "mend the syntax", "syntax") from error
+    except ValueError as error:
+        raise _refusal(label, f"not TOML ({error})", "mend the syntax", "syntax") from error
     except RecursionError as error:
         raise too_deep(label) from error
 
@@ -110,10 +114,14 @@ def _read_json(text: str, label: str) -> Any:
         raise _refusal(f"{label}:{error.lineno}", f"not JSON ({error.msg}, column {error.colno})", "mend the syntax", "syntax") from error
     except RecursionError as error:
         raise too_deep(label) from error
+    except ValueError as error:
+        raise _refusal(label, f"not JSON ({error})", "mend the syntax", "syntax") from error
 
 
 def _json_lines(text: str) -> Lines:
-    """Return the lines of JSON text: nearly all of it is YAML; what is not has no lines."""
+    """Return the lines of JSON text: nearly all of it is YAML; what is not, or would take long, has no lines."""
+    if len(text) > _LONGEST_WITH_LINES:
+        return {}
     try:
         return read_yaml(text, "")[1]
     except ProblemsError:
@@ -128,6 +136,8 @@ def _plain(data: Any, label: str, depth: int) -> Any:
         return {str(key): _plain(value, label, depth + 1) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return [_plain(value, label, depth + 1) for value in data]
+    if isinstance(data, int) and data.bit_length() > _MOST_BITS:
+        raise _refusal(label, "holds a number of more than 3,000 digits", "write a shorter one, or a text", "too_large")
     if data is None or isinstance(data, str | int | float | bool):
         return data
     return data.isoformat() if hasattr(data, "isoformat") else str(data)

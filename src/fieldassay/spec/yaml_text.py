@@ -7,7 +7,7 @@ from typing import Any
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.spec.report import Places, Report, Steps
 
-LARGEST_TEXT = 4_000_000
+LARGEST_TEXT = 1_000_000
 """Characters; a spec is written by hand or made from a schema."""
 DEEPEST = 100
 """Levels of nesting."""

@@ -1,0 +1,36 @@
+"""`fieldassay demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="Write the run there too.")
+def demo(out: Path | None) -> int:
+    """Score the shipped sample: 72 invented documents, three invented systems."""
+    from fieldassay.api.options import ScoreOptions
+    from fieldassay.api.sampling import sample
+    from fieldassay.cli.output import write
+    from fieldassay.cli.running import Request, scored
+    from fieldassay.cli.score import show_run
+
+    files = sample()
+    options = ScoreOptions(inputs=files.inputs, evidence="all" if out else "errors")
+    with scored(Request(files.gold, files.predictions, files.spec, options, out)) as run:
+        show_run(run, "table", shows_all=False)
+    write("\n" + "".join(f"{line}\n" for line in _suggestions(out)))
+    return 0
+
+
+def _suggestions(out: Path | None) -> list[str]:
+    """Return two things to try next."""
+    if out is not None:
+        first = f"  fieldassay explain {out} rcp-003 total_amount      why one value was judged as it was"
+        written = [f"Written to {out}. Try next:"]
+    else:
+        first = "  fieldassay explain --type money '$1,234.56' 1234.6   why a value is judged as it is"
+        written = ["Try next:"]
+    return [*written, first, "  fieldassay init --gold YOUR.jsonl --out spec.yaml     a first spec for your own data"]

@@ -1,0 +1,111 @@
+"""The options that name inputs, the same for every command that takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from fieldassay.api.options import InputOptions
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SPEC = (
+    click.option("--spec", metavar="FILE", help="What a record looks like and how each field is judged: YAML, TOML, JSON, a JSON Schema, or module:Model."),
+    click.option("--protocol", metavar="NAME", help="A published protocol instead of a spec of your own."),
+)
+_DATA = (
+    click.option("--gold", metavar="PATH", help="The right values: CSV, TSV, JSONL, JSON, Parquet, a folder of JSON files, or - for standard input."),
+    click.option("--pred", "preds", metavar="[NAME=]PATH", multiple=True, help="A system's predictions; repeat for more systems. Without NAME the file names it."),
+    click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is, as a key or a dotted path. Default: the row is the record."),
+    click.option("--pred-key", metavar="KEY", help="Where in a row of predictions the record is."),
+    click.option("--systems-key", metavar="KEY", help="An object in each row of --pred with one answer per system, under the system's name."),
+    click.option("--id-key", "id_keys", metavar="KEY", multiple=True, help="The key of the document's id; repeat for several names. Default: the spec's."),
+    click.option("--wrap", metavar="KEY", help="Put an answer that is a list under this key. Default: such an answer is invalid."),
+)  # fmt: skip
+
+
+def spec_options(command: Command) -> Command:
+    """Add `--spec` and `--protocol` to a command."""
+    return _added(command, _SPEC)
+
+
+def data_options(command: Command) -> Command:
+    """Add the options of gold and predictions to a command."""
+    return _added(command, _DATA)
+
+
+def _added(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the options name: gold (None: not given), predictions by system, and how to read them."""
+
+    gold: str | None
+    predictions: Mapping[str, str]
+    options: InputOptions
+
+
+def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
+    """Return the inputs that the options of a command name; raises UsageError for what cannot be meant."""
+    from fieldassay.api.options import InputOptions
+
+    if needs_data and given["gold"] is None:
+        raise click.UsageError("Missing option '--gold'.")
+    if needs_data and not given["preds"]:
+        raise click.UsageError("Missing option '--pred'.")
+    predictions = name_predictions(given["preds"])
+    if [given["gold"], *predictions.values()].count("-") > 1:
+        raise click.UsageError("Only one of --gold and --pred can be standard input (-).")
+    names = tuple(given["id_keys"]) or None
+    return Inputs(
+        given["gold"], predictions, InputOptions(given["gold_key"], given["pred_key"], given["systems_key"], names, given["wrap"])
+    )
+
+
+def name_predictions(texts: Sequence[str]) -> dict[str, str]:
+    """Return the paths of predictions by system, from `NAME=PATH` or `PATH`; a path that exists as it stands is a path.
+
+    >>> name_predictions(["new=out/llama.jsonl", "out/qwen.jsonl.gz"])
+    {'new': 'out/llama.jsonl', 'qwen': 'out/qwen.jsonl.gz'}
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not name.strip() or Path(text).exists():
+            from fieldassay.api.inputs import system_name
+
+            name, path = system_name(text), text
+        if not path:
+            raise click.UsageError(f"--pred {text}: the path is empty.")
+        if name.strip() in found:
+            raise click.UsageError(f"--pred: two systems are called {name.strip()!r}; name them apart: --pred NAME=PATH.")
+        found[name.strip()] = path
+    return found
+
+
+def read_spec_option(given: Mapping[str, Any]) -> Any:
+    """Return the source of the spec that `--spec` or `--protocol` names; raises UsageError unless one of them is given."""
+    spec, protocol = given["spec"], given["protocol"]
+    if (spec is None) == (protocol is None):
+        raise click.UsageError("Give either --spec FILE or --protocol NAME." if spec is None else "Give --spec or --protocol, not both.")
+    if protocol is not None:
+        return _protocol(protocol)
+    if ":" in spec and not Path(spec).exists():
+        return spec
+    return Path(spec)
+
+
+def _protocol(name: str) -> dict[str, Any]:
+    from fieldassay.presets.catalogue import preset_text
+
+    preset_text(name, "--protocol")
+    return {"fieldassay": 1, "name": name, "protocol": name}

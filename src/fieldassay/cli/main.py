@@ -1,0 +1,84 @@
+"""The command `fieldassay`: which commands there are, and how everything that can go wrong ends."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from fieldassay import __version__
+from fieldassay.cli.output import complain
+from fieldassay.errors import FieldassayError
+
+COMMANDS: dict[str, str] = {
+    "demo": "fieldassay.cli.demo:demo",
+    "init": "fieldassay.cli.init:init",
+    "validate": "fieldassay.cli.validate:validate",
+    "score": "fieldassay.cli.score:score",
+    "explain": "fieldassay.cli.explain:explain",
+    "doctor": "fieldassay.cli.doctor:doctor",
+}
+"""Where each command is, in the order in which `--help` lists them; imported when it is asked for."""
+
+INTERNAL, INTERRUPTED = 70, 130
+
+
+class Commands(click.Group):
+    """The commands, each imported on its first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module, _, name = COMMANDS.get(cmd_name, "").partition(":")
+        if not module:
+            return None
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        from fieldassay.errors import nearest
+
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"no command {args[0]!r}; {nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="fieldassay")
+def commands() -> None:
+    """Say how good structured data extraction is: field by field, why a value is wrong, and how sure the numbers are.
+
+    Exit codes: 0 ok, 1 a threshold failed, 2 usage or input error, 3 run incomplete, 5 nothing was evaluated, 70 internal error,
+    130 interrupted.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return the exit code of one run of the command line; nothing that a user can cause leaves a traceback."""
+    try:
+        found = commands.main(args=None if arguments is None else list(arguments), prog_name="fieldassay", standalone_mode=False)
+        return found if isinstance(found, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        complain("interrupted")
+        return INTERRUPTED
+    except FieldassayError as error:
+        complain(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        return 0
+    except Exception as error:
+        if os.environ.get("FIELDASSAY_DEBUG"):
+            raise
+        complain(f"internal error: {type(error).__name__}: {error}"[:500] + "; run with FIELDASSAY_DEBUG=1 for the traceback")
+        return INTERNAL
+
+
+if __name__ == "__main__":
+    sys.exit(main())

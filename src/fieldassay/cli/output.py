@@ -1,0 +1,71 @@
+"""Writing to standard output and standard error: safe against closed pipes, narrow encodings and hostile text."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from fieldassay.reports.page import Screen
+
+_DRAWN = "─—→…"
+
+
+def write(text: str) -> None:
+    """Write a text to standard output; a reader that has gone away (`| head`) is no error."""
+    _write(sys.stdout, text)
+
+
+def write_bytes(data: bytes) -> None:
+    """Write bytes to standard output as they are."""
+    try:
+        stream = getattr(sys.stdout, "buffer", None)
+        if stream is None:
+            sys.stdout.write(data.decode())
+        else:
+            sys.stdout.flush()
+            stream.write(data)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence(sys.stdout)
+
+
+def complain(text: str) -> None:
+    """Write lines to standard error; what could move the cursor is shown instead."""
+    from fieldassay.reports.shown import visible
+
+    _write(sys.stderr, "".join(f"{visible(line)}\n" for line in text.split("\n")))
+
+
+def screen() -> Screen:
+    """Return what standard output can show: the terminal's width, or 100 columns without colors where there is none."""
+    from fieldassay.reports.page import Screen
+
+    is_terminal = sys.stdout.isatty()
+    has_colors = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Screen(shutil.get_terminal_size((100, 24)).columns, has_colors, not _can_draw(sys.stdout))
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        encoding = stream.encoding or "utf-8"
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except BrokenPipeError:
+        _silence(stream)
+
+
+def _silence(stream: TextIO) -> None:
+    """Send what is still written to a closed pipe to nowhere, so that the interpreter's own last flush does not fail."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+
+
+def _can_draw(stream: TextIO) -> bool:
+    try:
+        _DRAWN.encode(stream.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

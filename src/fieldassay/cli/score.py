@@ -1,0 +1,136 @@
+"""`fieldassay score`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, spec_options
+
+if TYPE_CHECKING:
+    from fieldassay.api.options import ScoreOptions
+    from fieldassay.cli.inputs import Inputs
+    from fieldassay.cli.running import Scored
+    from fieldassay.cli.thresholds import Threshold
+
+
+@click.command()
+@spec_options
+@data_options
+@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="Write the run there: estimates, documents, evidence, provenance.")
+@click.option("--format", "shape", type=click.Choice(["table", "json", "markdown"]), help="What standard output gets.  [default: table]")
+@click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
+@click.option("--metrics", metavar="LIST", multiple=True, help="Metrics or groups, separated by commas, instead of the spec's.")
+@click.option("--slice", "slices", metavar="KEY", multiple=True, help="Show results by the values of this key too; repeat for more.")
+@click.option("--fail-under", metavar="METRIC=VALUE", multiple=True, help="Exit with 1 if a system is below the value; repeat for more.")
+@click.option("--evidence", type=click.Choice(["all", "errors", "none"]), help="Which judged values are kept.  [default: all with --out]")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that share the work.")
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where the work is done.")
+@click.option("--limit", type=click.IntRange(1), help="Score the first documents only.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed of the bootstrap.")
+@click.option("--bootstrap", type=click.IntRange(0), default=2000, show_default=True, help="Bootstrap replicates; 0: no intervals.")
+@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True, help="The level of intervals.")
+@click.option("--batch", type=click.IntRange(1), default=1000, show_default=True, help="Documents judged at a time.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors and failed thresholds.")
+def score(**given: Any) -> int:
+    """Score predictions against gold.
+
+    Prints how good each system is, with intervals over documents, its worst fields, and what is wrong with them.
+
+    \b
+    fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama=llama.jsonl --pred qwen=qwen.jsonl --out run
+    """
+    from fieldassay.cli.running import Request, scored
+    from fieldassay.cli.thresholds import read_thresholds
+
+    shape = _shape(given)
+    inputs, spec, thresholds = read_inputs(given), read_spec_option(given), read_thresholds(given["fail_under"])
+    if given["engine"] == "ray":
+        raise click.UsageError("--engine ray is not there yet; use --engine local with --workers N.")
+    options = score_options(given, inputs, spec, thresholds)
+    keeps_rows = shape != "json" and not given["quiet"]
+    request = Request(inputs.gold, inputs.predictions, spec, options, given["out"], keeps_rows, given["quiet"])
+    with scored(request) as run:
+        if not given["quiet"]:
+            show_run(run, shape, shows_all=bool(given["metrics"]))
+        return _verdict(run, thresholds, given)
+
+
+def _shape(given: Mapping[str, Any]) -> str:
+    if given["is_json"] and given["shape"] not in (None, "json"):
+        raise click.UsageError("--json is --format json; give one of them.")
+    return "json" if given["is_json"] else given["shape"] or "table"
+
+
+def score_options(given: Mapping[str, Any], inputs: Inputs, spec: Any, thresholds: tuple[Threshold, ...]) -> ScoreOptions:
+    """Return the options of scoring that the command line's mean."""
+    from fieldassay.api.options import ScoreOptions
+    from fieldassay.cli.texts import split_outside
+
+    metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
+    evidence = given["evidence"] or ("all" if given["out"] else "errors")
+    return ScoreOptions(
+        metrics=_with_thresholds(metrics, spec, thresholds),
+        slices=tuple(given["slices"]) or None,
+        replicates=given["bootstrap"],
+        seed=given["seed"],
+        level=given["level"],
+        evidence=evidence,
+        workers=given["workers"],
+        batch=given["batch"],
+        limit=given["limit"],
+        inputs=inputs.options,
+    )
+
+
+def _with_thresholds(metrics: tuple[str, ...], spec: Any, thresholds: tuple[Threshold, ...]) -> tuple[str, ...] | None:
+    """Return the metrics with those of the thresholds, so that a threshold can never miss for not being computed."""
+    if not thresholds:
+        return metrics or None
+    from fieldassay.metrics.selection import DEFAULT_METRICS
+    from fieldassay.plan.compile import read_plan
+
+    chosen = metrics or read_plan(spec).spec.metrics or DEFAULT_METRICS
+    return (*chosen, *(_exactly(threshold) for threshold in thresholds))
+
+
+def _exactly(threshold: Threshold) -> str:
+    """Return the metric as a text that means it alone and not its group, for all fields where it names one."""
+    call = threshold.metric
+    return str(call)
+
+
+def show_run(run: Scored, shape: str, *, shows_all: bool) -> None:
+    """Print a finished run in one of the formats."""
+    from fieldassay.cli.output import screen, write, write_bytes
+    from fieldassay.reports.summary import summarize
+
+    if shape == "json":
+        from fieldassay.result.metrics_file import metrics_json
+
+        write_bytes(metrics_json(run.result))
+        return
+    summary = summarize(run.result, run.evidence, shows_all=shows_all)
+    if shape == "markdown":
+        from fieldassay.reports.markdown import render_markdown
+
+        write(render_markdown(summary))
+        return
+    from fieldassay.reports.terminal import render_terminal
+
+    write(render_terminal(summary, screen()))
+
+
+def _verdict(run: Scored, thresholds: tuple[Threshold, ...], given: Mapping[str, Any]) -> int:
+    from fieldassay.cli.output import complain
+    from fieldassay.cli.thresholds import find_failures
+
+    if given["out"] is not None and not given["quiet"]:
+        complain(f"written to {given['out']}: metrics.json, documents.parquet, {'' if run.evidence is None else 'evidence.parquet, '}run.json")
+    failures = find_failures(run.result, thresholds)
+    for line in failures:
+        complain(line)
+    return 1 if failures else 0
