@@ -1,0 +1,294 @@
+"""The documentation names everything there is, its links lead somewhere, and its examples run."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import doctest
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import click
+import polars as pl
+import pytest
+from docs.consoles import PAGES, run_page
+
+from fieldassay import score
+from fieldassay.aligners.catalogue import ALIGNERS
+from fieldassay.api.options import InputOptions, ScoreOptions
+from fieldassay.api.sampling import sample
+from fieldassay.cli.main import COMMANDS, commands
+from fieldassay.comparators.catalogue import COMPARATORS
+from fieldassay.diagnosis.catalogue import DIAGNOSES
+from fieldassay.errors import FieldassayError
+from fieldassay.evidence import FLAGS, Kind, Outcome, evidence_schema
+from fieldassay.metrics.catalogue import list_metrics
+from fieldassay.plan.compile import read_plan
+from fieldassay.readers.catalogue import NORMALIZERS, READERS
+from fieldassay.result.estimate import Estimate
+from fieldassay.spec.model import DocumentType, Field, Spec
+from fieldassay.spec.names import FIELD_KEYS, SPEC_KEYS, type_names
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+FILES = {str(path.relative_to(ROOT)): path for path in (*ROOT.glob("*.md"), *sorted(DOCS.rglob("*.md")))}
+TEXTS = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
+
+_FENCE = re.compile(r"^```([a-z]*)[^\n]*\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_MACHINE = re.compile(r"(?<![\w.~/])/(?:work|home|root|Users|tmp|opt|var|mnt)/\w")
+FLAGS_OF_PAGES = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def blocks(name: str, language: str) -> list[str]:
+    return [body for found, body in _FENCE.findall(TEXTS[name]) if found == language]
+
+
+def source_trees() -> Iterator[ast.Module]:
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        yield ast.parse(path.read_text(encoding="utf-8"))
+
+
+def problem_makers() -> dict[str, int]:
+    """Return the functions that note or raise a problem of a given kind, with the position of the kind among their arguments."""
+    makers = {"Problem": 3}
+    for tree in source_trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                names = [argument.arg for argument in node.args.args]
+                called = {getattr(call.func, "id", getattr(call.func, "attr", "")) for call in ast.walk(node) if isinstance(call, ast.Call)}
+                if "kind" in names and called & {"Problem", "add"}:
+                    makers[node.name] = names.index("kind") - (names[0] == "self")
+    return makers
+
+
+def problem_kinds() -> set[str]:
+    makers, kinds = problem_makers(), {"invalid", "unknown_name"}
+    for tree in source_trees():
+        for call in ast.walk(tree):
+            if not isinstance(call, ast.Call):
+                continue
+            position = makers.get(getattr(call.func, "id", getattr(call.func, "attr", "")))
+            if position is None:
+                continue
+            given = [*call.args[position : position + 1], *(word.value for word in call.keywords if word.arg == "kind")]
+            kinds |= {part.value for part in given if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    return kinds
+
+
+def error_classes() -> Iterator[type[FieldassayError]]:
+    import importlib
+
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        if "FieldassayError)" in path.read_text(encoding="utf-8"):
+            module = importlib.import_module(".".join(path.relative_to(ROOT / "src").with_suffix("").parts))
+            classes = (value for value in vars(module).values() if isinstance(value, type) and issubclass(value, FieldassayError))
+            yield from (found for found in classes if found.__module__ == module.__name__)
+
+
+def options() -> Iterator[str]:
+    for name in COMMANDS:
+        command = commands.get_command(click.Context(commands), name)
+        assert command is not None
+        yield from (f"{name} {flag}" for parameter in command.params for flag in parameter.opts if flag.startswith("--"))
+
+
+def lacking(page: str, names: Iterator[str] | list[str] | set[str] | tuple[str, ...], form: str = "`{}`") -> list[str]:
+    text = TEXTS[page]
+    return [name for name in sorted(names) if form.format(name) not in text]
+
+
+NAMED = {
+    "comparators": ("docs/comparators.md", COMPARATORS.entries, "### {}"),
+    "aligners": ("docs/aligners.md", ALIGNERS.names(), "| `{}` |"),
+    "normalizers": ("docs/normalizers.md", NORMALIZERS.names(), "| `{}` |"),
+    "types": ("docs/spec.md", type_names(), "`{}`"),
+    "metrics": ("docs/metrics.md", list_metrics(), "| `{}` |"),
+    "diagnoses": ("docs/diagnosis.md", DIAGNOSES, "`{}`"),
+    "flags": ("docs/python-api.md", FLAGS, "| `{}` |"),
+    "outcomes": ("docs/python-api.md", [outcome.name.lower() for outcome in Outcome], "| `{}` |"),
+    "row kinds": ("docs/python-api.md", [kind.name.lower() for kind in Kind], "`{}`"),
+    "evidence columns": ("docs/python-api.md", evidence_schema(), "`{}`"),
+    "estimate attributes": ("docs/python-api.md", [field.name for field in dataclasses.fields(Estimate)], "| `{}` |"),
+    "scoring options": ("docs/python-api.md", [field.name for field in dataclasses.fields(ScoreOptions)], "`{}`"),
+    "input options": ("docs/python-api.md", [field.name for field in dataclasses.fields(InputOptions)], "`{}`"),
+    "spec keys": ("docs/spec.md", SPEC_KEYS, "`{}`"),
+    "field keys": ("docs/spec.md", FIELD_KEYS, "`{}`"),
+    "commands": ("docs/cli.md", COMMANDS, "fieldassay {}"),
+    "error kinds": ("docs/errors.md", problem_kinds(), "`{}`"),
+    "exit codes": ("docs/errors.md", ["0", "1", "2", "3", "5", "70", "130"], "| {} |"),
+    "exceptions": ("docs/errors.md", [found.__name__ for found in error_classes() if found.exit_code != 130], "`{}`"),
+    "entry point groups": ("CONTRIBUTING.md", [found.group for found in (COMPARATORS, READERS, NORMALIZERS, ALIGNERS)], "`{}`"),
+    "packages": (
+        "docs/architecture.md",
+        [path.name for path in (ROOT / "src" / "fieldassay").iterdir() if (path / "__init__.py").exists()],
+        "| `{}` |",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NAMED)
+def test_every_name_is_documented(what: str) -> None:
+    page, names, form = NAMED[what]
+    assert len(list(names)) > 1
+    assert lacking(page, tuple(names), form) == []
+
+
+@pytest.mark.parametrize("model", [Spec, Field, DocumentType])
+def test_every_part_of_a_spec_is_documented(model: type) -> None:
+    own_words = {"version": "fieldassay", "options": "type", "patterns": "fields", "field": "document_type", "aliases": "document_type"}
+    names = {own_words.get(field.name, field.name) for field in dataclasses.fields(model)}
+    assert lacking("docs/spec.md", names) == []
+
+
+def test_every_option_of_every_command_is_documented() -> None:
+    found = list(options())
+    assert len(found) > 30
+    assert [option for option in found if option.split()[1] not in TEXTS["docs/cli.md"]] == []
+
+
+def test_every_exit_code_of_an_exception_is_documented() -> None:
+    codes = {found.exit_code for found in error_classes()}
+    assert codes >= {2, 3, 5, 130}
+    assert lacking("docs/errors.md", {str(code) for code in codes}, "| {} |") == []
+
+
+def test_every_type_has_a_page() -> None:
+    assert [name for name in READERS.entries if f"docs/fields/{name}.md" not in FILES] == []
+
+
+def test_the_columns_of_the_tables_are_those_of_a_run() -> None:
+    files = sample()
+    result = score(files.gold, files.predictions, files.spec, ScoreOptions(replicates=0, limit=5, inputs=files.inputs))
+    assert isinstance(result.evidence, pl.DataFrame)
+    assert isinstance(result.documents, pl.DataFrame)
+    columns = {*result.evidence.columns, *result.documents.columns} - {"type"}
+    assert lacking("docs/python-api.md", columns) == []
+    assert (
+        lacking(
+            "docs/python-api.md",
+            set(result.evidence["reason"]) & {"equal", "missing", "spurious", "absent", "unreadable", "present", "paired"},
+        )
+        == []
+    )
+
+
+def test_the_changelog_counts_right() -> None:
+    counts = f"{len(type_names())} types", f"{len(COMPARATORS.entries)} comparators", f"{len(ALIGNERS.entries)} aligners"
+    assert [count for count in counts if count not in TEXTS["CHANGELOG.md"]] == []
+
+
+def anchors(text: str) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_link_leads_somewhere(name: str) -> None:
+    broken = []
+    for target in _LINK.findall(_FENCE.sub("", TEXTS[name])):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        goal = (FILES[name].parent / path).resolve() if path else FILES[name]
+        if not goal.exists() or (anchor and anchor not in anchors(goal.read_text(encoding="utf-8"))):
+            broken.append(target)
+    assert broken == []
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    seen: set[Path] = set()
+    open_pages = [ROOT / "README.md"]
+    while open_pages:
+        page = open_pages.pop()
+        if page in seen or page.suffix != ".md" or not page.exists():
+            continue
+        seen.add(page)
+        targets = _LINK.findall(page.read_text(encoding="utf-8"))
+        open_pages += [
+            (page.parent / target.partition("#")[0]).resolve() for target in targets if ":" not in target and not target.startswith("#")
+        ]
+    assert sorted(name for name, path in FILES.items() if path.resolve() not in seen) == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_page_names_the_folders_of_a_machine(name: str) -> None:
+    assert _MACHINE.findall(TEXTS[name]) == []
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if any(body.lstrip().startswith(">>>") for body in blocks(name, "python"))])
+def test_python_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "\n".join(body for body in blocks(name, "python") if body.lstrip().startswith(">>>"))
+    test = doctest.DocTestParser().get_doctest(text, {"__name__": "page"}, name, name, 0)
+    said: list[str] = []
+    outcome = doctest.DocTestRunner(optionflags=FLAGS_OF_PAGES).run(test, out=said.append)
+    assert outcome.failed == 0, "".join(said)
+
+
+SPECS = {
+    f"{name} {number}": body
+    for name in FILES
+    for number, body in enumerate(blocks(name, "yaml"))
+    if body.startswith(("fieldassay:", "fields:", "types:")) and "acme." not in body
+}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_every_spec_compiles(name: str) -> None:
+    assert read_plan(SPECS[name]).fields
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_print_what_the_page_shows(name: str) -> None:
+    assert run_page(TEXTS[name]) == TEXTS[name], "mend the page with: python docs/consoles.py"
+
+
+def test_the_plugin_of_the_contributing_page_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fieldassay.registry import _plugins
+
+    [code] = blocks("CONTRIBUTING.md", "python")
+    [project] = blocks("CONTRIBUTING.md", "toml")
+    [spec] = blocks("CONTRIBUTING.md", "yaml")
+    _install(tmp_path, code, project)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    _plugins.cache_clear()
+    try:
+        gold = [{"id": 1, "postcode": "3065"}, {"id": 2, "postcode": "3065"}, {"id": 3, "postcode": "3065"}]
+        pred = [{"id": 1, "postcode": "3065"}, {"id": 2, "postcode": "3066"}, {"id": 3, "postcode": "9999"}]
+        result = score(gold, pred, spec, ScoreOptions(replicates=0))
+        assert result.evidence is not None
+        assert result.evidence.select("score", "reason", "outcome").rows() == [
+            (1.0, "equal", "match"),
+            (0.5, "same_area", "partial"),
+            (0.0, "different", "mismatch"),
+        ]
+    finally:
+        _plugins.cache_clear()
+
+
+def _install(folder: Path, code: str, project: str) -> None:
+    """Write what an installer would make of the package."""
+    import tomllib
+
+    read = tomllib.loads(project)["project"]
+    (folder / "acme_judges.py").write_text(code, encoding="utf-8")
+    info = folder / "acme_judges-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {read['name']}\nVersion: {read['version']}\n", encoding="utf-8")
+    groups = (
+        f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in entries.items())
+        for group, entries in read["entry-points"].items()
+    )
+    (info / "entry_points.txt").write_text("\n".join(groups), encoding="utf-8")
+
+
+def test_the_picture_is_a_small_report_without_anything_from_the_network() -> None:
+    data = (DOCS / "images" / "demo.svg").read_bytes()
+    picture = ElementTree.fromstring(data)
+    text = " ".join("".join(picture.itertext()).split())
+    assert len(data) < 60_000
+    assert "accuracy" in text
+    assert b"url(http" not in data

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-LONG = " ".join(f"Line {number}: {number * 7} boxes of grade {number % 5} paper, delivered to warehouse {number % 11}." for number in range(60))
+LONG = " ".join(
+    f"Line {number}: {number * 7} boxes of grade {number % 5} paper, delivered to warehouse {number % 11}." for number in range(60)
+)
 TEXTS = [
     "",
     "a",

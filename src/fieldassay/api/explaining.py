@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as default
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Pla
 
 if TYPE_CHECKING:
     from fieldassay.records.matching import Matching
+    from fieldassay.records.record import Record
 
 VALUE = "value"
 """The name of the one field in the spec of a single pair of values."""
@@ -61,19 +62,20 @@ class Explanation:
 class DocumentExplanation:
     """The judgements of one document: its rows of evidence in order, and, where one field was asked for, their steps.
 
-    `remarks` say what is known of the answers themselves: none, not readable, repaired.
+    `remarks` say, by system, what is known of the answers themselves: none, not readable, repaired.
     """
 
     document: str
     field: str | None
     rows: tuple[dict[str, Any], ...]
     steps: tuple[Explanation, ...] = ()
-    remarks: tuple[str, ...] = ()
-    systems: tuple[str, ...] = default(default=())
+    remarks: Mapping[str, tuple[str, ...]] = default(default_factory=dict)
+    systems: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain data."""
-        shared = {"document": self.document, "field": self.field, "remarks": list(self.remarks), "rows": list(self.rows)}
+        remarks = {name: list(said) for name, said in self.remarks.items()}
+        shared = {"document": self.document, "field": self.field, "remarks": remarks, "rows": list(self.rows)}
         return {**shared, "steps": [step.to_dict() for step in self.steps]}
 
 
@@ -159,21 +161,22 @@ def explain_document(plan: Plan, matching: Matching, document: str, slices: tupl
     if document not in ids:
         raise unknown_document(document, ids, matching.gold.label)
     rows: list[dict[str, Any]] = []
-    remarks: list[str] = []
+    remarks: dict[str, tuple[str, ...]] = {}
     for batch in batches(matching, 1, [ids[document]]):
         for judged in judge_batch(plan, batch, slices):
             rows += judged.evidence.table().to_dicts() if judged.evidence.table is not None else []
-            remarks += [f"predicted key that the spec does not declare: {path} ({judged.evidence.system})" for path in judged.undeclared]
-        remarks += [text for system, records in batch.predictions.items() for text in _remarks(system, records[0])]
-    return DocumentExplanation(document, None, tuple(rows), (), tuple(remarks), tuple(matching.predictions))
+            system = judged.evidence.system
+            undeclared = [f"the spec does not declare the predicted key {path}" for path in judged.undeclared]
+            remarks[system] = (*_remarks(batch.predictions[system][0]), *undeclared)
+    return DocumentExplanation(document, None, tuple(rows), (), remarks, tuple(matching.predictions))
 
 
-def _remarks(system: str, record: Any) -> list[str]:
+def _remarks(record: Record | None) -> list[str]:
     if record is None:
-        return [f"{system} has no prediction for this document; it is judged as an empty one"]
+        return ["there is no prediction for this document; it is judged as an empty one"]
     if record.data is None:
-        return [f"{system}: {record.place}: {record.invalid or 'no readable answer'}; it is judged as an empty prediction"]
-    return [f"{system}: {record.place}: the answer was repaired ({', '.join(record.meta.repairs)})"] if record.meta.repairs else []
+        return [f"{record.place}: {record.invalid or 'no readable answer'}; it is judged as an empty prediction"]
+    return [f"{record.place}: the answer was repaired ({', '.join(record.meta.repairs)})"] if record.meta.repairs else []
 
 
 def unknown_document(document: str, ids: Sequence[str] | Mapping[str, Any], where: str) -> ProblemsError:
@@ -200,7 +203,7 @@ def choose_field(plan: Plan, found: DocumentExplanation, path: str) -> DocumentE
     if not rows and wanted not in known:
         raise ProblemsError([Problem("field", f"no field {path[:200]!r}", nearest(path[:200], known), "unknown_name")])
     steps = tuple(explain_row(plan, row) for row in rows if row["kind"] == "value")
-    return DocumentExplanation(found.document, path, rows, steps, found.remarks, found.systems)
+    return replace(found, field=path, rows=rows, steps=steps)
 
 
 def _is_under(path: str | None, wanted: str) -> bool:

@@ -27,10 +27,11 @@ def demo(out: Path | None) -> int:
 
 def _suggestions(out: Path | None) -> list[str]:
     """Return two things to try next."""
-    if out is not None:
-        first = f"  fieldassay explain {out} rcp-003 total_amount      why one value was judged as it was"
-        written = [f"Written to {out}. Try next:"]
-    else:
-        first = "  fieldassay explain --type money '$1,234.56' 1234.6   why a value is judged as it is"
-        written = ["Try next:"]
-    return [*written, first, "  fieldassay init --gold YOUR.jsonl --out spec.yaml     a first spec for your own data"]
+    tries = [
+        (f"fieldassay explain {out} rcp-003 subtotal", "why a value was judged as it was")
+        if out is not None
+        else ("fieldassay explain --type money '$1,234.56' 1234.6", "why a value is judged as it is"),
+        ("fieldassay init --gold YOURS.jsonl --out spec.yaml", "a first spec for your own data"),
+    ]
+    head = "Try next:" if out is None else f"Written to {out}. Try next:"
+    return [head, *(f"  {command:<{max(len(first) for first, _ in tries)}}   {why}" for command, why in tries)]

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _SPEC = (
-    click.option("--spec", metavar="FILE", help="What a record looks like and how each field is judged: YAML, TOML, JSON, a JSON Schema, or module:Model."),
+    click.option("--spec", metavar="FILE", help="How each field is judged: YAML, TOML, JSON, a JSON Schema, or module:Model."),
     click.option("--protocol", metavar="NAME", help="A published protocol instead of a spec of your own."),
 )
 _DATA = (
-    click.option("--gold", metavar="PATH", help="The right values: CSV, TSV, JSONL, JSON, Parquet, a folder of JSON files, or - for standard input."),
-    click.option("--pred", "preds", metavar="[NAME=]PATH", multiple=True, help="A system's predictions; repeat for more systems. Without NAME the file names it."),
+    click.option("--gold", metavar="PATH", help="The right values: CSV, TSV, JSONL, JSON, Parquet, a folder of JSON files, or -."),
+    click.option("--pred", "preds", metavar="[NAME=]PATH", multiple=True, help="A system's predictions; repeat for more. Default name: the file's."),
     click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is, as a key or a dotted path. Default: the row is the record."),
     click.option("--pred-key", metavar="KEY", help="Where in a row of predictions the record is."),
     click.option("--systems-key", metavar="KEY", help="An object in each row of --pred with one answer per system, under the system's name."),
-    click.option("--id-key", "id_keys", metavar="KEY", multiple=True, help="The key of the document's id; repeat for several names. Default: the spec's."),
+    click.option("--id-key", "id_keys", metavar="KEY", multiple=True, help="The key of the id; repeat for several names. Default: the spec's."),
     click.option("--wrap", metavar="KEY", help="Put an answer that is a list under this key. Default: such an answer is invalid."),
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +81,7 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
     from fieldassay.api.scoring import score
     from fieldassay.cli.progress import show_progress
 
-    started, clock = datetime.now(timezone.utc), time.perf_counter()
+    started, clock = datetime.now(UTC), time.perf_counter()
     with show_progress(request.is_quiet) as progress:
         result = _with_digests(score(request.gold, request.predictions, request.spec, options, progress), options)
     if folder is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -71,7 +71,7 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, spec: Any, threshold
     from fieldassay.cli.texts import split_outside
 
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
-    evidence = given["evidence"] or ("all" if given["out"] else "errors")
+    evidence: Literal["all", "errors", "none"] = given["evidence"] or ("all" if given["out"] else "errors")
     return ScoreOptions(
         metrics=_with_thresholds(metrics, spec, thresholds),
         slices=tuple(given["slices"]) or None,
@@ -98,9 +98,10 @@ def _with_thresholds(metrics: tuple[str, ...], spec: Any, thresholds: tuple[Thre
 
 
 def _exactly(threshold: Threshold) -> str:
-    """Return the metric as a text that means it alone and not its group, for all fields where it names one."""
+    """Return the metric as a text that means it alone, not the group of the same name."""
     call = threshold.metric
-    return str(call)
+    is_bare = not call.parameters and call.field is None and call.slice is None
+    return f"{call.name}(regime=filled)" if is_bare and call.name in ("accuracy", "f1") else str(call)
 
 
 def show_run(run: Scored, shape: str, *, shows_all: bool) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -10,6 +13,19 @@ from fieldassay.engine.blocks import Block, Nodes, Prefix
 from fieldassay.engine.scopes import Codes
 from fieldassay.evidence import FieldInfo, Outcome
 
+Gathered: TypeAlias = tuple[pl.Series, Codes]
+"""Texts, and for each row the position of its own among them; -1: null."""
+
+
+def gather(parts: Sequence[Gathered]) -> pl.Series:
+    """Return the texts of all rows of all parts, one after the other."""
+    nothing = pl.Series([None], dtype=pl.String)
+    starts = np.cumsum([1, *(len(texts) for texts, _ in parts)])
+    positions = [np.where(codes >= 0, codes + start, 0) for (_, codes), start in zip(parts, starts.tolist(), strict=False)]
+    if not positions:
+        return nothing.clear()
+    return pl.concat([nothing, *(texts for texts, _ in parts)]).gather(np.concatenate(positions).astype(np.uint32))
+
 
 class RowPaths:
     """Concrete paths of rows, from the paths of the nodes they belong to; each scope's are made once."""
@@ -17,27 +33,22 @@ class RowPaths:
     def __init__(self, made: dict[tuple[int, str], pl.Series]) -> None:
         self.made = made
 
-    def of(self, block: Block, info: FieldInfo, side: str) -> pl.Series:
+    def of(self, block: Block, info: FieldInfo, side: str) -> Gathered:
         """Return the block's paths on one side, null where that side has nothing."""
         return self._shown(block, info, side, _present(block, side))
 
     def expected(self, block: Block, info: FieldInfo) -> pl.Series:
         """Return the block's paths in gold, also where gold has the node but no value; null for items that gold lacks."""
-        return self._shown(block, info, "gold", block.pairs.gold >= 0)
+        return gather([self._shown(block, info, "gold", block.pairs.gold >= 0)])
 
-    def _shown(self, block: Block, info: FieldInfo, side: str, present: npt.NDArray[np.bool_]) -> pl.Series:
+    def _shown(self, block: Block, info: FieldInfo, side: str, present: npt.NDArray[np.bool_]) -> Gathered:
         nodes: Nodes = getattr(block.pairs, side)
         prefix = block.pairs.prefix
-        nothing = pl.repeat(None, len(nodes), dtype=pl.String, eager=True)
-        if not present.any():
-            return nothing
-        if prefix is None:
-            paths = pl.repeat(info.path, len(nodes), dtype=pl.String, eager=True)
-        else:
-            suffix = _relative(info.path, prefix)
-            paths = self.nodes(prefix, side).gather(np.where(present, nodes, 0).astype(np.uint32))
-            paths = paths + suffix if suffix else paths
-        return paths if present.all() else paths.zip_with(pl.Series(present), nothing)
+        if prefix is None or not present.any():
+            return pl.Series([info.path], dtype=pl.String), np.where(present, 0, -1)
+        suffix = _relative(info.path, prefix)
+        paths = self.nodes(prefix, side)
+        return paths + suffix if suffix else paths, np.where(present, nodes, -1)
 
     def nodes(self, prefix: Prefix, side: str) -> pl.Series:
         """Return the paths of a scope's nodes on one side."""

@@ -12,7 +12,7 @@ import polars as pl
 from fieldassay.diagnosis.catalogue import diagnosis_names
 from fieldassay.engine.blocks import Block
 from fieldassay.engine.coding import Coded, json_text
-from fieldassay.engine.paths_of_rows import RowPaths
+from fieldassay.engine.paths_of_rows import Gathered, RowPaths, gather
 from fieldassay.engine.scopes import Codes
 from fieldassay.evidence import Evidence, FieldInfo, Kind, Outcome, flag_names
 
@@ -25,19 +25,23 @@ def evidence_table(evidence: Evidence, blocks: Sequence[Block]) -> pl.DataFrame:
     kinds = [kind.name.lower() for kind in Kind]
     outcomes = [outcome.name.lower() for outcome in Outcome]
     paths = RowPaths({})
-    texts = [_texts(block) for block in blocks]
+    given = [given_texts(block.coded) if block.coded else None for block in blocks]
+    read = [text_series(block.coded.column.canonical.tolist()) if block.coded else None for block in blocks]
     columns: dict[str, Any] = {
         "system": pl.repeat(evidence.system, len(evidence), eager=True, dtype=pl.String),
-        "doc": _gathered(evidence.documents, evidence.doc),
-        "field": _gathered([info.path for info in fields], evidence.field),
-        "gold_path": _joined([paths.of(block, fields[block.field], "gold") for block in blocks]),
-        "pred_path": _joined([paths.of(block, fields[block.field], "pred") for block in blocks]),
-        "kind": _gathered(kinds, evidence.kind),
-        "type": _gathered([info.type for info in fields], evidence.field),
-        **{name: _joined([text[at] for text in texts]) for at, name in enumerate(("gold", "pred", "gold_value", "pred_value"))},
-        "outcome": _gathered(outcomes, evidence.outcome),
+        "doc": _named(evidence.documents, evidence.doc),
+        "field": _named([info.path for info in fields], evidence.field),
+        "gold_path": gather([paths.of(block, fields[block.field], "gold") for block in blocks]),
+        "pred_path": gather([paths.of(block, fields[block.field], "pred") for block in blocks]),
+        "kind": _named(kinds, evidence.kind),
+        "type": _named([info.type for info in fields], evidence.field),
+        "gold": gather([_part(block, texts, block.gold_code, block.gold_raws) for block, texts in zip(blocks, given, strict=True)]),
+        "pred": gather([_part(block, texts, block.pred_code, block.pred_raws) for block, texts in zip(blocks, given, strict=True)]),
+        "gold_value": gather([_part(block, texts, block.gold_code, {}) for block, texts in zip(blocks, read, strict=True)]),
+        "pred_value": gather([_part(block, texts, block.pred_code, {}) for block, texts in zip(blocks, read, strict=True)]),
+        "outcome": _named(outcomes, evidence.outcome),
         "score": pl.Series(evidence.score, dtype=pl.Float64).fill_nan(None),
-        "reason": _gathered(evidence.reasons, evidence.reason),
+        "reason": _named(evidence.reasons, evidence.reason),
         "diagnoses": _bit_lists(evidence.diagnoses, diagnosis_names),
         "flags": _bit_lists(evidence.flags, flag_names),
         "confidence": pl.Series(evidence.confidence, dtype=pl.Float64).fill_nan(None),
@@ -61,7 +65,7 @@ def row_confidence(
     for block in blocks:
         path = fields[block.field].path
         rows = np.flatnonzero(has[block.pairs.doc])
-        concrete = paths.of(block, fields[block.field], "pred").gather(rows).to_list() if len(rows) else []
+        concrete = gather([paths.of(block, fields[block.field], "pred")]).gather(rows).to_list() if len(rows) else []
         for row, own in zip(rows.tolist(), concrete, strict=True):
             confidence = given[block.pairs.doc[row]] or {}
             value = confidence.get(own or "\0", confidence.get(path, confidence.get("")))
@@ -71,19 +75,13 @@ def row_confidence(
     return found
 
 
-def _texts(block: Block) -> tuple[pl.Series, pl.Series, pl.Series, pl.Series]:
-    """Return the block's values as given (JSON text) and as read (canonical text), gold and prediction of each."""
-    size = len(block)
-    if block.coded is None or block.gold_code is None or block.pred_code is None:
-        return _given(block.gold_raws, size), _given(block.pred_raws, size), _nulls(size), _nulls(size)
-    given = given_texts(block.coded)
-    canonical = text_series(block.coded.column.canonical.tolist())
-    return (
-        _coded(given, block.gold_code),
-        _coded(given, block.pred_code),
-        _coded(canonical, block.gold_code),
-        _coded(canonical, block.pred_code),
-    )
+def _part(block: Block, texts: pl.Series | None, codes: Codes | None, raws: Mapping[int, Any]) -> Gathered:
+    """Return a block's values as texts and positions; a container's few values are given by row."""
+    if texts is not None and codes is not None:
+        return texts, codes
+    positions = np.full(len(block), -1, dtype=np.intp)
+    positions[list(raws)] = np.arange(len(raws))
+    return text_series([json_text(value) for value in raws.values()]), positions
 
 
 def text_series(texts: Sequence[str | None]) -> pl.Series:
@@ -92,11 +90,6 @@ def text_series(texts: Sequence[str | None]) -> pl.Series:
         return pl.Series(texts, dtype=pl.String)
     except UnicodeEncodeError:
         return pl.Series([None if text is None else text.encode("utf-8", "backslashreplace").decode() for text in texts], dtype=pl.String)
-
-
-def _given(raws: Mapping[int, Any], size: int) -> pl.Series:
-    """Return the JSON texts of sparse values by row."""
-    return text_series([json_text(raws[row]) if row in raws else None for row in range(size)]) if raws else _nulls(size)
 
 
 def given_texts(coded: Coded) -> pl.Series:
@@ -114,15 +107,7 @@ def given_texts(coded: Coded) -> pl.Series:
     return quoted
 
 
-def _coded(values: pl.Series, codes: Codes) -> pl.Series:
-    if not len(values):
-        return _nulls(len(codes))
-    present = codes >= 0
-    gathered = values.gather(np.where(present, codes, 0).astype(np.uint32))
-    return gathered if present.all() else gathered.zip_with(_mask(present), _nulls(len(codes)))
-
-
-def _gathered(names: Sequence[str], codes: npt.NDArray[Any]) -> pl.Series:
+def _named(names: Sequence[str], codes: npt.NDArray[Any]) -> pl.Series:
     table = pl.Series(list(names), dtype=pl.String)
     return table.gather(codes.astype(np.uint32)) if len(codes) else pl.Series([], dtype=pl.String)
 
@@ -134,15 +119,3 @@ def _bit_lists(bits: npt.NDArray[np.int64], names: Any) -> pl.Series:
     codes = np.zeros(len(bits), dtype=np.uint32)
     codes[at] = inverse + 1
     return table.gather(codes)
-
-
-def _joined(parts: list[pl.Series]) -> pl.Series:
-    return pl.concat([pl.Series([], dtype=pl.String), *parts]) if parts else pl.Series([], dtype=pl.String)
-
-
-def _nulls(size: int) -> pl.Series:
-    return pl.repeat(None, size, dtype=pl.String, eager=True)
-
-
-def _mask(present: npt.NDArray[np.bool_]) -> pl.Series:
-    return pl.Series(present)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.judges.activations import activate
 from fieldassay.judges.model_settings import Settings, has_shifted_positions
 from fieldassay.judges.weights import Affine, Array, Layer, Weights
 
@@ -72,7 +73,7 @@ def _through(layer: Layer, settings: Settings, hidden: Array, runs: Sequence[Run
     mixed = _apply(layer.mixed, context)
     mixed += hidden
     middle = _normalize(mixed, layer.first_norm, settings.epsilon)
-    narrow = _apply(layer.narrow, _activate(_apply(layer.wide, middle), settings.activation))
+    narrow = _apply(layer.narrow, activate(_apply(layer.wide, middle), settings.activation))
     narrow += middle
     return _normalize(narrow, layer.last_norm, settings.epsilon)
 
@@ -91,7 +92,8 @@ def _attend(projected: Array, run: Run, heads: int) -> Array:
     share -= share.max(axis=-1, keepdims=True)
     np.exp(share, out=share)
     share /= share.sum(axis=-1, keepdims=True)
-    return (share @ value).transpose(0, 2, 1, 3).reshape(run.texts * run.tokens, -1)
+    taken: Array = share @ value
+    return taken.transpose(0, 2, 1, 3).reshape(run.texts * run.tokens, -1)
 
 
 def _normalize(rows: Array, norm: Affine, epsilon: float) -> Array:
@@ -101,26 +103,6 @@ def _normalize(rows: Array, norm: Affine, epsilon: float) -> Array:
     rows /= np.sqrt(variance + np.float32(epsilon))
     rows *= norm.weight
     rows += norm.bias
-    return rows
-
-
-def _activate(rows: Array, activation: str) -> Array:
-    """Return the activation of every number; `rows` is overwritten."""
-    if activation == "relu":
-        return np.maximum(rows, 0, out=rows)
-    if activation == "gelu":
-        from scipy.special import erf
-
-        inner: Array = rows * np.float32(0.5**0.5)
-        erf(inner, out=inner)
-    else:
-        inner = np.float32(0.044715) * rows * rows * rows
-        inner += rows
-        inner *= np.float32((2 / np.pi) ** 0.5)
-        np.tanh(inner, out=inner)
-    inner += 1
-    rows *= inner
-    rows *= np.float32(0.5)
     return rows
 
 

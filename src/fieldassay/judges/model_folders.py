@@ -46,7 +46,7 @@ def find_model(name: str, environment: Mapping[str, str], lacks: Callable[[Path]
     `lacks` says what a folder does not have that it must have, in words, or nothing. A name without an owner is one of `sentence-transformers`.
     Raises `MissingExtraError`, which names every place that was looked at.
     """
-    given = Path(name).expanduser()
+    given = _expanded(name)
     if given.is_dir() or name.startswith((".", "/", "~")) or given.is_absolute():
         return _given_folder(given, lacks)
     full_name = name if "/" in name else f"{_OWNER}/{name}"
@@ -69,15 +69,24 @@ def hub_cache(environment: Mapping[str, str]) -> Path:
     """
     for variable in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         if environment.get(variable):
-            return Path(environment[variable]).expanduser()
+            return _expanded(environment[variable])
     if environment.get("HF_HOME"):
-        return Path(environment["HF_HOME"]).expanduser() / "hub"
-    return Path(environment.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "huggingface" / "hub"
+        return _expanded(environment["HF_HOME"]) / "hub"
+    return _expanded(environment.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface" / "hub"
+
+
+def _expanded(name: str) -> Path:
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:  # the home folder of nobody
+        return Path(name)
 
 
 def _given_folder(path: Path, lacks: Callable[[Path], str]) -> ModelFolder:
     if not path.is_dir():
-        raise MissingExtraError(f"the model folder {path} does not exist; give a folder, or a model's name without a leading '.', '/' or '~'")
+        raise MissingExtraError(
+            f"the model folder {path} does not exist; give a folder, or a model's name without a leading '.', '/' or '~'"
+        )
     missing = lacks(path)
     if missing:
         raise MissingExtraError(f"the model folder {path} has no {missing}; give the folder that holds the model's files")

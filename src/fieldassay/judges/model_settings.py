@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 INDEX = "model.safetensors.index.json"
@@ -18,6 +18,7 @@ _POOLINGS = {
     "pooling_mode_lasttoken": "lasttoken",
 }
 _OTHER = "use `backend: sentence-transformers`"
+_LEAST_LENGTH = 4
 FAMILIES = ("bert", "camembert", "distilbert", "roberta", "xlm-roberta")
 """The model types that the numpy backend computes."""
 ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "relu")
@@ -49,9 +50,9 @@ def module_folders(folder: Path) -> dict[str, Path]:
         return {"Transformer": folder, **({"Pooling": pooling} if pooling.is_dir() else {})}
     modules = _json(folder / "modules.json")
     try:
-        return {str(module["type"]).rpartition(".")[2]: folder / str(module["path"]) for module in modules}
-    except (TypeError, KeyError) as error:
-        raise ValueError(f"{folder / 'modules.json'} is not a list of modules; restore the file") from error
+        return {str(module["type"]).rpartition(".")[2]: folder / _inner(module["path"]) for module in modules}
+    except (TypeError, KeyError, ValueError) as error:
+        raise ValueError(f"{folder / 'modules.json'} is not a list of modules in folders of the model; restore the file") from error
 
 
 def weight_files(folder: Path) -> tuple[Path, ...]:
@@ -59,8 +60,10 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
     if (folder / "model.safetensors").is_file():
         return (folder / "model.safetensors",)
     if (folder / INDEX).is_file():
-        parts = _json(folder / INDEX).get("weight_map", {})
-        return tuple(folder / name for name in sorted(set(parts.values())))
+        try:
+            return tuple(folder / _inner(name) for name in sorted(set(_mapping(folder / INDEX)["weight_map"].values())))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{folder / INDEX} names no files of the folder; restore the file") from error
     return ()
 
 
@@ -99,22 +102,28 @@ def read_settings(folder: Path) -> Settings:
     modules = module_folders(folder)
     _refuse_modules(folder, modules)
     transformer = modules.get("Transformer", folder)
-    config = _json(transformer / "config.json")
+    config = _mapping(transformer / "config.json")
     family = str(config.get("model_type"))
     if family not in FAMILIES:
-        raise ValueError(f"{folder}: the numpy backend does not compute models of the type {family!r} (only {', '.join(FAMILIES)}); {_OTHER}")
+        raise ValueError(
+            f"{folder}: the numpy backend does not compute models of the type {family!r} (only {', '.join(FAMILIES)}); {_OTHER}"
+        )
     _refuse_variants(folder, config)
     reading = _optional(transformer / "sentence_bert_config.json")
     is_distilled = family == "distilbert"
     activation = str(config.get("activation" if is_distilled else "hidden_act", "gelu"))
     if activation not in ACTIVATIONS:
         raise ValueError(f"{folder}: the numpy backend does not know the activation {activation!r}; {_OTHER}")
+    heads = _number(folder, config, "n_heads" if is_distilled else "num_attention_heads")
+    dimension = _number(folder, config, "dim" if is_distilled else "hidden_size")
+    if dimension % heads:
+        raise ValueError(f"{folder}: config.json has {dimension} dimensions, which {heads} heads cannot share; restore the file")
     return Settings(
         folder=transformer,
         family=family,
         layers=_number(folder, config, "n_layers" if is_distilled else "num_hidden_layers"),
-        heads=_number(folder, config, "n_heads" if is_distilled else "num_attention_heads"),
-        dimension=_number(folder, config, "dim" if is_distilled else "hidden_size"),
+        heads=heads,
+        dimension=dimension,
         activation=activation,
         epsilon=1e-12 if is_distilled else float(config.get("layer_norm_eps", 1e-12)),
         pad=int(config.get("pad_token_id") or 0),
@@ -165,6 +174,8 @@ def _max_length(folder: Path, transformer: Path, config: dict[str, Any], reading
     if has_shifted_positions(str(config["model_type"])):
         positions -= int(config.get("pad_token_id") or 0) + 1
     told = reading.get("max_seq_length") or _optional(transformer / "tokenizer_config.json").get("model_max_length") or positions
+    if not isinstance(told, int | float) or not told >= _LEAST_LENGTH:
+        raise ValueError(f"{folder}: the model is said to read {told!r} tokens of a text; restore its files")
     return int(min(told, positions))
 
 
@@ -176,7 +187,22 @@ def _number(folder: Path, config: dict[str, Any], key: str) -> int:
 
 
 def _optional(path: Path) -> dict[str, Any]:
-    return dict(_json(path)) if path.is_file() else {}
+    return _mapping(path) if path.is_file() else {}
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    told = _json(path)
+    if not isinstance(told, dict):
+        raise ValueError(f"{path} is not a JSON object; restore the file")
+    return told
+
+
+def _inner(name: Any) -> str:
+    """Return a path that stays inside its folder. Raises ValueError for any other."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError(f"{name!r} is outside the model's folder")
+    return str(path)
 
 
 def _json(path: Path) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.judges.model_settings import Settings, weight_files
+from fieldassay.judges.model_settings import Settings, has_shifted_positions, weight_files
 
 Array = npt.NDArray[np.float32]
 
@@ -74,6 +74,10 @@ def read_weights(settings: Settings) -> Weights:
     positions = tensors.array("embeddings.position_embeddings.weight")
     if settings.family != "distilbert":
         positions = positions + tensors.array("embeddings.token_type_embeddings.weight")[0]
+    needed = settings.max_length + (settings.pad + 1 if has_shifted_positions(settings.family) else 0)
+    if len(positions) < needed:
+        what = f"the weights have {len(positions)} positions, but the model reads {settings.max_length} tokens"
+        raise ProblemsError([Problem(str(settings.folder), what, "restore the model's files", "unreadable_model")])
     layers = tuple(_layer(tensors, names, number, settings) for number in range(settings.layers))
     return Weights(tensors.array(_WORDS), positions, tensors.norm("embeddings.LayerNorm", settings.dimension), layers)
 

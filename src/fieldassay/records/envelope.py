@@ -46,6 +46,9 @@ META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
 """The keys beside the data that are known, and the shape in which they are taken as such; in any other shape they are data."""
 
 
+_NOTHING_BESIDE = Meta()
+
+
 def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     """Return the record of a row.
 
@@ -95,6 +98,8 @@ def _open_key(row: dict[str, Json], key: str, options: SourceOptions) -> tuple[A
 
 def _open_plain(row: dict[str, Json], options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
     ids = _id_keys(row, options)
+    if META_SHAPES.keys().isdisjoint(row):
+        return Answer({key: value for key, value in row.items() if key not in ids} if ids else row), {}
     data: dict[str, Json] = {}
     beside: dict[str, Json] = {}
     for key, value in row.items():
@@ -120,6 +125,8 @@ def _id_keys(row: Mapping[str, Json], options: SourceOptions) -> set[str]:
 
 def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_key: bool = False) -> Meta:
     """Return what is known beside the data; values of unexpected kinds are passed over. With `has_key`, other scalars become attributes."""
+    if not beside and not repairs:
+        return _NOTHING_BESIDE
     if not beside:
         return Meta(repairs=tuple(dict.fromkeys(repairs)))
     known = {key: value for key, value in beside.items() if key in META_SHAPES and META_SHAPES[key](value)}

@@ -9,7 +9,7 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.records.frames import hold_frame
 from fieldassay.records.ids import find_id, id_text, settle_ids
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.plain import UnplainError, to_json
+from fieldassay.records.plain import UnplainError, is_json, to_json
 from fieldassay.records.record import Row
 from fieldassay.records.rows import HeldRows
 from fieldassay.records.source import Source, make_source
@@ -62,6 +62,8 @@ def _hold(label: str, rows: list[Row], found: list[str | None], options: SourceO
 
 
 def _to_row(record: Any) -> Row:
+    if record.__class__ is dict and is_json(record):
+        return Row(record)
     try:
         return Row(to_json(record))
     except UnplainError as error:

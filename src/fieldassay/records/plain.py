@@ -16,6 +16,35 @@ class UnplainError(ValueError):
     """A value that has no JSON counterpart; the text says which."""
 
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_CONTAINERS = frozenset({dict, list})
+
+
+def is_json(value: Any) -> bool:
+    """Return whether a value is made of plain JSON types throughout, not too deeply nested; then it can be taken as it is.
+
+    >>> is_json({"a": [1, None, {"b": "x"}]}), is_json({"a": (1, 2)}), is_json({1: "a"})
+    (True, False, False)
+    """
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inner: list[Any] = []
+        for container in level:
+            if container.__class__ is dict:
+                if set(map(type, container)) - {str}:
+                    return False
+                container = container.values()
+            kinds = set(map(type, container))
+            if not kinds <= _SCALARS:
+                if not kinds <= _SCALARS | _CONTAINERS:
+                    return False
+                inner += [item for item in container if item.__class__ in _CONTAINERS]
+        if not inner:
+            return True
+        level = inner
+    return False
+
+
 def to_json(value: Any, depth: int = 0) -> Json:
     """Return a Python value as JSON: dates and times as ISO text, decimals as the text of their digits, tuples and sets as lists.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fieldassay.reports.numbers import show_both, show_count, show_value
-from fieldassay.reports.shown import escape_markdown, show, show_json
+from fieldassay.reports.shown import escape_markdown, show, show_pair
 from fieldassay.reports.summary import FieldLine, SliceTable, Summary
 
 
@@ -49,7 +49,7 @@ def _field_row(line: FieldLine) -> list[str]:
     if line.mistake is None:
         return [line.field, *numbers, "", ""]
     kind = f"{line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count:,})"
-    return [line.field, *numbers, kind, f"{show_json(line.mistake.gold, 60)} → {show_json(line.mistake.pred, 60)}"]
+    return [line.field, *numbers, kind, " → ".join(show_pair(line.mistake.gold, line.mistake.pred, 60))]
 
 
 def _slice(summary: Summary, table: SliceTable) -> list[str]:

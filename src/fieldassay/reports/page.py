@@ -71,6 +71,17 @@ class Page:
             table.add_row(*map(_plain, row), style=styles[position] if position < len(styles) else "")
         self._console.print(table)
 
+    def pairs(self, rows: Sequence[tuple[str, str]]) -> None:
+        """Add labels with their texts, without a head; long texts go on below themselves."""
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 2))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for label, text in rows:
+            table.add_row(_plain(label), _plain(text))
+        self._console.print(table)
+
     def text(self) -> str:
         """Return the page; lines have no white space at their ends."""
         lines = [line.rstrip() for line in self._stream.getvalue().split("\n")]

@@ -81,6 +81,27 @@ def show_json(text: str | None, width: int = 40) -> str:
     return show(inner, width)
 
 
+def show_pair(gold: str | None, pred: str | None, width: int = 40) -> tuple[str, str]:
+    """Return two values of evidence (JSON texts) as a report shows them; long ones begin shortly before they differ.
+
+    >>> show_pair('"No 1, Long Street, Perth WA 6000"', '"No 1, Long Street, Perth WA 6001"', 12)
+    ('…erth WA 6000', '…erth WA 6001')
+    """
+    if gold is None or pred is None or max(len(gold), len(pred)) <= width + 2:
+        return show_json(gold, width), show_json(pred, width)
+    first = next((at for at, (one, other) in enumerate(zip(gold, pred, strict=False)) if one != other), min(len(gold), len(pred)))
+    start = max(0, min(first - width // 3, max(len(gold), len(pred)) - width - 1))
+    if start < 2:
+        return show_json(gold, width), show_json(pred, width)
+    return _from(gold, start, width), _from(pred, start, width)
+
+
+def _from(text: str, start: int, width: int) -> str:
+    tail = text[start : start + 2 * width]
+    is_quoted = text[:1] == '"' and text[-1:] == '"' and len(text) <= start + 2 * width
+    return "…" + show(tail[:-1] if is_quoted else tail, width)
+
+
 def _looks_typed(text: str) -> bool:
     """Return whether a text without its quotes could be taken for a number, a literal or a container."""
     return text in ("null", "true", "false", "—") or text[0] in "[{" or text.replace(".", "", 1).lstrip("-").isdigit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,9 @@ HEADLINE: dict[str, str] = {
 """The metrics at the head of a report when nobody chose others, and their names there."""
 
 FAILURES = ("missing", "invalid", "error", "timeout")
-MOST_FIELDS = 8
+SIDE_BY_SIDE = 4
+"""More systems than this stand below one another, with fewer fields each."""
+MOST_FIELDS, FEW_FIELDS = 8, 3
 MOST_DIAGNOSES = 8
 MOST_SLICES = 12
 
@@ -92,26 +95,42 @@ def summarize(result: Result, evidence: pl.LazyFrame | None = None, *, shows_all
     systems = result.systems
     fields = [_fields(result, system, mistakes) for system in systems]
     headline = _headline(result, shows_all)
+    most = MOST_FIELDS if len(systems) <= SIDE_BY_SIDE else FEW_FIELDS
     return Summary(
         name=str(_inner(result.run, "spec").get("name") or "result"),
         documents=int(result.counts.get("documents", 0)),
         systems=systems,
         headline=headline,
         failures=tuple(_failures(_inner(_inner(result.counts, "systems"), system)) for system in systems),
-        fields=tuple(tuple(line for line in lines if _is_flawed(line))[:MOST_FIELDS] for lines in fields),
+        fields=tuple(tuple(line for line in lines if _is_flawed(line))[:most] for lines in fields),
         flawless=tuple(sum(not _is_flawed(line) for line in lines) for lines in fields),
-        hidden_fields=tuple(max(0, sum(map(_is_flawed, lines)) - MOST_FIELDS) for lines in fields),
+        hidden_fields=tuple(max(0, sum(map(_is_flawed, lines)) - most) for lines in fields),
         diagnoses=_diagnoses(systems, mistakes),
         slices=_slices(result, headline),
         method=_method(_inner(result.run, "bootstrap")),
-        notes=result.notes,
-        warnings=result.warnings,
+        notes=_grouped(result.notes, systems),
+        warnings=_grouped(result.warnings, systems),
     )
 
 
 def _inner(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = data.get(key)
     return found if isinstance(found, Mapping) else {}
+
+
+def _grouped(texts: Sequence[str], systems: Sequence[str]) -> tuple[str, ...]:
+    """Return sentences that begin with a system and are else the same as one sentence."""
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        system = next((name for name in systems if text.startswith(f"{name}: ")), "")
+        said = text.removeprefix(f"{system}: ") if system else text
+        alike = re.sub(r"\([0-9]+\)", "(*)", said) if system else said
+        groups.setdefault(alike, []).append(text)
+    return tuple(text for group in groups.values() for text in _merged(group))
+
+
+def _merged(group: list[str]) -> list[str]:
+    return group if len(group) < 3 else [f"{group[0]} (and likewise for {len(group) - 1} more systems)"]
 
 
 def _headline(result: Result, shows_all: bool) -> tuple[Line, ...]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from fieldassay.reports.numbers import show_both, show_count, show_interval, show_value
+from fieldassay.reports.numbers import show_count, show_interval, show_value
 from fieldassay.reports.page import Column, Page, Screen
-from fieldassay.reports.shown import show, show_json, visible
-from fieldassay.reports.summary import FieldLine, Line, SliceTable, Summary
+from fieldassay.reports.shown import show, show_pair, visible
+from fieldassay.reports.summary import SIDE_BY_SIDE, FieldLine, Line, SliceTable, Summary
+from fieldassay.result.estimate import Estimate
 
-SIDE_BY_SIDE = 4
-"""More systems than this stand below one another."""
-
-_NAME = 28
+_NAME = 32
 
 
 def render_terminal(summary: Summary, screen: Screen) -> str:
@@ -31,27 +29,43 @@ def render_terminal(summary: Summary, screen: Screen) -> str:
 
 
 def _head(page: Page, summary: Summary) -> None:
-    names = [show(system, _NAME) for system in summary.systems]
+    names = _names(summary)
     if len(names) <= SIDE_BY_SIDE and page.width >= 22 + 16 * len(names):
-        rows = [[line.label, *_cells(line)] for line in summary.headline]
+        room = (page.width - 24) // len(names) - 2
+        rows = [[line.label, *_cells(line, room)] for line in summary.headline]
         rows.append(["failures", *summary.failures])
         page.table([Column("", least=12), *(Column(name) for name in names)], rows)
     elif len(names) <= SIDE_BY_SIDE:
         for position, name in enumerate(names):
-            rows = [[line.label, _cells(line)[position]] for line in summary.headline]
+            rows = [[line.label, _cells(line, page.width - 30)[position]] for line in summary.headline]
             page.table([Column(name), Column("")], [*rows, ["failures", summary.failures[position]]])
             page.line()
     else:
         _below(page, summary, names)
 
 
-def _cells(line: Line) -> list[str]:
-    return [f"{show_both(estimate)} n={estimate.n:,}" if line.label == "accuracy" and estimate else show_both(estimate) for estimate in line.estimates]
+def _names(summary: Summary) -> list[str]:
+    """Return the systems' names, shortened if they stay apart."""
+    short = [show(system, _NAME) for system in summary.systems]
+    return short if len(set(short)) == len(short) else [show(system, 200) for system in summary.systems]
+
+
+def _cells(line: Line, room: int) -> list[str]:
+    return [_cell(line, estimate, room) for estimate in line.estimates]
+
+
+def _cell(line: Line, estimate: Estimate | None, room: int) -> str:
+    """Return value and interval, on two lines where they do not fit on one."""
+    value, interval = show_value(estimate), show_interval(estimate)
+    if line.label == "accuracy" and estimate is not None:
+        interval = f"{interval} n={estimate.n:,}".lstrip()
+    gap = " " if len(value) + len(interval) < room else "\n"
+    return f"{value}{gap}{interval}".rstrip()
 
 
 def _below(page: Page, summary: Summary, names: list[str]) -> None:
     """Add many systems, one below the other; the first metrics that fit, the first of all with its interval."""
-    fitting = max(1, (page.width - _NAME - 36) // 12)
+    fitting = max(1, (page.width - max(map(len, names)) - 36) // 14)
     lines = summary.headline[:fitting]
     columns = [Column("system"), *(Column(line.label, is_number=True) for line in lines), Column("failures")]
     rows = []
@@ -64,7 +78,7 @@ def _below(page: Page, summary: Summary, names: list[str]) -> None:
 
 
 def _fields(page: Page, summary: Summary, position: int) -> None:
-    lines, system = summary.fields[position], show(summary.systems[position], _NAME)
+    lines, system = summary.fields[position], _names(summary)[position]
     if not lines and not summary.flawless[position]:
         return
     page.line()
@@ -94,7 +108,7 @@ def _field_row(line: FieldLine, width: int) -> list[str]:
         return [*cells, ""] if width < 76 else [*cells, "", ""]
     kind = f"{line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count:,})"
     room = max(10, (width - 60) // 2) if width >= 76 else 12
-    example = f"{show_json(line.mistake.gold, room)} → {show_json(line.mistake.pred, room)}"
+    example = " → ".join(show_pair(line.mistake.gold, line.mistake.pred, room))
     return [*cells, f"{kind}: {example}"] if width < 76 else [*cells, kind, example]
 
 
@@ -107,7 +121,7 @@ def _diagnoses(page: Page, summary: Summary) -> None:
         rows = [[name.replace("_", " "), f"{sum(counts):,}"] for name, counts in summary.diagnoses]
         page.table([Column(""), Column("all systems", is_number=True)], rows)
         return
-    names = [show(system, _NAME) for system in summary.systems]
+    names = _names(summary)
     rows = [[name.replace("_", " "), *(f"{count:,}" for count in counts)] for name, counts in summary.diagnoses]
     page.table([Column(""), *(Column(name, is_number=True) for name in names)], rows)
 
@@ -115,13 +129,14 @@ def _diagnoses(page: Page, summary: Summary) -> None:
 def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
     page.line()
     page.title(f"{show(table.metric, 60)} by {show(table.key)}")
-    names = [show(system, _NAME) for system in summary.systems]
+    names = _names(summary)
     if len(names) > SIDE_BY_SIDE:
         columns = [Column("system"), *(Column(show(line.label, 20), is_number=True) for line in table.lines)]
         rows = [[name, *(show_value(line.estimates[position]) for line in table.lines)] for position, name in enumerate(names)]
     else:
         columns = [Column(""), Column("documents", is_number=True), *(Column(name) for name in names)]
-        rows = [[show(line.label, 30), _documents(line), *map(show_both, line.estimates)] for line in table.lines]
+        room = (page.width - 34) // len(names) - 2
+        rows = [[show(line.label, 30), _documents(line), *_cells(line, room)] for line in table.lines]
     page.table(columns, rows)
     if table.hidden:
         page.line(f"and {table.hidden} more", "dim")

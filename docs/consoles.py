@@ -1,0 +1,60 @@
+"""Runs the commands of a page's `console` blocks, in order and in one folder, and returns the page with what they print.
+
+`python docs/consoles.py` writes the pages again; a test checks that what they show is what comes out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ("README.md", "docs/task-compare-systems.md", "docs/task-raw-answers.md", "docs/task-scale.md")
+_BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+
+
+def run_page(text: str) -> str:
+    """Return the page with the real output of its commands.
+
+    A block's lines that begin with `$ ` are commands, the lines below each its output. `$ cat FILE` of a file that is not there yet makes the file
+    of the lines below it, so that a reader sees what the commands work on.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        return _BLOCK.sub(lambda found: _run_block(found[0], Path(folder)), text)
+
+
+def _run_block(block: str, folder: Path) -> str:
+    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
+    shown = []
+    for command, output in zip(parts[1::2], parts[2::2], strict=True):
+        name = command.removeprefix("cat ")
+        if command != name and not (folder / name).exists():
+            (folder / name).write_text(output, encoding="utf-8")
+        shown.append(f"$ {command}\n{_run(command, folder)}")
+    return "".join(shown)
+
+
+def _run(command: str, folder: Path) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    kept = {name: os.environ[name] for name in ("HOME", "TMPDIR", "SYSTEMROOT") if name in os.environ}
+    env = {**kept, "PATH": path, "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "NO_COLOR": "1"}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False
+    )
+    text = done.stdout.decode("utf-8")
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def main() -> None:
+    """Write every page again."""
+    for name in PAGES:
+        page = ROOT / name
+        page.write_text(run_page(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

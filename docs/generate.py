@@ -1,0 +1,52 @@
+"""Writes docs/cli.md from the commands' own help; `make docs` calls it, and a test compares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fieldassay.cli.main import COMMANDS, commands
+
+WIDTH = 100
+HEAD = """# Command line
+
+This page is made from `fieldassay --help` by `docs/generate.py`. How to use the commands:
+
+- [Write and check a spec](task-spec.md): `init`, `validate`
+- [Score predictions](task-score.md): `score`, `demo`
+- [Find out why](task-explain.md): `explain`
+
+Inputs are described in [inputs](inputs.md), specs in [the spec language](spec.md), metrics in [metrics](metrics.md).
+
+## Exit codes
+
+| code | meaning |
+|---:|---|
+| 0 | ok |
+| 1 | a threshold failed, or the self-test of `doctor` |
+| 2 | the command, the spec or the data cannot be used as they are; every problem is named |
+| 3 | the run is incomplete |
+| 5 | nothing was evaluated |
+| 70 | an internal error; `FIELDASSAY_DEBUG=1` shows the traceback |
+| 130 | interrupted |
+
+Results go to standard output, everything else to standard error. `NO_COLOR=1` turns colors off. `COLUMNS` sets the width where there is no terminal.
+"""
+
+
+def render_reference() -> str:
+    """Return the page: the help of the program and of every command."""
+    parent = click.Context(commands, info_name="fieldassay", terminal_width=WIDTH, help_option_names=["-h", "--help"])
+    parts = [HEAD, f"## fieldassay\n\n```text\n{commands.get_help(parent)}\n```\n"]
+    for name in COMMANDS:
+        command = commands.get_command(parent, name)
+        assert command is not None
+        context = click.Context(command, info_name=name, parent=parent, terminal_width=WIDTH)
+        lines = "\n".join(line.rstrip() for line in command.get_help(context).split("\n"))
+        parts.append(f"## fieldassay {name}\n\n```text\n{lines}\n```\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    (Path(__file__).parent / "cli.md").write_text(render_reference(), encoding="utf-8")

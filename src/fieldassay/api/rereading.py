@@ -1,0 +1,73 @@
+"""A document of a finished run: from the evidence that it kept, else from its inputs, if they are the same still."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fieldassay.api.digests import digest_inputs
+from fieldassay.api.explaining import DocumentExplanation, explain_document, unknown_document
+from fieldassay.api.folder import DOCUMENTS, read_run, scan_evidence
+from fieldassay.api.inputs import open_inputs
+from fieldassay.api.options import InputOptions
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.plan.compile import read_plan
+from fieldassay.plan.nodes import Plan
+
+
+def plan_of_run(folder: Path) -> Plan:
+    """Return the plan of a run, from the spec that it recorded."""
+    return read_plan(str(read_run(folder)["spec"]["text"]))
+
+
+def document_of_run(folder: Path, document: str) -> DocumentExplanation:
+    """Return how one document of a run was judged. Raises `ProblemsError` with the nearest id if the run has none such."""
+    import polars as pl
+
+    facts = read_run(folder)
+    table = pl.read_parquet(folder / DOCUMENTS)
+    if document not in table["doc"]:
+        raise unknown_document(document, table["doc"].unique(maintain_order=True).to_list(), str(folder))
+    evidence = scan_evidence(folder)
+    if facts.get("evidence") != "all" or evidence is None:
+        return _from_inputs(facts, folder, document)
+    rows = evidence.filter(pl.col("doc") == document).collect().to_dicts()
+    systems = tuple(facts["inputs"]["predictions"])
+    return DocumentExplanation(document, None, tuple(rows), (), _remarks(table, document), systems)
+
+
+_CLAIMS = {
+    "is_invalid": "the answer could not be read; it is judged as an empty prediction",
+    "has_error": "there is an error instead of an answer; it is judged as an empty prediction",
+    "is_timeout": "there is a timeout instead of an answer; it is judged as an empty prediction",
+    "is_repaired": "the answer was repaired",
+}
+
+
+def _remarks(table: Any, document: str) -> dict[str, tuple[str, ...]]:
+    """Return, by system, what the table of documents says of the answers."""
+    import polars as pl
+
+    remarks = {}
+    for row in table.filter(pl.col("doc") == document).to_dicts():
+        said = [text for claim, text in _CLAIMS.items() if row.get(claim)]
+        if row.get("has_prediction") is False:
+            said = ["there is no prediction for this document; it is judged as an empty one"]
+        remarks[row["system"]] = tuple(said)
+    return remarks
+
+
+def _from_inputs(facts: dict[str, Any], folder: Path, document: str) -> DocumentExplanation:
+    """Judge the document again; the run kept too little of it."""
+    inputs = facts["inputs"]
+    changed = [label for label, digest in digest_inputs(inputs["sha256"]).items() if digest is None or digest != inputs["sha256"][label]]
+    if changed:
+        what = f"kept {facts.get('evidence')} evidence, and its inputs are not there as they were: {', '.join(changed)}"
+        raise ProblemsError([Problem(str(folder), what, "score again with --evidence all", "changed_file")])
+    given = inputs["options"]
+    names = given["id_names"]
+    options = InputOptions(given["gold_key"], given["pred_key"], given["systems_key"], tuple(names) if names else None, given["wrap"])
+    plan = read_plan(str(facts["spec"]["text"]))
+    labels = dict.fromkeys(inputs["predictions"].values()) if given["systems_key"] else {}
+    predictions = {f"file {number}": label for number, label in enumerate(labels)} or inputs["predictions"]
+    return explain_document(plan, open_inputs(plan, inputs["gold"], predictions, options), document)

@@ -1,0 +1,51 @@
+"""`fieldassay doctor`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.option("--json", "is_json", is_flag=True, help="Print what was found as JSON.")
+def doctor(is_json: bool) -> int:
+    """Say what this installation has, and test that it computes the numbers that every installation must.
+
+    Exits with 1 if the self-test fails.
+    """
+    from fieldassay.api.checkup import check_up
+    from fieldassay.cli.output import write
+
+    found = check_up()
+    if is_json:
+        import json
+
+        write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    else:
+        write(_render(found))
+    return 0 if found["self_test"]["is_passed"] else 1
+
+
+def _render(found: dict[str, Any]) -> str:
+    from fieldassay.cli.output import screen
+    from fieldassay.reports.numbers import show_count
+    from fieldassay.reports.page import Column, Page
+
+    shown = screen()
+    page = Page(shown)
+    page.title(f"fieldassay {found['versions']['fieldassay']}, Python {found['versions']['python']} on {found['platform']}")
+    page.line(f"{show_count(found['cpus'], 'CPU')}; output {shown.width} columns wide, {'with' if shown.has_colors else 'without'} colors")
+    page.line()
+    versions = [[name, version] for name, version in found["versions"].items() if name not in ("fieldassay", "python")]
+    page.table([Column("package"), Column("version")], versions)
+    page.line()
+    extras: dict[str, dict[str, Any]] = found["extras"]
+    rows = [[name, "installed" if one["is_installed"] else f"not installed: {one['install']}", one["use"]] for name, one in extras.items()]
+    page.table([Column("optional part"), Column(""), Column("for")], rows)
+    page.line(f"encoders found: {', '.join(found['encoders']) or 'none'}")
+    page.line()
+    test = found["self_test"]
+    said = "passed: the numbers are what they must be" if test["is_passed"] else f"FAILED: {test['why']}"
+    page.line(f"self-test ({show_count(test['documents'], 'document')}, {test['seconds']:.1f} s): {said}")
+    return page.text()

@@ -1,0 +1,119 @@
+"""`fieldassay explain`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, spec_options
+
+if TYPE_CHECKING:
+    from fieldassay.api.explaining import DocumentExplanation
+
+
+@click.command()
+@click.argument("what", nargs=-1, metavar="GOLD PREDICTION | DOC [FIELD] | RUN_DIR DOC [FIELD]")
+@click.option("--type", "kind", metavar="TYPE", help="Explain two values of this type (text, money, date …).")
+@click.option("--compare", metavar="NAME[:KEY=VALUE,…]", help="With --type: the comparator.")
+@click.option("--normalize", metavar="NAME[:KEY=VALUE,…]", multiple=True, help="With --type: a normalizer; repeat for more.")
+@click.option("--option", "pairs", metavar="KEY=VALUE", multiple=True, help="With --type: any option of the field; repeat for more.")
+@click.option("--locale", metavar="LOCALE", help="With --type: how numbers and dates are read, such as en_AU.")
+@spec_options
+@data_options
+@click.option("--system", "systems", metavar="NAME", multiple=True, help="Of a document: this system only; repeat for more.")
+@click.option("--json", "is_json", is_flag=True, help="Print the explanation as JSON.")
+def explain(**given: Any) -> int:
+    """Say why a value was judged as it was, step by step.
+
+    Two values, a document of your data, or a document of a run:
+
+    \b
+    fieldassay explain --type money '$1,234.56' 1234.6
+    fieldassay explain --spec spec.yaml --gold gold.jsonl --pred llama.jsonl inv-001 total
+    fieldassay explain run inv-001 'lines[3].amount'
+
+    Write -- before a value that begins with a minus sign.
+    """
+    from fieldassay.cli.output import screen, write
+    from fieldassay.cli.show_explanation import render_document, render_steps
+
+    if given["kind"] is not None:
+        steps = _values(given)
+        data: Any = [step.to_dict() for step in steps]
+        text = "" if given["is_json"] else render_steps(steps, screen())
+    else:
+        found = _document(given)
+        data = found.to_dict()
+        text = "" if given["is_json"] else render_document(found, screen())
+    write(json.dumps(data, ensure_ascii=False, indent=1) + "\n" if given["is_json"] else text)
+    return 0
+
+
+def _values(given: Mapping[str, Any]) -> Any:
+    from fieldassay.api.explaining import explain_values
+    from fieldassay.cli.texts import definition_of, option_value
+
+    if len(given["what"]) != 2:
+        raise click.UsageError("With --type, give two values: the gold value, then the predicted one.")
+    options: dict[str, Any] = {}
+    for text in given["pairs"]:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise click.UsageError(f"--option {text}: write KEY=VALUE.")
+        options[key.strip()] = option_value(value)
+    gold, pred = given["what"]
+    if given["kind"] == "list":
+        gold, pred = (option_value(text) if text.lstrip().startswith("[") else text for text in (gold, pred))
+    spec = {"locale": given["locale"]} if given["locale"] else {}
+    return explain_values(gold, pred, definition_of(given["kind"], given["compare"], given["normalize"], options), spec)
+
+
+def _document(given: Mapping[str, Any]) -> DocumentExplanation:
+    what: tuple[str, ...] = given["what"]
+    if given["spec"] is None and given["protocol"] is None:
+        if not 2 <= len(what) <= 3:
+            raise click.UsageError("Give --type and two values, or a run folder and a document, or --spec, --gold, --pred and a document.")
+        found = _from_run(Path(what[0]), what[1], what[2] if len(what) == 3 else None)
+    else:
+        if not 1 <= len(what) <= 2:
+            raise click.UsageError("Give the id of a document, and a field if you like.")
+        found = _from_inputs(given, what[0], what[1] if len(what) == 2 else None)
+    return _of_systems(found, given["systems"]) if given["systems"] else found
+
+
+def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> DocumentExplanation:
+    from fieldassay.api.explaining import choose_field, explain_document
+    from fieldassay.api.inputs import open_inputs
+    from fieldassay.plan.compile import read_plan
+
+    inputs = read_inputs(given)
+    plan = read_plan(read_spec_option(given))
+    found = explain_document(plan, open_inputs(plan, inputs.gold, inputs.predictions, inputs.options), document)
+    return choose_field(plan, found, field) if field is not None else found
+
+
+def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplanation:
+    from fieldassay.api.explaining import choose_field
+    from fieldassay.api.rereading import document_of_run, plan_of_run
+
+    found = document_of_run(folder, document)
+    return choose_field(plan_of_run(folder), found, field) if field is not None else found
+
+
+def _of_systems(found: DocumentExplanation, systems: tuple[str, ...]) -> DocumentExplanation:
+    from dataclasses import replace
+
+    from fieldassay.errors import nearest
+
+    for name in systems:
+        if name not in found.systems:
+            raise click.UsageError(f"--system: no system {name!r}; {nearest(name, found.systems)}")
+    kept = [row["system"] in systems for row in found.rows]
+    rows = tuple(row for row, is_kept in zip(found.rows, kept, strict=True) if is_kept)
+    are_values = [is_kept for row, is_kept in zip(found.rows, kept, strict=True) if row["kind"] == "value"]
+    steps = tuple(step for step, is_kept in zip(found.steps, are_values, strict=True) if is_kept) if found.steps else ()
+    return replace(found, rows=rows, steps=steps, systems=systems)

@@ -1,0 +1,150 @@
+"""What `fieldassay explain` prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from fieldassay.api.explaining import DocumentExplanation, Explanation, Side
+from fieldassay.reports.page import Column, Page, Screen
+from fieldassay.reports.shown import show, show_json, visible
+from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, say
+
+_STRUCTURE = ("list", "object", "item")
+
+
+def render_steps(steps: Sequence[Explanation], screen: Screen) -> str:
+    """Return the steps of judgements, one block each."""
+    page = Page(screen)
+    for position, step in enumerate(steps):
+        if position:
+            page.line()
+        _step(page, step, len(steps) > 1)
+    if not steps:
+        page.line("neither side has a value: there is nothing to judge")
+    return page.text()
+
+
+def render_document(found: DocumentExplanation, screen: Screen) -> str:
+    """Return the rows of a document, system by system; with a field also the steps of each value."""
+    page = Page(screen)
+    for system in found.systems:
+        rows = [row for row in found.rows if row["system"] == system]
+        steps = [step for row, step in zip(_values(found.rows), found.steps, strict=False) if row["system"] == system]
+        page.line()
+        page.title(f"{show(found.document, 80)}, {show(system, 40)}{'' if found.field is None else f', {show(found.field, 60)}'}")
+        for remark in found.remarks.get(system, ()):
+            page.line(f"note: {show(remark, 400)}", "yellow")
+        if not rows:
+            page.line("neither gold nor the prediction has anything here")
+            continue
+        _rows(page, rows)
+        for step in steps:
+            page.line()
+            _step(page, step, True)
+    return page.text().lstrip("\n")
+
+
+def _values(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if row["kind"] == "value"]
+
+
+def _rows(page: Page, rows: Sequence[dict[str, Any]]) -> None:
+    """Add the rows that say something: values that are there, pairs of items, and structure that is wrong."""
+    shown = [row for row in rows if row["outcome"] != "absent" and (row["kind"] not in _STRUCTURE[:2] or row["outcome"] != "match")]
+    absent = sum(row["outcome"] == "absent" for row in _values(rows))
+    room = max(12, (page.width - 66) // 2)
+    longest = max((len(_path(row)) for row in shown), default=0)
+    columns = [Column("path", least=min(longest, 32)), Column("gold"), Column("predicted")]
+    columns += [Column("outcome"), Column("score", is_number=True, least=5), Column("why")]
+    styles = ["" if row["outcome"] == "match" else "dim" if row["kind"] == "item" else "red" for row in shown]
+    if page.width < 90:
+        narrow = [Column("path, outcome"), Column("gold → predicted"), Column("why")]
+        page.table(narrow, [_narrow(row, page.width) for row in shown], styles)
+    else:
+        page.table(columns, [_row(row, room) for row in shown], styles)
+    if absent:
+        page.line(f"and {absent} values that neither side has", "dim")
+
+
+def _row(row: dict[str, Any], room: int) -> list[str]:
+    return [_path(row), _value(row, "gold", room), _value(row, "pred", room), row["outcome"], _score(row["score"]), _why(row)]
+
+
+def _narrow(row: dict[str, Any], width: int) -> list[str]:
+    room = max(10, width // 3)
+    pair = f"{_value(row, 'gold', room)} → {_value(row, 'pred', room)}"
+    return [f"{_path(row)} {row['outcome']} {_score(row['score'])}".rstrip(), pair, _why(row)]
+
+
+def _path(row: dict[str, Any]) -> str:
+    gold, pred = row["gold_path"], row["pred_path"]
+    if gold is None or pred is None or gold == pred:
+        return show(gold or pred or row["field"], 60)
+    return f"{show(gold, 60)} ↔ {show(pred, 60)}"
+
+
+def _value(row: dict[str, Any], side: str, room: int) -> str:
+    """Return a value as given, and as read where that says more."""
+    raw, read = row[side], row[f"{side}_value"]
+    if row["kind"] != "value":
+        return "(item)" if row["kind"] == "item" and row[f"{side}_path"] else show_json(raw, room)
+    if raw is None or read is None or row["outcome"] == "match" or read == raw or json.dumps(read, ensure_ascii=False) == raw:
+        return show_json(raw, room)
+    return f"{show_json(raw, room)} (read: {show(read, room)})"
+
+
+def _score(score: float | None) -> str:
+    return "" if score is None else f"{score:.3f}"
+
+
+def _why(row: dict[str, Any]) -> str:
+    """Return reason and main diagnoses in words; nothing for what is plainly equal."""
+    if row["kind"] == "item" and row["outcome"] not in ("missing", "spurious"):
+        return f"paired; {100 * (row['score'] or 0):.0f} % alike"
+    said = [] if row["reason"] in ("equal", "missing", "spurious", "present") else [say(REASONS, row["reason"])]
+    said += [say(DIAGNOSES, name) for name in row["diagnoses"] or ()]
+    return visible("; ".join(list(dict.fromkeys(said))[:3]))
+
+
+def _step(page: Page, step: Explanation, has_path: bool) -> None:
+    if has_path:
+        where = step.gold_path or step.pred_path or step.field
+        page.title(f"{show(where, 80)}" + (f" ↔ {show(step.pred_path, 80)}" if step.pred_path and step.pred_path != where else ""))
+    room = max(16, (page.width - 34) // 2)
+    rows = [
+        ["as given", show(step.gold.raw, room), show(step.pred.raw, room)],
+        [f"read as {step.type}{f' ({step.read})' if step.read else ''}", _reading(step.gold, room), _reading(step.pred, room)],
+    ]
+    if any(_remark(side) for side in (step.gold, step.pred)):
+        rows.append(["remarks", _remark(step.gold), _remark(step.pred)])
+    page.table([Column("step"), Column("gold"), Column("predicted")], rows)
+    page.pairs(_verdict(step))
+
+
+def _reading(side: Side, room: int) -> str:
+    if side.raw is None:
+        return "no value"
+    if side.problem is not None:
+        return f"cannot be read: {show(side.problem, 200)}"
+    return show(side.value, room)
+
+
+def _remark(side: Side) -> str:
+    return "; ".join(say(FLAGS, flag) for flag in side.flags)
+
+
+def _verdict(step: Explanation) -> list[tuple[str, str]]:
+    """Return the steps from the comparison on, each with its name."""
+    lines = []
+    if step.gold.raw is not None and step.pred.raw is not None:
+        score = "no score" if step.score is None else f"score {json.dumps(round(step.score, 6))}"
+        is_text = step.gold.problem is not None or step.pred.problem is not None
+        how = "as text" if is_text else f"by {step.compared or 'its kind'}"
+        lines.append(("compared", f"{how}: {score}, {say(REASONS, step.reason)}"))
+        lines.append(("accepted", f"a match needs a score {step.accept}") if step.accept else ("accepted", "not asked"))
+    lines.append(("outcome", f"{step.outcome}: {say(OUTCOMES, step.outcome)}"))
+    lines += [("flag", say(FLAGS, flag)) for flag in step.flags if flag not in ("ambiguous",)]
+    lines += [("diagnosis", f"{name}: {say(DIAGNOSES, name)}") for name in step.diagnoses]
+    return lines

@@ -1,0 +1,98 @@
+"""What `fieldassay validate` prints."""
+
+from __future__ import annotations
+
+from fieldassay.api.validating import Example, Finding, Survey, Validation
+from fieldassay.reports.numbers import show_count
+from fieldassay.reports.page import Column, Page, Screen
+from fieldassay.reports.shown import show, show_json, visible
+
+_MOST_LISTED = 20
+
+
+def render_validation(found: Validation, screen: Screen) -> str:
+    """Return what a spec will do and what the data hold, as text; the problems themselves are not in it."""
+    page = Page(screen)
+    if found.fields:
+        _plan(page, found)
+    if found.documents is not None:
+        _data(page, found)
+    page.line()
+    problems = len(found.problems)
+    page.title("No problem found." if not problems else f"{show_count(problems, 'problem')}:")
+    return page.text().lstrip("\n")
+
+
+def _plan(page: Page, found: Validation) -> None:
+    page.title("How each field is judged")
+    is_narrow = page.width < 90
+    rows = []
+    for row in found.fields:
+        judged = ", ".join(part for part in (row["compared"], row["aligned"] and f"items aligned by {row['aligned']}") if part)
+        reading = f"{row['type']}({row['read']})" if row["read"] else row["type"]
+        marks = [row["critical"] and "critical", row["weight"] not in ("1", "") and f"weight {row['weight']}"]
+        marks.append(row["applies_to"] and f"only in {row['applies_to']}")
+        cells = [show(row["field"], 50), visible(reading), visible(judged), row["accept"], ", ".join(mark for mark in marks if mark)]
+        rows.append([*cells[:2], " ".join(cells[2:]).strip()] if is_narrow else cells)
+    columns = [Column("field"), Column("type, as read")]
+    columns += [Column("compared, match if")] if is_narrow else [Column("compared"), Column("match if"), Column("")]
+    page.table(columns, rows)
+    page.line(f"metrics: {', '.join(found.metrics)}")
+
+
+def _data(page: Page, found: Validation) -> None:
+    page.line()
+    page.title(f"The data: {show_count(found.documents or 0, 'gold document')}")
+    rows = []
+    for name, survey in found.surveys.items():
+        if name:
+            missing, unmatched = found.missing.get(name, 0), found.unmatched.get(name, ())
+            matched = (found.documents or 0) - missing
+            rows.append([show(name, 30), f"{matched:,}", f"{missing:,}", f"{len(unmatched):,}", f"{survey.invalid:,}"])
+    if rows:
+        heads = ("matched", "missing", "without gold", "not readable")
+        page.table([Column("system"), *(Column(head, is_number=True) for head in heads)], rows)
+    for name, survey in found.surveys.items():
+        _survey(page, name, survey, found.documents or 0)
+    for note in found.notes:
+        page.line(f"note: {show(note, 600)}")
+
+
+def _survey(page: Page, name: str, survey: Survey, documents: int) -> None:
+    findings = list(survey.findings.values())
+    if not name:
+        page.line()
+        page.title("Gold values")
+        rows = [[show(one.field, 50), f"{one.present:,}", _count(one.unreadable), _count(one.ambiguous)] for one in findings]
+        page.table([Column("field"), *(Column(head, is_number=True) for head in ("present", "unreadable", "ambiguous"))], rows)
+        empty = [show(one.field) for one in findings if not one.present]
+        if empty and documents:
+            page.line(f"warning: no gold value at all in {', '.join(empty[:_MOST_LISTED])}", "yellow")
+    side = show(name, 30) if name else "gold"
+    for example in survey.examples:
+        page.line(f"{side}: {show(example.document, 60)}: {show(example.why, 200)}")
+    listed = [one for one in findings if one.unreadable]
+    for one in listed[:_MOST_LISTED]:
+        page.line(f"{side}: {show(one.field, 50)}: {show_count(one.unreadable, 'value')} of {one.present:,} cannot be read, such as")
+        _examples(page, one.examples)
+    for one in [one for one in findings if one.ambiguous][:_MOST_LISTED]:
+        page.line(f"{side}: {show(one.field, 50)}: {_ambiguous(one)}")
+        _examples(page, one.unclear)
+    if survey.undeclared:
+        shown = [f"{show(path)} ({count:,})" for path, count in survey.undeclared.most_common(_MOST_LISTED)]
+        more = len(survey.undeclared) - len(shown)
+        page.line(f"{side}: keys that the spec does not declare: {', '.join(shown)}{f' and {more:,} more' if more else ''}")
+
+
+def _ambiguous(finding: Finding) -> str:
+    verb = "can" if finding.ambiguous != 1 else "could"
+    return f"{show_count(finding.ambiguous, 'value')} of {finding.present:,} {verb} be read in two ways (`locale:` decides), such as"
+
+
+def _examples(page: Page, examples: list[Example]) -> None:
+    for example in examples:
+        page.line(f"    {show_json(example.value, 60)} in {show(example.document, 40)}: {show(example.why, 160)}")
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number else "·"

@@ -1,0 +1,39 @@
+"""`fieldassay validate`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, spec_options
+
+
+@click.command()
+@spec_options
+@data_options
+@click.option("--json", "is_json", is_flag=True, help="Print what was found as JSON.")
+def validate(**given: Any) -> int:
+    """Check a spec, and data against it, and say what scoring will do.
+
+    Every problem of the spec and of the data is reported at once. Exits with 2 if there is one.
+
+    \b
+    fieldassay validate --spec spec.yaml --gold gold.jsonl --pred llama.jsonl
+    """
+    from fieldassay.api.validating import validate as find
+    from fieldassay.cli.output import complain, screen, write
+    from fieldassay.cli.show_validation import render_validation
+
+    inputs, spec = read_inputs(given, needs_data=False), read_spec_option(given)
+    found = find(spec, inputs.gold, inputs.predictions, inputs.options)
+    if given["is_json"]:
+        import json
+
+        write(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) + "\n")
+    else:
+        write(render_validation(found, screen()))
+    if found.problems:
+        complain("\n".join(map(str, found.problems)))
+        return 2
+    return 0

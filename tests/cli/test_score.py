@@ -1,0 +1,228 @@
+"""`fieldassay score`: what it prints, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from command_runs import GOLD, Files, Ran, spawn
+
+Run = Callable[..., Ran]
+FAST = ("--bootstrap", "50")
+
+
+def test_report_names_the_worst_field_with_an_example(run: Run, files: Files) -> None:
+    ran = run("score", *files.inputs, *FAST)
+    assert ran.code == 0
+    assert "tiny: 3 documents, 1 system" in ran.out
+    assert "accuracy" in ran.out and "n=3" in ran.out
+    assert "7 → seven" in ran.out
+    assert "colour (1)" in ran.out
+
+
+def test_json_is_the_bytes_of_the_metrics_file(run: Run, files: Files, tmp_path: Path) -> None:
+    ran = run("score", *files.inputs, *FAST, "--json", "--out", tmp_path / "run")
+    assert ran.out.encode() == (tmp_path / "run" / "metrics.json").read_bytes()
+    data = json.loads(ran.out)
+    assert list(data) == ["schema_version", "run", "estimates", "counts"]
+    assert len(data["run"]["inputs"]["sha256"]) == 2 and all(data["run"]["inputs"]["sha256"].values())
+
+
+def test_markdown_has_the_same_numbers_as_the_terminal(run: Run, files: Files) -> None:
+    table, markdown = (run("score", *files.inputs, *FAST, "--format", shape).out for shape in ("table", "markdown"))
+    number = next(word for line in table.splitlines() if line.startswith("accuracy ") for word in line.split()[1:])
+    assert f"| accuracy | {number} " in markdown
+
+
+def test_run_folder_has_all_files_and_nothing_else(run: Run, files: Files, tmp_path: Path) -> None:
+    ran = run("score", *files.inputs, *FAST, "--out", tmp_path / "deep" / "run")
+    assert ran.code == 0 and "written to" in ran.err
+    assert sorted(path.name for path in (tmp_path / "deep").rglob("*")) == ["documents.parquet", "evidence.parquet", "metrics.json", "run", "run.json"]
+    facts = json.loads((tmp_path / "deep" / "run" / "run.json").read_text())
+    assert facts["counts"]["documents"] == 3 and facts["spec"]["digest"] and facts["command"][0] == "fieldassay"
+    assert pl.read_parquet(tmp_path / "deep" / "run" / "documents.parquet")["doc"].to_list() == ["d1", "d2", "d3"]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_metrics_file_is_the_same_bytes_however_it_is_computed(run: Run, files: Files, tmp_path: Path, workers: str) -> None:
+    files.write("gold.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in GOLD])
+    files.write("llama.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in reversed(GOLD)])
+    written = []
+    for name, batch in (("first", "1000"), ("second", "37")):
+        assert run("score", *files.inputs, *FAST, "--out", tmp_path / name, "--workers", workers, "--batch", batch).code == 0
+        written.append((tmp_path / name / "metrics.json").read_bytes())
+    assert written[0] == written[1]
+    assert len(pl.read_parquet(tmp_path / "second" / "evidence.parquet")) == len(pl.read_parquet(tmp_path / "first" / "evidence.parquet"))
+
+
+@pytest.mark.parametrize(("evidence", "outcomes"), [("all", {"match", "mismatch"}), ("errors", {"mismatch"}), ("none", None)])
+def test_evidence_keeps_what_was_asked_for(run: Run, files: Files, tmp_path: Path, evidence: str, outcomes: set[str] | None) -> None:
+    assert run("score", *files.inputs, *FAST, "--out", tmp_path / "run", "--evidence", evidence).code == 0
+    file = tmp_path / "run" / "evidence.parquet"
+    assert file.exists() == (outcomes is not None)
+    if outcomes is not None:
+        found = set(pl.read_parquet(file)["outcome"]) & {"match", "mismatch"}
+        assert found == outcomes
+
+
+def test_perfect_predictions_leave_an_evidence_table_without_errors(run: Run, files: Files, tmp_path: Path) -> None:
+    files.write("llama.jsonl", GOLD)
+    ran = run("score", *files.inputs, *FAST, "--out", tmp_path / "run", "--evidence", "errors")
+    assert ran.code == 0 and "no field has an error" in ran.out
+    assert len(pl.read_parquet(tmp_path / "run" / "evidence.parquet")) == 0
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "code", "said"),
+    [
+        (["accuracy=0.1"], 0, ""),
+        (["accuracy=1"], 1, "failed: llama: accuracy is 0."),
+        (["accuracy=0.1", "f1=0.99"], 1, "failed: llama: f1 is 0."),
+        (["field_accuracy[total]=0.6"], 0, ""),
+        (["field_accuracy[total]=0.7"], 1, "failed: llama: field_accuracy[total] is 0.666667 (n = 3)"),
+        (["field_accuracy[nothing]=0"], 1, "undefined"),
+        (["accuracy{kind=a}=0.99"], 1, "failed: llama: accuracy{kind=a}"),
+        (["accuracy{kind=zzz}=0"], 1, "undefined"),
+        (["acuracy=0.5"], 2, "did you mean 'accuracy'?"),
+        (["accuracy"], 2, "METRIC=VALUE"),
+        (["accuracy=nan"], 2, "METRIC=VALUE"),
+        (["hr=0.1"], 2, "better when lower"),
+    ],
+)
+def test_threshold_passes_only_if_every_system_reaches_it(run: Run, files: Files, thresholds: list[str], code: int, said: str) -> None:
+    arguments = [part for text in thresholds for part in ("--fail-under", text)]
+    ran = run("score", *files.inputs, *FAST, "--quiet", *arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert said in ran.err
+
+
+def test_threshold_fails_if_one_of_two_systems_is_below(run: Run, files: Files) -> None:
+    other = files.write("perfect.jsonl", GOLD)
+    ran = run("score", *files.inputs, "--pred", other, *FAST, "--quiet", "--fail-under", "accuracy=1")
+    assert ran.code == 1 and ran.err.count("failed:") == 1 and "llama" in ran.err
+
+
+def test_chosen_metrics_and_slices_are_shown(run: Run, files: Files) -> None:
+    ran = run("score", *files.inputs, *FAST, "--metrics", "f1(granularity=slot), perfect_documents", "--slice", "kind")
+    assert "f1(granularity=slot)" in ran.out and "perfect_documents" in ran.out
+    assert "by kind" in ran.out
+    assert "accuracy" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--metrics", "acuracy"], 2, "did you mean 'accuracy'?"),
+        (["--engine", "ray"], 2, "not there yet"),
+        (["--protocol", "squad"], 2, "not both"),
+        (["--json", "--format", "table"], 2, "give one of them"),
+        (["--limit", "0"], 2, "--limit"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(run: Run, files: Files, arguments: list[str], code: int, said: str) -> None:
+    ran = run("score", *files.inputs, *arguments)
+    assert ran.code == code and said in ran.err and ran.out == ""
+
+
+def test_unknown_protocol_names_what_there_is(run: Run, files: Files) -> None:
+    ran = run("score", *files.inputs[2:], "--protocol", "nothing-like-it")
+    assert ran.code == 2 and "unknown protocol 'nothing-like-it'" in ran.err
+
+
+def test_problems_of_all_inputs_are_reported_at_once(run: Run, files: Files) -> None:
+    (files.folder / "gold.jsonl").write_text('{"id": 1}\n{broken\n')
+    ran = run("score", *files.inputs[:4], "--pred", files.folder / "nowhere.jsonl")
+    assert ran.code == 2
+    assert "gold.jsonl:2" in ran.err and "nowhere.jsonl" in ran.err
+
+
+def test_nothing_in_common_exits_with_5(run: Run, files: Files) -> None:
+    files.write("llama.jsonl", [{"id": "other", "total": 1}])
+    assert run("score", *files.inputs).code == 5
+
+
+@pytest.mark.parametrize("kind", ["folder with other files", "file", "current folder"])
+def test_what_is_not_a_run_is_left_alone(run: Run, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    target = tmp_path / "mine"
+    if kind == "file":
+        target.write_text("precious")
+    else:
+        target.mkdir()
+        (target / "precious.txt").write_text("precious")
+    if kind == "current folder":
+        monkeypatch.chdir(target)
+    ran = run("score", *files.inputs, *FAST, "--out", "." if kind == "current folder" else target)
+    assert ran.code == 2
+    assert (target if kind == "file" else target / "precious.txt").read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "mine"]
+
+
+def test_a_run_and_an_empty_folder_are_replaced(run: Run, files: Files, tmp_path: Path) -> None:
+    target = tmp_path / "run"
+    target.mkdir()
+    assert run("score", *files.inputs, *FAST, "--out", target).code == 0
+    (target / "left-over").touch()
+    assert run("score", *files.inputs, *FAST, "--out", target, "--evidence", "none").code == 0
+    assert sorted(path.name for path in target.iterdir()) == ["documents.parquet", "metrics.json", "run.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "run"]
+
+
+def test_a_failing_run_keeps_the_earlier_one_and_leaves_nothing(run: Run, files: Files, tmp_path: Path) -> None:
+    target = tmp_path / "a" / "run"
+    assert run("score", *files.inputs, *FAST, "--out", target).code == 0
+    before = (target / "metrics.json").read_bytes()
+    assert run("score", *files.inputs, "--pred", "nowhere.jsonl", "--out", target).code == 2
+    assert (target / "metrics.json").read_bytes() == before
+    assert run("score", *files.inputs, "--pred", "nowhere.jsonl", "--out", tmp_path / "b" / "run").code == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "data"]
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_interrupted_run_leaves_no_output(run: Run, files: Files, tmp_path: Path, is_new: bool) -> None:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    if not is_new:
+        assert run("score", *files.inputs, *FAST, "--out", folder / "run").code == 0
+    os.mkfifo(files.folder / "pipe.jsonl")  # nobody writes to it, so the run waits
+    process = spawn("score", *files.inputs, "--pred", files.folder / "pipe.jsonl", "--out", folder / "run")
+    while not any(path.name.startswith(".run.partial") for path in folder.iterdir()):
+        assert process.poll() is None
+        time.sleep(0.02)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err.startswith(b"interrupted; ") and b"Traceback" not in err
+    assert [path.name for path in folder.iterdir()] == ([] if is_new else ["run"])
+
+
+@pytest.mark.parametrize("side", ["--gold", "--pred"])
+def test_dash_reads_standard_input(files: Files, side: str) -> None:
+    paths = {"--gold": files.folder / "gold.jsonl", "--pred": files.folder / "llama.jsonl"}
+    arguments = [part for name, path in paths.items() for part in (name, "-" if name == side else path)]
+    with paths[side].open("rb") as stream:
+        process = spawn("score", "--spec", files.folder / "spec.yaml", *arguments, *FAST, stdin=stream)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert b"3 documents, 1 system" in out
+
+
+def test_standard_input_cannot_be_both_sides(run: Run, files: Files) -> None:
+    assert run("score", *files.inputs[:2], "--gold", "-", "--pred", "-").code == 2
+
+
+def test_closed_pipe_is_quiet(files: Files) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    process = spawn("score", *files.inputs, *FAST, stdout=write)
+    os.close(write)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert b"Traceback" not in err and b"Exception" not in err
