@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldassay.engine.grow import extra_tree, grow
+from fieldassay.engine.grow import extra_tree, grow, member_path
 from fieldassay.engine.scopes import ABSENT, GOOD, NONE, WRONG, FieldTable, Kinds, LeafPlace, ListPlace, Masks, ObjectPlace, Scope, Side
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 
@@ -41,7 +41,7 @@ class Flattener:
     def _children(self, node: ObjectNode, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
         gold, pred = values
         for child in node.children:
-            of_gold, of_pred = _members(gold, child.name, self.absent), _members(pred, child.name, self.absent)
+            of_gold, of_pred = (_members(column, child, self.absent) for column in (gold, pred))
             mask = self.applies.get(child.path)
             if mask is not None:
                 of_gold, of_pred = _masked(of_gold, mask[scope.gold.doc]), _masked(of_pred, mask[scope.pred.doc])
@@ -77,10 +77,10 @@ class Flattener:
     def _undeclared(self, node: ObjectNode, scope: Scope, pred: list[Any], ancestors: tuple[ObjectPlace, ...]) -> None:
         declared = {child.name for child in node.children}
         for key in sorted(set().union(*pred) - declared):
-            path = f"{node.path}.{key}" if node.path else str(key)
+            path = member_path(node.path, key)
             if node.are_extra_keys_spurious:
-                found = _members(pred, key, self.absent)
-                self._walk(extra_tree(node, key, path), scope, ([self.absent] * len(scope.gold), found), ancestors)
+                tree = extra_tree(node, key, path)
+                self._walk(tree, scope, ([self.absent] * len(scope.gold), _members(pred, tree, self.absent)), ancestors)
             else:
                 self.undeclared[path] = self.undeclared.get(path, 0) + sum(key in value for value in pred)
 
@@ -150,8 +150,10 @@ class Flattener:
         return value is None or value is ABSENT or (isinstance(value, (dict, list)) and not value)
 
 
-def _members(column: list[Any], name: str, absent: Any) -> list[Any]:
-    return [value.get(name, absent) for value in column]
+def _members(column: list[Any], child: Node, absent: Any) -> list[Any]:
+    """Return the values of a child; the child without a path is the record itself, as a tree."""
+    name = child.name
+    return [value.get(name, absent) for value in column] if child.path else column
 
 
 def _masked(column: list[Any], mask: Masks) -> list[Any]:

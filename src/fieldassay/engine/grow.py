@@ -9,7 +9,7 @@ from fieldassay.aligners.ordered import Ordered
 from fieldassay.comparators.exact import Exact
 from fieldassay.engine.scopes import ABSENT, FieldTable
 from fieldassay.evidence import FieldInfo, Kind
-from fieldassay.paths import Pattern
+from fieldassay.paths import Pattern, join_path, split_path
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 from fieldassay.readers.anything import AnyReader
 from fieldassay.spec.model import Accept
@@ -33,7 +33,7 @@ def grow(node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable) 
     if has_scalars or (leaf.is_list and list in kinds) or (leaf.null_is_value and type(None) in kinds):
         branches.append(leaf)
     if dict in kinds:
-        children = tuple(replace(node, name=key, path=_member(node.path, key)) for key in objects)
+        children = tuple(replace(node, name=key, path=member_path(node.path, key)) for key in objects)
         branches.append(ObjectNode(node.name, node.path, 0, children))
     if list in kinds and not leaf.is_list:
         item = replace(node, name="", path=f"{node.path}[]")
@@ -64,8 +64,9 @@ def _template(node: AnyNode) -> Leaf:
     raise ValueError(f"no pattern matches {node.path!r}")
 
 
-def _member(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
+def member_path(path: str, key: str) -> str:
+    """Return the path of an object's key; odd keys are quoted."""
+    return join_path([*split_path(path), str(key)])
 
 
 def extra_tree(node: ObjectNode, key: str, path: str) -> AnyNode:
