@@ -124,7 +124,7 @@ def evidence_schema() -> dict[str, Any]:
     return {
         "system": text, "doc": text, "field": text, "gold_path": text, "pred_path": text, "kind": text, "type": text,
         "gold": text, "pred": text, "gold_value": text, "pred_value": text, "outcome": text, "score": number, "reason": text,
-        "diagnoses": pl.List(text), "flags": pl.List(text), "confidence": number, "weight": number, "critical": pl.Boolean,
+        "diagnoses": pl.List(text), "flags": pl.List(text), "confidence": number, "weight": number, "critical": pl.Boolean, "other_field": text,
     }  # fmt: skip
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_runs import GOLD, PRED, SPEC, Files, Ran
 
 from fieldassay.cli.main import main
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from command_runs import GOLD, PRED, SPEC, Files, Ran
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ def test_report_names_the_worst_field_with_an_example(run: Run, files: Files) ->
     assert ran.code == 0
     assert "tiny: 3 documents, 1 system" in ran.out
     assert "accuracy" in ran.out and "n=3" in ran.out
-    assert "7 → seven" in ran.out
+    assert '"7" → seven' in ran.out
     assert "colour (1)" in ran.out
 
 
@@ -43,7 +43,8 @@ def test_markdown_has_the_same_numbers_as_the_terminal(run: Run, files: Files) -
 def test_run_folder_has_all_files_and_nothing_else(run: Run, files: Files, tmp_path: Path) -> None:
     ran = run("score", *files.inputs, *FAST, "--out", tmp_path / "deep" / "run")
     assert ran.code == 0 and "written to" in ran.err
-    assert sorted(path.name for path in (tmp_path / "deep").rglob("*")) == ["documents.parquet", "evidence.parquet", "metrics.json", "run", "run.json"]
+    found = sorted(path.name for path in (tmp_path / "deep").rglob("*"))
+    assert found == ["documents.parquet", "evidence.parquet", "metrics.json", "run", "run.json"]
     facts = json.loads((tmp_path / "deep" / "run" / "run.json").read_text())
     assert facts["counts"]["documents"] == 3 and facts["spec"]["digest"] and facts["command"][0] == "fieldassay"
     assert pl.read_parquet(tmp_path / "deep" / "run" / "documents.parquet")["doc"].to_list() == ["d1", "d2", "d3"]

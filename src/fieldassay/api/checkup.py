@@ -17,7 +17,7 @@ from fieldassay.api.sampling import sample
 from fieldassay.errors import FieldassayError
 
 DOCUMENTS = 24
-EXPECTED = ""
+EXPECTED = "edf747e8185d22aa3f9e60091756a100f790942b78d462d8ebc115b4bf3963f7"
 """The digest of the estimates of the sample's first documents. It changes only with what is computed, never with the machine."""
 
 EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -73,7 +73,7 @@ def _has_model(name: str) -> bool:
 
 
 def self_test() -> dict[str, Any]:
-    """Return whether the first documents of the sample come out as everywhere else; one bit of difference in any estimate fails."""
+    """Return whether the first documents of the sample come out as everywhere else; any estimate that differs fails it."""
     clock = time.perf_counter()
     try:
         digest, why = estimates_digest(), ""
@@ -86,11 +86,19 @@ def self_test() -> dict[str, Any]:
 
 
 def estimates_digest() -> str:
-    """Return the SHA-256 of all estimates of the sample's first documents, bit by bit."""
+    """Return the SHA-256 of all estimates of the sample's first documents, numbers to twelve digits (a library's last bit may vary)."""
     from fieldassay.api.scoring import score
 
     files = sample()
     options = ScoreOptions(replicates=200, evidence="none", limit=DOCUMENTS, inputs=files.inputs)
     result = score(files.gold, files.predictions, files.spec, options)
-    lines = [json.dumps(estimate.to_dict(), sort_keys=True, allow_nan=False) for estimate in result.estimates]
+    lines = [json.dumps(_rounded(estimate.to_dict()), sort_keys=True, allow_nan=False) for estimate in result.estimates]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list) else value

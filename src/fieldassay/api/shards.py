@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from fieldassay.api.facts import document_table, document_types
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.assemble import Identity, assemble
+from fieldassay.engine.context import diagnose_in_context
 from fieldassay.engine.fold import FoldPlan, Partial, fold, merge
 from fieldassay.engine.judge import judge
 from fieldassay.engine.overrides import GoldNotes, apply_notes
@@ -70,7 +71,7 @@ def judge_batch(plan: Plan, batch: Batch, slices: tuple[str, ...]) -> Iterator[J
     gold = [record.data or {} for record in batch.gold]
     for system, predictions in batch.predictions.items():
         pred = [(record.data or {}) if record is not None else {} for record in predictions]
-        judged = apply_notes(judge(plan, gold, pred, applies), notes)
+        judged = diagnose_in_context(apply_notes(judge(plan, gold, pred, applies), notes))
         confidences = [record.meta.confidence if record is not None else None for record in predictions]
         evidence = assemble(plan, judged, Identity(system, batch.ids), confidences)
         table = document_table(plan, batch.gold, predictions, types, slices)

@@ -98,10 +98,14 @@ def _with_thresholds(metrics: tuple[str, ...], spec: Any, thresholds: tuple[Thre
 
 
 def _exactly(threshold: Threshold) -> str:
-    """Return the metric as a text that means it alone, not the group of the same name."""
+    """Return the metric as a text that means it alone: its bare name may mean a group, which a parameter at its default does not."""
+    from fieldassay.metrics.selection import bind_metric
+
     call = threshold.metric
-    is_bare = not call.parameters and call.field is None and call.slice is None
-    return f"{call.name}(regime=filled)" if is_bare and call.name in ("accuracy", "f1") else str(call)
+    defaults = [parameter for parameter in bind_metric(call).metric.parameters if parameter.default is not None]
+    if call.parameters or call.field is not None or call.slice is not None or not defaults:
+        return str(call)
+    return f"{call.name}({defaults[0].name}={defaults[0].default})"
 
 
 def show_run(run: Scored, shape: str, *, shows_all: bool) -> None:

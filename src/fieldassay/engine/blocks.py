@@ -73,6 +73,8 @@ class Block:
     extras: Mapping[str, npt.NDArray[np.float64]] = default(default_factory=dict)
     gold_raws: Mapping[int, Any] = default(default_factory=dict)
     pred_raws: Mapping[int, Any] = default(default_factory=dict)
+    other_field: Ints | None = None
+    """The field whose gold value the row's prediction is, -1 if it is none; None: no row's is."""
     critical: Masks | None = None
     """Which rows are critical; None: as the field is."""
 

@@ -76,6 +76,8 @@ class Flattener:
 
     def _undeclared(self, node: ObjectNode, scope: Scope, pred: list[Any], ancestors: tuple[ObjectPlace, ...]) -> None:
         declared = {child.name for child in node.children}
+        if any(not child.path for child in node.children):
+            return  # the record is judged as a whole, as a tree
         for key in sorted(set().union(*pred) - declared):
             path = member_path(node.path, key)
             if node.are_extra_keys_spurious:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from fieldassay.engine.blocks import Block, Nodes, Prefix
 from fieldassay.engine.scopes import Codes
 from fieldassay.evidence import FieldInfo, Outcome
 
-Gathered: TypeAlias = tuple[pl.Series, Codes]
+Gathered: TypeAlias = tuple[pl.Series, npt.NDArray[Any]]
 """Texts, and for each row the position of its own among them; -1: null."""
 
 

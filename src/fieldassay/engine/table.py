@@ -25,6 +25,7 @@ def evidence_table(evidence: Evidence, blocks: Sequence[Block]) -> pl.DataFrame:
     kinds = [kind.name.lower() for kind in Kind]
     outcomes = [outcome.name.lower() for outcome in Outcome]
     paths = RowPaths({})
+    names = pl.Series([info.path for info in fields], dtype=pl.String)
     given = [given_texts(block.coded) if block.coded else None for block in blocks]
     read = [text_series(block.coded.column.canonical.tolist()) if block.coded else None for block in blocks]
     columns: dict[str, Any] = {
@@ -47,6 +48,7 @@ def evidence_table(evidence: Evidence, blocks: Sequence[Block]) -> pl.DataFrame:
         "confidence": pl.Series(evidence.confidence, dtype=pl.Float64).fill_nan(None),
         "weight": evidence.weight,
         "critical": evidence.critical,
+        "other_field": gather([_part(block, names, block.other_field, {}) for block in blocks]),
     }
     columns |= {name: pl.Series(values).fill_nan(None) for name, values in evidence.extras.items()}
     return pl.DataFrame(columns)
@@ -75,7 +77,7 @@ def row_confidence(
     return found
 
 
-def _part(block: Block, texts: pl.Series | None, codes: Codes | None, raws: Mapping[int, Any]) -> Gathered:
+def _part(block: Block, texts: pl.Series | None, codes: npt.NDArray[Any] | None, raws: Mapping[int, Any]) -> Gathered:
     """Return a block's values as texts and positions; a container's few values are given by row."""
     if texts is not None and codes is not None:
         return texts, codes

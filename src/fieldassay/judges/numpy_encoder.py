@@ -21,6 +21,8 @@ _MOST_TOKENS = 1_024
 """Tokens of one batch; larger batches are no faster. The widest intermediate result then has 6 MB for a model of 1,536 inner units."""
 _HEAD = 64
 """Characters per token that are looked at first; only a longer text is worth the search for its beginning."""
+_SPARE = 1_024
+"""Tokens between those that are read and the end of a beginning; no word is cut into more than some hundred."""
 
 
 class NumpyEncoder(Encoder):
@@ -61,11 +63,11 @@ class NumpyEncoder(Encoder):
         return [np.array(encoding.ids, dtype=np.int32) for encoding in self._tokenizer.encode_batch(short)]
 
     def _beginning(self, text: str, size: int) -> str:
-        """Return a beginning of the text with the same first tokens: it ends before white space, and is longer than the model reads."""
+        """Return a beginning of the text with the same first tokens: it makes so many more than are read that where it ends cannot matter."""
         while size < len(text):
-            end = max(text.rfind(space, 0, size) for space in " \n\t")
-            if end > 0 and self._tokenizer.encode(text[:end]).overflowing:
-                return text[:end]
+            spare = self._tokenizer.encode(text[:size]).overflowing
+            if sum(len(part.ids) for part in spare) >= _SPARE:
+                return text[:size]
             size *= 8
         return text
 

@@ -1,0 +1,60 @@
+"""`fieldassay validate`: everything that is wrong at once, and what will be done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from command_runs import GOLD, Files, Ran
+
+Run = Callable[..., Ran]
+
+
+def test_sound_spec_and_data_exit_with_0(run: Run, files: Files) -> None:
+    ran = run("validate", *files.inputs)
+    assert (ran.code, ran.err) == (0, "")
+    assert "No problem found." in ran.out
+    assert "items aligned by" in ran.out and "critical" in ran.out
+
+
+def test_spec_alone_is_enough(run: Run, files: Files) -> None:
+    ran = run("validate", *files.inputs[:2])
+    assert ran.code == 0 and "The data" not in ran.out
+
+
+def test_problems_of_spec_and_data_come_at_once(run: Run, files: Files) -> None:
+    (files.folder / "spec.yaml").write_text("fields: {total: mony}\nmetrics: [acuracy]\n")
+    (files.folder / "gold.jsonl").write_text("{oops\n")
+    ran = run("validate", *files.inputs[:4], "--pred", files.folder / "nowhere.jsonl")
+    assert ran.code == 2
+    for said in ("unknown type 'mony'", "acuracy", "gold.jsonl:1", "nowhere.jsonl"):
+        assert said in ran.err
+    assert "problems:" in ran.out
+
+
+def test_unreadable_ambiguous_missing_and_undeclared_are_counted_with_examples(run: Run, files: Files) -> None:
+    files.write("gold.jsonl", [*GOLD, {"id": "d4", "total": "about 5", "name": "x", "extra": 1}, {"id": "d5", "total": "1.234", "lines": {"a": 1}}])
+    data = json.loads(run("validate", "--json", *files.inputs).out)
+    total = next(one for one in data["gold"]["fields"] if one["field"] == "total")
+    assert (total["present"], total["unreadable"], total["ambiguous"]) == (5, 1, 1)
+    assert total["examples"][0]["document"] == "d4" and total["examples"][0]["value"] == '"about 5"'
+    assert data["gold"]["undeclared"] == {"extra": 1}
+    llama = data["predictions"]["llama"]
+    assert llama["missing"] == 2 and llama["undeclared"] == {"colour": 1}
+    seven = next(one for one in llama["fields"] if one["field"] == "total")["examples"]
+    assert [example["value"] for example in seven] == ['"seven"']
+    text = run("validate", *files.inputs).out
+    assert "about 5 in d4" in text and "keys that the spec does not declare: extra (1)" in text
+
+
+def test_predictions_without_gold_are_a_problem(run: Run, files: Files) -> None:
+    ran = run("validate", *files.inputs[:2], "--pred", files.folder / "llama.jsonl")
+    assert ran.code == 2 and "--gold" in ran.err
+
+
+@pytest.mark.parametrize("text", ["", "[]", "fields: [", "x" * 100_000, "\0"], ids=["empty", "list", "broken", "long", "nul"])
+def test_text_that_is_no_spec_is_a_problem_and_no_crash(run: Run, files: Files, text: str) -> None:
+    (files.folder / "spec.yaml").write_text(text)
+    ran = run("validate", *files.inputs)
+    assert ran.code == 2 and "spec.yaml" in ran.err and "internal error" not in ran.err

@@ -1,0 +1,108 @@
+"""Reports of a result: the same content in the terminal and in Markdown, at every width."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import pytest
+
+from fieldassay.api.options import ScoreOptions
+from fieldassay.api.sampling import sample
+from fieldassay.api.scoring import score
+from fieldassay.reports.markdown import render_markdown
+from fieldassay.reports.mistakes import count_mistakes
+from fieldassay.reports.numbers import show_value
+from fieldassay.reports.page import Screen
+from fieldassay.reports.summary import FEW_FIELDS, MOST_FIELDS, summarize
+from fieldassay.reports.terminal import render_terminal
+from fieldassay.result.result import Result
+
+EVIL = "x\x1b[31m\u202e[red]|`<b>"
+
+
+@functools.cache
+def sample_result() -> Result:
+    files = sample()
+    return score(files.gold, files.predictions, files.spec, ScoreOptions(replicates=100, inputs=files.inputs))
+
+
+def many_systems(count: int, name: str = "org/some-model-{}-instruct") -> Result:
+    gold = [{"id": 1, "total": "5", "name": "a"}, {"id": 2, "total": "6", "name": "b"}]
+    predictions = {name.format(number): [{"id": 1, "total": number, "name": "a", "more": 1}] for number in range(count)}
+    return score(gold, predictions, "fields: {total: number, name: text}", ScoreOptions(replicates=20))
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 130, 200])
+@pytest.mark.parametrize("systems", ["sample", "seven"])
+def test_no_line_is_wider_than_the_screen(width: int, systems: str) -> None:
+    result = sample_result() if systems == "sample" else many_systems(7)
+    text = render_terminal(summarize(result), Screen(width))
+    assert max(map(len, text.splitlines())) <= width
+    assert all(name in text.replace("\n", "") for name in result.systems)
+
+
+def test_colors_are_only_where_they_are_wanted() -> None:
+    summary = summarize(sample_result())
+    assert "\x1b[" not in render_terminal(summary, Screen(100))
+    assert "\x1b[" in render_terminal(summary, Screen(100, has_colors=True))
+
+
+def test_ascii_screen_gets_ascii_only() -> None:
+    assert render_terminal(summarize(sample_result()), Screen(100, is_ascii=True)).isascii()
+
+
+def test_every_number_of_the_head_is_in_both_reports() -> None:
+    summary = summarize(sample_result())
+    terminal, markdown = render_terminal(summary, Screen(200)), render_markdown(summary)
+    values = [show_value(estimate) for line in summary.headline for estimate in line.estimates]
+    values += [show_value(line.accuracy) for lines in summary.fields for line in lines]
+    assert len(values) > 30
+    assert all(value in terminal and value in markdown for value in values)
+
+
+def test_worst_field_comes_first_and_flawless_ones_are_counted() -> None:
+    result = sample_result()
+    summary = summarize(result)
+    for system, lines, flawless, hidden in zip(result.systems, summary.fields, summary.flawless, summary.hidden_fields, strict=True):
+        shares = [line.accuracy.value for line in lines]
+        assert shares == sorted(shares) and len(lines) <= MOST_FIELDS
+        measured = [one for one in result.estimates if (one.metric, one.system, one.slice) == ("field_accuracy_strict", system, {})]
+        assert len(lines) + hidden + flawless == sum(one.value is not None for one in measured)
+
+
+def test_mistakes_count_every_wrong_value_once() -> None:
+    result = sample_result()
+    assert result.evidence is not None
+    wrong = result.evidence.filter((result.evidence["kind"] == "value") & result.evidence["outcome"].is_in(["partial", "mismatch", "missing", "spurious"]))
+    mistakes = count_mistakes(result.evidence.lazy())
+    assert sum(mistake.count for mistake in mistakes) == len(wrong) > 500
+    counts = [mistake.count for mistake in mistakes]
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_result_without_evidence_has_a_report_without_examples() -> None:
+    summary = summarize(replace(sample_result(), evidence=None))
+    assert summary.diagnoses == () and all(line.mistake is None for lines in summary.fields for line in lines)
+    assert "Worst fields" in render_terminal(summary, Screen(100))
+
+
+def test_many_systems_are_short_and_their_like_warnings_are_one() -> None:
+    summary = summarize(many_systems(9))
+    assert all(len(lines) <= FEW_FIELDS for lines in summary.fields)
+    assert len(summary.warnings) == 1 and "8 more systems" in summary.warnings[0]
+
+
+def test_hostile_names_and_values_are_shown_as_they_are() -> None:
+    gold = [{"id": EVIL, "a": EVIL, "k": EVIL}, {"id": "2", "a": "y", "k": EVIL}]
+    result = score(gold, {EVIL: [{"id": EVIL, "a": EVIL + "!", "k": EVIL, EVIL: 1}]}, "fields: {a: text, k: text}\nslices: [k]", ScoreOptions(replicates=0))
+    summary = summarize(result)
+    terminal, markdown = render_terminal(summary, Screen(120)), render_markdown(summary)
+    assert not set(terminal + markdown) & set("\x1b\u202e")
+    assert "[red]" in terminal and "<b>" not in markdown
+
+
+def test_nothing_judged_is_reported_and_no_crash() -> None:
+    result = score([{"id": 1}], [{"id": 1}], "fields: {a: text}", ScoreOptions(replicates=10))
+    assert "1 document, 1 system" in render_terminal(summarize(result), Screen(80))
+    assert render_markdown(summarize(result)).startswith("# ")
