@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
@@ -32,6 +33,9 @@ VALUES: dict[str, list[Any]] = {
 ANYTHING = [None, "", "  ", "N/A", 0, 7, False, "see page 2", [], {}, [None], ["red"], ["red", "blue"], {"a": "red"}, [["x"]], '["red"]', '{"a": 1}']
 """What stands in a place where something else should."""
 
+NO_ITEMS = [None, "", "  ", "N/A", 0, 7, False, "see page 2", [], {}]
+"""The same for lists of objects or lists, without anything that makes an item of another kind."""
+
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "id": [{}, {"case_sensitive": False}],
     "enum": [{"values": ["paid", "open"], "aliases": {"open": ["due", "unpaid"]}}],
@@ -57,11 +61,23 @@ COVERED = {*map(name_of, TEXT_COMPARATORS), *LIST_COMPARATORS, *(name for names 
 UNCOVERED = set(COMPARATORS.entries) - COVERED
 
 
-class Maker:
-    """Makes fields and values; the same random numbers make the same ones. `fuzz` is the share of places that hold anything at all."""
+@dataclass(frozen=True)
+class Tastes:
+    """What random specs and records may have: `fuzz` is the share of places that hold anything at all."""
 
-    def __init__(self, chance: random.Random, fuzz: float = 0.1, aligners: tuple[Any, ...] = ("assignment",)) -> None:
-        self.chance, self.fuzz, self.aligners = chance, fuzz, aligners
+    fuzz: float = 0.1
+    aligners: tuple[str, ...] = ("assignment",)
+    trees: bool = True
+    odd_items: bool = True
+    """Items of another kind in lists of objects or lists."""
+    distinct: bool = True
+
+
+class Maker:
+    """Makes fields and values; the same random numbers make the same ones."""
+
+    def __init__(self, chance: random.Random, tastes: Tastes = Tastes()) -> None:
+        self.chance, self.tastes, self.aligners = chance, tastes, tastes.aligners
 
     def spec(self, depth: int = 2) -> dict[str, Any]:
         """Return a spec of one to three fields."""
@@ -75,7 +91,8 @@ class Maker:
 
     def field(self, depth: int) -> dict[str, Any]:
         """Return a field with at most `depth` lists or objects inside each other."""
-        kind = self.chance.choice(["leaf", "list", "list", "object", "whole", "tree"] if depth else ["leaf"])
+        kinds = ["leaf", "list", "list", "object", "whole", *(["tree"] if self.tastes.trees else [])]
+        kind = self.chance.choice(kinds if depth else ["leaf"])
         if kind == "list":
             return self._list(depth)
         if kind == "object":
@@ -115,7 +132,7 @@ class Maker:
             "items": items,
             "align": aligner,
             "combine": self.chance.choice(["mean", "mean", "weighted", "product"]),
-            "distinct": self.chance.random() < 0.15,
+            "distinct": self.tastes.distinct and self.chance.random() < 0.15,
         }
 
     def record(self, spec: dict[str, Any]) -> dict[str, Any]:
@@ -128,16 +145,28 @@ class Maker:
     def value(self, field: dict[str, Any]) -> Any:
         """Return a value for a field."""
         chance = self.chance
-        if chance.random() < self.fuzz:
-            return chance.choice(ANYTHING)
+        is_odd = chance.random() < self.tastes.fuzz
         if field["type"] == "list":
             items = field["items"] if isinstance(field["items"], dict) else {"type": field["items"]}
+            is_nested = items["type"] in ("object", "list")
+            if is_odd:
+                return chance.choice(NO_ITEMS if is_nested and not self.tastes.odd_items else ANYTHING)
+            if is_nested and not self.tastes.odd_items:
+                return [self._sound(items) for _ in range(chance.choice([0, 1, 2, 3, 3]))]
             return [self.value(items) for _ in range(chance.choice([0, 1, 2, 3, 3]))]
+        if is_odd:
+            return chance.choice(ANYTHING)
         if field["type"] == "object":
             return self._members(field["fields"])
         if field["type"] == "any":
             return self.tree(2)
         return chance.choice(VALUES[field["type"]])
+
+    def _sound(self, field: dict[str, Any]) -> Any:
+        """Return an item of the kind that its field declares."""
+        wanted = dict if field["type"] == "object" else list
+        value = self.value(field)
+        return value if isinstance(value, wanted) else wanted()
 
     def tree(self, depth: int) -> Any:
         """Return any JSON value."""
@@ -158,7 +187,9 @@ class Maker:
             items = field["items"] if isinstance(field["items"], dict) else {"type": field["items"]}
             found = [self.prediction(items, item) for item in gold if chance.random() < 0.85]
             chance.shuffle(found)
-            return found + [self.value(items)] * chance.choice([0, 0, 0, 1])
+            is_sound = self.tastes.odd_items or items["type"] not in ("object", "list")
+            more = [] if chance.random() < 0.7 else [self.value(items) if is_sound else self._sound(items)]
+            return [item for item in found if is_sound or isinstance(item, (dict, list))] + more
         if field["type"] == "object" and isinstance(gold, dict):
             return {name: self.prediction(field["fields"].get(name, {"type": "any"}), value) for name, value in gold.items()}
         return gold

@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-
 from tests.judging import leaves_of, result_of, rows_of
 
 SCALARS = {"fields": {"a": "text", "n": "number"}}

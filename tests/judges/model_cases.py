@@ -9,7 +9,32 @@ import numpy as np
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-WORDS = "the a red blue pump valve of in steel water 1 2 3 . , - ## ##s ##es ##ing é über 合 同".split()
+WORDS = [
+    "the",
+    "a",
+    "red",
+    "blue",
+    "pump",
+    "valve",
+    "of",
+    "in",
+    "steel",
+    "water",
+    "1",
+    "2",
+    "3",
+    ".",
+    ",",
+    "-",
+    "##",
+    "##s",
+    "##es",
+    "##ing",
+    "é",
+    "über",
+    "合",
+    "同",
+]
 TEXTS = [
     "",
     "red",

@@ -74,7 +74,8 @@ def test_worst_field_comes_first_and_flawless_ones_are_counted() -> None:
 def test_mistakes_count_every_wrong_value_once() -> None:
     result = sample_result()
     assert result.evidence is not None
-    wrong = result.evidence.filter((result.evidence["kind"] == "value") & result.evidence["outcome"].is_in(["partial", "mismatch", "missing", "spurious"]))
+    values = result.evidence.filter(result.evidence["kind"] == "value")
+    wrong = values.filter(values["outcome"].is_in(["partial", "mismatch", "missing", "spurious"]))
     mistakes = count_mistakes(result.evidence.lazy())
     assert sum(mistake.count for mistake in mistakes) == len(wrong) > 500
     counts = [mistake.count for mistake in mistakes]
@@ -95,7 +96,8 @@ def test_many_systems_are_short_and_their_like_warnings_are_one() -> None:
 
 def test_hostile_names_and_values_are_shown_as_they_are() -> None:
     gold = [{"id": EVIL, "a": EVIL, "k": EVIL}, {"id": "2", "a": "y", "k": EVIL}]
-    result = score(gold, {EVIL: [{"id": EVIL, "a": EVIL + "!", "k": EVIL, EVIL: 1}]}, "fields: {a: text, k: text}\nslices: [k]", ScoreOptions(replicates=0))
+    predictions = {EVIL: [{"id": EVIL, "a": EVIL + "!", "k": EVIL, EVIL: 1}]}
+    result = score(gold, predictions, "fields: {a: text, k: text}\nslices: [k]", ScoreOptions(replicates=0))
     summary = summarize(result)
     terminal, markdown = render_terminal(summary, Screen(120)), render_markdown(summary)
     assert not set(terminal + markdown) & set("\x1b\u202e")

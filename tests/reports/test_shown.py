@@ -29,7 +29,14 @@ def test_plain_text_is_shown_as_it_is(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("a\x1b[2Jb", "a\\x1b[2Jb"), ("\u202egpj.exe", "\\u202egpj.exe"), ("a\u200bb", "a\\u200bb"), ("\ud800", "\\ud800"), ("tab\t", "tab\\t"), ("é東😀", "é東😀")],
+    [
+        ("a\x1b[2Jb", "a\\x1b[2Jb"),
+        ("\u202egpj.exe", "\\u202egpj.exe"),
+        ("a\u200bb", "a\\u200bb"),
+        ("\ud800", "\\ud800"),
+        ("tab\t", "tab\\t"),
+        ("é東😀", "é東😀"),
+    ],
     ids=["escape sequence", "right-to-left override", "zero width", "lone surrogate", "tab", "letters of the world"],
 )
 def test_hidden_characters_become_escapes(text: str, shown: str) -> None:

@@ -47,7 +47,7 @@ def document_table(
 ) -> DocumentTable:
     """Return the table of one batch's documents of one system; `slices` are the keys that documents are grouped by."""
     ids = tuple(record.id for record in gold)
-    groups = {key: tuple(_groups(plan, key, row) for row in zip(gold, predictions, types, strict=True)) for key in slices}
+    groups = {key: tuple(_groups(key, row) for row in zip(gold, predictions, types, strict=True)) for key in slices}
     return DocumentTable(ids, _numbers(plan.spec.prices, predictions), _claims(predictions), groups)
 
 
@@ -100,7 +100,7 @@ def _is_timeout(record: Record) -> bool:
     return "timeout" in error or "timed out" in error
 
 
-def _groups(plan: Plan, key: str, row: tuple[Record, Record | None, str | None]) -> tuple[str, ...]:
+def _groups(key: str, row: tuple[Record, Record | None, str | None]) -> tuple[str, ...]:
     """Return the values of a document under a slice key: its type, a fact beside the gold or the prediction, or a gold value."""
     gold, prediction, kind = row
     if key == "type":

@@ -17,7 +17,8 @@ from fieldassay.values.column import Column, Indices, Reading
 class Scores:
     """Similarities of n pairs.
 
-    `score` is float64 in [0, 1] (NaN: could not be judged), `reason` int16 positions in the comparator's `reasons`. `extras` are further float64 columns by name (coverage, specificity …) that statistics may read.
+    `score` is float64 in [0, 1] (NaN: could not be judged), `reason` int16 positions in the comparator's `reasons`. `extras` are
+    further float64 columns by name (coverage, specificity …) that statistics may read.
     """
 
     score: npt.NDArray[np.float64]
@@ -46,7 +47,7 @@ class Comparator(ABC):
     def compare(self, gold: Column, pred: Column) -> Scores:
         """Return the similarities of `gold[i]` and `pred[i]` for every i; both columns have the same length, which may be 0."""
 
-    def is_exact_on(self, column: Column) -> bool:
+    def is_exact_on(self, column: Column) -> bool:  # noqa: ARG002 - subclasses look at the values
         """Return whether unequal canonical texts among these values always score 0 with reason 1, so that nothing need be compared."""
         return self.by_canonical
 

@@ -13,7 +13,6 @@ from fieldassay.diagnosis.catalogue import diagnosis_names
 from fieldassay.engine.blocks import Block
 from fieldassay.engine.coding import Coded, json_text
 from fieldassay.engine.paths_of_rows import Gathered, RowPaths, gather
-from fieldassay.engine.scopes import Codes
 from fieldassay.evidence import Evidence, FieldInfo, Kind, Outcome, flag_names
 
 _NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,16 +44,19 @@ def digest_model(folder: ModelFolder) -> str:
 
     Raises `ProblemsError` if the weights are not those that the folder must have.
     """
-    return _digest(folder, _stamps(folder.path))
+    return _digest(folder, _stamps(model_files(folder.path)))
 
 
 def load_encoder(folder: ModelFolder, backend: Backend) -> Encoder:
     """Return the encoder of a model; loaded once per process as long as its files stay the same."""
-    return _encoder(folder.path, backend, digest_model(folder))
+    transformer = module_folders(folder.path).get("Transformer", folder.path)
+    beside = [folder.path / "modules.json", folder.path / "config_sentence_transformers.json", transformer / "tokenizer_config.json"]
+    stamps = _stamps([path for path in beside if path.is_file()])
+    return _encoder(folder.path, backend, digest_model(folder), stamps)
 
 
-def _stamps(folder: Path) -> _Stamps:
-    status = [(path, path.stat()) for path in model_files(folder)]
+def _stamps(files: Iterable[Path]) -> _Stamps:
+    status = [(path, path.stat()) for path in files]
     return tuple((path, told.st_size, told.st_mtime_ns) for path, told in status)
 
 
@@ -77,7 +80,7 @@ def _file_digest(path: Path) -> str:
 
 
 @cache
-def _encoder(folder: Path, backend: Backend, _digest: str) -> Encoder:
+def _encoder(folder: Path, backend: Backend, _digest: str, _beside: _Stamps) -> Encoder:
     if backend == "numpy":
         from fieldassay.judges.numpy_encoder import NumpyEncoder
 

@@ -26,6 +26,7 @@ REASONS: dict[str, str] = {
     "equal": "both sides mean the same",
     "equal_ignoring": "equal, apart from what the comparison leaves out",
     "inside": "the value lies inside the range",
+    "items_not_judged": "some items could not be judged",
     "missing": "the prediction has no value",
     "no_digits": "there are no digits to compare",
     "not_a_date": "one side is not a date",
