@@ -13,7 +13,6 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/task-compare-systems.md", "docs/task-raw-answers.md", "docs/task-scale.md")
 _BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -51,8 +50,7 @@ def _run(command: str, folder: Path) -> str:
 
 def main() -> None:
     """Write every page again."""
-    for name in PAGES:
-        page = ROOT / name
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/task-*.md"))):
         page.write_text(run_page(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -56,7 +56,14 @@ class Files:
 
     @property
     def inputs(self) -> list[str]:
-        return ["--spec", f"{self.folder / 'spec.yaml'}", "--gold", f"{self.folder / 'gold.jsonl'}", "--pred", f"{self.folder / 'llama.jsonl'}"]
+        return [
+            "--spec",
+            f"{self.folder / 'spec.yaml'}",
+            "--gold",
+            f"{self.folder / 'gold.jsonl'}",
+            "--pred",
+            f"{self.folder / 'llama.jsonl'}",
+        ]
 
     def write(self, name: str, rows: list[Any]) -> Path:
         path = self.folder / name

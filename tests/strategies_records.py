@@ -57,6 +57,9 @@ def name_of(call: Any) -> str:
     return call if isinstance(call, str) else next(iter(call))
 
 
+NOTHING = [None, "", "  ", "N/A", [], {}]
+"""What is nothing, wherever it stands."""
+
 COVERED = {*map(name_of, TEXT_COMPARATORS), *LIST_COMPARATORS, *(name for names in TYPED_COMPARATORS.values() for name in names)}
 UNCOVERED = set(COMPARATORS.entries) - COVERED
 
@@ -69,8 +72,19 @@ class Tastes:
     aligners: tuple[str, ...] = ("assignment",)
     trees: bool = True
     odd_items: bool = True
-    """Items of another kind in lists of objects or lists."""
+    """Containers of another kind as items of lists, and inside them."""
     distinct: bool = True
+
+
+def items_of(field: dict[str, Any]) -> dict[str, Any]:
+    """Return the field of a list's items."""
+    items = field["items"]
+    return items if isinstance(items, dict) else {"type": items}
+
+
+def is_container(field: dict[str, Any]) -> bool:
+    """Return whether a field is an object, or a list that is judged item by item."""
+    return field["type"] == "object" or (field["type"] == "list" and "compare" not in field)
 
 
 class Maker:
@@ -78,6 +92,7 @@ class Maker:
 
     def __init__(self, chance: random.Random, tastes: Tastes = Tastes()) -> None:
         self.chance, self.tastes, self.aligners = chance, tastes, tastes.aligners
+        self.inside = 0  # of how many lists the place is that gets a value
 
     def spec(self, depth: int = 2) -> dict[str, Any]:
         """Return a spec of one to three fields."""
@@ -145,27 +160,33 @@ class Maker:
     def value(self, field: dict[str, Any]) -> Any:
         """Return a value for a field."""
         chance = self.chance
-        is_odd = chance.random() < self.tastes.fuzz
+        if chance.random() < self.tastes.fuzz:
+            return chance.choice(self._oddities(field))
         if field["type"] == "list":
-            items = field["items"] if isinstance(field["items"], dict) else {"type": field["items"]}
-            is_nested = items["type"] in ("object", "list")
-            if is_odd:
-                return chance.choice(NO_ITEMS if is_nested and not self.tastes.odd_items else ANYTHING)
-            if is_nested and not self.tastes.odd_items:
-                return [self._sound(items) for _ in range(chance.choice([0, 1, 2, 3, 3]))]
-            return [self.value(items) for _ in range(chance.choice([0, 1, 2, 3, 3]))]
-        if is_odd:
-            return chance.choice(ANYTHING)
+            items = items_of(field)
+            self.inside += 1
+            found = [self._item(items) for _ in range(chance.choice([0, 1, 2, 3, 3]))]
+            self.inside -= 1
+            return found
         if field["type"] == "object":
             return self._members(field["fields"])
         if field["type"] == "any":
             return self.tree(2)
         return chance.choice(VALUES[field["type"]])
 
-    def _sound(self, field: dict[str, Any]) -> Any:
-        """Return an item of the kind that its field declares."""
-        wanted = dict if field["type"] == "object" else list
-        value = self.value(field)
+    def _oddities(self, field: dict[str, Any]) -> list[Any]:
+        if self.tastes.odd_items or not is_container(field):
+            return ANYTHING
+        if self.inside:
+            return NOTHING
+        return NO_ITEMS if field["type"] == "list" and is_container(items_of(field)) else ANYTHING
+
+    def _item(self, items: dict[str, Any]) -> Any:
+        """Return an item, of the kind that its field declares unless anything goes."""
+        value = self.value(items)
+        if self.tastes.odd_items or not is_container(items):
+            return value
+        wanted = dict if items["type"] == "object" else list
         return value if isinstance(value, wanted) else wanted()
 
     def tree(self, depth: int) -> Any:
@@ -184,12 +205,14 @@ class Maker:
         if chance.random() < 0.15:
             return self.value(field)
         if field["type"] == "list" and isinstance(gold, list):
-            items = field["items"] if isinstance(field["items"], dict) else {"type": field["items"]}
+            items = items_of(field)
+            self.inside += 1
             found = [self.prediction(items, item) for item in gold if chance.random() < 0.85]
             chance.shuffle(found)
-            is_sound = self.tastes.odd_items or items["type"] not in ("object", "list")
-            more = [] if chance.random() < 0.7 else [self.value(items) if is_sound else self._sound(items)]
-            return [item for item in found if is_sound or isinstance(item, (dict, list))] + more
+            more = [] if chance.random() < 0.7 else [self._item(items)]
+            self.inside -= 1
+            is_free = self.tastes.odd_items or not is_container(items)
+            return [item for item in found if is_free or isinstance(item, (dict, list))] + more
         if field["type"] == "object" and isinstance(gold, dict):
             return {name: self.prediction(field["fields"].get(name, {"type": "any"}), value) for name, value in gold.items()}
         return gold

@@ -22,7 +22,9 @@ def test_inferred_spec_scores_its_own_gold_as_perfect(run: Run, files: Files) ->
     assert ran.code == 0 and f"fieldassay validate --spec {spec}" in ran.err
     assert "# 3 of 3 documents" in spec.read_text()
     gold = files.folder / "gold.jsonl"
-    assert run("score", "--spec", spec, "--gold", gold, "--pred", f"same={gold}", "--fail-under", "accuracy=1", "--bootstrap", "0").code == 0
+    assert (
+        run("score", "--spec", spec, "--gold", gold, "--pred", f"same={gold}", "--fail-under", "accuracy=1", "--bootstrap", "0").code == 0
+    )
 
 
 def test_gold_key_finds_record_and_outer_id(run: Run, files: Files) -> None:

@@ -34,7 +34,9 @@ def test_problems_of_spec_and_data_come_at_once(run: Run, files: Files) -> None:
 
 
 def test_unreadable_ambiguous_missing_and_undeclared_are_counted_with_examples(run: Run, files: Files) -> None:
-    files.write("gold.jsonl", [*GOLD, {"id": "d4", "total": "about 5", "name": "x", "extra": 1}, {"id": "d5", "total": "1.234", "lines": "no list"}])
+    files.write(
+        "gold.jsonl", [*GOLD, {"id": "d4", "total": "about 5", "name": "x", "extra": 1}, {"id": "d5", "total": "1.234", "lines": "no list"}]
+    )
     data = json.loads(run("validate", "--json", *files.inputs).out)
     total = next(one for one in data["gold"]["fields"] if one["field"] == "total")
     assert (total["present"], total["unreadable"], total["ambiguous"]) == (5, 1, 1)

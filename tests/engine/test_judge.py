@@ -304,3 +304,11 @@ def test_tree_leaves_take_their_type_from_the_first_pattern_that_matches() -> No
     spec = {"fields": {"t": {"type": "any", "fields": {"**.*_unit": "unit", "**": "any"}}}}
     told = dict(leaves_of(spec, {"t": {"flow_unit": "m³/h", "name": "A"}}, {"t": {"flow_unit": "m3/h", "name": "a"}}))
     assert told == {"t.flow_unit": "match", "t.name": "mismatch"}
+
+
+def test_undeclared_top_level_keys_can_be_spurious() -> None:
+    spec = {"extra": "spurious", "fields": {"a": "text"}}
+    assert leaves_of(spec, {"a": "x"}, {"a": "x", "iban": "DE00"}) == [("a", "match"), ("iban", "spurious")]
+    result = result_of(spec, [{"a": "x"}], [{"a": "x", "iban": "DE00"}], metrics=("precision", "precision(granularity=slot)"))
+    assert result.value("precision") == 0.5
+    assert result.value("precision(granularity=slot)") == 1.0

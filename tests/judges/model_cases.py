@@ -9,32 +9,7 @@ import numpy as np
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-WORDS = [
-    "the",
-    "a",
-    "red",
-    "blue",
-    "pump",
-    "valve",
-    "of",
-    "in",
-    "steel",
-    "water",
-    "1",
-    "2",
-    "3",
-    ".",
-    ",",
-    "-",
-    "##",
-    "##s",
-    "##es",
-    "##ing",
-    "é",
-    "über",
-    "合",
-    "同",
-]
+VOCABULARY = "the a red blue pump valve of in steel water 1 2 3 . , - ## ##s ##es ##ing é über 合 同"
 TEXTS = [
     "",
     "red",
@@ -80,7 +55,7 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
 def vocabulary(model):
     special = ["[UNK]", "[PAD]", "[CLS]", "[SEP]"] if model.is_shifted else SPECIAL
-    return {word: number for number, word in enumerate([*special, *WORDS])}
+    return {word: number for number, word in enumerate([*special, *VOCABULARY.split()])}
 
 
 def tokenizer_of(model):
@@ -161,13 +136,13 @@ def write_model(model: TinyModel, folder: Path, **changes) -> Path:
     write_json(folder / "config.json", {**common, **config, **changes})
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": model.max_length, "do_lower_case": False})
     write_json(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "[PAD]", "unk_token": "[UNK]"})
-    modules = [("", "Transformer"), *([("1_Pooling", "Pooling")] if model.pooling else [])]
-    listed = [
-        {"idx": at, "name": str(at), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for at, (path, kind) in enumerate(modules)
-    ]
-    write_json(folder / "modules.json", listed)
     if model.pooling:
+        modules = [("", "Transformer"), ("1_Pooling", "Pooling")]
+        listed = [
+            {"idx": at, "path": path, "name": str(at), "type": f"sentence_transformers.models.{kind}"}
+            for at, (path, kind) in enumerate(modules)
+        ]
+        write_json(folder / "modules.json", listed)
         (folder / "1_Pooling").mkdir(exist_ok=True)
         write_json(
             folder / "1_Pooling" / "config.json", {"word_embedding_dimension": SIZE, "pooling_mode_mean_tokens": False, model.pooling: True}

@@ -14,7 +14,7 @@ MODELS = {
     "bert": TinyModel("bert"),
     "bert, first token": TinyModel("bert", "pooling_mode_cls_token"),
     "bert, largest": TinyModel("bert", "pooling_mode_max_tokens"),
-    "bert, pooling unsaid": TinyModel("bert", None),
+    "bert, modules unsaid": TinyModel("bert", None, max_length=16),
     "bert, tanh activation": TinyModel("bert", activation="gelu_new"),
     "bert, prefixed weights in three files": TinyModel("bert", prefix="bert.", parts=3),
     "roberta": TinyModel("roberta"),
@@ -64,6 +64,7 @@ def test_models_that_numpy_would_compute_wrongly_are_refused_at_once(model, chan
     ("file", "data", "message"),
     [
         ("modules.json", [{"path": "", "type": "a.Transformer"}, {"path": "2_Dense", "type": "a.Dense"}], "has no module 'Dense'"),
+        ("modules.json", [{"path": "", "type": "a.Transformer"}], "names no pooling"),
         ("modules.json", [{"path": "../elsewhere", "type": "a.Transformer"}], "folders of the model"),
         ("modules.json", 7, "not a list of modules"),
         ("config.json", [], "not a JSON object"),
@@ -75,6 +76,13 @@ def test_folders_that_mean_something_else_are_refused(file, data, message, tmp_p
     folder = write_model(TinyModel("bert"), tmp_path / "model")
     write_json(folder / file, data)
     with pytest.raises(ValueError, match=message):
+        Embedding(str(folder))
+
+
+def test_a_pooling_module_that_no_list_of_modules_names_is_refused(tmp_path):
+    folder = write_model(TinyModel("bert", "pooling_mode_cls_token"), tmp_path / "model")
+    (folder / "modules.json").unlink()
+    with pytest.raises(ValueError, match=r"no modules\.json"):
         Embedding(str(folder))
 
 
@@ -118,7 +126,7 @@ def test_weights_that_do_not_fit_the_configuration_are_a_problem(key, value, mes
         Embedding(str(folder)).encode(["red"])
 
 
-def test_the_length_comes_from_the_tokenizer_and_the_positions_where_the_model_says_none(tmp_path):
+def test_the_length_is_the_least_of_tokenizer_and_positions_where_the_model_says_none(tmp_path):
     folder = write_model(TinyModel("roberta", max_length=16), tmp_path / "model")
     (folder / "sentence_bert_config.json").unlink()
     assert Embedding(str(folder)).identity()["max_length"] == 16

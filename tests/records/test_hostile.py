@@ -205,7 +205,7 @@ def test_huge_cells_and_ids_do_no_harm(tmp_path: Path) -> None:
     assert len(str(source.fetch([0])[0].data)) > 10 * MILLION
 
 
-@pytest.mark.parametrize("value", [None, 1, "x", [], [1], b"x", object(), float("nan"), {1: {2}}, {"a": lambda: 0}], ids=repr)
+@pytest.mark.parametrize("value", [None, 1, "x", [], [1], b"x", object(), float("nan"), {1: {2}}, {"a": lambda: 0}], ids=lambda value: type(value).__name__)
 def test_records_of_wrong_kinds_in_memory_are_judged_or_refused(value: object) -> None:
     try:
         source = hold_records([value, {"id": "a"}])

@@ -54,7 +54,10 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain data."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("gold", "pred")}
-        sides = {name: {key: getattr(side, key) for key in Side.__dataclass_fields__} for name, side in (("gold", self.gold), ("pred", self.pred))}
+        sides = {
+            name: {key: getattr(side, key) for key in Side.__dataclass_fields__}
+            for name, side in (("gold", self.gold), ("pred", self.pred))
+        }
         return {**plain, **sides}
 
 

@@ -23,7 +23,8 @@ class ScoreOptions:
     """How to score: none of these changes what a judgement is.
 
     `metrics` and `slices` replace the spec's. `replicates` (0: no intervals), `seed` and `level` are those of the bootstrap.
-    `evidence` says which rows are kept. `limit` takes the first documents only. `batch` documents are judged at a time. `workers` processes share the work.
+    `evidence` says which rows are kept. `limit` takes the first documents only, `batch` documents are judged at a time,
+    `workers` processes share the work.
     """
 
     metrics: tuple[str, ...] | None = None

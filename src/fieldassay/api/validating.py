@@ -28,6 +28,7 @@ from fieldassay.records.memory import hold_records
 from fieldassay.records.source import open_source
 from fieldassay.spec.model import Spec
 from fieldassay.spec.parse import parse_spec
+from fieldassay.values.column import Reading
 
 MOST_EXAMPLES = 3
 _BATCH = 1000
@@ -82,7 +83,9 @@ class Validation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the validation as plain data."""
-        problems = [{"where": problem.where, "what": problem.what, "remedy": problem.remedy, "kind": problem.kind} for problem in self.problems]
+        problems = [
+            {"where": problem.where, "what": problem.what, "remedy": problem.remedy, "kind": problem.kind} for problem in self.problems
+        ]
         return {
             "problems": problems,
             "fields": list(self.fields),
@@ -192,16 +195,16 @@ def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, Finding]) -
             continue
         for row in at.tolist():
             code = int(block.pred_code[row])
-            _look(finding, ids[block.pairs.doc[row]], block.coded.raws[code], column.problems.get(code), column.flags.get(code, ()))
+            _look(finding, ids[block.pairs.doc[row]], block.coded.raws[code], column.reading(code))
 
 
-def _look(finding: Finding, document: str, raw: Any, problem: str | None, flags: tuple[str, ...]) -> None:
-    if problem is not None and raw is not None:
+def _look(finding: Finding, document: str, raw: Any, reading: Reading) -> None:
+    if reading.problem is not None and raw is not None:
         finding.unreadable += 1
-        _add(finding.examples, Example(document, json_text(raw), problem))
-    if "ambiguous" in flags:
+        _add(finding.examples, Example(document, json_text(raw), reading.problem))
+    if "ambiguous" in reading.flags:
         finding.ambiguous += 1
-        _add(finding.unclear, Example(document, json_text(raw), "can be read in two ways"))
+        _add(finding.unclear, Example(document, json_text(raw), f"read as {reading.canonical}"))
 
 
 def _count_wrong(raws: Mapping[int, Any], documents: Any, ids: tuple[str, ...], finding: Finding) -> None:
@@ -232,4 +235,9 @@ def _survey_data(found: Survey) -> dict[str, Any]:
         }
         for finding in found.findings.values()
     ]
-    return {"fields": fields, "invalid": found.invalid, "invalid_examples": plain(found.examples), "undeclared": dict(found.undeclared.most_common())}
+    return {
+        "fields": fields,
+        "invalid": found.invalid,
+        "invalid_examples": plain(found.examples),
+        "undeclared": dict(found.undeclared.most_common()),
+    }

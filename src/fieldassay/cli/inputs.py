@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,10 +66,19 @@ def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
     predictions = name_predictions(given["preds"])
     if [given["gold"], *predictions.values()].count("-") > 1:
         raise click.UsageError("Only one of --gold and --pred can be standard input (-).")
+    keep_interruptible()
     names = tuple(given["id_keys"]) or None
     return Inputs(
         given["gold"], predictions, InputOptions(given["gold_key"], given["pred_key"], given["systems_key"], names, given["wrap"])
     )
+
+
+def keep_interruptible() -> None:
+    """Let Ctrl-C end a wait for standard input or a pipe: polars, once imported, makes such a wait go on instead."""
+    import polars  # noqa: F401
+
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
 
 
 def name_predictions(texts: Sequence[str]) -> dict[str, str]:

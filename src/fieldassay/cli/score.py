@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @click.command()
 @spec_options
 @data_options
-@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="Write the run there: estimates, documents, evidence, provenance.")
+@click.option(
+    "--out", metavar="DIR", type=click.Path(path_type=Path), help="Write the run there: estimates, documents, evidence, provenance."
+)
 @click.option("--format", "shape", type=click.Choice(["table", "json", "markdown"]), help="What standard output gets.  [default: table]")
 @click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
 @click.option("--metrics", metavar="LIST", multiple=True, help="Metrics or groups, separated by commas, instead of the spec's.")
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
 @click.option("--limit", type=click.IntRange(1), help="Score the first documents only.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed of the bootstrap.")
 @click.option("--bootstrap", type=click.IntRange(0), default=2000, show_default=True, help="Bootstrap replicates; 0: no intervals.")
-@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True, help="The level of intervals.")
+@click.option(
+    "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True, help="The level of intervals."
+)
 @click.option("--batch", type=click.IntRange(1), default=1000, show_default=True, help="Documents judged at a time.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors and failed thresholds.")
 def score(**given: Any) -> int:
@@ -134,7 +138,9 @@ def _verdict(run: Scored, thresholds: tuple[Threshold, ...], given: Mapping[str,
     from fieldassay.cli.thresholds import find_failures
 
     if given["out"] is not None and not given["quiet"]:
-        complain(f"written to {given['out']}: metrics.json, documents.parquet, {'' if run.evidence is None else 'evidence.parquet, '}run.json")
+        complain(
+            f"written to {given['out']}: metrics.json, documents.parquet, {'' if run.evidence is None else 'evidence.parquet, '}run.json"
+        )
     failures = find_failures(run.result, thresholds)
     for line in failures:
         complain(line)

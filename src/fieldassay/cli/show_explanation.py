@@ -90,7 +90,13 @@ def _value(row: dict[str, Any], side: str, room: int) -> str:
     raw, read = row[side], row[f"{side}_value"]
     if row["kind"] != "value":
         return "(item)" if row["kind"] == "item" and row[f"{side}_path"] else show_json(raw, room)
-    if raw is None or read is None or row["outcome"] == "match" or read == raw or json.dumps(read, ensure_ascii=False) == raw:
+    if (
+        raw is None
+        or read is None
+        or row["outcome"] not in ("mismatch", "partial")
+        or read == raw
+        or json.dumps(read, ensure_ascii=False) == raw
+    ):
         return show_json(raw, room)
     return f"{show_json(raw, room)} (read: {show(read, room)})"
 
@@ -103,8 +109,10 @@ def _why(row: dict[str, Any]) -> str:
     """Return reason and main diagnoses in words; nothing for what is plainly equal."""
     if row["kind"] == "item" and row["outcome"] not in ("missing", "spurious"):
         return f"paired; {100 * (row['score'] or 0):.0f} % alike"
-    said = [] if row["reason"] in ("equal", "missing", "spurious", "present") else [say(REASONS, row["reason"])]
-    said += [say(DIAGNOSES, name) for name in row["diagnoses"] or ()]
+    names = [name for name in row["diagnoses"] or () if name != "different"]
+    is_plain = row["reason"] in ("equal", "missing", "spurious", "present") or (row["reason"] == "different" and names)
+    said = [] if is_plain else [say(REASONS, row["reason"])]
+    said += [say(DIAGNOSES, name) for name in names]
     return visible("; ".join(list(dict.fromkeys(said))[:3]))
 
 

@@ -85,8 +85,7 @@ def _survey(page: Page, name: str, survey: Survey, documents: int) -> None:
 
 
 def _ambiguous(finding: Finding) -> str:
-    verb = "can" if finding.ambiguous != 1 else "could"
-    return f"{show_count(finding.ambiguous, 'value')} of {finding.present:,} {verb} be read in two ways (`locale:` decides), such as"
+    return f"{show_count(finding.ambiguous, 'value')} of {finding.present:,} could be read in two ways, and the settings decided, such as"
 
 
 def _examples(page: Page, examples: list[Example]) -> None:

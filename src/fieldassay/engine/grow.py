@@ -15,6 +15,10 @@ from fieldassay.readers.anything import AnyReader
 from fieldassay.spec.model import Accept
 
 
+UNDECLARED = -1
+"""The slot of fields below a top-level key that the spec does not declare: none of the declared ones."""
+
+
 def grow(node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable) -> tuple[list[Node], frozenset[int]]:
     """Return the branches that the values need (a leaf, an object, a list: each where some value is one), and their fields.
 
@@ -42,7 +46,7 @@ def grow(node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable) 
 
 
 def _placed(branches: list[Node], node: AnyNode, table: FieldTable) -> tuple[list[Node], frozenset[int]]:
-    slot = table.fields[node.field].slot
+    slot = table.fields[node.field].slot if node.field >= 0 else UNDECLARED
     placed: list[Node] = []
     for branch in branches:
         if isinstance(branch, ListNode):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,16 +33,16 @@ class Embedding(Comparator):
     >>> from fieldassay.values.column import Reading
     >>> score, reason = Embedding().compare_one(*(Reading(text, text, text) for text in ("heart attack", "myocardial infarction")))
     >>> round(score, 4), reason
-    (0.6984, 'similar')
+    (0.5936, 'similar')
     """
 
     model: str = "all-MiniLM-L6-v2"
     backend: Backend = "numpy"
     batch: int = 64
-    folder: ModelFolder = field(init=False, repr=False, compare=False)
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "similar")
     accept: ClassVar[float] = 0.8
     is_symmetric: ClassVar[bool] = True
+    folder: ClassVar[ModelFolder]  # each instance has its own: found once, so that worker processes use the same files
 
     def __post_init__(self) -> None:
         if self.batch < 1:

@@ -44,10 +44,11 @@ class Settings:
 
 
 def module_folders(folder: Path) -> dict[str, Path]:
-    """Return the folders of a model's modules by the kind of module, in order; without `modules.json` a transformer and mean pooling."""
+    """Return the folders of a model's modules by the kind of module, in order; without `modules.json` it is only a transformer."""
     if not (folder / "modules.json").is_file():
-        pooling = folder / "1_Pooling"
-        return {"Transformer": folder, **({"Pooling": pooling} if pooling.is_dir() else {})}
+        if (folder / "1_Pooling").exists():
+            raise ValueError(f"{folder} has a pooling module but no modules.json, without which its modules do not count; restore the file")
+        return {"Transformer": folder}
     modules = _json(folder / "modules.json")
     try:
         return {str(module["type"]).rpartition(".")[2]: folder / _inner(module["path"]) for module in modules}
@@ -109,7 +110,7 @@ def read_settings(folder: Path) -> Settings:
             f"{folder}: the numpy backend does not compute models of the type {family!r} (only {', '.join(FAMILIES)}); {_OTHER}"
         )
     _refuse_variants(folder, config)
-    reading = _optional(transformer / "sentence_bert_config.json")
+    reading = _optional(transformer / "sentence_bert_config.json") if "Pooling" in modules else {}
     is_distilled = family == "distilbert"
     activation = str(config.get("activation" if is_distilled else "hidden_act", "gelu"))
     if activation not in ACTIVATIONS:
@@ -142,6 +143,8 @@ def _refuse_modules(folder: Path, modules: dict[str, Path]) -> None:
     others = [name for name in modules if name not in ("Transformer", "Pooling", "Normalize")]
     if others:
         raise ValueError(f"{folder}: the numpy backend has no module {others[0]!r}; {_OTHER}")
+    if "Pooling" not in modules and (folder / "modules.json").is_file():
+        raise ValueError(f"{folder}: modules.json names no pooling, so the model makes no vector of a text; restore the file")
     told = _optional(folder / "config_sentence_transformers.json")
     prompt = (told.get("prompts") or {}).get(told.get("default_prompt_name"))
     if prompt:

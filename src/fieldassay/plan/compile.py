@@ -70,7 +70,7 @@ class _Compiler:
         for slot, top in enumerate(self.spec.fields):
             steps = ("fields", top.name) if top.name else ()
             children.append(self.node(top, Scope(steps, top.name and join_path([top.name]), slot)))
-        root = ObjectNode("", "", -1, tuple(child for child in children if child is not None))
+        root = ObjectNode("", "", -1, tuple(child for child in children if child is not None), self.spec.extra == "spurious")
         check_expressions(self.spec, self.report)
         types = _document_types(self.spec)
         slots = tuple(top.name for top in self.spec.fields)

@@ -211,4 +211,6 @@ def _method(bootstrap: Mapping[str, Any]) -> str:
     if not bootstrap.get("replicates"):
         return "no intervals"
     level = f"{100 * float(bootstrap.get('level', 0.95)):g} %"
-    return f"in brackets: {level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, seed {bootstrap.get('seed', 0)})"
+    return (
+        f"in brackets: {level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, seed {bootstrap.get('seed', 0)})"
+    )

@@ -104,6 +104,8 @@ FLAGS: dict[str, str] = {
     "wrong_kind": "the prediction has another kind of JSON here",
     "under_wrong_kind": "something above this value has another kind of JSON in the prediction",
     "accepted_variation": "the prediction is one of the values accepted beside gold",
+    "invalid_checksum": "the checksum of the number is wrong",
+    "invalid_phone": "no such phone number can exist",
     "duplicate_item": "the prediction repeats an item",
 }
 """What each flag means."""

@@ -72,10 +72,13 @@ class Spec:
     name: str
     fields: tuple[Field, ...]
     version: int = 1
-    id: tuple[str, ...] = ("id",)
+    id: tuple[str, ...] = ()
+    """Accepted names of the key that holds a document's id; (): the usual ones."""
     null_values: tuple[str, ...] = ()
     locale: str | None = None
     unreadable_gold: str = "text"
+    extra: str = "ignore"
+    """Undeclared top-level keys of a prediction: `ignore` or `spurious`, as in `Field`."""
     document_type: DocumentType | None = None
     metrics: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ FIELD_KEYS = (
 """Keys of a field that mean the same for every type; any other key is an option of its reader or comparator."""
 
 SPEC_KEYS = (
-    "fieldassay", "name", "description", "protocol", "id", "null_values", "locale", "unreadable_gold", "document_type", "types", "type",
+    "fieldassay", "name", "description", "protocol", "id", "null_values", "locale", "unreadable_gold", "extra", "document_type", "types", "type",
     "align", "fields", "metrics", "gates", "slices", "prices",
 )  # fmt: skip
 """Keys of a spec."""

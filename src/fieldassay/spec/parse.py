@@ -73,10 +73,11 @@ def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
     return Spec(
         name=cursor.text("name") or source.stem,
         fields=_fields(cursor, preset if protocol is not None else {}),
-        id=cursor.texts("id") or ("id",),
+        id=cursor.texts("id"),
         null_values=cursor.texts("null_values"),
         locale=_locale(cursor),
         unreadable_gold=cursor.choice("unreadable_gold", "text", ("text", "failed")),
+        extra=cursor.choice("extra", "ignore", ("ignore", "spurious")),
         document_type=_document_type(cursor),
         metrics=cursor.texts("metrics"),
         gates=cursor.texts("gates"),

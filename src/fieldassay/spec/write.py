@@ -19,7 +19,6 @@ def write_spec(spec: Spec, comments: Mapping[tuple[str, ...], str] | None = None
     >>> print(write_spec(Spec("receipts", (Field("total", "money", (("currency", "AUD"),)), Field("note")))))
     fieldassay: 1
     name: receipts
-    id: id
     fields:
       total: {type: money, currency: AUD}
       note: text
@@ -35,13 +34,16 @@ def spec_data(spec: Spec) -> dict[str, Any]:
     says_all = spec.protocol is not None
     if spec.description or says_all:
         data["description"] = spec.description
-    data["id"] = spec.id[0] if len(spec.id) == 1 else list(spec.id)
+    if spec.id or says_all:
+        data["id"] = spec.id[0] if len(spec.id) == 1 else list(spec.id)
     if spec.null_values or says_all:
         data["null_values"] = list(spec.null_values)
     if spec.locale is not None:
         data["locale"] = spec.locale
     if spec.unreadable_gold != "text" or says_all:
         data["unreadable_gold"] = spec.unreadable_gold
+    if spec.extra != "ignore" or says_all:
+        data["extra"] = spec.extra
     if spec.document_type is not None:
         data["document_type"] = {
             "field": spec.document_type.field,
