@@ -36,6 +36,11 @@ class Catalogue:
         """Return every known name, sorted; plugins included."""
         return tuple(sorted({*self.entries, *_plugins(self.group)}))
 
+    def name_of(self, entry: type[Any]) -> str | None:
+        """Return the name under which a class is listed, plugins included; None if it is not."""
+        target = f"{entry.__module__}:{entry.__qualname__}"
+        return next((name for name, known in {**_plugins(self.group), **self.entries}.items() if known == target), None)
+
     def load(self, name: str, where: str = "") -> type[Any]:
         """Return the class of that name, or raise `ProblemsError` with the nearest valid name."""
         target = self.entries.get(name) or _plugins(self.group).get(name)

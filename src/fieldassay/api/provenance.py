@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from fieldassay.comparators.base import Comparator
 from fieldassay.engine.fold import FoldPlan
 from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.records.matching import Matching
@@ -31,9 +34,21 @@ def models(plan: Plan) -> list[dict[str, Any]]:
     """Return the identity of every model that a comparator of the plan runs, each once."""
     found: list[dict[str, Any]] = []
     for leaf in leaves(plan.root):
-        identity = getattr(leaf.comparator, "identity", None)
-        if identity is not None and (told := dict(identity())) not in found:
-            found.append(told)
+        for comparator in _nested(leaf.comparator):
+            identity = getattr(comparator, "identity", None)
+            if identity is not None and (told := dict(identity())) not in found:
+                found.append(told)
+    return found
+
+
+def _nested(comparator: Comparator) -> list[Comparator]:
+    """Return a comparator and those it is made of."""
+    found = [comparator]
+    for field in dataclasses.fields(comparator):  # type: ignore[arg-type]
+        value = getattr(comparator, field.name)
+        for inner in value if isinstance(value, tuple) else (value,):
+            if isinstance(inner, Comparator):
+                found += _nested(inner)
     return found
 
 
@@ -48,6 +63,7 @@ def leaves(node: Node) -> list[Leaf]:
     return [template for _, template in node.patterns if isinstance(template, Leaf)]
 
 
+@cache
 def _version(name: str) -> str:
     try:
         return version(name)

@@ -17,8 +17,8 @@ from fieldassay.values.column import Column, Indices, Reading
 class Scores:
     """Similarities of n pairs.
 
-    `score` is float64 in [0, 1] (NaN: could not be judged), `reason` int16 positions in the comparator's `reasons`. `extras` are
-    further float64 columns by name (coverage, specificity …) that statistics may read.
+    `score` is float64 in [0, 1], but cosines can be below 0 (NaN: could not be judged), `reason` int16 positions in the comparator's
+    `reasons`. `extras` are further float64 columns by name (coverage, specificity …) that statistics may read.
     """
 
     score: npt.NDArray[np.float64]

@@ -14,7 +14,6 @@ from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 from fieldassay.readers.anything import AnyReader
 from fieldassay.spec.model import Accept
 
-
 UNDECLARED = -1
 """The slot of fields below a top-level key that the spec does not declare: none of the declared ones."""
 

@@ -74,16 +74,14 @@ def _entry(entry: Any, catalogue: Catalogue) -> str:
 
 def _name(entry: Any, catalogue: Catalogue) -> str:
     """Return the name under which a spec knows an entry; a plugin that is not listed has its class name."""
-    ours = type(entry)
-    target = f"{ours.__module__}:{ours.__qualname__}"
-    return next((name for name, known in catalogue.entries.items() if known == target), ours.__name__)
+    return catalogue.name_of(type(entry)) or type(entry).__name__
 
 
 def _options(entry: Any) -> str:
     shown = []
     for field in dataclasses.fields(entry):
         value = getattr(entry, field.name)
-        if field.init and not _is_default(field, value):
+        if field.init and not _is_default(field, value) and not _is_plain_default(value):
             shown.append(f"{field.name}={_value(value)}")
     return ", ".join(shown)
 
@@ -94,6 +92,13 @@ def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:
     return field.default is not dataclasses.MISSING and bool(field.default == value)
 
 
+def _is_plain_default(value: Any) -> bool:
+    """Return whether the value is a group of options of which none was given, such as no tolerance."""
+    if not dataclasses.is_dataclass(value) or any(known.name_of(type(value)) for known in (COMPARATORS, NORMALIZERS)):
+        return False
+    return not isinstance(value, Reader) and all(_is_default(field, getattr(value, field.name)) for field in dataclasses.fields(value))
+
+
 def _value(value: Any) -> str:
     if isinstance(value, Reader):
         options = _options(value)
@@ -101,7 +106,7 @@ def _value(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_value, value)) + "]"
     if dataclasses.is_dataclass(value):
-        catalogue = next((known for known in (COMPARATORS, NORMALIZERS) if _name(value, known) != type(value).__name__), None)
+        catalogue = next((known for known in (COMPARATORS, NORMALIZERS) if known.name_of(type(value))), None)
         if catalogue is not None:
             return _entry(value, catalogue)
         given = [field for field in dataclasses.fields(value) if not _is_default(field, getattr(value, field.name))]
