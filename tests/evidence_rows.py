@@ -43,7 +43,6 @@ def evidence(
         critical=np.array([fields[code].critical for code in field], bool),
         flags=np.array([sum(FLAG[name] for name in row[4:]) for row in rows], np.int64),
         reason=np.zeros(count, np.int32),
-        diagnoses=np.zeros(count, np.int64),
         confidence=np.full(count, np.nan),
         reasons=("equal",),
     )

@@ -15,8 +15,8 @@ from fieldassay import score
 from fieldassay.api.options import ScoreOptions
 from fieldassay.plan.compile import read_plan
 
-SHOWN = ("README.md", "docs/task-compare-systems.md", "docs/task-raw-answers.md", "docs/task-scale.md")
-"""Pages with commands whose output is tested here; the other tasks are in `tests/cli`."""
+SHOWN = [name for name in FILES if blocks(name, "console")]
+"""Pages with commands and their output."""
 
 MARKS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 

@@ -79,9 +79,8 @@ class Evidence:
 
     `documents` and `fields` are what `doc` and `field` (int32) index; every document of the batch is listed, rows or not. `slots` are the
     names of the declared top-level fields. `outcome` and `kind` are int8 codes, `score` float64 up to 1, at least 0 but for cosines (NaN
-    where `outcome` is FAILED or there is nothing to score), `flags` an int64 bit set (`FLAGS`), `reason` int32 into `reasons`, `diagnoses`
-    an int64 bit set (bit order is the order of precedence), `confidence` float64 or NaN, `extras` float64 columns by name, NaN where they
-    do not apply. `table` makes the Polars table with all texts; it is called only when somebody keeps the rows.
+    where `outcome` is FAILED or there is nothing to score), `flags` an int64 bit set (`FLAGS`), `reason` int32 into `reasons`, `confidence` float64 or NaN, `extras` float64 columns by name, NaN where they
+    do not apply. `table` makes the Polars table with all texts and diagnoses; it is called only when somebody keeps the rows.
     """
 
     system: str
@@ -97,7 +96,6 @@ class Evidence:
     critical: npt.NDArray[np.bool_]
     flags: npt.NDArray[np.int64]
     reason: npt.NDArray[np.int32]
-    diagnoses: npt.NDArray[np.int64]
     confidence: npt.NDArray[np.float64]
     reasons: tuple[str, ...]
     extras: Mapping[str, npt.NDArray[np.float64]] = default(default_factory=dict)

@@ -83,7 +83,7 @@ def test_mistakes_count_every_wrong_value_once() -> None:
 
 
 def test_result_without_evidence_has_a_report_without_examples() -> None:
-    summary = summarize(replace(sample_result(), evidence=None))
+    summary = summarize(replace(sample_result(), evidence_table=None))
     assert summary.diagnoses == () and all(line.mistake is None for lines in summary.fields for line in lines)
     assert "Worst fields" in render_terminal(summary, Screen(100))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def _run(run: _Run, progress: Progress | None) -> Iterator[Done]:
     options = run.options
     shards = _shards(len(run.matching), options)
     works = [
-        Work(run.plan, run.folding, part, options.batch, options.evidence, number, options.evidence_folder)
+        Work(run.plan, run.folding, part, options.batch, options.evidence, number, options.evidence_folder, len(shards) == 1)
         for number, part in enumerate(run.matching if len(shards) == 1 else run.matching.take(shard) for shard in shards)
     ]
     if len(works) == 1 or options.workers == 1:
@@ -114,7 +115,7 @@ def _result(run: _Run, done: Sequence[Done]) -> Result:
     return Result(
         found,
         documents_frame(partials.values()),
-        None if run.options.evidence == "none" else _evidence(frames),
+        None if run.options.evidence == "none" or run.options.evidence_folder is not None else cache(partial(_evidence, frames)),
         provenance(run.plan, run.folding, run.matching),
         _counts(run, done),
         tuple(map(str, run.matching.notes)),
@@ -122,13 +123,12 @@ def _result(run: _Run, done: Sequence[Done]) -> Result:
     )
 
 
-def _evidence(frames: Sequence[Any]) -> pl.DataFrame | None:
-    """Return the evidence held in memory; None if it went to files."""
+def _evidence(frames: Sequence[Any]) -> pl.DataFrame:
+    """Return the evidence held in memory as one table."""
     import polars as pl
 
-    if any(not isinstance(frame, pl.DataFrame) for frame in frames):
-        return None
-    return pl.concat(frames, how="diagonal") if frames else pl.DataFrame(schema=evidence_schema())
+    made = [frame() if callable(frame) else frame for frame in frames]
+    return pl.concat(made, how="diagonal") if made else pl.DataFrame(schema=evidence_schema())
 
 
 def _counts(run: _Run, done: Sequence[Done]) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from fieldassay.api.facts import document_table, document_types
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.assemble import Identity, assemble
-from fieldassay.engine.context import diagnose_in_context
 from fieldassay.engine.fold import FoldPlan, Partial, fold, merge
 from fieldassay.engine.judge import judge
 from fieldassay.engine.overrides import GoldNotes, apply_notes
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Progress = Callable[[int], None]
+Frame: TypeAlias = "pl.DataFrame | Path | Callable[[], pl.DataFrame]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,14 +38,19 @@ class Work:
     evidence: Literal["all", "errors", "none"]
     number: int = 0
     folder: Path | None = None
+    is_local: bool = True
+    """True if the outcome stays in this process, so that evidence tables can be made when somebody looks at them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Done:
-    """What a shard comes to. `frames` are evidence tables, in order, or (where the work names a folder) the files that hold them."""
+    """What a shard comes to.
+
+    `frames` are evidence tables, in order: as ways to make them where the work is local, or (where the work names a folder) the files that hold them.
+    """
 
     partials: Mapping[str, Partial]
-    frames: tuple[pl.DataFrame | Path, ...]
+    frames: tuple[Frame, ...]
     undeclared: Mapping[str, Counter[str]]
     claims: Mapping[str, Counter[str]]
     """By system, the number of documents of which each claim of the document table is true."""
@@ -71,7 +77,7 @@ def judge_batch(plan: Plan, batch: Batch, slices: tuple[str, ...]) -> Iterator[J
     gold = [record.data or {} for record in batch.gold]
     for system, predictions in batch.predictions.items():
         pred = [(record.data or {}) if record is not None else {} for record in predictions]
-        judged = diagnose_in_context(apply_notes(judge(plan, gold, pred, applies), notes))
+        judged = apply_notes(judge(plan, gold, pred, applies), notes)
         confidences = [record.meta.confidence if record is not None else None for record in predictions]
         evidence = assemble(plan, judged, Identity(system, batch.ids), confidences)
         table = document_table(plan, batch.gold, predictions, types, slices)
@@ -89,7 +95,7 @@ def _notes(record: Record) -> GoldNotes | None:
 def do_work(work: Work, progress: Progress | None = None) -> Done:
     """Return what the shard's documents come to."""
     partials: dict[str, Partial] = {}
-    frames: list[pl.DataFrame | Path] = []
+    frames: list[Frame] = []
     undeclared: dict[str, Counter[str]] = {}
     claims: dict[str, Counter[str]] = {}
     untyped = 0
@@ -108,16 +114,24 @@ def do_work(work: Work, progress: Progress | None = None) -> Done:
     return Done(partials, tuple(frames), undeclared, claims, untyped, len(work.matching))
 
 
-def _kept(work: Work, evidence: Evidence, number: int) -> list[pl.DataFrame | Path]:
-    if work.evidence == "none" or evidence.table is None or not len(evidence):
+def _kept(work: Work, evidence: Evidence, number: int) -> list[Frame]:
+    if work.evidence == "none" or not len(evidence):
         return []
-    frame = evidence.table()
-    if work.evidence == "errors":
-        import polars as pl
-
-        frame = frame.filter(~pl.col("outcome").is_in(["match", "absent"]))
+    make = partial(_frame, evidence, work.evidence == "errors")
     if work.folder is None:
-        return [frame]
+        return [make if work.is_local else make()]
+    frame = make()
     path = work.folder / f"part-{work.number:05}-{number:05}.parquet"
     frame.write_parquet(path)
     return [path]
+
+
+def _frame(evidence: Evidence, only_errors: bool) -> pl.DataFrame:
+    """Return the table of the rows, or of those that are neither right nor absent."""
+    assert evidence.table is not None
+    frame = evidence.table()
+    if not only_errors:
+        return frame
+    import polars as pl
+
+    return frame.filter(~pl.col("outcome").is_in(["match", "absent"]))

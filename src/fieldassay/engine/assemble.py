@@ -47,12 +47,11 @@ def assemble(plan: Plan, judged: Judged, identity: Identity, confidences: Sequen
         critical=_critical(blocks, critical),
         flags=_joined([block.flags for block in blocks], np.int64),
         reason=_joined([block.reason for block in blocks], np.int32),
-        diagnoses=_joined([block.diagnoses for block in blocks], np.int64),
         confidence=row_confidence(blocks, judged.fields, confidences),
         reasons=tuple(judged.reasons.names),
         extras=_extras(blocks, sizes),
     )
-    return replace(evidence, table=partial(evidence_table, evidence, blocks))
+    return replace(evidence, table=partial(evidence_table, evidence, judged))
 
 
 def _critical(blocks: Sequence[Block], of_field: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -66,15 +66,12 @@ class Block:
     score: npt.NDArray[np.float64]
     reason: Ints
     flags: npt.NDArray[np.int64]
-    diagnoses: npt.NDArray[np.int64]
     coded: Coded | None = None
     gold_code: Codes | None = None
     pred_code: Codes | None = None
     extras: Mapping[str, npt.NDArray[np.float64]] = default(default_factory=dict)
     gold_raws: Mapping[int, Any] = default(default_factory=dict)
     pred_raws: Mapping[int, Any] = default(default_factory=dict)
-    other_field: Ints | None = None
-    """The field whose gold value the row's prediction is, -1 if it is none; None: no row's is."""
     critical: Masks | None = None
     """Which rows are critical; None: as the field is."""
 

@@ -80,6 +80,10 @@ def _distinct(values: list[Any], leaf: Leaf) -> tuple[list[Any], Codes]:
     kinds = set(map(type, values))
     nothing = {type(None), ABSENT.__class__}
     is_null_value = leaf.null_is_value and type(None) in kinds
+    if kinds - nothing == {float} and ABSENT.__class__ not in kinds and not is_null_value:
+        numbered = _distinct_floats(values)
+        if numbered is not None:
+            return numbered
     if len(kinds - nothing) <= 1 and kinds - nothing <= {str, int, float, bool} and not is_null_value:
         index = _numbering()
         index[None] = index[ABSENT] = -1
@@ -91,6 +95,18 @@ def _distinct(values: list[Any], leaf: Leaf) -> tuple[list[Any], Codes]:
     order[None] = -1
     codes = np.fromiter(map(order.__getitem__, keys), dtype=np.intp, count=len(keys))
     return [first[key] for key in list(order)[1:]], codes
+
+
+def _distinct_floats(values: list[Any]) -> tuple[list[Any], Codes] | None:
+    """Return the same for floats and None; None where a float is not finite or is a negative zero, which need their texts."""
+    floats = np.array(values, dtype=np.float64)
+    is_none = np.isnan(floats)
+    if is_none.sum() != values.count(None) or np.isinf(floats).any() or (np.signbit(floats) & (floats == 0)).any():
+        return None
+    distinct, inverse = np.unique(floats[~is_none], return_inverse=True)
+    codes = np.full(len(values), -1, dtype=np.intp)
+    codes[~is_none] = inverse
+    return distinct.tolist(), codes
 
 
 def _numbering() -> defaultdict[Any, int]:
@@ -132,13 +148,10 @@ def _is_empty(text: str, null_values: frozenset[str]) -> bool:
 
 
 def _without_empty(raws: list[Any], codes: Codes, leaf: Leaf) -> tuple[list[Any], Codes]:
-    nulls = leaf.null_values
-    if str not in set(map(type, raws)):
+    kinds = set(map(type, raws))
+    if str not in kinds or (kinds == {str} and not leaf.null_values and all(raws) and True not in map(str.isspace, raws)):
         return raws, codes
-    if nulls:
-        empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and _is_empty(raw, nulls)]
-    else:
-        empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and (not raw or raw.isspace())]
+    empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and _is_empty(raw, leaf.null_values)]
     if not empty:
         return raws, codes
     keep = np.ones(len(raws) + 1, dtype=bool)

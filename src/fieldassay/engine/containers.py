@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.engine.blocks import Block, Nodes, Pairs, Reasons
 from fieldassay.engine.coding import json_text
 from fieldassay.engine.resolve import container_masks
@@ -50,10 +49,9 @@ def _structure(place: ListPlace | ObjectPlace, pairs: Pairs, kinds: tuple[Codes,
     names = ("present", "different", "wrong_kind", "missing", "spurious", "absent")
     reason = reasons.positions(names)[np.where(outcome == Outcome.MISMATCH, 2, outcome)]
     flags = np.where(is_wrong, FLAG["wrong_kind"], 0) | _coerced(place, pairs)
-    diagnoses = np.where(outcome == Outcome.MISMATCH, BIT["wrong_kind"], 0).astype(np.int64)
     kind = Kind.LIST if isinstance(place, ListPlace) else Kind.OBJECT
     score = np.full(len(outcome), np.nan)
-    return Block(place.node.field, kind, pairs, outcome.astype(np.int8), score, reason, flags, diagnoses)
+    return Block(place.node.field, kind, pairs, outcome.astype(np.int8), score, reason, flags)
 
 
 def _coerced(place: ListPlace | ObjectPlace, pairs: Pairs) -> npt.NDArray[np.int64]:
@@ -76,11 +74,8 @@ def _unreadable_gold(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, 
     names = ("equal", "different", "wrong_kind", "missing")
     reason = reasons.positions(names)[np.where(outcome == Outcome.MISMATCH, 2, outcome)]
     flags = np.full(len(at), FLAG["unreadable_gold"], dtype=np.int64)
-    diagnoses = np.array([0, 0, BIT["wrong_kind"], BIT["missing"]], dtype=np.int64)[outcome]
     shown = {row: value for row, value in pred.items() if value is not None}
-    return Block(
-        place.node.field, Kind.VALUE, kept, outcome, equal.astype(np.float64), reason, flags, diagnoses, gold_raws=gold, pred_raws=shown
-    )
+    return Block(place.node.field, Kind.VALUE, kept, outcome, equal.astype(np.float64), reason, flags, gold_raws=gold, pred_raws=shown)
 
 
 def _wrong_pred(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reasons: Reasons) -> Block:
@@ -92,9 +87,8 @@ def _wrong_pred(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reaso
     outcome = np.full(len(at), Outcome.SPURIOUS, dtype=np.int8)
     reason = np.full(len(at), reasons.position("wrong_kind"), dtype=np.int32)
     flags = np.zeros(len(at), dtype=np.int64)  # the container's row carries the flag, so that one wrong kind counts once
-    diagnoses = np.full(len(at), BIT["wrong_kind"] | BIT["spurious"], dtype=np.int64)
     raws = {row: place.pred.wrong[int(node)] for row, node in enumerate(kept.pred)}
-    return Block(place.node.field, Kind.VALUE, kept, outcome, np.zeros(len(at)), reason, flags, diagnoses, pred_raws=raws)
+    return Block(place.node.field, Kind.VALUE, kept, outcome, np.zeros(len(at)), reason, flags, pred_raws=raws)
 
 
 def _text(value: Any) -> str:
@@ -113,7 +107,6 @@ def item_block(place: ListPlace, pairs: Pairs, pair_score: npt.NDArray[np.float6
     outcome[paired & (score < 1)] = Outcome.PARTIAL
     outcome[paired & (score == 0)] = Outcome.MISMATCH
     reason = reasons.positions(("paired", "paired", "paired", "missing", "spurious"))[outcome]
-    diagnoses = np.array([0, 0, 0, BIT["missing"], BIT["spurious"]], dtype=np.int64)[outcome]
     flags = np.zeros(len(pairs), dtype=np.int64)
     for item in place.items.objects:
         if item.is_item and item.pred.wrong and not item.is_grown:
@@ -127,5 +120,4 @@ def item_block(place: ListPlace, pairs: Pairs, pair_score: npt.NDArray[np.float6
         score[keep],
         reason[keep],
         flags[keep],
-        diagnoses[keep],
     )

@@ -66,7 +66,6 @@ def _accept(block: Block, row: int, values: tuple[Any, ...], reasons: Reasons) -
         block.outcome[row], block.score[row] = Outcome.MATCH, 1.0
         block.reason[row] = reasons.position("accepted")
         block.flags[row] |= FLAG["accepted_variation"]
-        block.diagnoses[row] = 0
 
 
 def _canonical(leaf: Leaf, value: Any) -> str:

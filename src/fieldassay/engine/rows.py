@@ -7,11 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.diagnosis.catalogue import BIT
-from fieldassay.diagnosis.values import diagnose_pairs
 from fieldassay.engine.blocks import Block, Pairs, Reasons
 from fieldassay.engine.coding import Coded
-from fieldassay.engine.compare import ACCEPTED, Compared, compare_codes, distinct_pairs
+from fieldassay.engine.compare import ACCEPTED, Compared, compare_codes
 from fieldassay.engine.resolve import container_masks
 from fieldassay.engine.scopes import Codes, Ints, LeafPlace, Masks
 from fieldassay.evidence import FLAG, Kind, Outcome
@@ -67,9 +65,8 @@ def _judge(coded: Coded, codes: tuple[Codes, Codes], pairs: Pairs, under: Masks 
     if coded.leaf.is_gold_failable:
         outcome[(flags & FLAG["unreadable_gold"]) != 0] = Outcome.FAILED
     score[outcome == Outcome.FAILED] = np.nan
-    diagnoses = _diagnoses(coded, gold, pred, outcome)
     extras = _spread(compared.extras, at, len(gold))
-    return Block(coded.leaf.field, Kind.VALUE, pairs, outcome, score, reason, flags, diagnoses, coded, gold, pred, extras)
+    return Block(coded.leaf.field, Kind.VALUE, pairs, outcome, score, reason, flags, coded, gold, pred, extras)
 
 
 def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.int8]:
@@ -104,24 +101,6 @@ def _flags(coded: Coded, gold: Codes, pred: Codes, both: npt.NDArray[np.intp]) -
         flags |= np.where(readable & bad[pred], FLAG["unreadable_pred"], 0)
         flags |= np.where((pred >= 0) & coded.is_container[pred], FLAG["wrong_kind"], 0)
     return flags
-
-
-def _diagnoses(coded: Coded, gold: Codes, pred: Codes, outcome: npt.NDArray[np.int8]) -> Bits:
-    """Return what kind of wrong each row is; nothing for matches and absent rows."""
-    bits = np.zeros(len(gold), dtype=np.int64)
-    bits[outcome == Outcome.MISSING] = BIT["missing"]
-    bits[outcome == Outcome.SPURIOUS] = BIT["spurious"]
-    at = np.flatnonzero((outcome == Outcome.MISMATCH) | (outcome == Outcome.PARTIAL))
-    if not len(at):
-        return bits
-    pairs, spread = distinct_pairs(np.stack([gold[at], pred[at]]), len(coded.raws))
-    kinds = coded.is_container
-    found = np.where(kinds[pairs[0]] | kinds[pairs[1]], np.int64(BIT["wrong_kind"]), np.int64(0))
-    scalar = np.flatnonzero(found == 0)
-    column = coded.column
-    found[scalar] = diagnose_pairs(coded.leaf.type, column.take(pairs[0][scalar]), column.take(pairs[1][scalar]))
-    bits[at] = found[spread]
-    return bits
 
 
 def _spread(extras: Mapping[str, npt.NDArray[np.float64]], at: npt.NDArray[np.intp], size: int) -> dict[str, npt.NDArray[np.float64]]:

@@ -12,15 +12,17 @@ import polars as pl
 from fieldassay.diagnosis.catalogue import diagnosis_names
 from fieldassay.engine.blocks import Block
 from fieldassay.engine.coding import Coded, json_text
+from fieldassay.engine.diagnose import diagnose
+from fieldassay.engine.judge import Judged
 from fieldassay.engine.paths_of_rows import Gathered, RowPaths, gather
 from fieldassay.evidence import Evidence, FieldInfo, Kind, Outcome, flag_names
 
 _NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
 
 
-def evidence_table(evidence: Evidence, blocks: Sequence[Block]) -> pl.DataFrame:
+def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
     """Return the rows with the columns of `evidence_schema`, then the extras; blocks in order."""
-    fields = evidence.fields
+    fields, blocks, diagnosed = evidence.fields, judged.blocks, diagnose(judged)
     kinds = [kind.name.lower() for kind in Kind]
     outcomes = [outcome.name.lower() for outcome in Outcome]
     paths = RowPaths({})
@@ -42,12 +44,12 @@ def evidence_table(evidence: Evidence, blocks: Sequence[Block]) -> pl.DataFrame:
         "outcome": _named(outcomes, evidence.outcome),
         "score": pl.Series(evidence.score, dtype=pl.Float64).fill_nan(None),
         "reason": _named(evidence.reasons, evidence.reason),
-        "diagnoses": _bit_lists(evidence.diagnoses, diagnosis_names),
+        "diagnoses": _bit_lists(np.concatenate([found.bits for found in diagnosed] or [np.zeros(0, np.int64)]), diagnosis_names),
         "flags": _bit_lists(evidence.flags, flag_names),
         "confidence": pl.Series(evidence.confidence, dtype=pl.Float64).fill_nan(None),
         "weight": evidence.weight,
         "critical": evidence.critical,
-        "other_field": gather([_part(block, names, block.other_field, {}) for block in blocks]),
+        "other_field": gather([_part(block, names, found.other_field, {}) for block, found in zip(blocks, diagnosed, strict=True)]),
     }
     columns |= {name: pl.Series(values).fill_nan(None) for name, values in evidence.extras.items()}
     return pl.DataFrame(columns)

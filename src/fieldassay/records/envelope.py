@@ -61,6 +61,11 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     >>> record.data, record.meta.duration_ms, record.meta.repairs
     ({'total': 5}, 1500.0, ('trailing_comma',))
     """
+    if row.problem is None and not row.repairs and options.data_key is None and row.value.__class__ is dict:
+        value: dict[str, Json] = row.value
+        if META_SHAPES.keys().isdisjoint(value):
+            ids = _id_keys(value, options)
+            return Record(name, {key: item for key, item in value.items() if key not in ids} if ids else value, _NOTHING_BESIDE, place)
     if row.problem is not None:
         return Record(name, None, Meta(repairs=row.repairs), place, row.problem)
     if options.is_gold and "duplicate_key" in row.repairs:
@@ -98,8 +103,6 @@ def _open_key(row: dict[str, Json], key: str, options: SourceOptions) -> tuple[A
 
 def _open_plain(row: dict[str, Json], options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
     ids = _id_keys(row, options)
-    if META_SHAPES.keys().isdisjoint(row):
-        return Answer({key: value for key, value in row.items() if key not in ids} if ids else row), {}
     data: dict[str, Json] = {}
     beside: dict[str, Json] = {}
     for key, value in row.items():

@@ -9,7 +9,7 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.records.frames import hold_frame
 from fieldassay.records.ids import find_id, id_text, settle_ids
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.plain import UnplainError, is_json, to_json
+from fieldassay.records.plain import UnplainError, are_json, to_json
 from fieldassay.records.record import Row
 from fieldassay.records.rows import HeldRows
 from fieldassay.records.source import Source, make_source
@@ -37,13 +37,13 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
     if isinstance(records, str | bytes) or not isinstance(records, Iterable):
         what = f"is a {type(records).__name__}, not records"
         raise ProblemsError([Problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")])
-    rows = [_to_row(record) for record in records]
+    rows = _to_rows(list(records))
     found = [find_id(row.value, options.names) if isinstance(row.value, dict) else None for row in rows]
     return _hold(label, rows, found, options)
 
 
 def _hold_mapping(records: Mapping[Any, Any], options: SourceOptions, label: str) -> Source:
-    return _hold(label, [_to_row(record) for record in records.values()], [id_text(_plain_key(key)) for key in records], options)
+    return _hold(label, _to_rows(list(records.values())), [id_text(_plain_key(key)) for key in records], options)
 
 
 def _plain_key(key: Any) -> Any:
@@ -61,9 +61,11 @@ def _hold(label: str, rows: list[Row], found: list[str | None], options: SourceO
     return make_source(label, held, index.problems, options)
 
 
+def _to_rows(records: list[Any]) -> list[Row]:
+    return [Row(record) for record in records] if are_json(records) else [_to_row(record) for record in records]
+
+
 def _to_row(record: Any) -> Row:
-    if record.__class__ is dict and is_json(record):
-        return Row(record)
     try:
         return Row(to_json(record))
     except UnplainError as error:

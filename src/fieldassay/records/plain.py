@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 from fieldassay.records.decode import MAX_DEPTH
@@ -20,40 +21,39 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 _CONTAINERS = frozenset({dict, list})
 
 
-def is_json(value: Any) -> bool:
-    """Return whether a value is made of plain JSON types throughout, not too deeply nested; then it can be taken as it is.
+def are_json(records: Sequence[Any]) -> bool:
+    """Return whether all values are objects of plain JSON types throughout, not too deeply nested; then they can be taken as they are.
 
-    >>> is_json({"a": [1, None, {"b": "x"}]}), is_json({"a": (1, 2)}), is_json({1: "a"})
+    >>> are_json([{"a": [1, None, {"b": "x"}]}]), are_json([{"a": (1, 2)}]), are_json([{1: "a"}])
     (True, False, False)
     """
-    level = [value]
+    if set(map(type, records)) - {dict}:
+        return False
+    objects, lists = list(records), list[Any]()
     for _ in range(MAX_DEPTH):
-        inner: list[Any] = []
-        for container in level:
-            if container.__class__ is dict:
-                if set(map(type, container)) - {str}:
-                    return False
-                container = container.values()
-            kinds = set(map(type, container))
-            if not kinds <= _SCALARS:
-                if not kinds <= _SCALARS | _CONTAINERS:
-                    return False
-                inner += [item for item in container if item.__class__ in _CONTAINERS]
-        if not inner:
+        if set(map(type, set(chain.from_iterable(objects)))) - {str}:
+            return False
+        members = list(chain(chain.from_iterable(map(dict.values, objects)), chain.from_iterable(lists)))
+        kinds = set(map(type, members))
+        if kinds <= _SCALARS:
             return True
-        level = inner
+        if not kinds <= _SCALARS | _CONTAINERS:
+            return False
+        objects = [item for item in members if item.__class__ is dict] if dict in kinds else []
+        lists = [item for item in members if item.__class__ is list] if list in kinds else []
     return False
 
 
 def to_json(value: Any, depth: int = 0) -> Json:
     """Return a Python value as JSON: dates and times as ISO text, decimals as the text of their digits, tuples and sets as lists.
 
-    Objects that know how to become plain (`model_dump`, `tolist`, `item`) are asked to. Raises `UnplainError` for bytes, for unknown kinds and
-    for data nested too deeply.
+        Objects that know how to become plain (`model_dump`, `tolist`, `item`) are asked to. Raises `UnplainError` for bytes, for unknown kinds and
+        for data nested too deeply.
 
-    >>> from decimal import Decimal
-    >>> to_json({"total": Decimal("1.50"), "on": datetime.date(2025, 3, 4), "lines": ({"n": 1},)})
-    {'total': '1.50', 'on': '2025-03-04', 'lines': [{'n': 1}]}
+        >>> from decimal import Decimal
+    from itertools import chain
+        >>> to_json({"total": Decimal("1.50"), "on": datetime.date(2025, 3, 4), "lines": ({"n": 1},)})
+        {'total': '1.50', 'on': '2025-03-04', 'lines': [{'n': 1}]}
     """
     if value is None or type(value) in (bool, int, float):
         return value  # type: ignore[no-any-return]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +19,22 @@ if TYPE_CHECKING:
 class Result:
     """Estimates in the order of systems, slices, metrics and fields.
 
-    `documents` has one row per system and document, `evidence` one per judged node (None: not kept). `run` is the provenance, `counts` says
+    `documents` has one row per system and document, `evidence_table` makes `evidence`. `run` is the provenance, `counts` says
     what was and was not evaluated, `notes` and `warnings` are sentences for the reader.
     """
 
     estimates: tuple[Estimate, ...]
     documents: pl.DataFrame | None = None
-    evidence: pl.DataFrame | None = None
+    evidence_table: Callable[[], pl.DataFrame] | None = None
     run: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def evidence(self) -> pl.DataFrame | None:
+        """Return the evidence, one row per judged node; its texts and diagnoses are made when it is first asked for. None: not kept."""
+        return None if self.evidence_table is None else self.evidence_table()
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -1,0 +1,94 @@
+"""What kind of wrong each row is: by its outcome, by its two values, and by the other values of its document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.diagnosis.catalogue import BIT
+from fieldassay.diagnosis.context import diagnose_context, diagnose_outcomes
+from fieldassay.diagnosis.value_rows import ValueRows
+from fieldassay.diagnosis.values import diagnose_pairs
+from fieldassay.engine.blocks import Block, Nodes
+from fieldassay.engine.compare import distinct_pairs
+from fieldassay.engine.judge import Judged
+from fieldassay.engine.scopes import Ints
+from fieldassay.evidence import FieldInfo, Kind, Outcome
+
+Bits = npt.NDArray[np.int64]
+_UNEQUAL = (int(Outcome.MISMATCH), int(Outcome.PARTIAL))
+_PREDICTED_WRONG = (*_UNEQUAL, int(Outcome.SPURIOUS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagnosed:
+    """The diagnoses of a block's rows as bit sets, and the field whose gold value each prediction is (-1: none; None: no row's is)."""
+
+    bits: Bits
+    other_field: Ints | None = None
+
+
+def diagnose(judged: Judged) -> list[Diagnosed]:
+    """Return the diagnoses of every block, in order; rows that are right, absent or failed have none."""
+    bits = [_bits(block) for block in judged.blocks]
+    chosen = [at for at, block in enumerate(judged.blocks) if block.kind == Kind.VALUE and block.coded is not None]
+    blocks = [judged.blocks[at] for at in chosen]
+    wrong = [np.flatnonzero(np.isin(block.outcome, _PREDICTED_WRONG)) for block in blocks]
+    others: list[Ints | None] = [None] * len(bits)
+    if any(map(len, wrong)):
+        findings = diagnose_context(
+            _rows(blocks, wrong, "pred"), _rows(blocks, list(map(_present, blocks)), "gold"), _are_items(judged.fields)
+        )
+        start = 0
+        for at, rows in zip(chosen, wrong, strict=True):
+            found = slice(start, start + len(rows))
+            start += len(rows)
+            bits[at][rows] |= findings.bits[found]
+            others[at] = np.full(len(bits[at]), -1, dtype=np.int32)
+            others[at][rows] = findings.other_field[found]  # type: ignore[index]
+    return [Diagnosed(*pair) for pair in zip(bits, others, strict=True)]
+
+
+def _bits(block: Block) -> Bits:
+    """Return what the rows of a block are by their outcomes and by their two values."""
+    bits = diagnose_outcomes(block.outcome, block.flags)
+    if block.coded is None:
+        is_value = block.kind == Kind.VALUE
+        bits[np.isin(block.outcome, _PREDICTED_WRONG) & is_value] |= BIT["wrong_kind"]
+        return bits
+    assert block.gold_code is not None and block.pred_code is not None
+    at = np.flatnonzero(np.isin(block.outcome, _UNEQUAL))
+    if not len(at):
+        return bits
+    pairs, spread = distinct_pairs(np.stack([block.gold_code[at], block.pred_code[at]]), len(block.coded.raws))
+    kinds, column = block.coded.is_container, block.coded.column
+    found = np.where(kinds[pairs[0]] | kinds[pairs[1]], np.int64(BIT["wrong_kind"]), np.int64(0))
+    scalar = np.flatnonzero(found == 0)
+    found[scalar] = diagnose_pairs(block.coded.leaf.type, column.take(pairs[0][scalar]), column.take(pairs[1][scalar]))
+    bits[at] |= found[spread]
+    return bits
+
+
+def _present(block: Block) -> Nodes:
+    assert block.gold_code is not None
+    return np.flatnonzero(block.gold_code >= 0)
+
+
+def _rows(blocks: Sequence[Block], chosen: Sequence[Nodes], side: str) -> ValueRows:
+    """Return the chosen rows of all blocks: the values of one side, and the items of gold that they belong to."""
+    docs, fields, items, texts = [], [], [], []
+    for block, rows in zip(blocks, chosen, strict=True):
+        assert block.coded is not None
+        docs.append(block.pairs.doc[rows])
+        fields.append(np.full(len(rows), block.field, dtype=np.int32))
+        gold = block.pairs.gold[rows]
+        items.append(np.full(len(rows), -1) if block.pairs.prefix is None else gold)
+        texts.append(block.coded.column.canonical[getattr(block, f"{side}_code")[rows]])
+    return ValueRows(np.concatenate(docs), np.concatenate(fields), np.concatenate(items).astype(np.int32), np.concatenate(texts))
+
+
+def _are_items(fields: Sequence[FieldInfo]) -> npt.NDArray[np.bool_]:
+    return np.array([info.path.endswith("[]") for info in fields], dtype=bool)

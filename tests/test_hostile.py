@@ -1,0 +1,357 @@
+"""Hostile records through the front doors: a judged row or a clear problem, in bounded time, never a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from tests.judging import result_of
+from tests.strategies_records import TEXT_COMPARATORS, VALUES, chances, name_of
+
+from fieldassay.api.scoring import score
+from fieldassay.errors import FieldassayError, ProblemsError
+from fieldassay.result.result import Result
+
+SECONDS = 30.0
+"""Far above what each case takes alone, so that a busy machine fails none."""
+
+MILLION = 1_000_000
+T = TypeVar("T")
+
+
+def within(work: Callable[[], T], seconds: float = SECONDS) -> T:
+    """Return what the work returns, or fail when it takes longer; a work that never ends does not hold the tests up."""
+    done: list[T] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert not thread.is_alive(), f"not done after {seconds:g} s"
+    if raised:
+        raise raised[0]
+    return done[0]
+
+
+def outcome_of(field: Any, gold: Any, pred: Any) -> str:
+    """Return the outcome of the only value of a record."""
+    evidence = within(lambda: result_of({"fields": {"v": field}}, [{"v": gold}], [{"v": pred}])).evidence
+    assert evidence is not None
+    return str(evidence.filter(kind="value")["outcome"][0])
+
+
+FIELDS: dict[str, Any] = {
+    **{kind: {"type": kind, **({"values": ["paid"]} if kind == "enum" else {})} for kind in VALUES},
+    **{f"text-{name_of(call)}": {"type": "text", "compare": call} for call in TEXT_COMPARATORS},
+    "any": "any",
+    "list": {"type": "list", "items": {"type": "text", "compare": "levenshtein"}},
+    "split-list": {"type": "list", "items": "text", "separator": "|", "compare": "sequence"},
+}
+LONG = ("ab" * 5 * MILLION, "ac" * 5 * MILLION)
+ODD = {
+    "nan": math.nan,
+    "infinity": -math.inf,
+    "large-integer": 10**4000,
+    "tiny-float": 5e-324,
+    "nul-bytes": "a\0b\0",
+    "lone-surrogate": "a\ud800b",
+    "bidi-controls": "\u202eabc\u202c\u2066x\u2069",
+    "zero-width": "\u200b\ufeff",
+    "combining-marks": "a" + "\u0301" * 5000,
+    "digits-of-many-scripts": "١٢٣४५६７８９",
+    "open-brackets": "[" * 50_000,
+    "json-of-depth": "[" * 5000 + "]" * 5000,
+    "punctuation": "-,./: " * 5000,
+    "numbers": "1," * 50_000,
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_text_of_10_million_characters_is_judged(name: str) -> None:
+    assert outcome_of(FIELDS[name], LONG[0], LONG[1]) in ("mismatch", "missing", "partial", "match", "failed")
+    assert outcome_of(FIELDS[name], "x", LONG[1]) in ("mismatch", "missing", "partial")
+    assert outcome_of(FIELDS[name], LONG[0], "x") in ("mismatch", "missing", "partial")
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_odd_values_are_right_against_themselves_and_wrong_against_others(name: str) -> None:
+    spec = {"fields": {"v": FIELDS[name]}}
+    odd = [{"v": value} for value in ODD.values()]
+    same = within(lambda: result_of(spec, odd, odd)).evidence
+    other = within(lambda: result_of(spec, odd, [{"v": "zzz"}] * len(odd)))
+    assert same is not None
+    assert set(same.filter(kind="value")["outcome"]) <= {"match", "absent"}
+    assert other.value("accuracy") is not None
+    assert {*within(lambda: result_of(spec, [{"v": "zzz"}] * len(odd), odd)).systems} == {"s"}
+
+
+@pytest.mark.xfail(strict=True, reason="an integer of more than 4,300 digits, given in memory, ends the run with a ValueError", raises=ValueError)
+@pytest.mark.parametrize("name", ["text", "number", "any", "list"])
+def test_an_integer_of_5000_digits_is_judged(name: str) -> None:
+    assert outcome_of(FIELDS[name], 10**5000, 10**5000) == "match"
+    assert outcome_of(FIELDS[name], 10**5000, 1) != "match"
+
+
+NODES: list[Any] = [None, True, 0, -1.5, "", "junk", "NaN", [], {}, ["junk"], {"junk": 1}, [[]], [{}], [None], math.nan, "[1, 2", '{"a": 1}']
+RECORD = {
+    "a": "x",
+    "n": 12.5,
+    "on": "2024-03-04",
+    "o": {"p": {"q": "deep"}, "r": True},
+    "tags": ["x", "y"],
+    "lines": [{"sku": "1", "n": 1, "parts": [{"id": "7"}, {"id": "8"}]}, {"sku": "2", "n": 2, "parts": []}],
+    "t": {"any": [1, {"b": None}]},
+}
+PART = {"type": "object", "fields": {"id": "id"}}
+LINE = {"type": "object", "fields": {"sku": "id", "n": "money", "parts": {"type": "list", "items": PART}}}
+SPEC = {
+    "fields": {
+        "a": "text",
+        "n": "number",
+        "on": "date",
+        "o": {"type": "object", "fields": {"p": {"type": "object", "fields": {"q": "text"}}, "r": "boolean"}},
+        "tags": {"type": "list", "items": "text"},
+        "lines": {"type": "list", "items": LINE},
+        "t": "any",
+    }
+}
+
+
+def places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every node of a record."""
+    if path:
+        yield path
+    inner = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for step, child in inner:
+        yield from places(child, (*path, step))
+
+
+def replaced(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """Return the record with another value at a path."""
+    record = copy.deepcopy(RECORD)
+    node: Any = record
+    for step in path[:-1]:
+        node = node[step]
+    node[path[-1]] = value
+    return record
+
+
+def check_numbers(result: Result) -> None:
+    """Assert that every ratio is undefined or between 0 and 1."""
+    for estimate in result.estimates:
+        assert estimate.value is None or math.isfinite(estimate.value)
+        assert estimate.value is None or estimate.unit != "ratio" or 0 <= estimate.value <= 1
+
+
+@pytest.mark.parametrize("path", list(places(RECORD)), ids=lambda path: ".".join(map(str, path)))
+def test_any_kind_of_json_may_stand_anywhere(path: tuple[Any, ...]) -> None:
+    odd = [replaced(path, value) for value in NODES]
+    good = [RECORD] * len(odd)
+    for gold, pred in ((good, odd), (odd, good), (odd, odd)):
+        check_numbers(within(lambda gold=gold, pred=pred: result_of(SPEC, gold, pred)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(chances)
+def test_any_kinds_of_json_may_stand_anywhere_together(chance: random.Random) -> None:
+    def fuzz(node: Any) -> Any:
+        if chance.random() < 0.15:
+            return copy.deepcopy(chance.choice(NODES))
+        if isinstance(node, dict):
+            return {name: fuzz(value) for name, value in node.items()}
+        return [fuzz(value) for value in node] if isinstance(node, list) else node
+
+    # The first document is whole, so that no list is without items on one side of the whole batch.
+    gold, pred = ([RECORD, *({name: fuzz(value) for name, value in RECORD.items()} for _ in range(4))] for _ in range(2))
+    check_numbers(result_of(SPEC, gold, pred))
+
+
+def nested(depth: int, kind: str) -> Any:
+    """Return lists or objects inside each other."""
+    value: Any = "x"
+    for _ in range(depth):
+        value = [value] if kind == "list" else {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("kind", ["list", "object"])
+@pytest.mark.parametrize("field", ["text", "any", "number"])
+def test_deep_nesting_is_a_problem_of_gold_and_an_invalid_prediction(kind: str, field: str) -> None:
+    spec = {"fields": {"v": field}}
+    with pytest.raises(ProblemsError, match="deep"):
+        within(lambda: result_of(spec, [{"v": nested(1000, kind)}], [{"v": "x"}]))
+    result = within(lambda: result_of(spec, [{"id": "1", "v": "x"}], [{"id": "1", "v": nested(1000, kind)}]))
+    assert (result.value("documents_invalid"), result.value("recall")) == (1, 0.0)
+
+
+@pytest.mark.parametrize("kind", ["list", "object"])
+def test_nesting_up_to_the_limit_is_judged(kind: str) -> None:
+    record = {"v": nested(90, kind)}
+    assert within(lambda: result_of({"fields": {"v": "any"}}, [record], [record])).value("f1") == 1.0
+
+
+@pytest.mark.parametrize("key", ["odd.key", "x[0]", " ", 'quo"te', "new\nline", "\u202e", "**", "lines[]", "a\0b", "__", "0"])
+def test_odd_keys_are_judged(key: str) -> None:
+    spec = {"fields": {"o": {"type": "object", "fields": {"x": "text", key: "text"}}, "t": "any"}}
+    gold = {"o": {"x": "1", key: "2"}, "t": {key: {key: 1}}}
+    pred = {"o": {"x": "1", key: "3"}, "t": {key: {key: 1}}}
+    assert within(lambda: result_of(spec, [gold], [pred])).value("f1") == pytest.approx(2 / 3)
+
+
+def test_ids_that_look_like_numbers_stay_texts() -> None:
+    names = ["007", "7", "7.0", "1e1", "10", "nan"]
+    records = [{"id": name, "a": f"value {name}"} for name in names]
+    result = score(records, {"s": records[::-1]}, {"fields": {"a": "text"}})
+    assert (result.value("accuracy"), result.value("documents")) == (1.0, 6)
+
+
+def test_one_document_is_enough() -> None:
+    result = result_of({"fields": {"a": "text"}}, [{"a": "x"}], [{"a": "x"}], replicates=200)
+    assert result.value("accuracy") == 1.0
+    check_numbers(result)
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "spec"),
+    [
+        pytest.param([], [], {"fields": {"a": "text"}}, id="no-documents"),
+        pytest.param([{"id": "1", "a": "x"}], [{"id": "2", "a": "x"}], {"fields": {"a": "text"}}, id="no-common-id"),
+        pytest.param([{"id": "1", "a": "x"}], [{"id": "1", "a": "x"}], {"fields": {"a": "text", "n": "numbre"}}, id="unknown-type"),
+        pytest.param([{"id": "1", "a": b"x"}], [{"id": "1", "a": "x"}], {"fields": {"a": "text"}}, id="bytes"),
+        pytest.param([{"id": "1", "a": "x"}, {"id": "1", "a": "y"}], [{"id": "1", "a": "x"}], {"fields": {"a": "text"}}, id="repeated-id"),
+        pytest.param(7, [{"id": "1"}], {"fields": {"a": "text"}}, id="gold-is-a-number"),
+        pytest.param([{"id": "1"}], [{"id": "1"}], "fields: [", id="broken-spec"),
+        pytest.param([{"id": "1"}], [{"id": "1"}], {"fields": {}}, id="spec-without-fields"),
+    ],
+)
+def test_what_cannot_be_scored_is_one_clear_problem(gold: Any, pred: Any, spec: Any) -> None:
+    with pytest.raises(FieldassayError) as raised:
+        within(lambda: score(gold, {"s": pred}, spec))
+    assert str(raised.value)
+    assert "Traceback" not in str(raised.value)
+
+
+def test_records_that_share_no_field_with_the_spec_have_no_score() -> None:
+    result = result_of({"fields": {"a": "text"}}, [{"b": "x"}], [{"c": "y"}])
+    assert (result.value("accuracy"), result.estimate("accuracy").n, result.value("absent")) == (None, 0, 1)
+    assert any("c" in warning for warning in result.warnings)
+
+
+def peak_memory() -> int:
+    """Return the most memory that this process has held, in bytes."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@pytest.mark.parametrize("shape", ["reversed", "equal", "nothing-in-common"])
+def test_3000_items_are_paired_with_3000(shape: str) -> None:
+    """About a second and 0.5 GB alone; 9 million candidate pairs of 3 fields are compared at once."""
+    items = [{"a": f"s{at}", "n": at % 50, "b": "same"} for at in range(3000)]
+    gold = items if shape != "equal" else items[:1] * 3000
+    pred = gold[::-1] if shape != "nothing-in-common" else [{"a": f"x{at}", "n": -at - 1, "b": "other"} for at in range(3000)]
+    spec = {"fields": {"l": {"type": "list", "items": {"type": "object", "fields": {"a": "text", "n": "number", "b": "text"}}}}}
+    before = peak_memory()
+    result = within(lambda: result_of(spec, [{"l": gold}], [{"l": pred}], evidence="none"))
+    assert result.value("f1") == (0.0 if shape == "nothing-in-common" else 1.0)
+    assert peak_memory() - before < 2_000_000_000
+
+
+@pytest.mark.xfail(strict=True, reason="all candidate pairs are laid out (298 GiB) though `ordered` needs none of them", raises=MemoryError)
+def test_200_000_values_in_order_are_judged() -> None:
+    spec = {"fields": {"l": {"type": "list", "align": "ordered", "items": "number"}}}
+    values = list(range(200_000))
+    result = within(lambda: result_of(spec, [{"l": values}], [{"l": [*values[:-1], -1]}], evidence="none"))
+    assert (result.value("correct"), result.value("wrong")) == (199_999, 1)
+
+
+@pytest.mark.xfail(strict=True, reason="a list too long to be paired is a MemoryError, not a problem or a failed row", raises=MemoryError)
+def test_a_list_too_long_to_be_paired_is_told() -> None:
+    spec = {"fields": {"l": {"type": "list", "items": "number"}}}
+    values = list(range(200_000))
+    try:
+        within(lambda: result_of(spec, [{"l": values}], [{"l": values[::-1]}], evidence="none"))
+    except FieldassayError as error:
+        assert "l" in str(error)
+
+
+GOOD_SPEC = json.dumps({"fields": {"a": "text", "n": "number", "l": {"type": "list", "items": "text"}}}).encode()
+GOOD = b'{"id": "1", "a": "x", "n": 1, "l": ["p", "q"]}\n'
+FILES: dict[str, tuple[bytes, bytes, set[int]]] = {
+    "sound": (GOOD, GOOD, {0}),
+    "empty-gold": (b"", GOOD, {2, 5}),
+    "empty-predictions": (GOOD, b"", {0, 2, 5}),
+    "empty-both": (b"", b"", {2, 5}),
+    "gold-is-not-json": (b"{not json\n", GOOD, {2, 5}),
+    "prediction-is-prose": (GOOD, b'{"id": "1", "raw": "I am sorry, I cannot do that."}\n', {0}),
+    "duplicate-keys": (GOOD, b'{"id": "1", "a": "y", "a": "x", "n": 1, "l": []}\n', {0}),
+    "nan-and-infinity": (GOOD, b'{"id": "1", "a": NaN, "n": Infinity, "l": [-Infinity]}\n', {0}),
+    "nul-bytes": (GOOD, b'{"id": "1", "a": "x\\u0000\x00", "n": 1}\n', {0, 2}),
+    "lone-surrogates": (GOOD, b'{"id": "1", "a": "\\ud800", "n": 1}\n', {0}),
+    "latin-1": (GOOD, b'{"id": "1", "a": "caf\xe9", "n": 1}\n', {0}),
+    "mixed-encodings": (GOOD, '{"id": "1", "a": "é"}\n'.encode() + b'{"id": "2", "a": "\xe9"}\n', {0}),
+    "utf-16": (GOOD, GOOD.decode().encode("utf-16"), {0}),
+    "bidi-controls": (GOOD, '{"id": "1", "a": "\u202ex\u202c"}\n'.encode(), {0}),
+    "terminal-escapes": (GOOD, b'{"id": "1", "a": "\\u001b[2J\\u001b]0;x\\u0007"}\n', {0}),
+    "huge-integer": (GOOD, b'{"id": "1", "n": 1' + b"0" * 5000 + b"}\n", {0}),
+    "deep-prediction": (GOOD, b'{"id": "1", "a": ' + b"[" * 1000 + b"]" * 1000 + b"}\n", {0}),
+    "deep-gold": (b'{"id": "1", "a": ' + b"[" * 1000 + b"]" * 1000 + b"}\n", GOOD, {2}),
+    "bottomless-prediction": (GOOD, b'{"id": "1", "a": ' + b"[" * MILLION + b"}\n", {0}),
+    "no-common-id": (GOOD, b'{"id": "2", "a": "x"}\n', {2, 5}),
+    "no-common-field": (GOOD, b'{"id": "1", "zzz": "x"}\n', {0}),
+    "gold-without-the-spec's-fields": (b'{"id": "1", "zzz": "x"}\n', GOOD, {0, 5}),
+    "a-list-for-a-record": (GOOD, b"[1, 2, 3]\n", {0, 2, 5}),
+    "wrong-kinds": (GOOD, b'{"id": "1", "a": ["x"], "n": {"n": 1}, "l": {"p": "q"}}\n', {0}),
+    "csv-with-a-torn-quote": (GOOD, b'id,a,n\n1,"x,1\n', {0, 2, 5}),
+    "10-mb-of-text": (GOOD, b'{"id": "1", "a": "' + b"x" * 10 * MILLION + b'", "n": 1}\n', {0}),
+}
+
+
+def run_score(folder: Path, spec: bytes, gold: bytes, pred: bytes) -> subprocess.CompletedProcess[str]:
+    """Run `fieldassay score` on files with these contents, in a process of its own, with a time limit."""
+    for name, content in (("spec.yaml", spec), ("gold.jsonl", gold), ("pred.jsonl", pred)):
+        (folder / name).write_bytes(content)
+    command = [sys.executable, "-c", "import sys; from fieldassay.cli.main import main; sys.exit(main())", "score", "--spec", "spec.yaml", "--gold", "gold.jsonl"]
+    command += ["--pred", "s=pred.jsonl", "--bootstrap", "0", "--out", "run"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_command_line_never_shows_a_traceback(name: str, tmp_path: Path) -> None:
+    gold, pred, codes = FILES[name]
+    done = run_score(tmp_path, GOOD_SPEC, gold, pred)
+    assert "Traceback" not in done.stderr + done.stdout
+    assert done.returncode in codes, done.stderr
+    assert done.stdout.strip() or done.stderr.strip()
+    assert len(done.stderr) < 5000
+    assert "\x1b[2J" not in done.stdout
+    if done.returncode == 0:
+        evidence = pl.read_parquet(tmp_path / "run" / "evidence.parquet")
+        assert {"a", "n"} <= set(evidence.filter(kind="value")["field"]) <= {"a", "n", "l", "l[]"}
+
+
+@pytest.mark.parametrize("spec", [b"", b"fields: {}", b"fields: {a: mony}", b"\x00\xff", b"fields: &a [*a]", b"[" * 100_000])
+def test_a_broken_spec_is_told_in_a_few_lines(spec: bytes, tmp_path: Path) -> None:
+    done = run_score(tmp_path, spec, GOOD, GOOD)
+    assert (done.returncode, "Traceback" in done.stderr + done.stdout) == (2, False)
+    assert "spec.yaml" in done.stderr
+    assert len(done.stderr) < 5000
+
+
