@@ -79,8 +79,9 @@ class Evidence:
 
     `documents` and `fields` are what `doc` and `field` (int32) index; every document of the batch is listed, rows or not. `slots` are the
     names of the declared top-level fields. `outcome` and `kind` are int8 codes, `score` float64 up to 1, at least 0 but for cosines (NaN
-    where `outcome` is FAILED or there is nothing to score), `flags` an int64 bit set (`FLAGS`), `reason` int32 into `reasons`, `confidence` float64 or NaN, `extras` float64 columns by name, NaN where they
-    do not apply. `table` makes the Polars table with all texts and diagnoses; it is called only when somebody keeps the rows.
+    where `outcome` is FAILED or there is nothing to score), `flags` an int64 bit set (`FLAGS`), `reason` int32 into `reasons`, `confidence`
+    float64 or NaN, `extras` float64 columns by name, NaN where they do not apply. `table` makes the Polars table with all texts and
+    diagnoses; it is called only when somebody keeps the rows.
     """
 
     system: str

@@ -51,7 +51,6 @@ def to_json(value: Any, depth: int = 0) -> Json:
         for data nested too deeply.
 
         >>> from decimal import Decimal
-    from itertools import chain
         >>> to_json({"total": Decimal("1.50"), "on": datetime.date(2025, 3, 4), "lines": ({"n": 1},)})
         {'total': '1.50', 'on': '2025-03-04', 'lines': [{'n': 1}]}
     """
