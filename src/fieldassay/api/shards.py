@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -94,6 +96,23 @@ def _notes(record: Record) -> GoldNotes | None:
 
 def do_work(work: Work, progress: Progress | None = None) -> Done:
     """Return what the shard's documents come to."""
+    with collector_at_rest():
+        return _do(work, progress)
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Keep the cyclic garbage collector from walking the batch again and again: judging makes many objects and no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _do(work: Work, progress: Progress | None) -> Done:
     partials: dict[str, Partial] = {}
     frames: list[Frame] = []
     undeclared: dict[str, Counter[str]] = {}

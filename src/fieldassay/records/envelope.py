@@ -64,8 +64,7 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     if row.problem is None and not row.repairs and options.data_key is None and row.value.__class__ is dict:
         value: dict[str, Json] = row.value
         if META_SHAPES.keys().isdisjoint(value):
-            ids = _id_keys(value, options)
-            return Record(name, {key: item for key, item in value.items() if key not in ids} if ids else value, _NOTHING_BESIDE, place)
+            return Record(name, _without(value, _id_keys(value, options)), _NOTHING_BESIDE, place)
     if row.problem is not None:
         return Record(name, None, Meta(repairs=row.repairs), place, row.problem)
     if options.is_gold and "duplicate_key" in row.repairs:
@@ -81,6 +80,15 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     if answer.data is None and meta.error:
         problem = f"error: {meta.error[:200]}"
     return Record(name, answer.data, meta, place, problem)
+
+
+def _without(row: dict[str, Json], keys: set[str]) -> dict[str, Json]:
+    if not keys:
+        return row
+    rest = dict(row)
+    for key in keys:
+        del rest[key]
+    return rest
 
 
 def read_value(value: Json, options: SourceOptions) -> Answer:

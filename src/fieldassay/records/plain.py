@@ -47,12 +47,12 @@ def are_json(records: Sequence[Any]) -> bool:
 def to_json(value: Any, depth: int = 0) -> Json:
     """Return a Python value as JSON: dates and times as ISO text, decimals as the text of their digits, tuples and sets as lists.
 
-        Objects that know how to become plain (`model_dump`, `tolist`, `item`) are asked to. Raises `UnplainError` for bytes, for unknown kinds and
-        for data nested too deeply.
+    Objects that know how to become plain (`model_dump`, `tolist`, `item`) are asked to. Raises `UnplainError` for bytes, for unknown kinds and
+    for data nested too deeply.
 
-        >>> from decimal import Decimal
-        >>> to_json({"total": Decimal("1.50"), "on": datetime.date(2025, 3, 4), "lines": ({"n": 1},)})
-        {'total': '1.50', 'on': '2025-03-04', 'lines': [{'n': 1}]}
+    >>> from decimal import Decimal
+    >>> to_json({"total": Decimal("1.50"), "on": datetime.date(2025, 3, 4), "lines": ({"n": 1},)})
+    {'total': '1.50', 'on': '2025-03-04', 'lines': [{'n': 1}]}
     """
     if value is None or type(value) in (bool, int, float):
         return value  # type: ignore[no-any-return]
