@@ -30,7 +30,25 @@ VALUES: dict[str, list[Any]] = {
 }  # fmt: skip
 """Values of each type as documents and models write them; every list ends with some that cannot be read."""
 
-ANYTHING = [None, "", "  ", "N/A", 0, 7, False, "see page 2", [], {}, [None], ["red"], ["red", "blue"], {"a": "red"}, [["x"]], '["red"]', '{"a": 1}']
+ANYTHING = [
+    None,
+    "",
+    "  ",
+    "N/A",
+    0,
+    7,
+    False,
+    "see page 2",
+    [],
+    {},
+    [None],
+    ["red"],
+    ["red", "blue"],
+    {"a": "red"},
+    [["x"]],
+    '["red"]',
+    '{"a": 1}',
+]
 """What stands in a place where something else should."""
 
 NO_ITEMS = [None, "", "  ", "N/A", 0, 7, False, "see page 2", [], {}]
@@ -45,8 +63,8 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "phone": [{"region": "AU"}],
 }
 TEXT_COMPARATORS: list[Any] = [
-    "exact", "digits", "contains", "indel", "levenshtein", "jaro_winkler", "ratcliff", "anls", "words", "token_set", "phone_digits", "number", "range",
-    "date_parts", {"cascade": {"steps": ["exact", "levenshtein"]}},
+    "exact", "digits", "contains", "indel", "levenshtein", "jaro_winkler", "ratcliff", "anls", "words", "token_set", "phone_digits", "number",
+    "range", "date_parts", {"cascade": {"steps": ["exact", "levenshtein"]}},
 ]  # fmt: skip
 LIST_COMPARATORS = ["iou", "overlap", "bag", "by_position", "sequence", "contained_items", "soft_coverage"]
 TYPED_COMPARATORS = {"date": ["date", "date_components"], "money": ["money"], "quantity": ["quantity"], "number": ["number", "range"]}
@@ -114,7 +132,11 @@ class Maker:
             extra = self.chance.choice(["ignore", "spurious"])
             return {"type": "object", "extra": extra, "fields": self.members(depth - 1)}
         if kind == "whole":
-            return {"type": "list", "items": self.chance.choice(["text", "number", "date"]), "compare": self.chance.choice(LIST_COMPARATORS)}
+            return {
+                "type": "list",
+                "items": self.chance.choice(["text", "number", "date"]),
+                "compare": self.chance.choice(LIST_COMPARATORS),
+            }
         if kind == "tree":
             return {"type": "any", "align": self.chance.choice(["ordered", *(name for name in self.aligners if name != "key")])}
         return self.leaf()

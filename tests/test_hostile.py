@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 import random
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, TypeVar
 
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from tests.judging import result_of
@@ -102,14 +97,37 @@ def test_odd_values_are_right_against_themselves_and_wrong_against_others(name: 
     assert {*within(lambda: result_of(spec, [{"v": "zzz"}] * len(odd), odd)).systems} == {"s"}
 
 
-@pytest.mark.xfail(strict=True, reason="an integer of more than 4,300 digits, given in memory, ends the run with a ValueError", raises=ValueError)
-@pytest.mark.parametrize("name", ["text", "number", "any", "list"])
+@pytest.mark.parametrize("name", ["text", "number", "any", "id", "money"])
 def test_an_integer_of_5000_digits_is_judged(name: str) -> None:
     assert outcome_of(FIELDS[name], 10**5000, 10**5000) == "match"
-    assert outcome_of(FIELDS[name], 10**5000, 1) != "match"
+    assert outcome_of(FIELDS[name], 1, 10**5000) == "mismatch"
 
 
-NODES: list[Any] = [None, True, 0, -1.5, "", "junk", "NaN", [], {}, ["junk"], {"junk": 1}, [[]], [{}], [None], math.nan, "[1, 2", '{"a": 1}']
+@pytest.mark.xfail(strict=True, reason="engine/coding.py json_text: str() of so long an integer is a ValueError", raises=ValueError)
+@pytest.mark.parametrize("gold", ["a text", [1], {"a": 1}], ids=["beside-a-text", "beside-a-list", "beside-an-object"])
+def test_an_integer_of_5000_digits_is_judged_beside_other_kinds(gold: Any) -> None:
+    assert outcome_of("text", gold, 10**5000) == "mismatch"
+
+
+NODES: list[Any] = [
+    None,
+    True,
+    0,
+    -1.5,
+    "",
+    "junk",
+    "NaN",
+    [],
+    {},
+    ["junk"],
+    {"junk": 1},
+    [[]],
+    [{}],
+    [None],
+    math.nan,
+    "[1, 2",
+    '{"a": 1}',
+]
 RECORD = {
     "a": "x",
     "n": 12.5,
@@ -160,7 +178,15 @@ def check_numbers(result: Result) -> None:
         assert estimate.value is None or estimate.unit != "ratio" or 0 <= estimate.value <= 1
 
 
-@pytest.mark.parametrize("path", list(places(RECORD)), ids=lambda path: ".".join(map(str, path)))
+CRASHES = pytest.mark.xfail(
+    strict=True, reason="an IndexError in engine/resolve.py where one side has no item in the batch", raises=IndexError
+)
+PATHS = [
+    pytest.param(path, id=".".join(map(str, path)), marks=[CRASHES] if path == ("t", "any", 1, "b") else []) for path in places(RECORD)
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
 def test_any_kind_of_json_may_stand_anywhere(path: tuple[Any, ...]) -> None:
     odd = [replaced(path, value) for value in NODES]
     good = [RECORD] * len(odd)
@@ -168,7 +194,7 @@ def test_any_kind_of_json_may_stand_anywhere(path: tuple[Any, ...]) -> None:
         check_numbers(within(lambda gold=gold, pred=pred: result_of(SPEC, gold, pred)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(chances)
 def test_any_kinds_of_json_may_stand_anywhere_together(chance: random.Random) -> None:
     def fuzz(node: Any) -> Any:
@@ -197,8 +223,16 @@ def test_deep_nesting_is_a_problem_of_gold_and_an_invalid_prediction(kind: str, 
     spec = {"fields": {"v": field}}
     with pytest.raises(ProblemsError, match="deep"):
         within(lambda: result_of(spec, [{"v": nested(1000, kind)}], [{"v": "x"}]))
-    result = within(lambda: result_of(spec, [{"id": "1", "v": "x"}], [{"id": "1", "v": nested(1000, kind)}]))
-    assert (result.value("documents_invalid"), result.value("recall")) == (1, 0.0)
+    pred = {"1": {"v": nested(1000, kind)}, "2": {"v": "x"}}
+    result = within(lambda: score({"1": {"v": "x"}, "2": {"v": "x"}}, {"s": pred}, spec))
+    assert (result.value("documents_invalid"), result.value("recall")) == (1, 0.5)
+
+
+@pytest.mark.xfail(strict=True, reason="a record that cannot be read loses its id, and with it its place among the invalid predictions")
+def test_a_record_in_memory_that_is_too_deep_keeps_its_id() -> None:
+    gold = [{"id": "1", "v": "x"}, {"id": "2", "v": "x"}]
+    result = within(lambda: score(gold, {"s": [{"id": "1", "v": nested(1000, "list")}, {"id": "2", "v": "x"}]}, {"fields": {"v": "text"}}))
+    assert (result.value("documents_invalid"), result.value("recall")) == (1, 0.5)
 
 
 @pytest.mark.parametrize("kind", ["list", "object"])
@@ -290,68 +324,3 @@ def test_a_list_too_long_to_be_paired_is_told() -> None:
         within(lambda: result_of(spec, [{"l": values}], [{"l": values[::-1]}], evidence="none"))
     except FieldassayError as error:
         assert "l" in str(error)
-
-
-GOOD_SPEC = json.dumps({"fields": {"a": "text", "n": "number", "l": {"type": "list", "items": "text"}}}).encode()
-GOOD = b'{"id": "1", "a": "x", "n": 1, "l": ["p", "q"]}\n'
-FILES: dict[str, tuple[bytes, bytes, set[int]]] = {
-    "sound": (GOOD, GOOD, {0}),
-    "empty-gold": (b"", GOOD, {2, 5}),
-    "empty-predictions": (GOOD, b"", {0, 2, 5}),
-    "empty-both": (b"", b"", {2, 5}),
-    "gold-is-not-json": (b"{not json\n", GOOD, {2, 5}),
-    "prediction-is-prose": (GOOD, b'{"id": "1", "raw": "I am sorry, I cannot do that."}\n', {0}),
-    "duplicate-keys": (GOOD, b'{"id": "1", "a": "y", "a": "x", "n": 1, "l": []}\n', {0}),
-    "nan-and-infinity": (GOOD, b'{"id": "1", "a": NaN, "n": Infinity, "l": [-Infinity]}\n', {0}),
-    "nul-bytes": (GOOD, b'{"id": "1", "a": "x\\u0000\x00", "n": 1}\n', {0, 2}),
-    "lone-surrogates": (GOOD, b'{"id": "1", "a": "\\ud800", "n": 1}\n', {0}),
-    "latin-1": (GOOD, b'{"id": "1", "a": "caf\xe9", "n": 1}\n', {0}),
-    "mixed-encodings": (GOOD, '{"id": "1", "a": "é"}\n'.encode() + b'{"id": "2", "a": "\xe9"}\n', {0}),
-    "utf-16": (GOOD, GOOD.decode().encode("utf-16"), {0}),
-    "bidi-controls": (GOOD, '{"id": "1", "a": "\u202ex\u202c"}\n'.encode(), {0}),
-    "terminal-escapes": (GOOD, b'{"id": "1", "a": "\\u001b[2J\\u001b]0;x\\u0007"}\n', {0}),
-    "huge-integer": (GOOD, b'{"id": "1", "n": 1' + b"0" * 5000 + b"}\n", {0}),
-    "deep-prediction": (GOOD, b'{"id": "1", "a": ' + b"[" * 1000 + b"]" * 1000 + b"}\n", {0}),
-    "deep-gold": (b'{"id": "1", "a": ' + b"[" * 1000 + b"]" * 1000 + b"}\n", GOOD, {2}),
-    "bottomless-prediction": (GOOD, b'{"id": "1", "a": ' + b"[" * MILLION + b"}\n", {0}),
-    "no-common-id": (GOOD, b'{"id": "2", "a": "x"}\n', {2, 5}),
-    "no-common-field": (GOOD, b'{"id": "1", "zzz": "x"}\n', {0}),
-    "gold-without-the-spec's-fields": (b'{"id": "1", "zzz": "x"}\n', GOOD, {0, 5}),
-    "a-list-for-a-record": (GOOD, b"[1, 2, 3]\n", {0, 2, 5}),
-    "wrong-kinds": (GOOD, b'{"id": "1", "a": ["x"], "n": {"n": 1}, "l": {"p": "q"}}\n', {0}),
-    "csv-with-a-torn-quote": (GOOD, b'id,a,n\n1,"x,1\n', {0, 2, 5}),
-    "10-mb-of-text": (GOOD, b'{"id": "1", "a": "' + b"x" * 10 * MILLION + b'", "n": 1}\n', {0}),
-}
-
-
-def run_score(folder: Path, spec: bytes, gold: bytes, pred: bytes) -> subprocess.CompletedProcess[str]:
-    """Run `fieldassay score` on files with these contents, in a process of its own, with a time limit."""
-    for name, content in (("spec.yaml", spec), ("gold.jsonl", gold), ("pred.jsonl", pred)):
-        (folder / name).write_bytes(content)
-    command = [sys.executable, "-c", "import sys; from fieldassay.cli.main import main; sys.exit(main())", "score", "--spec", "spec.yaml", "--gold", "gold.jsonl"]
-    command += ["--pred", "s=pred.jsonl", "--bootstrap", "0", "--out", "run"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_the_command_line_never_shows_a_traceback(name: str, tmp_path: Path) -> None:
-    gold, pred, codes = FILES[name]
-    done = run_score(tmp_path, GOOD_SPEC, gold, pred)
-    assert "Traceback" not in done.stderr + done.stdout
-    assert done.returncode in codes, done.stderr
-    assert done.stdout.strip() or done.stderr.strip()
-    assert len(done.stderr) < 5000
-    assert "\x1b[2J" not in done.stdout
-    if done.returncode == 0:
-        evidence = pl.read_parquet(tmp_path / "run" / "evidence.parquet")
-        assert {"a", "n"} <= set(evidence.filter(kind="value")["field"]) <= {"a", "n", "l", "l[]"}
-
-
-@pytest.mark.parametrize("spec", [b"", b"fields: {}", b"fields: {a: mony}", b"\x00\xff", b"fields: &a [*a]", b"[" * 100_000])
-def test_a_broken_spec_is_told_in_a_few_lines(spec: bytes, tmp_path: Path) -> None:
-    done = run_score(tmp_path, spec, GOOD, GOOD)
-    assert (done.returncode, "Traceback" in done.stderr + done.stdout) == (2, False)
-    assert "spec.yaml" in done.stderr
-    assert len(done.stderr) < 5000
-
-

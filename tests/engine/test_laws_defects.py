@@ -9,9 +9,9 @@ import pytest
 from tests.judging import leaves_of, result_of, rows_of
 
 
-def broken(reason: str) -> Any:
+def broken(reason: str) -> Any:  # noqa: ARG001
     """Return the mark of a law that does not hold."""
-    return pytest.mark.xfail(strict=True, reason=reason)
+    return lambda test: test
 
 
 def list_of(items: Any = None, **fields: Any) -> dict[str, Any]:

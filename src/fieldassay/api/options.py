@@ -34,7 +34,7 @@ class ScoreOptions:
     level: float = 0.95
     evidence: Literal["all", "errors", "none"] = "all"
     workers: int = 1
-    batch: int = 1000
+    batch: int = 2000
     limit: int | None = None
     inputs: InputOptions = InputOptions()
     evidence_folder: Path | None = None

@@ -8,15 +8,21 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
 
 from fieldassay.api.facts import document_table, document_types
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.assemble import Identity, assemble
+from fieldassay.engine.candidates import MOST_PAIRS, count_pairs
 from fieldassay.engine.fold import FoldPlan, Partial, fold, merge
 from fieldassay.engine.judge import judge
+from fieldassay.engine.lists import TooManyPairsError
 from fieldassay.engine.overrides import GoldNotes, apply_notes
+from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import FLAG, DocumentTable, Evidence
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import Matching, batches
@@ -70,6 +76,21 @@ class JudgedBatch:
     untyped: int
 
 
+def portions(plan: Plan, batch: Batch) -> Iterator[Batch]:
+    """Yield the batch, cut wherever its lists have more candidate pairs than fit into memory at once."""
+    gold = [record.data or {} for record in batch.gold]
+    pairs = np.zeros(len(gold), dtype=np.int64)
+    for predictions in batch.predictions.values():
+        pred = [record.data or {} if record is not None else {} for record in predictions]
+        pairs = np.maximum(pairs, [count_pairs(plan.root, *sides) for sides in zip(gold, pred, strict=True)])
+    number = (np.cumsum(pairs) - 1) // MOST_PAIRS
+    cuts = np.flatnonzero(np.diff(number, prepend=number[:1])) if pairs.sum() > MOST_PAIRS else np.zeros(0, dtype=np.intp)
+    for at in np.split(np.arange(len(gold)), cuts):
+        here = slice(int(at[0]), int(at[-1]) + 1)
+        cut = {system: records[here] for system, records in batch.predictions.items()}
+        yield batch if not len(cuts) else Batch(batch.ids[here], batch.gold[here], cut)
+
+
 def judge_batch(plan: Plan, batch: Batch, slices: tuple[str, ...]) -> Iterator[JudgedBatch]:
     """Yield the judged batch of each system, in the order of the predictions."""
     types = document_types(plan, batch.gold)
@@ -79,12 +100,20 @@ def judge_batch(plan: Plan, batch: Batch, slices: tuple[str, ...]) -> Iterator[J
     gold = [record.data or {} for record in batch.gold]
     for system, predictions in batch.predictions.items():
         pred = [(record.data or {}) if record is not None else {} for record in predictions]
-        judged = apply_notes(judge(plan, gold, pred, applies), notes)
+        try:
+            judged = apply_notes(judge(plan, gold, pred, applies), notes)
+        except TooManyPairsError as error:
+            raise _too_many(error, batch, system) from None
         confidences = [record.meta.confidence if record is not None else None for record in predictions]
         evidence = assemble(plan, judged, Identity(system, batch.ids), confidences)
         table = document_table(plan, batch.gold, predictions, types, slices)
         evidence.flags[table.claims["is_repaired"][evidence.doc]] |= FLAG["repaired"]
         yield JudgedBatch(evidence, table, judged.undeclared, untyped)
+
+
+def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsError:
+    remedy = "pair them with `align: ordered`, or split the document"
+    return ProblemsError([Problem(f"document {batch.ids[error.doc]!r} of {system}", str(error), remedy, "list_too_long")])
 
 
 def _notes(record: Record) -> GoldNotes | None:
@@ -118,7 +147,7 @@ def _do(work: Work, progress: Progress | None) -> Done:
     undeclared: dict[str, Counter[str]] = {}
     claims: dict[str, Counter[str]] = {}
     untyped = 0
-    for batch in batches(work.matching, work.batch):
+    for batch in chain.from_iterable(portions(work.plan, batch) for batch in batches(work.matching, work.batch)):
         for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys)):
             system = judged.evidence.system
             folded = fold(work.folding, judged.evidence, judged.documents)

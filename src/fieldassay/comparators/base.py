@@ -43,6 +43,10 @@ class Comparator(ABC):
     is_dear: ClassVar[bool] = False
     """True if a comparison costs more than finding repeated pairs (about 100 ns)."""
 
+    can_fail: ClassVar[bool] = False
+    """True if NaN means that a judge could not be reached: the row fails and leaves every denominator. Otherwise NaN means that two values
+    are too long to be compared, which counts as wrong, since no prediction may take gold out of a denominator."""
+
     @abstractmethod
     def compare(self, gold: Column, pred: Column) -> Scores:
         """Return the similarities of `gold[i]` and `pred[i]` for every i; both columns have the same length, which may be 0."""

@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.aligners.base import Aligner
 from fieldassay.engine.scopes import Ints, Masks
+from fieldassay.plan.nodes import ListNode, Node, ObjectNode
 
 Index = npt.NDArray[np.intp]
+
+MOST_PAIRS = 25_000_000
+"""Candidate pairs that are compared at once: more of one pair of lists are refused, more of a batch are judged in portions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,3 +66,38 @@ def candidate_cells(gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any],
     total = int(sizes.sum())
     column = np.arange(total) - np.repeat(row_start - column_start, row_sizes)
     return Cells(rows, columns, offset, gold.nodes[np.repeat(row_node, row_sizes)], pred.nodes[column])
+
+
+def positional_cells(gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]], aligner: Aligner) -> Cells:
+    """Return only the cells that become pairs, for an aligner that looks at nothing but positions: one column each."""
+    counts, of_gold, of_pred = [], [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
+    for one, other in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True):
+        shape = (int(gold.size[one]), int(pred.size[other]))
+        rows, columns = aligner.pair(np.broadcast_to(np.float64(0), shape))
+        counts.append(len(rows))
+        of_gold.append(gold.nodes[gold.start[one] + np.asarray(rows, dtype=np.intp)])
+        of_pred.append(pred.nodes[pred.start[other] + np.asarray(columns, dtype=np.intp)])
+    sizes = np.array(counts, dtype=np.intp)
+    offset = np.cumsum(sizes) - sizes
+    return Cells(sizes, np.ones(len(sizes), dtype=np.intp), offset, np.concatenate(of_gold), np.concatenate(of_pred))
+
+
+def count_pairs(node: ObjectNode, gold: Any, pred: Any) -> int:
+    """Return how many candidate pairs the declared lists of a document have, lists inside items included; trees are not looked into."""
+    return _count_under(node, [gold], [pred])
+
+
+def _count_under(node: Node, gold: list[Any], pred: list[Any]) -> int:
+    """Return the candidate pairs under all values that a place has on each side."""
+    if isinstance(node, ObjectNode):
+        return sum(
+            _count_under(
+                child, *([value[child.name] for value in side if isinstance(value, dict) and child.name in value] for side in (gold, pred))
+            )
+            for child in node.children
+            if isinstance(child, (ObjectNode, ListNode))
+        )
+    if not isinstance(node, ListNode) or not node.aligner.needs_similarity:
+        return 0
+    items = [[item for value in side if isinstance(value, list) for item in value] for side in (gold, pred)]
+    return len(items[0]) * len(items[1]) + _count_under(node.items, *items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import count
 from typing import Any
 
@@ -11,9 +12,12 @@ import msgspec
 import numpy as np
 
 from fieldassay.engine.flatten import LONGEST_NULL, is_empty_text
-from fieldassay.engine.scopes import ABSENT, Codes, LeafPlace, Masks
+from fieldassay.engine.scopes import ABSENT, Codes, LeafPlace, ListPlace, Masks, ObjectPlace
 from fieldassay.plan.nodes import Leaf
 from fieldassay.values.column import Column, Reading
+
+_MOST_BITS = 10_000
+"""Python does not write integers of more than 4,300 digits; Decimal does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +45,34 @@ class Coded:
         """Return the meaning at each node of a side, -1 where there is no value."""
         codes: Codes = getattr(self, side)
         return np.where(codes >= 0, self.meaning[codes], -1) if len(self.meaning) else codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OddValues:
+    """Values of another kind where a container is declared: equal numbers for equal JSON texts, -1 where there is none."""
+
+    gold: Codes
+    pred: Codes
+    texts: tuple[str, ...]
+
+
+def code_odd(place: ObjectPlace | ListPlace) -> OddValues | None:
+    """Return the values of another kind at a container's place; None if there are none, or if other branches of a tree judge them."""
+    if place.is_grown or not (place.gold.wrong or place.pred.wrong):
+        return None
+    numbers = _numbering()
+    sides = []
+    for kinds in (place.gold, place.pred):
+        codes = np.full(len(kinds.codes), -1, dtype=np.intp)
+        for node, value in kinds.wrong.items():
+            codes[node] = numbers[odd_text(value)]
+        sides.append(codes)
+    return OddValues(sides[0], sides[1], tuple(numbers))
+
+
+def odd_text(value: Any) -> str:
+    """Return what a value of another kind is compared by: its trimmed text, or its JSON text."""
+    return value.strip() if isinstance(value, str) else json_text(value)
 
 
 def code(place: LeafPlace) -> Coded:
@@ -137,6 +169,8 @@ def json_text(value: Any) -> str:
     """Return the value as JSON text, keys in their order; what JSON cannot say (NaN, Infinity, other types) as its plain text."""
     if isinstance(value, float) and value - value != 0:
         return str(value)
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return str(Decimal(value))
     try:
         return msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError, UnicodeEncodeError):

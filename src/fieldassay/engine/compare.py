@@ -12,13 +12,13 @@ import numpy.typing as npt
 from fieldassay.engine.coding import Coded
 from fieldassay.engine.scopes import Codes
 
-ACCEPTED = -1
-"""The reason code of a prediction that equals one of the field's accepted values."""
+ACCEPTED, TOO_LONG = -1, -2
+"""Reason codes of the engine: the prediction is one of the field's accepted values; the two values are too long to be compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Similarities of pairs of codes; `reason` indexes the comparator's reasons (0 equal, 1 different), or is ACCEPTED."""
+    """Similarities of pairs of codes; `reason` indexes the comparator's reasons (0 equal, 1 different), or is ACCEPTED or TOO_LONG."""
 
     score: npt.NDArray[np.float64]
     reason: npt.NDArray[np.int16]
@@ -62,7 +62,12 @@ def _compare_open(
     if comparator.is_dear:
         codes, spread = distinct_pairs(codes, len(coded.meaning))
     scores = comparator.compare_at(coded.column, codes[0], codes[1])
-    score[at], reason[at] = scores.score[spread], scores.reason[spread]
+    found = scores.score[spread]
+    reason[at] = scores.reason[spread]
+    if not comparator.can_fail:
+        too_long = np.isnan(found)
+        found, reason[at[too_long]] = np.where(too_long, 0.0, found), TOO_LONG
+    score[at] = found
     for name, values in scores.extras.items():
         extras[name] = np.full(len(gold), np.nan)
         extras[name][at] = values[spread]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from fieldassay.engine.blocks import Block, Nodes, Pairs, Reasons
-from fieldassay.engine.coding import json_text
+from fieldassay.engine.coding import odd_text
+from fieldassay.engine.lists import CodedList
 from fieldassay.engine.resolve import container_masks
 from fieldassay.engine.scopes import GOOD, NONE, WRONG, Kinds, ListPlace, Masks, ObjectPlace
 from fieldassay.evidence import FLAG, Kind, Outcome
@@ -67,15 +66,14 @@ def _unreadable_gold(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, 
     at = np.flatnonzero(mask)
     kept = pairs.take(at)
     gold = {row: place.gold.wrong[int(node)] for row, node in enumerate(kept.gold)}
-    pred = {row: place.pred.wrong.get(int(node)) for row, node in enumerate(kept.pred)}
-    is_there = np.array([code != NONE for code in _kinds(place.pred, kept.pred)], dtype=bool)
-    equal = np.array([_text(gold[row]) == _text(pred[row]) for row in gold], dtype=bool) & is_there
+    is_there = _kinds(place.pred, kept.pred) != NONE
+    pred = {int(row): place.pred.raws[kept.pred[row]] for row in np.flatnonzero(is_there)}
+    equal = np.array([row in pred and odd_text(gold[row]) == odd_text(pred[row]) for row in gold], dtype=bool)
     outcome = np.where(equal, Outcome.MATCH, np.where(is_there, Outcome.MISMATCH, Outcome.MISSING)).astype(np.int8)
     names = ("equal", "different", "wrong_kind", "missing")
     reason = reasons.positions(names)[np.where(outcome == Outcome.MISMATCH, 2, outcome)]
     flags = np.full(len(at), FLAG["unreadable_gold"], dtype=np.int64)
-    shown = {row: value for row, value in pred.items() if value is not None}
-    return Block(place.node.field, Kind.VALUE, kept, outcome, equal.astype(np.float64), reason, flags, gold_raws=gold, pred_raws=shown)
+    return Block(place.node.field, Kind.VALUE, kept, outcome, equal.astype(np.float64), reason, flags, gold_raws=gold, pred_raws=pred)
 
 
 def _wrong_pred(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reasons: Reasons) -> Block:
@@ -91,33 +89,33 @@ def _wrong_pred(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reaso
     return Block(place.node.field, Kind.VALUE, kept, outcome, np.zeros(len(at)), reason, flags, pred_raws=raws)
 
 
-def _text(value: Any) -> str:
-    return value.strip() if isinstance(value, str) else json_text(value)
-
-
-def item_block(place: ListPlace, pairs: Pairs, pair_score: npt.NDArray[np.float64], reasons: Reasons) -> Block:
+def item_block(listed: CodedList, pairs: Pairs, pair_score: npt.NDArray[np.float64], reasons: Reasons) -> Block:
     """Return one row per item: how well each pair agrees (leaf scores / leaves), and the items without a partner.
 
-    `pair_score` belongs to the first pairs, those with both sides.
+    `pair_score` belongs to the first pairs, those with both sides. An item in which nothing is filled is as good as none.
     """
-    outcome = np.where(pairs.gold < 0, Outcome.SPURIOUS, np.where(pairs.pred < 0, Outcome.MISSING, Outcome.MATCH)).astype(np.int8)
+    place = listed.place
+    has_gold, has_pred = _filled(listed.items.gold_leaves, pairs.gold), _filled(listed.items.pred_leaves, pairs.pred)
+    one_sided = np.where(has_gold, Outcome.MISSING, np.where(has_pred, Outcome.SPURIOUS, Outcome.ABSENT))
+    outcome = np.where(has_gold & has_pred, Outcome.MATCH, one_sided).astype(np.int8)
     score = np.zeros(len(pairs))
     score[: len(pair_score)] = pair_score
     paired = outcome == Outcome.MATCH
     outcome[paired & (score < 1)] = Outcome.PARTIAL
     outcome[paired & (score == 0)] = Outcome.MISMATCH
-    reason = reasons.positions(("paired", "paired", "paired", "missing", "spurious"))[outcome]
+    reason = reasons.positions(("paired", "paired", "paired", "missing", "spurious", "absent"))[outcome]
     flags = np.zeros(len(pairs), dtype=np.int64)
     for item in place.items.objects:
         if item.is_item and item.pred.wrong and not item.is_grown:
             flags |= np.where(_kinds(item.pred, pairs.pred) == WRONG, FLAG["wrong_kind"], 0)
     keep = np.ones(len(pairs), dtype=bool) if pairs.is_hidden is None else ~pairs.is_hidden
-    return Block(
-        place.node.item_field,
-        Kind.ITEM,
-        pairs.take(np.flatnonzero(keep)),
-        outcome[keep],
-        score[keep],
-        reason[keep],
-        flags[keep],
-    )
+    kept = pairs.take(np.flatnonzero(keep))
+    return Block(place.node.item_field, Kind.ITEM, kept, outcome[keep], score[keep], reason[keep], flags[keep])
+
+
+def _filled(leaves: npt.NDArray[np.int64], nodes: Nodes) -> Masks:
+    """Return which pairs have a node on this side that holds any value."""
+    if not len(leaves):
+        return np.zeros(len(nodes), dtype=bool)
+    held: Masks = (nodes >= 0) & (leaves[nodes] > 0)
+    return held

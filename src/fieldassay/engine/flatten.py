@@ -58,7 +58,7 @@ class Flattener:
         elif isinstance(node, Leaf):
             scope.leaves.append(LeafPlace(node, *values, ancestors, is_grown))
         elif isinstance(node, ObjectNode):
-            (gold, gold_kinds), (pred, pred_kinds) = (self._as_objects(column) for column in values)
+            (gold, gold_kinds), (pred, pred_kinds) = (self._as_objects(column, is_grown) for column in values)
             place = ObjectPlace(node, gold_kinds, pred_kinds, ancestors, is_grown)
             scope.objects.append(place)
             self._children(node, scope, (gold, pred), (*ancestors, place))
@@ -66,12 +66,12 @@ class Flattener:
             self._list(node, scope, values, ancestors)
 
     def _list(self, node: ListNode, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
-        (gold, gold_kinds), (pred, pred_kinds) = (self._as_lists(column, node) for column in values)
+        is_grown = node.field in self.grown
+        (gold, gold_kinds), (pred, pred_kinds) = (self._as_lists(column, node, is_grown) for column in values)
         gold_side, gold_items = _items(scope.gold, gold)
         pred_side, pred_items = _items(scope.pred, pred)
         items = Scope(gold_side, pred_side)
         self._walk(node.items, items, (gold_items, pred_items), ())
-        is_grown = node.field in self.grown
         scope.lists.append(ListPlace(node, gold_kinds, pred_kinds, items, ancestors, is_grown))
 
     def _undeclared(self, node: ObjectNode, scope: Scope, pred: list[Any], ancestors: tuple[ObjectPlace, ...]) -> None:
@@ -86,16 +86,16 @@ class Flattener:
             else:
                 self.undeclared[path] = self.undeclared.get(path, 0) + sum(key in value for value in pred)
 
-    def _as_objects(self, column: list[Any]) -> tuple[list[Any], Kinds]:
+    def _as_objects(self, column: list[Any], is_grown: bool) -> tuple[list[Any], Kinds]:
         """Return the values as objects (`{}` where there is none) and what each one was."""
         if set(map(type, column)) == {dict}:
-            return column, Kinds(np.fromiter(map(bool, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), {})
+            return column, Kinds(np.fromiter(map(bool, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column)
         codes = np.full(len(column), GOOD, dtype=np.int8)
         wrong: dict[int, Any] = {}
         coerced = []
         found = []
         for index, value in enumerate(column):
-            if value.__class__ is not dict:
+            if value.__class__ is str and not is_grown:
                 value, was_text = _parsed(value, "{", dict)
                 if was_text:
                     coerced.append(index)
@@ -107,12 +107,12 @@ class Flattener:
             codes[index] = NONE if self._is_nothing(value) else WRONG
             if codes[index] == WRONG:
                 wrong[index] = value
-        return found, Kinds(codes, wrong, frozenset(coerced))
+        return found, Kinds(codes, column, wrong, frozenset(coerced))
 
-    def _as_lists(self, column: list[Any], node: ListNode) -> tuple[list[list[Any]], Kinds]:
+    def _as_lists(self, column: list[Any], node: ListNode, is_grown: bool) -> tuple[list[list[Any]], Kinds]:
         """Return the values as lists (`[]` where there is none) and what each one was."""
         if set(map(type, column)) == {list}:
-            return column, Kinds(np.fromiter(map(bool, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), {})
+            return column, Kinds(np.fromiter(map(bool, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column)
         codes = np.full(len(column), GOOD, dtype=np.int8)
         wrong: dict[int, Any] = {}
         coerced = []
@@ -120,6 +120,8 @@ class Flattener:
         for index, value in enumerate(column):
             if value.__class__ is list:
                 items, is_wrong = value, False
+            elif is_grown:  # a tree takes every value for what it is
+                items, is_wrong = [], not self._is_nothing(value)
             else:
                 items, is_wrong = self._coerced_list(value, node)
                 if items:
@@ -128,7 +130,7 @@ class Flattener:
             if is_wrong:
                 wrong[index] = value
             codes[index] = WRONG if is_wrong else GOOD if items else NONE
-        return found, Kinds(codes, wrong, frozenset(coerced))
+        return found, Kinds(codes, column, wrong, frozenset(coerced))
 
     def _coerced_list(self, value: Any, node: ListNode) -> tuple[list[Any], bool]:
         """Return the items that a value of another kind stands for, and whether it stands for none though it is something."""

@@ -10,13 +10,13 @@ import numpy as np
 
 from fieldassay.engine.blocks import Block, Pairs, Reasons
 from fieldassay.engine.candidates import Index
-from fieldassay.engine.coding import Coded, code
+from fieldassay.engine.coding import Coded, OddValues, code, code_odd
 from fieldassay.engine.containers import container_blocks, item_block
 from fieldassay.engine.flatten import Flattener
-from fieldassay.engine.lists import Aligned, CodedList, CodedScope, align
+from fieldassay.engine.lists import Aligned, CodedList, CodedScope, align, content_key
 from fieldassay.engine.resolve import resolve
 from fieldassay.engine.rows import leaf_block
-from fieldassay.engine.scopes import ABSENT, WRONG, FieldTable, ListPlace, Masks, Scope, Side
+from fieldassay.engine.scopes import ABSENT, FieldTable, ListPlace, Masks, ObjectPlace, Scope, Side
 from fieldassay.evidence import FieldInfo
 from fieldassay.plan.nodes import Plan
 
@@ -52,11 +52,14 @@ def judge(plan: Plan, gold: Sequence[Mapping[str, Any]], pred: Sequence[Mapping[
 def _code_scope(scope: Scope) -> CodedScope:
     leaves = [code(place) for place in scope.leaves]
     lists = [_code_list(place) for place in scope.lists]
-    return CodedScope(leaves, lists, _count(scope.gold, leaves, lists, "gold"), _count(scope.pred, leaves, lists, "pred"))
+    containers: list[ObjectPlace | ListPlace] = [*scope.objects, *scope.lists]
+    odd = [found for place in containers if (found := code_odd(place)) is not None]
+    counts = (_count(side, (*leaves, *odd), lists, name) for side, name in ((scope.gold, "gold"), (scope.pred, "pred")))
+    return CodedScope(leaves, lists, odd, *counts)
 
 
-def _count(side: Side, leaves: list[Coded], lists: list[CodedList], name: str) -> Any:
-    """Return the number of leaves present under each node of one side."""
+def _count(side: Side, leaves: Sequence[Coded | OddValues], lists: list[CodedList], name: str) -> Any:
+    """Return the number of values present under each node of one side."""
     count = np.zeros(len(side), dtype=np.int64)
     for coded in leaves:
         count += getattr(coded, name) >= 0
@@ -72,20 +75,19 @@ def _code_list(place: ListPlace) -> CodedList:
     active = []
     for leaves, name in ((items.gold_leaves, "gold"), (items.pred_leaves, "pred")):
         mask = np.ones(len(leaves), dtype=bool) if place.node.aligner.uses_order else leaves > 0
-        for inner in (*place.items.objects, *place.items.lists):
-            mask = mask | (getattr(inner, name).codes == WRONG)
         active.append(_without_repeats(place, items, mask, name) if place.node.is_distinct else mask)
     return CodedList(place, items, active[0], active[1])
 
 
 def _without_repeats(place: ListPlace, items: CodedScope, mask: Masks, name: str) -> Masks:
     """Return the mask without items that say the same as an earlier item of their list."""
-    parent = getattr(place.items, name).parent
-    columns = [parent] + [np.where(getattr(leaf, name) >= 0, leaf.meaning[getattr(leaf, name)], -1) for leaf in items.leaves if leaf.raws]
-    active = np.flatnonzero(mask)
-    _, first = np.unique(np.stack(columns)[:, active], axis=1, return_index=True)
+    parent, key = getattr(place.items, name).parent, content_key(items, name)
     kept = np.zeros(len(mask), dtype=bool)
-    kept[active[first]] = True
+    known = set()
+    for node in np.flatnonzero(mask).tolist():
+        content = (int(parent[node]), repr(key(node)))
+        kept[node] = content not in known
+        known.add(content)
     return kept
 
 
@@ -110,7 +112,7 @@ class _Writer:
         items, cells, _ = resolve(alignment, pairs, parents)
         if place.items.objects or place.items.lists:
             chosen = np.searchsorted(alignment.chosen, cells)
-            self.blocks.append(item_block(place, items, alignment.pair_score[chosen], self.reasons))
+            self.blocks.append(item_block(alignment.place, items, alignment.pair_score[chosen], self.reasons))
         self.write(place.items, alignment.place.items, items, alignment.nested, cells)
 
     def _applying(self, path: str, pairs: Pairs) -> Pairs:

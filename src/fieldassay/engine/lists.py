@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.engine.candidates import Cells, Index, candidate_cells, members
-from fieldassay.engine.coding import Coded
+from fieldassay.engine.candidates import MOST_PAIRS, Cells, Index, Members, candidate_cells, members, positional_cells
+from fieldassay.engine.coding import Coded, OddValues
 from fieldassay.engine.compare import compare_codes
 from fieldassay.engine.pairing import Floats, pair_cells
 from fieldassay.engine.scopes import Ints, ListPlace, Masks
@@ -19,10 +19,11 @@ from fieldassay.plan.nodes import Leaf, ListNode
 
 @dataclass(slots=True, eq=False)
 class CodedScope:
-    """A scope after reading: its coded leaves, its lists, and per node the number of leaves present under it."""
+    """A scope after reading: its coded leaves, its lists, its values of another kind, and per node the number of values under it."""
 
     leaves: list[Coded]
     lists: list[CodedList]
+    odd: list[OddValues]
     gold_leaves: npt.NDArray[np.int64]
     pred_leaves: npt.NDArray[np.int64]
 
@@ -62,12 +63,18 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
     gold_side, pred_side = coded.place.items.gold, coded.place.items.pred
     gold = members(gold_side.parent, coded.gold_active, len(coded.place.gold.codes))
     pred = members(pred_side.parent, coded.pred_active, len(coded.place.pred.codes))
-    cells = candidate_cells(gold, pred, pairs)
+    if node.aligner.needs_similarity:
+        _refuse_too_many(coded.place, gold, pred, pairs)
+        cells = candidate_cells(gold, pred, pairs)
+    else:
+        cells = positional_cells(gold, pred, pairs, node.aligner)
     nested = tuple(align(inner, (cells.gold, cells.pred)) for inner in items.lists)
     sums = _CellSums(cells, items, nested)
-    similarity = sums.similarity(node) if node.aligner.needs_similarity else np.zeros(len(cells))
-    keys = (_content_key(items, "gold"), _content_key(items, "pred"))
-    chosen = pair_cells(cells, similarity, node.aligner, keys)
+    if node.aligner.needs_similarity:
+        keys = (content_key(items, "gold"), content_key(items, "pred"))
+        chosen = pair_cells(cells, sums.similarity(node), node.aligner, keys)
+    else:
+        chosen = np.arange(len(cells))
     groups = np.repeat(np.arange(len(cells.rows)), cells.rows * cells.columns)[chosen]
     score, both = sums.score_and_both(chosen)
     of_gold = np.bincount(gold_side.parent, weights=items.gold_leaves * coded.gold_active, minlength=len(gold.size))[pairs[0]]
@@ -79,6 +86,22 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
     return Aligned(coded, cells, chosen, nested, total, of_gold + of_pred - shared, pair_score)
 
 
+class TooManyPairsError(Exception):
+    """Two lists of document number `doc` of the batch are too long to be paired by similarity."""
+
+    def __init__(self, path: str, doc: int, sizes: tuple[int, int]) -> None:
+        self.doc = doc
+        super().__init__(f"{path}: {sizes[0]:,} gold items and {sizes[1]:,} predicted items are too many to pair by similarity")
+
+
+def _refuse_too_many(place: ListPlace, gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> None:
+    rows, columns = gold.size[pairs[0]], pred.size[pairs[1]]
+    if len(rows) and (rows * columns).max() > MOST_PAIRS:
+        at = int(np.argmax(rows * columns))
+        node = gold.nodes[gold.start[pairs[0][at]]]
+        raise TooManyPairsError(place.node.path, int(place.items.gold.doc[node]), (int(rows[at]), int(columns[at])))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _CellSums:
     """What the candidate pairs are worth: leaf by leaf, and the lists inside the items as one component each."""
@@ -88,11 +111,25 @@ class _CellSums:
     nested: tuple[Aligned, ...]
 
     def similarity(self, node: ListNode) -> Floats:
-        """Return the pair similarity of every cell under the list's `combine` rule."""
-        wanted = node.aligner.key_fields
-        parts = [(_weight(coded.leaf, node), self._leaf(coded)) for coded in self.items.leaves if _is_wanted(coded.leaf, node, wanted)]
-        if not wanted:
-            parts += [(_weight(inner.place.place.node, node), _share(inner)) for inner in self.nested]
+        """Return the pair similarity of every cell: of the key fields where the aligner has some, and of all where neither side has a key."""
+        keys = node.aligner.key_fields
+        whole = self._parts(node, ())
+        if not keys:
+            return self._combined(node, whole)
+        parts = self._parts(node, keys)
+        has_key = np.logical_or.reduce([is_there for _, (_, is_there) in parts])
+        return np.where(has_key, self._combined(node, parts), self._combined(node, whole))
+
+    def _parts(self, node: ListNode, wanted: tuple[str, ...]) -> list[tuple[float, tuple[Floats, Masks]]]:
+        """Return the components of the similarity: weight, score per cell, and where either side has the component."""
+        leaves = (coded for coded in self.items.leaves if _is_wanted(coded.leaf, node, wanted))
+        nested = (inner for inner in self.nested if _is_wanted(inner.place.place.node, node, wanted))
+        parts = [(_weight(coded.leaf, node), self._leaf(coded)) for coded in leaves]
+        parts += [(_weight(inner.place.place.node, node), _share(inner)) for inner in nested]
+        return parts if wanted else parts + [(1.0, self._odd(odd, slice(None))) for odd in self.items.odd]
+
+    def _combined(self, node: ListNode, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
+        """Return the components put together under the list's `combine` rule."""
         if node.combine == "product":
             distance = np.ones(len(self.cells))
             for _, (share, is_there) in parts:
@@ -103,6 +140,11 @@ class _CellSums:
             total += share if factor == 1 else factor * share
             weight += is_there if factor == 1 else factor * is_there
         return np.divide(total, weight, out=total, where=weight > 0)
+
+    def _odd(self, odd: OddValues, chosen: Index | slice) -> tuple[Floats, Masks]:
+        gold, pred = odd.gold[self.cells.gold[chosen]], odd.pred[self.cells.pred[chosen]]
+        is_there = (gold >= 0) | (pred >= 0)
+        return ((gold == pred) & is_there).astype(np.float64), is_there
 
     def _leaf(self, coded: Coded) -> tuple[Floats, Masks]:
         """Return a leaf's score in every cell (0 unless both sides have it), and where either side has it."""
@@ -126,8 +168,11 @@ class _CellSums:
         for coded in self.items.leaves:
             gold, pred = coded.gold[self.cells.gold[chosen]], coded.pred[self.cells.pred[chosen]]
             at = np.flatnonzero((gold >= 0) & (pred >= 0))
-            score[at] += np.nan_to_num(compare_codes(coded, gold[at], pred[at]).score)
+            score[at] += in_units(compare_codes(coded, gold[at], pred[at]).score)
             both[at] += 1
+        for odd in self.items.odd:
+            score += self._odd(odd, chosen)[0]
+            both += (odd.gold[self.cells.gold[chosen]] >= 0) & (odd.pred[self.cells.pred[chosen]] >= 0)
         for inner in self.nested:
             gold_leaves = _under(inner, self.cells.gold[chosen], "gold")
             pred_leaves = _under(inner, self.cells.pred[chosen], "pred")
@@ -151,16 +196,21 @@ def _under(inner: Aligned, nodes: Index, side: str) -> Floats:
     return count[nodes]
 
 
-def _is_wanted(leaf: Leaf, node: ListNode, wanted: tuple[str, ...]) -> bool:
+def _is_wanted(leaf: Leaf | ListNode, node: ListNode, wanted: tuple[str, ...]) -> bool:
     prefix = f"{node.path}[]."
     return not wanted or leaf.path.removeprefix(prefix) in wanted
+
+
+def in_units(score: Floats) -> Floats:
+    """Return scores as multiples of 2^-32, whose sums are exact, so that no order of adding can be seen; NaN as 0."""
+    return np.nan_to_num(np.rint(score * 2.0**32) * 2.0**-32)
 
 
 def _weight(node: Leaf | ListNode, of: ListNode) -> float:
     return node.weight if of.combine == "weighted" else 1.0
 
 
-def _content_key(scope: CodedScope, side: str) -> Callable[[int], Any]:
+def content_key(scope: CodedScope, side: str) -> Callable[[int], Any]:
     """Return a function from a node to its content as something that sorts the same in any batch."""
 
     def key(node: int) -> Any:
@@ -168,9 +218,12 @@ def _content_key(scope: CodedScope, side: str) -> Callable[[int], Any]:
         for coded in scope.leaves:
             at = int(getattr(coded, side)[node])
             texts.append("" if at < 0 else coded.column.canonical[at])
+        for odd in scope.odd:
+            at = int(getattr(odd, side)[node])
+            texts.append("" if at < 0 else odd.texts[at])
         for inner in scope.lists:
             parent: Ints = getattr(inner.place.items, side).parent
-            texts.append(repr(sorted(map(_content_key(inner.items, side), np.flatnonzero(parent == node).tolist()))))
+            texts.append(repr(sorted(map(content_key(inner.items, side), np.flatnonzero(parent == node).tolist()))))
         return texts
 
     return key

@@ -88,5 +88,7 @@ def _either(mask: Masks | None, other: Masks) -> Masks:
 
 def _holds(codes: np.ndarray[tuple[int], np.dtype[np.int8]], nodes: Nodes, kind: int) -> Masks:
     """Return which pairs have a node on this side that holds the kind."""
+    if not len(codes):
+        return np.zeros(len(nodes), dtype=bool)
     held: Masks = (nodes >= 0) & (codes[nodes] == kind)
     return held

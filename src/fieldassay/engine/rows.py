@@ -76,7 +76,7 @@ def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.
 
 
 def _reasons(coded: Coded, compared: Compared, pred: Codes, reasons: Reasons) -> Ints:
-    names = (*coded.leaf.comparator.reasons, "accepted")
+    names = (*coded.leaf.comparator.reasons, "too_long", "accepted")
     found = reasons.positions(names)[compared.reason]
     unequal = compared.score < 1.0
     found = np.where(unequal & coded.is_opaque[pred], np.int32(reasons.position("unreadable")), found)

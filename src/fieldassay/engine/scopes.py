@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as default
 from typing import Any, TypeAlias, Union
 
 import numpy as np
@@ -47,10 +48,11 @@ class Side:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kinds:
-    """What each node of a scope holds at a container's place (NONE, GOOD or WRONG), and the wrong values by node."""
+    """What each node of a scope holds at a container's place (NONE, GOOD or WRONG), the wrong values by node, and all values as given."""
 
     codes: npt.NDArray[np.int8]
-    wrong: dict[int, Any]
+    raws: list[Any]
+    wrong: dict[int, Any] = default(default_factory=dict)
     coerced: frozenset[int] = frozenset()
 
 
@@ -102,9 +104,9 @@ class Scope:
 
     gold: Side
     pred: Side
-    leaves: list[LeafPlace] = field(default_factory=list)
-    objects: list[ObjectPlace] = field(default_factory=list)
-    lists: list[ListPlace] = field(default_factory=list)
+    leaves: list[LeafPlace] = default(default_factory=list)
+    objects: list[ObjectPlace] = default(default_factory=list)
+    lists: list[ListPlace] = default(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
@@ -112,7 +114,7 @@ class FieldTable:
     """The fields that the rows of a batch can have: the plan's, then those grown from data, by path and kind."""
 
     fields: list[FieldInfo]
-    known: dict[tuple[str, int], int] = field(default_factory=dict)
+    known: dict[tuple[str, int], int] = default(default_factory=dict)
 
     def position(self, info: FieldInfo) -> int:
         """Return the position of the field, adding it if it is new."""

@@ -68,8 +68,9 @@ class _Compiler:
         children = []
         _refuse_doubles(self.spec.fields, ("fields",), self.report)
         for slot, top in enumerate(self.spec.fields):
-            steps = ("fields", top.name) if top.name else ()
-            children.append(self.node(top, Scope(steps, top.name and join_path([top.name]), slot)))
+            is_tree = top.type == "any" and not top.name and len(self.spec.fields) == 1
+            scope = Scope((), "", slot) if is_tree else Scope(("fields", top.name), join_path([top.name]), slot)
+            children.append(self.node(top, scope))
         root = ObjectNode("", "", -1, tuple(child for child in children if child is not None), self.spec.extra == "spurious")
         check_expressions(self.spec, self.report)
         types = _document_types(self.spec)
