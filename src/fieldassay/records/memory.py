@@ -37,13 +37,20 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
     if isinstance(records, str | bytes) or not isinstance(records, Iterable):
         what = f"is a {type(records).__name__}, not records"
         raise ProblemsError([Problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")])
-    rows = _to_rows(list(records))
-    found = [find_id(row.value, options.names) if isinstance(row.value, dict) else None for row in rows]
+    records = list(records)
+    rows = _to_rows(records)
+    found = [_find_id(record, row, options) for record, row in zip(records, rows, strict=True)]
     return _hold(label, rows, found, options)
 
 
 def _hold_mapping(records: Mapping[Any, Any], options: SourceOptions, label: str) -> Source:
     return _hold(label, _to_rows(list(records.values())), [id_text(_plain_key(key)) for key in records], options)
+
+
+def _find_id(record: Any, row: Row, options: SourceOptions) -> str | None:
+    """Return a record's id, also where the rest of the record cannot be read."""
+    value = row.value if row.problem is None else record
+    return find_id(value, options.names) if isinstance(value, dict) else None
 
 
 def _plain_key(key: Any) -> Any:
