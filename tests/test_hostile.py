@@ -103,7 +103,6 @@ def test_an_integer_of_5000_digits_is_judged(name: str) -> None:
     assert outcome_of(FIELDS[name], 1, 10**5000) == "mismatch"
 
 
-@pytest.mark.xfail(strict=True, reason="engine/coding.py json_text: str() of so long an integer is a ValueError", raises=ValueError)
 @pytest.mark.parametrize("gold", ["a text", [1], {"a": 1}], ids=["beside-a-text", "beside-a-list", "beside-an-object"])
 def test_an_integer_of_5000_digits_is_judged_beside_other_kinds(gold: Any) -> None:
     assert outcome_of("text", gold, 10**5000) == "mismatch"
@@ -178,12 +177,7 @@ def check_numbers(result: Result) -> None:
         assert estimate.value is None or estimate.unit != "ratio" or 0 <= estimate.value <= 1
 
 
-CRASHES = pytest.mark.xfail(
-    strict=True, reason="an IndexError in engine/resolve.py where one side has no item in the batch", raises=IndexError
-)
-PATHS = [
-    pytest.param(path, id=".".join(map(str, path)), marks=[CRASHES] if path == ("t", "any", 1, "b") else []) for path in places(RECORD)
-]
+PATHS = [pytest.param(path, id=".".join(map(str, path))) for path in places(RECORD)]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -204,8 +198,7 @@ def test_any_kinds_of_json_may_stand_anywhere_together(chance: random.Random) ->
             return {name: fuzz(value) for name, value in node.items()}
         return [fuzz(value) for value in node] if isinstance(node, list) else node
 
-    # The first document is whole, so that no list is without items on one side of the whole batch.
-    gold, pred = ([RECORD, *({name: fuzz(value) for name, value in RECORD.items()} for _ in range(4))] for _ in range(2))
+    gold, pred = ([{name: fuzz(value) for name, value in RECORD.items()} for _ in range(4)] for _ in range(2))
     check_numbers(result_of(SPEC, gold, pred))
 
 
@@ -228,7 +221,6 @@ def test_deep_nesting_is_a_problem_of_gold_and_an_invalid_prediction(kind: str, 
     assert (result.value("documents_invalid"), result.value("recall")) == (1, 0.5)
 
 
-@pytest.mark.xfail(strict=True, reason="a record that cannot be read loses its id, and with it its place among the invalid predictions")
 def test_a_record_in_memory_that_is_too_deep_keeps_its_id() -> None:
     gold = [{"id": "1", "v": "x"}, {"id": "2", "v": "x"}]
     result = within(lambda: score(gold, {"s": [{"id": "1", "v": nested(1000, "list")}, {"id": "2", "v": "x"}]}, {"fields": {"v": "text"}}))
@@ -308,7 +300,6 @@ def test_3000_items_are_paired_with_3000(shape: str) -> None:
     assert peak_memory() - before < 2_000_000_000
 
 
-@pytest.mark.xfail(strict=True, reason="all candidate pairs are laid out (298 GiB) though `ordered` needs none of them", raises=MemoryError)
 def test_200_000_values_in_order_are_judged() -> None:
     spec = {"fields": {"l": {"type": "list", "align": "ordered", "items": "number"}}}
     values = list(range(200_000))
@@ -316,11 +307,8 @@ def test_200_000_values_in_order_are_judged() -> None:
     assert (result.value("correct"), result.value("wrong")) == (199_999, 1)
 
 
-@pytest.mark.xfail(strict=True, reason="a list too long to be paired is a MemoryError, not a problem or a failed row", raises=MemoryError)
 def test_a_list_too_long_to_be_paired_is_told() -> None:
     spec = {"fields": {"l": {"type": "list", "items": "number"}}}
     values = list(range(200_000))
-    try:
+    with pytest.raises(FieldassayError, match="200,000"):
         within(lambda: result_of(spec, [{"l": values}], [{"l": values[::-1]}], evidence="none"))
-    except FieldassayError as error:
-        assert "l" in str(error)

@@ -128,9 +128,12 @@ def test_long_texts_are_compared_in_time(comparator: str, bound: float) -> None:
     spec = spec_of(v={"type": "text", "compare": comparator})
     gold, pred = "".join(chr(97 + at * 7 % 26) for at in range(2000)), "".join(chr(97 + at * 11 % 26) for at in range(2000))
     compare(spec, {"v": "a"}, {"v": "b"})  # what is imported late is not part of the comparison
-    started = time.perf_counter()
-    result = compare(spec, {"v": gold}, {"v": pred})
-    assert time.perf_counter() - started < bound
+    taken = []
+    for _ in range(3):  # the best of three, in processor time, since the machine may be busy
+        started = time.process_time()
+        result = compare(spec, {"v": gold}, {"v": pred})
+        taken.append(time.process_time() - started)
+    assert min(taken) < bound
     accuracy = result.value("accuracy")
     assert accuracy is not None
     assert accuracy < 1.0
