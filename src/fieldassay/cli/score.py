@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True, help="The level of intervals."
 )
-@click.option("--batch", type=click.IntRange(1), default=1000, show_default=True, help="Documents judged at a time.")
+@click.option("--batch", type=click.IntRange(1), default=2000, show_default=True, help="Documents judged at a time.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors and failed thresholds.")
 def score(**given: Any) -> int:
     """Score predictions against gold.

@@ -108,9 +108,20 @@ def item_block(listed: CodedList, pairs: Pairs, pair_score: npt.NDArray[np.float
     for item in place.items.objects:
         if item.is_item and item.pred.wrong and not item.is_grown:
             flags |= np.where(_kinds(item.pred, pairs.pred) == WRONG, FLAG["wrong_kind"], 0)
-    keep = np.ones(len(pairs), dtype=bool) if pairs.is_hidden is None else ~pairs.is_hidden
+    keep = _are_items(place, pairs) if pairs.is_hidden is None else _are_items(place, pairs) & ~pairs.is_hidden
     kept = pairs.take(np.flatnonzero(keep))
     return Block(place.node.item_field, Kind.ITEM, kept, outcome[keep], score[keep], reason[keep], flags[keep])
+
+
+def _are_items(place: ListPlace, pairs: Pairs) -> Masks:
+    """Return which pairs have a row of their own beside their values: in a tree, only those in which either side is a container."""
+    inner: list[ListPlace | ObjectPlace] = [*place.items.objects, *place.items.lists]
+    if not place.is_grown:
+        return np.ones(len(pairs), dtype=bool)
+    at_item = [found for found in inner if found.node.path == f"{place.node.path}[]"]
+    masks = [_kinds(kinds, nodes) == GOOD for found in at_item for kinds, nodes in ((found.gold, pairs.gold), (found.pred, pairs.pred))]
+    either: Masks = np.logical_or.reduce([np.zeros(len(pairs), dtype=bool), *masks])
+    return either
 
 
 def _filled(leaves: npt.NDArray[np.int64], nodes: Nodes) -> Masks:

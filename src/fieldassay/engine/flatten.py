@@ -89,7 +89,7 @@ class Flattener:
     def _as_objects(self, column: list[Any], is_grown: bool) -> tuple[list[Any], Kinds]:
         """Return the values as objects (`{}` where there is none) and what each one was."""
         if set(map(type, column)) == {dict}:
-            return column, Kinds(np.fromiter(map(bool, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column)
+            return column, Kinds(np.fromiter(map(self._has_content, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column)
         codes = np.full(len(column), GOOD, dtype=np.int8)
         wrong: dict[int, Any] = {}
         coerced = []
@@ -100,7 +100,7 @@ class Flattener:
                 if was_text:
                     coerced.append(index)
             if value.__class__ is dict:
-                codes[index] = GOOD if value else NONE
+                codes[index] = GOOD if self._has_content(value) else NONE
                 found.append(value)
                 continue
             found.append(_NOTHING)
@@ -112,7 +112,7 @@ class Flattener:
     def _as_lists(self, column: list[Any], node: ListNode, is_grown: bool) -> tuple[list[list[Any]], Kinds]:
         """Return the values as lists (`[]` where there is none) and what each one was."""
         if set(map(type, column)) == {list}:
-            return column, Kinds(np.fromiter(map(bool, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column)
+            return column, Kinds(np.fromiter(map(self._has_content, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column)
         codes = np.full(len(column), GOOD, dtype=np.int8)
         wrong: dict[int, Any] = {}
         coerced = []
@@ -129,7 +129,7 @@ class Flattener:
             found.append(items)
             if is_wrong:
                 wrong[index] = value
-            codes[index] = WRONG if is_wrong else GOOD if items else NONE
+            codes[index] = WRONG if is_wrong else GOOD if self._has_content(items) else NONE
         return found, Kinds(codes, column, wrong, frozenset(coerced))
 
     def _coerced_list(self, value: Any, node: ListNode) -> tuple[list[Any], bool]:
@@ -147,6 +147,16 @@ class Flattener:
         if takes_scalars == is_scalar and not isinstance(node.items, ListNode):
             return [value], False
         return [], True
+
+    def _has_content(self, value: Any) -> bool:
+        """Return whether a container holds anything that is not empty; where null is a value, null is something."""
+        for member in value.values() if value.__class__ is dict else value:
+            if member.__class__ in (dict, list):
+                if self._has_content(member):
+                    return True
+            elif not self._is_nothing(member) or (member is None and self.absent is ABSENT):
+                return True
+        return False
 
     def _is_nothing(self, value: Any) -> bool:
         if isinstance(value, str):

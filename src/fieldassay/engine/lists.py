@@ -126,17 +126,20 @@ class _CellSums:
         nested = (inner for inner in self.nested if _is_wanted(inner.place.place.node, node, wanted))
         parts = [(_weight(coded.leaf, node), self._leaf(coded)) for coded in leaves]
         parts += [(_weight(inner.place.place.node, node), _share(inner)) for inner in nested]
-        return parts if wanted else parts + [(1.0, self._odd(odd, slice(None))) for odd in self.items.odd]
+        return parts
 
     def _combined(self, node: ListNode, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
         """Return the components put together under the list's `combine` rule."""
-        if node.combine == "product":
+        odd = [self._odd(values, slice(None)) for values in self.items.odd]
+        if node.combine == "product":  # a field that neither side has is at distance 0; a value of another kind is no field
             distance = np.ones(len(self.cells))
             for _, (share, is_there) in parts:
                 distance *= np.where(is_there, 1 - share, 0.0)
+            for share, is_there in odd:
+                distance *= np.where(is_there, 1 - share, 1.0)
             return 1 - distance
         total, weight = np.zeros(len(self.cells)), np.zeros(len(self.cells))
-        for factor, (share, is_there) in parts:
+        for factor, (share, is_there) in [*parts, *((1.0, found) for found in odd)]:
             total += share if factor == 1 else factor * share
             weight += is_there if factor == 1 else factor * is_there
         return np.divide(total, weight, out=total, where=weight > 0)

@@ -126,7 +126,8 @@ class SumTable:
 
     def _average(self, ratio: Ratio) -> Evaluated:
         by_field = self._evaluate_ratio(ratio)
-        values = by_field.values[:-1]
+        by_name = sorted(range(len(by_field.labels) - 1), key=lambda at: by_field.labels[at] or "")
+        values = by_field.values[by_name]  # in an order that no batch decides, since adding rounds
         is_defined = ~np.isnan(values)
         defined = is_defined.sum(axis=0)
         total = np.where(is_defined, values, 0.0).sum(axis=0)

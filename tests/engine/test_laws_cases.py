@@ -1,4 +1,4 @@
-"""Laws that were once broken, or (marked) still are: the smallest records that show it."""
+"""Laws that were once broken: the smallest records that show each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.judging import leaves_of, result_of, rows_of
-
-
-def broken(reason: str) -> Any:
-    """Return the mark of a law that does not hold; a case that begins to pass must lose it."""
-    return pytest.mark.xfail(strict=True, reason=reason)
 
 
 def list_of(items: Any = None, **fields: Any) -> dict[str, Any]:
@@ -123,7 +118,6 @@ def test_the_path_of_a_field_without_a_name_is_quoted() -> None:
     assert leaves_of({"fields": {"": "text", "a": "text"}}, {"": "x", "a": "y"}, {"": "x", "a": "y"}) == [('[""]', "match"), ("a", "match")]
 
 
-@broken("with `combine: product`, an item of another kind in one document makes all items of the batch's other lists equal")
 @pytest.mark.parametrize("align", ["assignment", "ordered"])
 def test_an_item_of_another_kind_leaves_other_documents_alone(align: str) -> None:
     parts = {**list_of(a="text"), "combine": "product"}
@@ -133,7 +127,6 @@ def test_an_item_of_another_kind_leaves_other_documents_alone(align: str) -> Non
     assert [result_of(spec, gold, pred, batch=size).value("precision") for size in (1, 2)] == [0.5, 0.5]
 
 
-@broken("a value in a list of a tree gets an item row beside its own where another document of the batch has a container there")
 def test_items_of_a_tree_count_once_in_any_batch() -> None:
     spec = {"fields": {"t": {"type": "any", "align": "ordered"}}}
     pred = [{"t": [[1]]}, {"t": [True]}]
@@ -141,13 +134,11 @@ def test_items_of_a_tree_count_once_in_any_batch() -> None:
     assert values == [2, 2]
 
 
-@broken("an empty list in a list of a tree is missing and spurious, as a row of structure, though it stands on both sides")
 def test_an_empty_list_in_a_tree_agrees_with_itself() -> None:
     spec = {"fields": {"t": {"type": "any", "align": "sequence"}}}
     assert set(rows_of(spec, {"t": [[""]]}, {"t": [[""]]})["outcome"]) <= {"match", "absent"}
 
 
-@broken("means over fields are summed in the order in which the fields of a tree turned up, and differ in the last bit")
 def test_the_mean_over_fields_does_not_depend_on_the_batch() -> None:
     spec = {"fields": {"alpha": {"type": "any", "align": "ordered"}, "gamma": {"type": "list", "align": "sequence"}}}
     tree = {"x y": {"x y": "red"}, "odd.key": 1.0}
