@@ -154,7 +154,7 @@ def test_json_with_prose_around_is_read_exactly(data: dict, before: str, after: 
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.text(st.sampled_from('{}[]",:\'`\\ab1 \n/#-.'), max_size=60))
+@given(st.text(st.sampled_from("{}[]\",:'`\\ab1 \n/#-."), max_size=60))
 def test_any_text_is_an_answer_or_a_problem(text: str) -> None:
     answer = parse_answer(text)
     assert (answer.data is None) == (answer.problem is not None)

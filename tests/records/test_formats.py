@@ -35,7 +35,9 @@ def as_table(delimiter: str) -> bytes:
     writer = csv.writer(text, delimiter=delimiter)
     writer.writerow(["id", "name", "total", "vendor.city", "lines", "note"])
     for record in RECORDS:
-        writer.writerow([record["id"], record["name"], record["total"], record["vendor"]["city"], json.dumps(record["lines"]), record["note"]])
+        writer.writerow(
+            [record["id"], record["name"], record["total"], record["vendor"]["city"], json.dumps(record["lines"]), record["note"]]
+        )
     return text.getvalue().encode()
 
 
@@ -154,7 +156,9 @@ def test_places_are_physical_lines(tmp_path: Path) -> None:
     ],
     ids=["stem", "named id", "named id is absent", "subfolder"],
 )
-def test_files_of_a_directory_are_named_by_id_or_stem(tmp_path: Path, ids: tuple[str, ...] | None, stem: str, inside: dict, expected: str) -> None:
+def test_files_of_a_directory_are_named_by_id_or_stem(
+    tmp_path: Path, ids: tuple[str, ...] | None, stem: str, inside: dict, expected: str
+) -> None:
     path = tmp_path / f"{stem}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(inside))

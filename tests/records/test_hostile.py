@@ -193,7 +193,11 @@ def test_gold_with_a_duplicate_key_is_invalid(tmp_path: Path) -> None:
 def test_a_ragged_row_of_a_table_is_invalid_and_of_gold_an_error(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,x\n1,2\n2,3,4\n3\n")
     source = open_source(tmp_path / "t.csv")
-    assert [record.invalid for record in source.fetch([0, 1, 2])] == [None, "has 3 cells, the header has 2", "has 1 cells, the header has 2"]
+    assert [record.invalid for record in source.fetch([0, 1, 2])] == [
+        None,
+        "has 3 cells, the header has 2",
+        "has 1 cells, the header has 2",
+    ]
     with pytest.raises(ProblemsError, match=r"t.csv:3: has 3 cells(.|\n)*t.csv:4: has 1 cells"):
         open_source(tmp_path / "t.csv", SourceOptions(is_gold=True))
 
@@ -205,7 +209,9 @@ def test_huge_cells_and_ids_do_no_harm(tmp_path: Path) -> None:
     assert len(str(source.fetch([0])[0].data)) > 10 * MILLION
 
 
-@pytest.mark.parametrize("value", [None, 1, "x", [], [1], b"x", object(), float("nan"), {1: {2}}, {"a": lambda: 0}], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value", [None, 1, "x", [], [1], b"x", object(), float("nan"), {1: {2}}, {"a": lambda: 0}], ids=lambda value: type(value).__name__
+)
 def test_records_of_wrong_kinds_in_memory_are_judged_or_refused(value: object) -> None:
     try:
         source = hold_records([value, {"id": "a"}])

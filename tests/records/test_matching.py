@@ -119,7 +119,10 @@ def test_unreadable_gold_stops_with_every_record_that_is_wrong(tmp_path: Path) -
     source = hold_records(rows, SourceOptions(is_gold=True, data_key="gold"), "g.jsonl")
     with pytest.raises(ProblemsError) as caught:
         list(batches(match(source, {})))
-    assert [(problem.where, problem.what[:11]) for problem in caught.value.problems] == [("g.jsonl[0]", "null answer"), ("g.jsonl[2]", "the JSON in")]
+    assert [(problem.where, problem.what[:11]) for problem in caught.value.problems] == [
+        ("g.jsonl[0]", "null answer"),
+        ("g.jsonl[2]", "the JSON in"),
+    ]
 
 
 MODELS = ["claude-3-opus-20240229", "mistralai/Mixtral-8x22B-Instruct-v0.1", "gpt.4"]
@@ -127,7 +130,12 @@ MODELS = ["claude-3-opus-20240229", "mistralai/Mixtral-8x22B-Instruct-v0.1", "gp
 
 def write_systems(path: Path) -> None:
     rows = [
-        {"source_identifier": "a", "gold_raw": '{"x": 1}', "answers_raw": {MODELS[0]: '{"x": 1}', MODELS[1]: None, MODELS[2]: {"x": 2}}, "kind": "k"},
+        {
+            "source_identifier": "a",
+            "gold_raw": '{"x": 1}',
+            "answers_raw": {MODELS[0]: '{"x": 1}', MODELS[1]: None, MODELS[2]: {"x": 2}},
+            "kind": "k",
+        },
         {"source_identifier": "b", "gold_raw": '{"x": 2}', "answers_raw": {MODELS[0]: "no", MODELS[1]: '```\n{"x": 3}\n```'}, "kind": "l"},
     ]
     path.write_text("\n".join(map(json.dumps, rows)))

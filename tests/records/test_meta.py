@@ -29,7 +29,10 @@ META = {
     "parse success": ({"parse_success": False}, {"parse_success": False}),
     "parse success as text": ({"parse_success": "true"}, {"parse_success": True}),
     "confidence": ({"confidence": 0.5}, {"confidence": {"": 0.5}}),
-    "confidence by field": ({"confidence": {"total": "0.9", "lines": [{"x": 1}], "bad": None}}, {"confidence": {"total": 0.9, "lines[0].x": 1.0}}),
+    "confidence by field": (
+        {"confidence": {"total": "0.9", "lines": [{"x": 1}], "bad": None}},
+        {"confidence": {"total": 0.9, "lines[0].x": 1.0}},
+    ),
     "variant": ({"variant": "ocr-b"}, {"variant": "ocr-b"}),
     "tags": ({"tags": ["x", " y "]}, {"tags": ("x", "y")}),
     "tags as text": ({"tags": "x, y|z"}, {"tags": ("x", "y", "z")}),
