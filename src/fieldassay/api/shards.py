@@ -82,7 +82,7 @@ def portions(plan: Plan, batch: Batch) -> Iterator[Batch]:
     pairs = np.zeros(len(gold), dtype=np.int64)
     for predictions in batch.predictions.values():
         pred = [record.data or {} if record is not None else {} for record in predictions]
-        pairs = np.maximum(pairs, [count_pairs(plan.root, *sides) for sides in zip(gold, pred, strict=True)])
+        pairs = np.maximum(pairs, count_pairs(plan.root, gold, pred))
     number = (np.cumsum(pairs) - 1) // MOST_PAIRS
     cuts = np.flatnonzero(np.diff(number, prepend=number[:1])) if pairs.sum() > MOST_PAIRS else np.zeros(0, dtype=np.intp)
     for at in np.split(np.arange(len(gold)), cuts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from fieldassay.aligners.base import Aligner
 from fieldassay.engine.scopes import Ints, Masks
-from fieldassay.plan.nodes import ListNode, Node, ObjectNode
+from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode
 
 Index = npt.NDArray[np.intp]
 
@@ -82,9 +83,24 @@ def positional_cells(gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any]
     return Cells(sizes, np.ones(len(sizes), dtype=np.intp), offset, np.concatenate(of_gold), np.concatenate(of_pred))
 
 
-def count_pairs(node: ObjectNode, gold: Any, pred: Any) -> int:
-    """Return how many candidate pairs the declared lists of a document have, lists inside items included; trees are not looked into."""
-    return _count_under(node, [gold], [pred])
+def count_pairs(root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any]) -> npt.NDArray[np.int64]:
+    """Return how many candidate pairs each document's declared lists have, lists inside items included; trees are not looked into."""
+    total = np.zeros(len(gold), dtype=np.int64)
+    for child in root.children:
+        if isinstance(child, ListNode) and isinstance(child.items, (Leaf, ObjectNode)) and not _has_lists(child.items):
+            lengths = (np.array([_length(record.get(child.name)) for record in side], dtype=np.int64) for side in (gold, pred))
+            total += np.prod(list(lengths), axis=0) * child.aligner.needs_similarity
+        elif isinstance(child, (ListNode, ObjectNode)):
+            total += [_count_under(ObjectNode("", "", -1, (child,)), [one], [other]) for one, other in zip(gold, pred, strict=True)]
+    return total
+
+
+def _has_lists(node: Node) -> bool:
+    return isinstance(node, ListNode) or (isinstance(node, ObjectNode) and any(map(_has_lists, node.children)))
+
+
+def _length(value: Any) -> int:
+    return len(value) if value.__class__ is list else 0
 
 
 def _count_under(node: Node, gold: list[Any], pred: list[Any]) -> int:
