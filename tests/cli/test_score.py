@@ -185,6 +185,17 @@ def test_a_failing_run_keeps_the_earlier_one_and_leaves_nothing(run: Run, files:
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["run"]
 
 
+def wait_until_idle(pid: int) -> None:
+    """Wait until the process has used no processor time for half a second, however loaded the machine is."""
+    used: list[str] = []
+    while True:
+        now = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+        if now == used:
+            return
+        used = now
+        time.sleep(0.5)
+
+
 @pytest.mark.parametrize("is_new", [True, False])
 def test_interrupted_run_leaves_no_output(run: Run, files: Files, tmp_path: Path, is_new: bool) -> None:
     folder = tmp_path / "runs"
@@ -196,7 +207,7 @@ def test_interrupted_run_leaves_no_output(run: Run, files: Files, tmp_path: Path
     while not any(path.name.startswith(".run.partial") for path in folder.iterdir()):
         assert process.poll() is None
         time.sleep(0.02)
-    time.sleep(0.3)
+    wait_until_idle(process.pid)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert process.returncode == 130

@@ -29,12 +29,19 @@ def run_pool(function: Callable[[Work], Outcome], shards: Sequence[Work], worker
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=workers, mp_context=context) as pool:
         futures = [_submitted(pool, function, shard) for shard in shards]
-        for position, future in enumerate(futures):
-            try:
-                outcome = future.result() if future is not None else _run_alone(function, shards[position], position)
-            except BrokenProcessPool:
-                outcome = _run_alone(function, shards[position], position)
-            yield outcome
+        try:
+            for position, future in enumerate(futures):
+                yield _outcome(future, function, shards[position], position)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # an interrupt must not wait for shards that nobody will read
+            raise
+
+
+def _outcome(future: Future[Outcome] | None, function: Callable[[Work], Outcome], shard: Work, position: int) -> Outcome:
+    try:
+        return future.result() if future is not None else _run_alone(function, shard, position)
+    except BrokenProcessPool:
+        return _run_alone(function, shard, position)
 
 
 def _submitted(pool: ProcessPoolExecutor, function: Callable[[Work], Outcome], shard: Work) -> Future[Outcome] | None:
