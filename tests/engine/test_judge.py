@@ -312,3 +312,15 @@ def test_undeclared_top_level_keys_can_be_spurious() -> None:
     result = result_of(spec, [{"a": "x"}], [{"a": "x", "iban": "DE00"}], metrics=("precision", "precision(granularity=slot)"))
     assert result.value("precision") == 0.5
     assert result.value("precision(granularity=slot)") == 1.0
+
+
+def test_equal_keys_pair_by_the_rest_of_the_item() -> None:
+    spec = {"fields": {"lines": {**LINES["fields"]["lines"], "align": {"key": "sku"}}}}
+    told = leaves_of(spec, {"lines": [{"sku": "b", "n": 2}, {"sku": "b", "n": 3}]}, {"lines": [{"sku": "b", "n": 3}]})
+    assert sorted(outcome for _, outcome in told) == ["match", "match", "missing", "missing"]
+
+
+def test_a_pair_agrees_in_every_key_whatever_combine_says() -> None:
+    spec = {"fields": {"lines": {**LINES["fields"]["lines"], "combine": "product", "align": {"key": {"fields": ["sku", "n"]}}}}}
+    told = leaves_of(spec, {"lines": [{"sku": "b", "n": 2}]}, {"lines": [{"sku": "b", "n": 3}]})
+    assert {outcome for _, outcome in told} == {"missing", "spurious"}

@@ -67,3 +67,11 @@ def test_a_table_with_a_line_in_another_encoding_is_read(tmp_path: Path) -> None
     (tmp_path / "t.csv").write_bytes(b"id,name\n" + "0,é\n".encode() * 220_000 + b"1,caf\xe9\n")
     source = open_source(tmp_path / "t.csv")
     assert source.fetch([0, len(source) - 1])[1].data == {"name": "café"}
+
+
+def test_a_line_that_is_not_utf8_changes_no_other_line(tmp_path: Path) -> None:
+    lines = [f'{{"id": {at}, "a": "café {at}"}}'.encode("latin-1" if at == 1 else "utf-8") for at in range(50)]
+    (tmp_path / "p.jsonl").write_bytes(b"\n".join(lines))
+    records = open_source(tmp_path / "p.jsonl").fetch(range(50))
+    assert [record.data for record in records] == [{"a": f"café {at}"} for at in range(50)]
+    assert [record.id for record in records if "not_utf8" in record.meta.repairs] == ["1"]

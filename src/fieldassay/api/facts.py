@@ -15,6 +15,9 @@ from fieldassay.plan.nodes import Plan
 from fieldassay.records.record import Record
 from fieldassay.spec.model import Options
 
+UNWRAPPED = frozenset({"code_fence", "prose_around"})
+"""What was taken off around an answer without changing it: recorded, but no repair."""
+
 TOKENS = ("prompt_tokens", "completion_tokens", "embedding_tokens")
 
 
@@ -48,6 +51,7 @@ def document_table(
     """Return the table of one batch's documents of one system; `slices` are the keys that documents are grouped by."""
     ids = tuple(record.id for record in gold)
     groups = {key: tuple(_groups(key, row) for row in zip(gold, predictions, types, strict=True)) for key in slices}
+    groups["repairs"] = tuple(record.meta.repairs if record is not None else () for record in predictions)
     return DocumentTable(ids, _numbers(plan.spec.prices, predictions), _claims(predictions), groups)
 
 
@@ -90,7 +94,7 @@ def _claims(predictions: Sequence[Record | None]) -> dict[str, npt.NDArray[np.bo
         "is_invalid": lambda record: record is not None and record.data is None and not record.meta.error,
         "has_error": lambda record: record is not None and bool(record.meta.error) and not _is_timeout(record),
         "is_timeout": lambda record: record is not None and _is_timeout(record),
-        "is_repaired": lambda record: record is not None and record.data is not None and bool(record.meta.repairs),
+        "is_repaired": lambda record: record is not None and record.data is not None and bool(set(record.meta.repairs) - UNWRAPPED),
     }
     return {name: np.array([claim(record) for record in predictions], dtype=bool) for name, claim in claims.items()}
 

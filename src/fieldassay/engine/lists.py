@@ -118,7 +118,8 @@ class _CellSums:
             return self._combined(node, whole)
         parts = self._parts(node, keys)
         has_key = np.logical_or.reduce([is_there for _, (_, is_there) in parts])
-        return np.where(has_key, self._combined(node, parts), self._combined(node, whole))
+        rest = self._combined(node, whole)
+        return np.where(has_key, self._mean(parts) + _KEY_TIE * rest, rest)
 
     def _parts(self, node: ListNode, wanted: tuple[str, ...]) -> list[tuple[float, tuple[Floats, Masks]]]:
         """Return the components of the similarity: weight, score per cell, and where either side has the component."""
@@ -138,8 +139,11 @@ class _CellSums:
             for share, is_there in odd:
                 distance *= np.where(is_there, 1 - share, 1.0)
             return 1 - distance
+        return self._mean([*parts, *((1.0, found) for found in odd)])
+
+    def _mean(self, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
         total, weight = np.zeros(len(self.cells)), np.zeros(len(self.cells))
-        for factor, (share, is_there) in [*parts, *((1.0, found) for found in odd)]:
+        for factor, (share, is_there) in parts:
             total += share if factor == 1 else factor * share
             weight += is_there if factor == 1 else factor * is_there
         return np.divide(total, weight, out=total, where=weight > 0)
@@ -182,6 +186,10 @@ class _CellSums:
             score += inner.score[chosen]
             both += gold_leaves + pred_leaves - inner.union[chosen]
         return score, both
+
+
+_KEY_TIE = 1e-7
+"""What the similarity of whole items adds to that of their keys: it decides only between equal keys."""
 
 
 def _share(inner: Aligned) -> tuple[Floats, Masks]:

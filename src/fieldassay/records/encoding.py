@@ -33,7 +33,7 @@ def detect_encoding(data: bytes) -> str | None:
     unmarked = _detect_utf16(sample)
     if unmarked:
         return unmarked
-    if _is_utf8(sample):
+    if _is_utf8(sample) or _has_utf8_lines(sample):
         return "utf-8"
     western = _try(sample, "cp1252")
     if western is not None and _is_sensible(western):
@@ -59,6 +59,16 @@ def _is_utf8(sample: bytes) -> bool:
     except UnicodeDecodeError as error:
         return error.start >= len(sample) - 3 and len(sample) == SAMPLE
     return True
+
+
+def _has_utf8_lines(sample: bytes) -> bool:
+    """Return whether at least half of the lines with high bytes are UTF-8, which other encodings hardly ever are by chance.
+
+    The others are then single damaged lines, which readers of lines read on their own: no line may change how another one is read.
+    """
+    high = [line for line in sample.split(b"\n") if not line.isascii()]
+    valid = sum(_try(line, "utf-8") is not None for line in high)
+    return valid > 0 and 2 * valid >= len(high)
 
 
 def _try(sample: bytes, encoding: str) -> str | None:
