@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +22,32 @@ def plan_of_run(folder: Path) -> Plan:
     return read_plan(str(read_run(folder)["spec"]["text"]))
 
 
+@contextmanager
+def _damage_told(folder: Path) -> Iterator[None]:
+    """Turn what Polars says of a damaged file into a problem of the run."""
+    import polars as pl
+
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        what = f"a table of the run cannot be read ({str(error)[:100]})"
+        raise ProblemsError([Problem(str(folder), what, "score again with `--out`", "damaged_run")]) from None
+
+
 def document_of_run(folder: Path, document: str) -> DocumentExplanation:
     """Return how one document of a run was judged. Raises `ProblemsError` with the nearest id if the run has none such."""
     import polars as pl
 
     facts = read_run(folder)
-    table = pl.read_parquet(folder / DOCUMENTS)
+    with _damage_told(folder):
+        table = pl.read_parquet(folder / DOCUMENTS)
     if document not in table["doc"]:
         raise unknown_document(document, table["doc"].unique(maintain_order=True).to_list(), str(folder))
     evidence = scan_evidence(folder)
     if facts.get("evidence") != "all" or evidence is None:
         return _from_inputs(facts, folder, document)
-    rows = evidence.filter(pl.col("doc") == document).collect().to_dicts()
+    with _damage_told(folder):
+        rows = evidence.filter(pl.col("doc") == document).collect().to_dicts()
     systems = tuple(facts["inputs"]["predictions"])
     return DocumentExplanation(document, None, tuple(rows), (), _remarks(table, document), systems)
 

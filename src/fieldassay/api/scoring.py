@@ -23,6 +23,7 @@ from fieldassay.metrics.selection import DEFAULT_METRICS, select_metrics
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import Matching
+from fieldassay.records.options import ID_NAMES
 from fieldassay.result.result import Result
 
 if TYPE_CHECKING:
@@ -153,6 +154,20 @@ def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
     if untyped:
         where = run.plan.spec.document_type.field if run.plan.spec.document_type else ""
         warnings.append(f"{untyped} gold documents have no known document type in {where!r}; all fields count for them")
+    excluded = sum((part.excluded for part in done), Counter())
+    if excluded:
+        named = ", ".join(f"{path} ({count})" for path, count in excluded.most_common(5))
+        warnings.append(f"gold values in fields that do not apply to their document's type are not judged: {named}; see `applies_to`")
+    grouped = frozenset().union(*(part.grouped for part in done))
+    warnings += [f"no document has a value for the slice {key!r}" for key in run.folding.slice_keys if key not in grouped]
+    names = run.plan.spec.id or ID_NAMES
+    key = next((name for name in names if name in run.plan.slots), None)
+    if key is not None and not run.matching.gold.is_numbered:
+        warnings.append(
+            f"the field {key!r} may be what documents are matched by, and then it is always right: leave it out of the spec's fields"
+        )
+    if run.plan.spec.gates:
+        warnings.append("the spec's gates are not applied yet; `--fail-under METRIC=VALUE` stops a build")
     for system in run.matching.predictions:
         undeclared = sum((part.undeclared.get(system, Counter()) for part in done), Counter())
         if undeclared:

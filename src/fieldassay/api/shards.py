@@ -64,6 +64,10 @@ class Done:
     """By system, the number of documents of which each claim of the document table is true."""
     untyped: int
     documents: int
+    excluded: Counter[str]
+    """Gold values in fields that do not apply to their documents, by field."""
+    grouped: frozenset[str]
+    """Slice keys under which any document had a value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,6 +151,8 @@ def _do(work: Work, progress: Progress | None) -> Done:
     undeclared: dict[str, Counter[str]] = {}
     claims: dict[str, Counter[str]] = {}
     untyped = 0
+    excluded: Counter[str] = Counter()
+    grouped: set[str] = set()
     for batch in chain.from_iterable(portions(work.plan, batch) for batch in batches(work.matching, work.batch)):
         for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys)):
             system = judged.evidence.system
@@ -157,9 +163,23 @@ def _do(work: Work, progress: Progress | None) -> Done:
             true = {name: int(mask.sum()) for name, mask in judged.documents.claims.items()}
             claims.setdefault(system, Counter()).update(true)
             untyped += judged.untyped if position == 0 else 0
+            grouped.update(key for key, names in judged.documents.groups.items() if any(names))
+        excluded.update(count_excluded(work.plan, batch))
         if progress is not None:
             progress(len(batch.ids))
-    return Done(partials, tuple(frames), undeclared, claims, untyped, len(work.matching))
+    return Done(partials, tuple(frames), undeclared, claims, untyped, len(work.matching), excluded, frozenset(grouped))
+
+
+def count_excluded(plan: Plan, batch: Batch) -> Counter[str]:
+    """Return how many gold values of top-level fields are not judged because the field does not apply to the document's type."""
+    applies = applicability(plan, document_types(plan, batch.gold))
+    return Counter(
+        child.path
+        for child in plan.root.children
+        if child.path in applies
+        for record, is_judged in zip(batch.gold, applies[child.path].tolist(), strict=True)
+        if not is_judged and (record.data or {}).get(child.name) not in (None, "", [], {})
+    )
 
 
 def _kept(work: Work, evidence: Evidence, number: int) -> list[Frame]:

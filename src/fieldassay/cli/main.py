@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -57,8 +58,14 @@ def commands() -> None:
     """
 
 
+def _terminate(number: int, frame: object) -> None:  # noqa: ARG001
+    """End the run as an interrupt does, so that nothing half-written stays behind."""
+    raise KeyboardInterrupt
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code of one run of the command line; nothing that a user can cause leaves a traceback."""
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         found = commands.main(args=None if arguments is None else list(arguments), prog_name="fieldassay", standalone_mode=False)
         return found if isinstance(found, int) else 0
@@ -73,6 +80,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except BrokenPipeError:
         return 0
+    except OSError as error:
+        complain(f"{error.filename or 'output'}: {error.strerror or error}")
+        return 2
+    except MemoryError:
+        complain("not enough memory; use a smaller --batch, fewer --workers or a smaller --bootstrap")
+        return 3
     except Exception as error:
         if os.environ.get("FIELDASSAY_DEBUG"):
             raise

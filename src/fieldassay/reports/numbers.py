@@ -44,7 +44,7 @@ def show_interval(estimate: Estimate | None) -> str:
     if estimate is None or estimate.interval is None:
         return ""
     low, high = (show_number(bound, estimate.unit) for bound in estimate.interval)
-    return f"[{low}, {high}]"
+    return f"[{low}, {high}]" + (" few" if "few_documents" in estimate.marks else "")
 
 
 def show_both(estimate: Estimate | None) -> str:

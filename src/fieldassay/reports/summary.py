@@ -212,5 +212,6 @@ def _method(bootstrap: Mapping[str, Any]) -> str:
         return "no intervals"
     level = f"{100 * float(bootstrap.get('level', 0.95)):g} %"
     return (
-        f"in brackets: {level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, seed {bootstrap.get('seed', 0)})"
+        f"in brackets: {level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, seed {bootstrap.get('seed', 0)});"
+        " few: too few documents, the interval is too narrow"
     )

@@ -79,7 +79,7 @@ class Parser:
             unreadable_gold=cursor.choice("unreadable_gold", "text", ("text", "failed")) if cursor.has("unreadable_gold") else None,
             align=self.call(cursor, "align"),
             combine=cursor.choice("combine", "mean", ("mean", "weighted", "product")),
-            separator=cursor.text("separator"),
+            separator=_separator(cursor),
             distinct=cursor.flag("distinct"),
             extra=cursor.choice("extra", "ignore", ("ignore", "spurious")),
             description=cursor.text("description", "") or "",
@@ -154,3 +154,11 @@ def refuse_mixture(cursor: Cursor) -> None:
 def is_patterns(raw: Any) -> bool:
     """Return whether a `fields:` value names path patterns (all keys hold a star), not fields."""
     return isinstance(raw, dict) and bool(raw) and all("*" in key for key in raw)
+
+
+def _separator(cursor: Cursor) -> str | None:
+    found = cursor.text("separator")
+    if found == "":
+        cursor.refuse("separator", "an empty separator cannot split a text", 'write it in quotes, such as "|"', "invalid")
+        return None
+    return found
