@@ -14,6 +14,8 @@ from fieldassay.engine.scopes import ABSENT, GOOD, NONE, WRONG, FieldTable, Kind
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 
 _NOTHING: dict[str, Any] = {}
+DEEPEST = 100
+"""Levels of nesting that a text may have and still be taken for the list or object that it holds."""
 LONGEST_NULL = 200
 """Longer texts are never looked up among the null values."""
 
@@ -187,7 +189,18 @@ def _parsed(value: Any, opening: str, kind: type) -> tuple[Any, bool]:
         parsed = json.loads(value)
     except (ValueError, RecursionError):
         return value, False
-    return (parsed, True) if isinstance(parsed, kind) else (value, False)
+    return (parsed, True) if isinstance(parsed, kind) and _is_shallow(parsed) else (value, False)
+
+
+def _is_shallow(value: Any) -> bool:
+    """Return whether a value is nested at most `DEEPEST` levels, as records are; deeper texts stay texts."""
+    level = [value]
+    for _ in range(DEEPEST):
+        members = (container.values() if isinstance(container, dict) else container for container in level)
+        level = [member for container in members for member in container if isinstance(member, (dict, list))]
+        if not level:
+            return True
+    return False
 
 
 def _items(parents: Side, lists: list[list[Any]]) -> tuple[Side, list[Any]]:
