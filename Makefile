@@ -32,6 +32,8 @@ lint: setup ## check style, types and layers
 
 docs: setup ## write the generated pages of docs/ again
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/consoles.py
+	$(BIN)/python docs/picture.py
 
 bench: setup ## measure speed against the installed peers
 	$(BIN)/python bench/run.py
