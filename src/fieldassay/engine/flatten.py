@@ -60,7 +60,7 @@ class Flattener:
         elif isinstance(node, Leaf):
             scope.leaves.append(LeafPlace(node, *values, ancestors, is_grown))
         elif isinstance(node, ObjectNode):
-            (gold, gold_kinds), (pred, pred_kinds) = (self._as_objects(column, is_grown) for column in values)
+            (gold, gold_kinds), (pred, pred_kinds) = (self._as_objects(column, node, is_grown) for column in values)
             place = ObjectPlace(node, gold_kinds, pred_kinds, ancestors, is_grown)
             scope.objects.append(place)
             self._children(node, scope, (gold, pred), (*ancestors, place))
@@ -88,10 +88,11 @@ class Flattener:
             else:
                 self.undeclared[path] = self.undeclared.get(path, 0) + sum(key in value for value in pred)
 
-    def _as_objects(self, column: list[Any], is_grown: bool) -> tuple[list[Any], Kinds]:
+    def _as_objects(self, column: list[Any], node: ObjectNode, is_grown: bool) -> tuple[list[Any], Kinds]:
         """Return the values as objects (`{}` where there is none) and what each one was."""
         if set(map(type, column)) == {dict}:
-            return column, Kinds(np.fromiter(map(self._has_content, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column)
+            is_filled = bool if node.path.endswith("[]") and not is_grown else self._has_content  # an item's row looks at its values
+            return column, Kinds(np.fromiter(map(is_filled, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column)
         codes = np.full(len(column), GOOD, dtype=np.int8)
         wrong: dict[int, Any] = {}
         coerced = []
