@@ -22,6 +22,7 @@ from fieldassay.engine.fold import FoldPlan, Partial, fold, merge
 from fieldassay.engine.judge import judge
 from fieldassay.engine.lists import TooManyPairsError
 from fieldassay.engine.overrides import GoldNotes, apply_notes
+from fieldassay.engine.scopes import Masks
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import FLAG, DocumentTable, Evidence
 from fieldassay.plan.nodes import Plan
@@ -78,6 +79,7 @@ class JudgedBatch:
     documents: DocumentTable
     undeclared: Mapping[str, int]
     untyped: int
+    excluded: Counter[str]
 
 
 def portions(plan: Plan, batch: Batch) -> Iterator[Batch]:
@@ -100,6 +102,7 @@ def judge_batch(plan: Plan, batch: Batch, slices: tuple[str, ...]) -> Iterator[J
     types = document_types(plan, batch.gold)
     untyped = types.count(None) if plan.spec.document_type is not None else 0
     applies = applicability(plan, types)
+    excluded = count_excluded(plan, batch, applies)
     notes = [_notes(record) for record in batch.gold]
     gold = [record.data or {} for record in batch.gold]
     for system, predictions in batch.predictions.items():
@@ -112,7 +115,7 @@ def judge_batch(plan: Plan, batch: Batch, slices: tuple[str, ...]) -> Iterator[J
         evidence = assemble(plan, judged, Identity(system, batch.ids), confidences)
         table = document_table(plan, batch.gold, predictions, types, slices)
         evidence.flags[table.claims["is_repaired"][evidence.doc]] |= FLAG["repaired"]
-        yield JudgedBatch(evidence, table, judged.undeclared, untyped)
+        yield JudgedBatch(evidence, table, judged.undeclared, untyped, excluded)
 
 
 def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsError:
@@ -162,17 +165,17 @@ def _do(work: Work, progress: Progress | None) -> Done:
             undeclared.setdefault(system, Counter()).update(judged.undeclared)
             true = {name: int(mask.sum()) for name, mask in judged.documents.claims.items()}
             claims.setdefault(system, Counter()).update(true)
-            untyped += judged.untyped if position == 0 else 0
+            if position == 0:  # what is known of the batch whatever the system
+                untyped += judged.untyped
+                excluded.update(judged.excluded)
             grouped.update(key for key, names in judged.documents.groups.items() if any(names))
-        excluded.update(count_excluded(work.plan, batch))
         if progress is not None:
             progress(len(batch.ids))
     return Done(partials, tuple(frames), undeclared, claims, untyped, len(work.matching), excluded, frozenset(grouped))
 
 
-def count_excluded(plan: Plan, batch: Batch) -> Counter[str]:
+def count_excluded(plan: Plan, batch: Batch, applies: Mapping[str, Masks]) -> Counter[str]:
     """Return how many gold values of top-level fields are not judged because the field does not apply to the document's type."""
-    applies = applicability(plan, document_types(plan, batch.gold))
     return Counter(
         child.path
         for child in plan.root.children

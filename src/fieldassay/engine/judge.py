@@ -109,7 +109,7 @@ class _Writer:
 
     def _write_list(self, place: ListPlace, alignment: Aligned, pairs: Pairs, parents: Index | None) -> None:
         self.blocks += container_blocks(place, self._applying(place.node.path, pairs), self.reasons)
-        items, cells, _ = resolve(alignment, pairs, parents)
+        items, cells = resolve(alignment, pairs, parents)
         if place.items.objects or place.items.lists:
             chosen = np.searchsorted(alignment.chosen, cells)
             self.blocks.append(item_block(alignment.place, items, alignment.pair_score[chosen], self.reasons))

@@ -10,8 +10,8 @@ from fieldassay.engine.lists import Aligned
 from fieldassay.engine.scopes import GOOD, WRONG, ListPlace, Masks, ObjectPlace
 
 
-def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pairs, Index, Index]:
-    """Return the pairs of the list's items, the chosen cells they came from, and the position of each pair's parent pair in `above`.
+def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pairs, Index]:
+    """Return the pairs of the list's items, and the chosen cells they came from.
 
     `parents` are the positions (in the groups that were aligned) of the parent pairs that were chosen, increasing; None: all of them.
     Paired items come first, then those only in gold, then those only in the prediction.
@@ -33,7 +33,7 @@ def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pair
     )
     hidden, under = _masks(above, place, owner, all_pred)
     prefix = Prefix(above.prefix, place.items, place.node.path)
-    return Pairs(place.items, all_gold, all_pred, doc, hidden, under, prefix), cells, owner
+    return Pairs(place.items, all_gold, all_pred, doc, hidden, under, prefix), cells
 
 
 def _selected(aligned: Aligned, parents: Index | None) -> Masks:
