@@ -1,0 +1,83 @@
+"""What a baseline stands on, as digests: the spec, the formulas, the models, and the gold data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+PARTS = ("spec", "formulas", "models", "gold")
+"""What is frozen, in the order in which it is told."""
+
+_MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One frozen part: plain data, and the SHA-256 of its canonical text."""
+
+    digest: str
+    content: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The gold data as digests. `digests` has one for each document by its id, None where there are too many documents to list."""
+
+    digest: str
+    documents: int
+    digests: Mapping[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """What a baseline stands on. The name and the protocol are those of the spec, for the reader; they have no part in any digest."""
+
+    name: str
+    protocol: str | None
+    spec: Part
+    formulas: Part
+    models: Part
+    gold: Labels
+
+    def digests(self) -> dict[str, str]:
+        """Return the digest of each of the `PARTS`."""
+        return {name: getattr(self, name).digest for name in PARTS}
+
+
+def part_of(content: Any) -> Part:
+    """Return plain data with its digest.
+
+    >>> part_of([]).digest[:16]
+    '4f53cda18c2baa0c'
+    """
+    return Part(hashlib.sha256(canonical(content)).hexdigest(), content)
+
+
+def canonical(value: Any) -> bytes:
+    """Return JSON data as canonical text: keys sorted, no white space, ASCII; the same for every machine and Python.
+
+    Numbers and text differ (`1`, `"1"`), and so do whole numbers and fractions (`1`, `1.0`), since a text field tells them apart.
+
+    >>> canonical({"b": [1, 1.0, "1", None], "a": "é"})
+    b'{"a":"\\\\u00e9","b":[1,1.0,"1",null]}'
+    """
+    try:
+        text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    except ValueError:
+        text = json.dumps(_without_long_numbers(value), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return text.encode("ascii")
+
+
+def _without_long_numbers(value: Any) -> Any:
+    """Return the data with integers too long to be written as objects that hold their digits as text."""
+    if isinstance(value, dict):
+        return {key: _without_long_numbers(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_long_numbers(item) for item in value]
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return {"\0integer": str(Decimal(value))}
+    return value

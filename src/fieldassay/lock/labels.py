@@ -1,0 +1,77 @@
+"""The digest of gold data: ids and values, whatever the file, the order of records and the order of keys."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from fieldassay.lock.frozen import Labels, canonical
+from fieldassay.records.record import Record
+
+SIZE = 16
+"""Bytes of a document's digest."""
+
+MOST_LISTED = 20_000
+"""A lock of more documents keeps no digests of single ones, so that it stays a small file."""
+
+_HEAD = b"fieldassay gold 1\n"
+
+
+def digest_labels(records: Iterable[Record], documents: int) -> Labels:
+    """Return the digests of gold records, of which there are `documents`, each id once; memory is bounded by `SIZE` bytes a document.
+
+    What counts of a record is its id, its data as it was read, and what stands beside it and belongs to the gold: critical paths, accepted
+    values, variant, tags and difficulty.
+
+    >>> from fieldassay.records.memory import hold_records
+    >>> one, two = hold_records([{"id": 1, "a": 1, "b": 2}, {"id": 2}]), hold_records([{"id": 2}, {"b": 2, "id": 1, "a": 1}])
+    >>> digest_labels(one.fetch([0, 1]), 2).digest == digest_labels(two.fetch([0, 1]), 2).digest
+    True
+    """
+    found = np.zeros((documents, SIZE), dtype=np.uint8)
+    listed: dict[str, str] = {}
+    for position, record in enumerate(records):
+        digest = digest_record(record)
+        found[position] = np.frombuffer(digest, dtype=np.uint8)
+        if documents <= MOST_LISTED:
+            listed[record.id] = digest.hex()
+    return Labels(_digest_all(found), documents, dict(sorted(listed.items())) if documents <= MOST_LISTED else None)
+
+
+def digest_listed(digests: Iterable[str]) -> str:
+    """Return the digest of gold data from those of its documents, in hexadecimal.
+
+    >>> digest_listed(["ff" * 16, "00" * 16]) == digest_listed(["00" * 16, "ff" * 16])
+    True
+    """
+    rows = [bytes.fromhex(digest) for digest in digests]
+    return _digest_all(np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), SIZE))
+
+
+def digest_record(record: Record) -> bytes:
+    """Return the digest of one gold record, `SIZE` bytes."""
+    return hashlib.sha256(canonical([record.id, record.data, _beside(record)])).digest()[:SIZE]
+
+
+def _digest_all(rows: Any) -> str:
+    """Return the SHA-256 of the rows in sorted order."""
+    words = np.ascontiguousarray(rows).view(">u8")
+    order = np.lexsort((words[:, 1], words[:, 0]))
+    return hashlib.sha256(_HEAD + np.ascontiguousarray(rows[order]).tobytes()).hexdigest()
+
+
+def _beside(record: Record) -> dict[str, Any]:
+    """Return what stands beside the data and belongs to the gold, without what is not there."""
+    meta = record.meta
+    accepted = {path: sorted(values, key=canonical) for path, values in meta.accepted_values.items()}
+    facts = {
+        "critical": sorted(set(meta.critical_paths)),
+        "accepted": accepted,
+        "variant": meta.variant,
+        "tags": sorted(set(meta.tags)),
+        "difficulty": meta.attributes.get("difficulty"),
+    }
+    return {name: value for name, value in facts.items() if value}
