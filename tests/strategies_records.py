@@ -67,7 +67,11 @@ TEXT_COMPARATORS: list[Any] = [
     "range", "date_parts", {"cascade": {"steps": ["exact", "levenshtein"]}},
 ]  # fmt: skip
 LIST_COMPARATORS = ["iou", "overlap", "bag", "by_position", "sequence", "contained_items", "soft_coverage"]
-TYPED_COMPARATORS = {"date": ["date", "date_components"], "money": ["money"], "quantity": ["quantity"], "number": ["number", "range"]}
+TYPED_COMPARATORS = {
+    "date": ["date", "date_components"], "money": ["money"], "quantity": ["quantity"], "number": ["number", "range"],
+}  # fmt: skip
+OF_ANY_KIND = ["by_kind"]
+"""Comparators of values of any kind."""
 
 
 def name_of(call: Any) -> str:
@@ -78,7 +82,7 @@ def name_of(call: Any) -> str:
 NOTHING = [None, "", "  ", "N/A", [], {}]
 """What is nothing, wherever it stands."""
 
-COVERED = {*map(name_of, TEXT_COMPARATORS), *LIST_COMPARATORS, *(name for names in TYPED_COMPARATORS.values() for name in names)}
+COVERED = {*map(name_of, TEXT_COMPARATORS), *LIST_COMPARATORS, *(name for names in TYPED_COMPARATORS.values() for name in names), *OF_ANY_KIND}
 UNCOVERED = set(COMPARATORS.entries) - COVERED
 
 

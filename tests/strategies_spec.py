@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from fieldassay.metrics.definitions import Definition
 from fieldassay.spec.model import Accept, Call, DocumentType, Field, Spec
 
 NAMES = st.sampled_from(
@@ -79,7 +80,9 @@ def lists(draw, name, depth):
         "list",
         items=items,
         align=draw(st.sampled_from(aligners)),
-        combine=draw(st.sampled_from(["mean", "weighted", "product"])),
+        combine=draw(st.sampled_from(["mean", "weighted", "product", "agreement"])),
+        keeps_empty_items=draw(st.booleans()),
+        other_kind=draw(st.sampled_from(["mismatch", "empty"])),
         separator=draw(st.sampled_from([None, "|", ";"])),
         distinct=draw(st.booleans()),
         weight=draw(WEIGHTS),
@@ -113,6 +116,19 @@ def members(draw, depth):
     return tuple(draw(fields_named(name, depth)) for name in names)
 
 
+OWN = (
+    Definition("found", "document_mean(items_matched / (items_matched + items_missing))"),
+    Definition("loss", "100 * (1 - found)", "lower", "percent", None, "what is lost"),
+)
+MEASURED = (
+    {"metrics": ()},
+    {"metrics": ("accuracy", "f1(granularity=slot)")},
+    {"metrics": ("found", "loss"), "definitions": OWN, "score": "found"},
+    {"metrics": ("f1",), "definitions": OWN, "skips_absent_fields": True},
+)
+"""What specs compute: their metrics, definitions and the score of a document."""
+
+
 @st.composite
 def specs(draw, depth=2):
     """Return a strategy of valid specs; `depth` bounds how deep lists and objects nest."""
@@ -125,7 +141,7 @@ def specs(draw, depth=2):
         locale=draw(st.sampled_from([None, "en_AU", "de_DE"])),
         unreadable_gold=draw(st.sampled_from(["text", "failed"])),
         document_type=kinds,
-        metrics=draw(st.sampled_from([(), ("accuracy", "f1(granularity=slot)")])),
+        **draw(st.sampled_from(MEASURED)),
         gates=draw(st.sampled_from([(), ("accuracy >= 0.9",)])),
         slices=draw(st.sampled_from([(), ("type", "variant")])),
         prices=draw(st.sampled_from([(), (("gpt-x", (("completion", 10.0), ("prompt", 2.5))),)])),

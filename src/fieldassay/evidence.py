@@ -54,6 +54,7 @@ FLAGS = (
     "accepted_variation",  # the prediction equals one of the values accepted beside gold
     "invalid_checksum",  # an identifier fails its checksum; it is still comparable
     "invalid_phone",  # a phone number that cannot exist; it is still comparable
+    "lone_parent",  # a value, an item or a container below something that only one side has
     "duplicate_item",  # the prediction repeats an item more often than gold has it
 )
 """Names of the flags; bit i of `Evidence.flags` stands for `FLAGS[i]`."""

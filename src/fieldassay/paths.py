@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Step: TypeAlias = str | int
 """A key, the index of an item, or `ITEM` for every item."""
@@ -133,6 +133,53 @@ class Pattern:
             else:
                 return False
         return all(part is None for part in self.parts[at:])
+
+    def find(self, data: Any) -> Iterator[tuple[tuple[Step, ...], Any]]:
+        """Yield each place of parsed JSON that fits the pattern, as steps, with its value: once, and in the order of the data.
+
+        >>> list(Pattern("**.unit").find({"unit": "K", "flow": {"unit": "m3/h"}}))
+        [(('unit',), 'K'), (('flow', 'unit'), 'm3/h')]
+        """
+        end = len(self.parts)
+        open_places: list[tuple[tuple[Step, ...], Any, frozenset[int]]] = [((), data, _reached(self.parts, {0}))]
+        while open_places:
+            steps, value, reached = open_places.pop()
+            if end in reached:
+                yield steps, value
+            children = [
+                ((*steps, step), inner, below)
+                for step, inner in self._members(value, reached)
+                if (below := _after(self.parts, reached, step)) and (end in below or isinstance(inner, dict | list))
+            ]
+            open_places.extend(reversed(children))
+
+    def _members(self, value: Any, reached: frozenset[int]) -> Iterable[tuple[Step, Any]]:
+        """Return the members of a container that may fit: all of them, or the one that a plain key names."""
+        if not isinstance(value, dict):
+            return enumerate(value) if isinstance(value, list) else ()
+        at = next(iter(reached)) if len(reached) == 1 else len(self.parts)
+        key = self.parts[at] if at < len(self.parts) else None
+        return value.items() if not isinstance(key, str) else [(key, value[key])] if key in value else ()
+
+
+@lru_cache(maxsize=4096)
+def _after(parts: tuple[Part, ...], reached: frozenset[int], step: Step) -> frozenset[int]:
+    """Return which parts of a pattern may come next after one more step."""
+    after = {at if parts[at] is None else at + 1 for at in reached if at < len(parts) and _fits_any(parts[at], step)}
+    return _reached(parts, after) if after else frozenset()
+
+
+def _reached(parts: tuple[Part, ...], after: set[int]) -> frozenset[int]:
+    """Return the positions with those behind every `**` among them, which may stand for no step at all."""
+    for at in sorted(after):
+        while at < len(parts) and parts[at] is None:
+            at += 1
+            after.add(at)
+    return frozenset(after)
+
+
+def _fits_any(part: Part, step: Step) -> bool:
+    return part is None or _fits(part, step)
 
 
 def _part(step: Step, quoted: bool) -> Part:

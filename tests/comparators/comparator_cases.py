@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, get_type_hints
@@ -35,6 +36,9 @@ def _option(hint: Any, value: Any) -> Any:
 
 def reading(kind: str, text: str) -> Reading:
     text = text.strip()
+    if kind == "by_kind":
+        raw = json.loads(text)
+        return Reading(text, raw, json.dumps(raw))  # as the reader of values of any kind writes it
     if kind in ("number", "range"):
         value = _amount(text)
         return Reading(text, value, text if value is None else canonical_amount(value))

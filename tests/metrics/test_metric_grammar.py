@@ -22,7 +22,10 @@ calls = st.builds(
     st.none() | st.text(min_size=1, max_size=12),
     st.none() | st.tuples(st.text(max_size=6), st.text(max_size=6)),
 )
-gates = st.builds(Gate, calls, st.sampled_from(FUNCTIONS), st.sampled_from(OPERATORS), numbers)
+gates = st.builds(
+    lambda call, function, operator, threshold, is_optional: Gate(call, function, operator, threshold, is_optional and call.slice is not None),
+    calls, st.sampled_from(FUNCTIONS), st.sampled_from(OPERATORS), numbers, st.booleans(),
+)  # fmt: skip
 
 
 @given(calls)
@@ -70,6 +73,7 @@ GATES = {
     "value(accuracy) > 0": Gate(MetricCall("accuracy"), "value", ">", 0.0),
     "errors(critical_accuracy) == 0": Gate(MetricCall("critical_accuracy"), "errors", "==", 0.0),
     "f1(granularity=slot) >= 1": Gate(MetricCall("f1", (("granularity", "slot"),)), "value", ">=", 1.0),
+    "f1{type=a} >= 1 if  present": Gate(MetricCall("f1", (), None, ("type", "a")), "value", ">=", 1.0, True),
 }
 
 
@@ -107,6 +111,11 @@ WRONG_GATES = {
     "accuracy >= 1e999": "expected a number",
     "lower(accuracy >= 1": "expected ')'",
     "accuracy >= 0.9 and f1 > 1": "did not expect anything more",
+    "accuracy{type=a} >= 0.9 if there": "expected 'present'",
+    "accuracy{type=a} >= 0.9 ifpresent": "did not expect anything more",
+    "accuracy{type=a} >= 0.9if present": "expected a number",
+    "accuracy >= 0.9 if present": "needs a slice",
+    "accuracy{type=a} >= 0.9 if present if present": "did not expect anything more",
 }
 WRONG_CALLS = {
     "acuracy": "did you mean 'accuracy'?",
@@ -157,10 +166,12 @@ def test_a_group_passes_parameters_to_the_members_that_have_them() -> None:
 
 
 def test_the_default_set_is_everything_but_extras() -> None:
-    assert {call.name for call in select_metrics(DEFAULT_METRICS)} == set(list_metrics()) - {"mean"}
+    asked_for = {metric.name for metric in list_metrics().values() if metric.group in ("extras", "checks")}
+    assert {call.name for call in select_metrics(DEFAULT_METRICS)} == set(list_metrics()) - asked_for
+    assert "mean" in asked_for
 
 
-@pytest.mark.parametrize("name", [name for name in list_metrics() if name != "mean"])
+@pytest.mark.parametrize("name", [metric.name for metric in list_metrics().values() if metric.group != "extras"])
 def test_every_metric_binds_with_its_defaults_and_is_a_value(name: str) -> None:
     first, second = bind_metric(MetricCall(name)), bind_metric(parse_metric(name))
     assert (first.recipe, hash(first.recipe), first.parameters) == (second.recipe, hash(second.recipe), {})

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.api.checking import merge_violations
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
 from fieldassay.result.metrics_file import metrics_json
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 FORMAT = "fieldassay run"
 SCHEMA_VERSION = 1
 METRICS, DOCUMENTS, EVIDENCE, RUN = "metrics.json", "documents.parquet", "evidence.parquet", "run.json"
+VIOLATIONS = "violations.jsonl"
 
 
 @dataclass(slots=True)
@@ -47,6 +49,7 @@ class RunFolder:
             result.evidence.write_parquet(self.staging / EVIDENCE)
         elif facts.get("evidence") != "none":
             merge_parts(self.parts, self.staging / EVIDENCE)
+        merge_violations(self.parts, self.staging / VIOLATIONS)
         shutil.rmtree(self.parts, ignore_errors=True)
         remarks = {"counts": dict(result.counts), "notes": list(result.notes), "warnings": list(result.warnings)}
         head = {"schema_version": SCHEMA_VERSION, "format": FORMAT}

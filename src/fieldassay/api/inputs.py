@@ -10,10 +10,14 @@ from typing import Any, TypeAlias
 from fieldassay.api.options import InputOptions
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plan.nodes import Leaf, Plan
-from fieldassay.records.matching import Matching, match
+from fieldassay.records.matching import Matching, find_duplicates, match
 from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import Source, open_source, open_systems
+from fieldassay.records.variants import split_variants
+
+_AT_ONCE = 5_000
+"""Gold records looked at together."""
 
 Records: TypeAlias = Any
 """A path, `-`, a list of objects, a mapping from id to object, a Polars or pandas frame."""
@@ -21,10 +25,18 @@ Records: TypeAlias = Any
 
 def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
     """Return how to read gold under a plan."""
-    declared = frozenset(plan.slots)
-    nested = frozenset(child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list)
-    names = inputs.id_names or plan.spec.id or None
-    return SourceOptions(id_names=names, data_key=inputs.gold_key, wrap=inputs.wrap, declared=declared, nested=nested, is_gold=True)
+    others = dict(plan.root.other_names)
+    declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys)))
+    containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
+    return SourceOptions(
+        id_names=inputs.id_names or plan.spec.id or None,
+        data_key=inputs.gold_key,
+        wrap=inputs.wrap,
+        declared=declared,
+        nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
+        is_gold=True,
+        other_names=plan.root.other_names,
+    )
 
 
 def open_inputs(plan: Plan, gold: Records, predictions: Mapping[str, Records] | Records, inputs: InputOptions) -> Matching:
@@ -44,13 +56,55 @@ def open_inputs(plan: Plan, gold: Records, predictions: Mapping[str, Records] | 
         except ProblemsError as error:
             problems += error.problems
             continue
-        problems += [
-            Problem(str(name), f"system {other!r} is given twice", "name them apart", "duplicate") for other in found if other in sources
-        ]
+        problems += _taken(name, found, sources)
         sources |= found
     if problems or opened is None:
         raise ProblemsError(problems)
     return match(opened, sources)
+
+
+def open_predictions(plan: Plan, predictions: Mapping[str, Records], inputs: InputOptions) -> dict[str, Source]:
+    """Return every system's predictions, all of them, without gold. Raises `ProblemsError` with everything that is wrong with any of them."""
+    options = replace(gold_options(plan, inputs), is_gold=False, data_key=inputs.pred_key, systems_key=inputs.systems_key)
+    problems: list[Problem] = []
+    sources: dict[str, Source] = {}
+    for name, records in predictions.items():
+        try:
+            found = _open_predictions(name, records, options)
+        except ProblemsError as error:
+            problems += error.problems
+            continue
+        problems += [problem for source in found.values() for problem in find_duplicates(source)]
+        problems += _taken(name, found, sources)
+        sources |= found
+    if problems:
+        raise ProblemsError(problems)
+    return sources
+
+
+def _taken(name: str, found: Mapping[str, Source], known: Mapping[str, Source]) -> list[Problem]:
+    return [Problem(str(name), f"system {other!r} is given twice", "name them apart", "duplicate") for other in found if other in known]
+
+
+def fitted(plan: Plan, matching: Matching) -> Plan:
+    """Return the plan without the top-level fields that no gold record has, where the spec skips those; otherwise the plan.
+
+    The digest stays that of the whole spec, and so does what the plan calls its spec.
+    """
+    if not plan.spec.skips_absent_fields:
+        return plan
+    present: set[str] = set()
+    wanted = set(plan.slots)
+    for start in range(0, len(matching.gold), _AT_ONCE):
+        for record in matching.gold.fetch(range(start, min(start + _AT_ONCE, len(matching.gold)))):
+            present |= wanted & (record.data or {}).keys()
+        if present == wanted:
+            return plan
+    children = tuple(child for child in plan.root.children if child.name in present)
+    slots = tuple(name for name in plan.slots if name in present)
+    kept = {name: number for number, name in enumerate(slots)}
+    fields = tuple(replace(info, slot=kept.get(plan.slots[info.slot], -1)) for info in plan.fields)
+    return replace(plan, root=replace(plan.root, children=children), fields=fields, slots=slots)
 
 
 def _named(predictions: Mapping[str, Records] | Records) -> dict[str, Records]:
@@ -79,8 +133,9 @@ def _open(records: Records, options: SourceOptions, label: str) -> Source:
 
 def _open_predictions(name: str, records: Records, options: SourceOptions) -> dict[str, Source]:
     if options.systems_key is None:
-        return {name: _open(records, options, name)}
+        return split_variants(name, _open(records, options, name))
     if not isinstance(records, (str, Path)):
         remedy = "give a mapping from system to records instead"
         raise ProblemsError([Problem(name, "a key of systems needs a file", remedy, "systems_key")])
-    return open_systems(records, options)
+    opened = open_systems(records, options)
+    return {part: source for system, found in opened.items() for part, source in split_variants(system, found).items()}

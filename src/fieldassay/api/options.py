@@ -22,13 +22,15 @@ class InputOptions:
 class ScoreOptions:
     """How to score: none of these changes what a judgement is.
 
-    `metrics` and `slices` replace the spec's. `replicates` (0: no intervals), `seed` and `level` are those of the bootstrap.
+    `metrics` and `slices` replace the spec's, `gates` come on top of the spec's; what gates are about is always computed.
+    `replicates` (0: no intervals), `seed` and `level` are those of the bootstrap.
     `evidence` says which rows are kept. `limit` takes the first documents only, `batch` documents are judged at a time,
     `workers` processes share the work.
     """
 
     metrics: tuple[str, ...] | None = None
     slices: tuple[str, ...] | None = None
+    gates: tuple[str, ...] = ()
     replicates: int = 2000
     seed: int = 0
     level: float = 0.95

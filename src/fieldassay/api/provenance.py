@@ -23,6 +23,7 @@ def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, A
         "spec": {"name": plan.spec.name, "digest": plan.digest, "text": write_spec(plan.spec)},
         "metrics": [str(call) for call in folding.metrics],
         "slices": list(folding.slices),
+        "gates": list(plan.spec.gates),
         "bootstrap": {"replicates": folding.replicates, "seed": folding.seed, "level": folding.level},
         "inputs": {"gold": matching.gold.label, "predictions": {name: source.label for name, source in matching.predictions.items()}},
         "models": models(plan),

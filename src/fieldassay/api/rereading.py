@@ -10,7 +10,7 @@ from typing import Any
 from fieldassay.api.digests import digest_inputs
 from fieldassay.api.explaining import DocumentExplanation, explain_document, unknown_document
 from fieldassay.api.folder import DOCUMENTS, read_run, scan_evidence
-from fieldassay.api.inputs import open_inputs
+from fieldassay.api.inputs import fitted, open_inputs
 from fieldassay.api.options import InputOptions
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plan.compile import read_plan
@@ -86,4 +86,5 @@ def _from_inputs(facts: dict[str, Any], folder: Path, document: str) -> Document
     plan = read_plan(str(facts["spec"]["text"]))
     labels = dict.fromkeys(inputs["predictions"].values()) if given["systems_key"] else {}
     predictions = {f"file {number}": label for number, label in enumerate(labels)} or inputs["predictions"]
-    return explain_document(plan, open_inputs(plan, inputs["gold"], predictions, options), document)
+    matching = open_inputs(plan, inputs["gold"], predictions, options)
+    return explain_document(fitted(plan, matching), matching, document)

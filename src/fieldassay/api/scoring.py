@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fieldassay.api.inputs import Records, open_inputs
+from fieldassay.api.checking import CHECK_METRICS, Tallies, count_checks, default_metrics, join_tallies, name_idle
+from fieldassay.api.inputs import Records, fitted, open_inputs
 from fieldassay.api.options import ScoreOptions
 from fieldassay.api.provenance import provenance
 from fieldassay.api.shards import Done, Progress, Work, do_work
@@ -19,12 +20,16 @@ from fieldassay.engine.executors.pool import run_pool
 from fieldassay.engine.fold import FoldPlan, documents_frame, estimates, merge
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
-from fieldassay.metrics.selection import DEFAULT_METRICS, select_metrics
+from fieldassay.metrics.grammar import parse_gate
+from fieldassay.metrics.selection import select_metrics
 from fieldassay.plan.compile import read_plan
+from fieldassay.plan.expressions import gate_metrics, vocabulary_of
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import Matching
 from fieldassay.records.options import ID_NAMES
+from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
+from fieldassay.result.violations import CheckCount
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,6 +62,7 @@ def score(
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
     folding = fold_plan(plan, options)
     matching = open_inputs(plan, gold, predictions, options.inputs)
+    plan = fitted(plan, matching)
     if options.limit is not None:
         matching = matching.take(np.arange(min(options.limit, len(matching))))
     if not len(matching) or not matching.predictions:
@@ -66,14 +72,19 @@ def score(
 
 
 def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
-    """Return what to compute: the options' metrics and slices, else the spec's, else the defaults."""
-    names = options.metrics or plan.spec.metrics or DEFAULT_METRICS
+    """Return what to compute: the options' metrics and slices, else the spec's, else the defaults; and always what gates are about."""
+    names = options.metrics or plan.spec.metrics or default_metrics(plan)
     try:
-        calls = select_metrics(names)
+        vocabulary = vocabulary_of(plan.spec)
+        calls = select_metrics(names, vocabulary)
+        asked = [call for text in (*plan.spec.gates, *options.gates) for call in gate_metrics(parse_gate(text), vocabulary)]
     except ValueError as error:
         raise ProblemsError([Problem("metrics", str(error), kind="unknown_name")]) from None
+    calls = tuple(dict.fromkeys((*calls, *asked)))
     slices = plan.spec.slices if options.slices is None else options.slices
-    return FoldPlan(calls, tuple(slices), options.replicates, options.seed, options.level)
+    return FoldPlan(
+        calls, tuple(slices), options.replicates, options.seed, options.level, vocabulary=vocabulary, score=plan.spec.score
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +122,7 @@ def _shards(documents: int, options: ScoreOptions) -> list[Any]:
 def _result(run: _Run, done: Sequence[Done]) -> Result:
     systems = list(run.matching.predictions)
     partials = {system: merge([part.partials[system] for part in done]) for system in systems}
-    found = tuple(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
+    found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
     frames = [frame for part in done for frame in part.frames]
     return Result(
         found,
@@ -121,7 +132,17 @@ def _result(run: _Run, done: Sequence[Done]) -> Result:
         _counts(run, done),
         tuple(map(str, run.matching.notes)),
         _warnings(run, done),
+        checks=_checks(run, done),
     )
+
+
+def _distinct(found: Iterable[Estimate]) -> tuple[Estimate, ...]:
+    """Return each estimate once: a gate may name one field or slice of a metric that is computed for all of them anyway."""
+    kept: dict[Any, Estimate] = {}
+    for one in found:
+        options = (one.regime, one.granularity, tuple(sorted(one.parameters.items())))
+        kept.setdefault((one.metric, one.system, one.field, tuple(one.slice.items()), options), one)
+    return tuple(kept.values())
 
 
 def _evidence(frames: Sequence[Any]) -> pl.DataFrame:
@@ -130,6 +151,14 @@ def _evidence(frames: Sequence[Any]) -> pl.DataFrame:
 
     made = [frame() if callable(frame) else frame for frame in frames]
     return pl.concat(made, how="diagonal") if made else pl.DataFrame(schema=evidence_schema())
+
+
+def _checks(run: _Run, done: Sequence[Done]) -> tuple[CheckCount, ...]:
+    return count_checks(run.plan, _tallies(run, done))
+
+
+def _tallies(run: _Run, done: Sequence[Done]) -> dict[str, Tallies]:
+    return {system: join_tallies([part.tallies.get(system, {}) for part in done]) for system in run.matching.predictions}
 
 
 def _counts(run: _Run, done: Sequence[Done]) -> dict[str, Any]:
@@ -145,6 +174,8 @@ def _counts(run: _Run, done: Sequence[Done]) -> dict[str, Any]:
             **{name: claims[claim] for name, claim in CLAIMS.items()},
             "undeclared": dict(undeclared.most_common()),
         }
+        if run.plan.checks:
+            counts["systems"][system]["checks"] = [count.to_dict() for count in _checks(run, done) if count.system == system]
     return counts
 
 
@@ -160,14 +191,18 @@ def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
         warnings.append(f"gold values in fields that do not apply to their document's type are not judged: {named}; see `applies_to`")
     grouped = frozenset().union(*(part.grouped for part in done))
     warnings += [f"no document has a value for the slice {key!r}" for key in run.folding.slice_keys if key not in grouped]
+    lacking = [top.name for top in run.plan.spec.fields if top.name not in run.plan.slots]
+    if lacking:
+        warnings.append(f"fields that no gold record has are not judged: {', '.join(lacking[:20])}")
     names = run.plan.spec.id or ID_NAMES
     key = next((name for name in names if name in run.plan.slots), None)
     if key is not None and not run.matching.gold.is_numbered:
         warnings.append(
             f"the field {key!r} may be what documents are matched by, and then it is always right: leave it out of the spec's fields"
         )
-    if run.plan.spec.gates:
-        warnings.append("the spec's gates are not applied yet; `--fail-under METRIC=VALUE` stops a build")
+    warnings += name_idle(run.plan, _tallies(run, done))
+    if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
+        warnings.append("the spec has no `checks:`, so nothing was checked and no violation could be counted")
     for system in run.matching.predictions:
         undeclared = sum((part.undeclared.get(system, Counter()) for part in done), Counter())
         if undeclared:

@@ -6,7 +6,7 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from fieldassay.api.checking import CLAIM, NUMBER, Sink, Tallies, check_records, join_tallies, open_sink
 from fieldassay.api.facts import document_table, document_types
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.assemble import Identity, assemble
@@ -69,6 +70,8 @@ class Done:
     """Gold values in fields that do not apply to their documents, by field."""
     grouped: frozenset[str]
     """Slice keys under which any document had a value."""
+    tallies: Mapping[str, Tallies]
+    """By system, what the spec's checks found in predictions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +83,7 @@ class JudgedBatch:
     undeclared: Mapping[str, int]
     untyped: int
     excluded: Counter[str]
+    tallies: Tallies
 
 
 def portions(plan: Plan, batch: Batch) -> Iterator[Batch]:
@@ -97,8 +101,8 @@ def portions(plan: Plan, batch: Batch) -> Iterator[Batch]:
         yield batch if not len(cuts) else Batch(batch.ids[here], batch.gold[here], cut)
 
 
-def judge_batch(plan: Plan, batch: Batch, slices: tuple[str, ...]) -> Iterator[JudgedBatch]:
-    """Yield the judged batch of each system, in the order of the predictions."""
+def judge_batch(plan: Plan, batch: Batch, slices: tuple[str, ...], sink: Sink | None = None) -> Iterator[JudgedBatch]:
+    """Yield the judged batch of each system, in the order of the predictions; `sink` gets each violation of the spec's checks."""
     types = document_types(plan, batch.gold)
     untyped = types.count(None) if plan.spec.document_type is not None else 0
     applies = applicability(plan, types)
@@ -113,9 +117,13 @@ def judge_batch(plan: Plan, batch: Batch, slices: tuple[str, ...]) -> Iterator[J
             raise _too_many(error, batch, system) from None
         confidences = [record.meta.confidence if record is not None else None for record in predictions]
         evidence = assemble(plan, judged, Identity(system, batch.ids), confidences)
+        checked = check_records(plan, system, predictions, sink)
         table = document_table(plan, batch.gold, predictions, types, slices)
+        if plan.checks:
+            numbers, claims = {**table.numbers, NUMBER: checked.counts}, {**table.claims, CLAIM: checked.claims}
+            table = replace(table, numbers=numbers, claims=claims)
         evidence.flags[table.claims["is_repaired"][evidence.doc]] |= FLAG["repaired"]
-        yield JudgedBatch(evidence, table, judged.undeclared, untyped, excluded)
+        yield JudgedBatch(evidence, table, judged.undeclared, untyped, excluded, checked.tallies)
 
 
 def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsError:
@@ -132,8 +140,8 @@ def _notes(record: Record) -> GoldNotes | None:
 
 def do_work(work: Work, progress: Progress | None = None) -> Done:
     """Return what the shard's documents come to."""
-    with collector_at_rest():
-        return _do(work, progress)
+    with collector_at_rest(), open_sink(work.plan, work.folder, work.number, work.matching.predictions) as sink:
+        return _do(work, progress, sink)
 
 
 @contextmanager
@@ -148,7 +156,7 @@ def collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def _do(work: Work, progress: Progress | None) -> Done:
+def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
     partials: dict[str, Partial] = {}
     frames: list[Frame] = []
     undeclared: dict[str, Counter[str]] = {}
@@ -156,13 +164,15 @@ def _do(work: Work, progress: Progress | None) -> Done:
     untyped = 0
     excluded: Counter[str] = Counter()
     grouped: set[str] = set()
+    tallies: dict[str, Tallies] = {}
     for batch in chain.from_iterable(portions(work.plan, batch) for batch in batches(work.matching, work.batch)):
-        for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys)):
+        for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys, sink)):
             system = judged.evidence.system
             folded = fold(work.folding, judged.evidence, judged.documents)
             partials[system] = merge([partials[system], folded]) if system in partials else folded
             frames += _kept(work, judged.evidence, len(frames))
             undeclared.setdefault(system, Counter()).update(judged.undeclared)
+            tallies[system] = join_tallies([tallies.get(system, {}), judged.tallies])
             true = {name: int(mask.sum()) for name, mask in judged.documents.claims.items()}
             claims.setdefault(system, Counter()).update(true)
             if position == 0:  # what is known of the batch whatever the system
@@ -171,18 +181,27 @@ def _do(work: Work, progress: Progress | None) -> Done:
             grouped.update(key for key, names in judged.documents.groups.items() if any(names))
         if progress is not None:
             progress(len(batch.ids))
-    return Done(partials, tuple(frames), undeclared, claims, untyped, len(work.matching), excluded, frozenset(grouped))
+    return Done(partials, tuple(frames), undeclared, claims, untyped, len(work.matching), excluded, frozenset(grouped), tallies)
 
 
 def count_excluded(plan: Plan, batch: Batch, applies: Mapping[str, Masks]) -> Counter[str]:
     """Return how many gold values of top-level fields are not judged because the field does not apply to the document's type."""
+    nulls = frozenset(text.strip().casefold() for text in plan.spec.null_values)
     return Counter(
         child.path
         for child in plan.root.children
         if child.path in applies
         for record, is_judged in zip(batch.gold, applies[child.path].tolist(), strict=True)
-        if not is_judged and (record.data or {}).get(child.name) not in (None, "", [], {})
+        if not is_judged and _is_given((record.data or {}).get(child.name), nulls)
     )
+
+
+def _is_given(value: object, nulls: frozenset[str]) -> bool:
+    """Return whether a value is more than nothing; `nulls` are the casefolded texts that mean nothing."""
+    if isinstance(value, str) and len(value) <= LONGEST_NULL:
+        value = value.strip()
+        return bool(value) and value.casefold() not in nulls
+    return value not in (None, "", [], {})
 
 
 def _kept(work: Work, evidence: Evidence, number: int) -> list[Frame]:

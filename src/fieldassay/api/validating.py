@@ -2,69 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as default
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from fieldassay.api.facts import document_types
-from fieldassay.api.inputs import Records, gold_options, open_inputs
+from fieldassay.api.checking import Findings, default_metrics, name_idle
+from fieldassay.api.inputs import Records, gold_options, open_inputs, open_predictions
 from fieldassay.api.options import InputOptions
-from fieldassay.engine.applicability import applicability
-from fieldassay.engine.coding import json_text
-from fieldassay.engine.judge import Judged, judge
+from fieldassay.api.surveys import Survey, survey, survey_data, survey_predictions
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
-from fieldassay.evidence import Kind
-from fieldassay.metrics.selection import DEFAULT_METRICS
 from fieldassay.plan.compile import plan_of
-from fieldassay.plan.describe import describe
+from fieldassay.plan.describe import describe, describe_checks
 from fieldassay.plan.nodes import ObjectNode, Plan
-from fieldassay.records.matching import Matching, batches, match
+from fieldassay.records.matching import Matching, match
 from fieldassay.records.memory import hold_records
 from fieldassay.records.source import open_source
+from fieldassay.result.violations import CheckCount
 from fieldassay.spec.model import Spec
 from fieldassay.spec.parse import parse_spec
-from fieldassay.values.column import Reading
-
-MOST_EXAMPLES = 3
-_BATCH = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One value, as JSON text, with its document and what is to be said of it."""
-
-    document: str
-    value: str
-    why: str
-
-
-@dataclass(slots=True)
-class Finding:
-    """What one side holds in one field: how many values, how many of them cannot be read or can be read in two ways."""
-
-    field: str
-    present: int = 0
-    unreadable: int = 0
-    ambiguous: int = 0
-    examples: list[Example] = default(default_factory=list)
-    """Some of the unreadable values."""
-    unclear: list[Example] = default(default_factory=list)
-    """Some of the ambiguous values."""
-
-
-@dataclass(slots=True)
-class Survey:
-    """What one side holds: findings by field, records that cannot be used at all, and keys that the spec does not declare, with their counts."""
-
-    findings: dict[str, Finding] = default(default_factory=dict)
-    invalid: int = 0
-    examples: list[Example] = default(default_factory=list)
-    undeclared: Counter[str] = default(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +37,12 @@ class Validation:
     missing: Mapping[str, int] = default(default_factory=dict)
     unmatched: Mapping[str, tuple[str, ...]] = default(default_factory=dict)
     notes: tuple[str, ...] = ()
+    checks: tuple[dict[str, str], ...] = ()
+    """The rows of `fieldassay.plan.describe.describe_checks`."""
+    counts: tuple[CheckCount, ...] = ()
+    """How often predictions violate each check."""
+    violations: tuple[dict[str, Any], ...] = ()
+    """All violations, if they were asked for."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the validation as plain data."""
@@ -91,20 +54,35 @@ class Validation:
             "fields": list(self.fields),
             "metrics": list(self.metrics),
             "documents": self.documents,
-            "gold": _survey_data(self.surveys[""]) if "" in self.surveys else None,
+            "gold": survey_data(self.surveys[""]) if "" in self.surveys else None,
             "predictions": {
-                name: {"missing": self.missing.get(name, 0), "unmatched": list(self.unmatched.get(name, ())), **_survey_data(survey)}
+                name: {
+                    "records": survey.records,
+                    "missing": self.missing.get(name, 0),
+                    "unmatched": list(self.unmatched.get(name, ())),
+                    **survey_data(survey),
+                }
                 for name, survey in self.surveys.items()
                 if name
             },
             "notes": list(self.notes),
+            "checks": list(self.checks),
+            "check_counts": [{"system": count.system, **count.to_dict()} for count in self.counts],
+            "violations": list(self.violations),
         }
 
 
 def validate(
-    spec: Any, gold: Records | None = None, predictions: Mapping[str, Records] | None = None, inputs: InputOptions | None = None
+    spec: Any,
+    gold: Records | None = None,
+    predictions: Mapping[str, Records] | None = None,
+    inputs: InputOptions | None = None,
+    *,
+    lists_violations: bool = False,
 ) -> Validation:
     """Return what is wrong with a spec and with data, and what would be done; raises nothing that a user can cause.
+
+    Predictions without gold are looked at if the spec has checks. `lists_violations`: every violation of a check is held, not only counted.
 
     >>> found = validate("fields: {total: number}", [{"id": 1, "total": "5"}, {"id": 2, "total": "five"}])
     >>> [(example.document, example.value) for example in found.surveys[""].findings["total"].examples]
@@ -114,17 +92,50 @@ def validate(
     """
     problems: list[Problem] = []
     plan, is_sound = _read(spec, problems)
-    fields = tuple(describe(plan)) if is_sound else ()
-    metrics = (plan.spec.metrics or DEFAULT_METRICS) if is_sound else ()
-    matching = _open(plan, gold, predictions or {}, inputs or InputOptions(), problems) if gold is not None or predictions else None
-    if matching is None or not is_sound:
-        return Validation(tuple(problems), fields, tuple(metrics), None if matching is None else len(matching))
+    found = _of_spec(plan) if is_sound else Validation(())
+    findings = Findings(plan, violations=[] if lists_violations else None)
+    given, options = predictions or {}, inputs or InputOptions()
+    if gold is None and given and plan.spec.checks:
+        found = _of_predictions(found, given, options, findings, problems)
+    elif gold is not None or given:
+        matching = _open(plan, gold, given, options, problems)
+        found = _of_data(found, plan if is_sound else None, matching, findings, problems)
+    notes = (*found.notes, *(name_idle(plan, findings.tallies) if findings.tallies else ()))
+    return replace(found, problems=tuple(problems), notes=notes, counts=findings.counts(), violations=tuple(findings.violations or ()))
+
+
+def _of_spec(plan: Plan) -> Validation:
+    """Return what can be said of a sound spec alone."""
+    metrics = tuple(plan.spec.metrics or default_metrics(plan))
+    return Validation((), tuple(describe(plan)), metrics, checks=tuple(describe_checks(plan)))
+
+
+def _of_predictions(
+    found: Validation, given: Mapping[str, Records], options: InputOptions, findings: Findings, problems: list[Problem]
+) -> Validation:
+    """Return the validation with what predictions hold that have no gold; where the spec is not sound, their files are only opened."""
     try:
-        surveys = survey(plan, matching)
+        sources = open_predictions(findings.plan, given, options)
+        if problems:
+            return found
+        notes = tuple(str(note) for source in sources.values() for note in source.notes)
+        return replace(found, surveys=survey_predictions(findings.plan, sources, findings), notes=notes)
     except ProblemsError as error:
-        return Validation((*problems, *error.problems), fields, tuple(metrics), len(matching))
-    notes = tuple(map(str, matching.notes))
-    return Validation(tuple(problems), fields, tuple(metrics), len(matching), surveys, matching.missing, matching.unmatched, notes)
+        problems += error.problems
+        return found
+
+
+def _of_data(found: Validation, plan: Plan | None, matching: Matching | None, findings: Findings, problems: list[Problem]) -> Validation:
+    """Return the validation with what gold and predictions hold; `plan` is None if it is not sound."""
+    if matching is None or plan is None:
+        return replace(found, documents=None if matching is None else len(matching))
+    found = replace(found, documents=len(matching))
+    try:
+        surveys = survey(plan, matching, findings)
+    except ProblemsError as error:
+        problems += error.problems
+        return found
+    return replace(found, surveys=surveys, missing=matching.missing, unmatched=matching.unmatched, notes=tuple(map(str, matching.notes)))
 
 
 def _read(spec: Any, problems: list[Problem]) -> tuple[Plan, bool]:
@@ -159,85 +170,3 @@ def _open(
     except NothingEvaluatedError as error:
         problems.append(Problem("predictions", str(error), "", "no_match"))
     return None
-
-
-def survey(plan: Plan, matching: Matching) -> dict[str, Survey]:
-    """Return what gold (under the empty name) and each system hold, by the readers that scoring uses."""
-    surveys = {name: Survey() for name in ("", *matching.predictions)}
-    for batch in batches(matching, _BATCH):
-        applies = applicability(plan, document_types(plan, batch.gold))
-        nothing: list[dict[str, Any]] = [{} for _ in batch.ids]
-        for name, records in (("", batch.gold), *batch.predictions.items()):
-            found = surveys[name]
-            for record in records:
-                if record is not None and record.data is None:
-                    found.invalid += 1
-                    _add(found.examples, Example(record.id, "", f"{record.place}: {record.invalid or 'no answer'}"))
-            data = [(record.data or {}) if record is not None else {} for record in records]
-            judged = judge(plan, nothing, data, applies)
-            found.undeclared.update(judged.undeclared)
-            _count(judged, batch.ids, found.findings)
-    return surveys
-
-
-def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, Finding]) -> None:
-    for block in judged.blocks:
-        if block.kind != Kind.VALUE:
-            continue
-        finding = findings.setdefault(judged.fields[block.field].path, Finding(judged.fields[block.field].path))
-        if block.coded is None or block.pred_code is None:
-            _count_wrong(block.pred_raws, block.pairs.doc, ids, finding)
-            continue
-        at = np.flatnonzero(block.pred_code >= 0)
-        finding.present += len(at)
-        column = block.coded.column
-        if not column.problems and not column.flags:
-            continue
-        for row in at.tolist():
-            code = int(block.pred_code[row])
-            _look(finding, ids[block.pairs.doc[row]], block.coded.raws[code], column.reading(code))
-
-
-def _look(finding: Finding, document: str, raw: Any, reading: Reading) -> None:
-    if reading.problem is not None and raw is not None:
-        finding.unreadable += 1
-        _add(finding.examples, Example(document, json_text(raw), reading.problem))
-    if "ambiguous" in reading.flags:
-        finding.ambiguous += 1
-        _add(finding.unclear, Example(document, json_text(raw), f"read as {reading.canonical}"))
-
-
-def _count_wrong(raws: Mapping[int, Any], documents: Any, ids: tuple[str, ...], finding: Finding) -> None:
-    for row, raw in raws.items():
-        finding.present += 1
-        finding.unreadable += 1
-        _add(finding.examples, Example(ids[documents[row]], json_text(raw), "is another kind of JSON than the spec declares"))
-
-
-def _add(examples: list[Example], example: Example) -> None:
-    """Keep a few examples; of a value that was seen already only the first."""
-    if len(examples) < MOST_EXAMPLES and all((known.value, known.why) != (example.value, example.why) for known in examples):
-        examples.append(example)
-
-
-def _survey_data(found: Survey) -> dict[str, Any]:
-    def plain(examples: list[Example]) -> list[dict[str, str]]:
-        return [{"document": example.document, "value": example.value, "why": example.why} for example in examples]
-
-    fields = [
-        {
-            "field": finding.field,
-            "present": finding.present,
-            "unreadable": finding.unreadable,
-            "ambiguous": finding.ambiguous,
-            "examples": plain(finding.examples),
-            "ambiguous_examples": plain(finding.unclear),
-        }
-        for finding in found.findings.values()
-    ]
-    return {
-        "fields": fields,
-        "invalid": found.invalid,
-        "invalid_examples": plain(found.examples),
-        "undeclared": dict(found.undeclared.most_common()),
-    }

@@ -87,12 +87,13 @@ def _document(given: Mapping[str, Any]) -> DocumentExplanation:
 
 def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> DocumentExplanation:
     from fieldassay.api.explaining import choose_field, explain_document
-    from fieldassay.api.inputs import open_inputs
+    from fieldassay.api.inputs import fitted, open_inputs
     from fieldassay.plan.compile import read_plan
 
     inputs = read_inputs(given)
     plan = read_plan(read_spec_option(given))
-    found = explain_document(plan, open_inputs(plan, inputs.gold, inputs.predictions, inputs.options), document)
+    matching = open_inputs(plan, inputs.gold, inputs.predictions, inputs.options)
+    found = explain_document(fitted(plan, matching), matching, document)
     return choose_field(plan, found, field) if field is not None else found
 
 

@@ -20,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "validate": "fieldassay.cli.validate:validate",
     "score": "fieldassay.cli.score:score",
     "explain": "fieldassay.cli.explain:explain",
+    "gate": "fieldassay.cli.gate:gate",
+    "lock": "fieldassay.cli.lock:lock",
     "doctor": "fieldassay.cli.doctor:doctor",
 }
 """Where each command is, in the order in which `--help` lists them; imported when it is asked for."""
@@ -53,8 +55,8 @@ class Commands(click.Group):
 def commands() -> None:
     """Say how good structured data extraction is: field by field, why a value is wrong, and how sure the numbers are.
 
-    Exit codes: 0 ok, 1 a threshold failed, 2 usage or input error, 3 run incomplete, 5 nothing was evaluated, 70 internal error,
-    130 interrupted.
+    Exit codes: 0 ok, 1 a gate failed, 2 usage or input error, 3 run incomplete, 4 a gate cannot be decided, 5 nothing was evaluated,
+    70 internal error, 130 interrupted.
     """
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
+    from rich.live import Live
     from rich.progress import Progress
 
 PATIENCE_SECONDS = 1.0
@@ -17,50 +19,108 @@ PATIENCE_SECONDS = 1.0
 
 @contextmanager
 def show_progress(is_quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """Yield a function to call with each number of documents done; None where nobody is watching."""
-    if is_quiet or not sys.stderr.isatty():
-        yield None
-        return
-    counter = _Counter()
-    timer = threading.Timer(PATIENCE_SECONDS, counter.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield counter.add
-    finally:
-        timer.cancel()
-        counter.stop()
+    """Yield a function to call with each number of documents done; None where nobody is watching.
+
+    Texts that are encoded inside the block, in this process, are shown too, with the time that is left. Warnings of packages become plain lines.
+    """
+    with _plain_warnings(is_quiet):
+        if is_quiet or not sys.stderr.isatty():
+            yield None
+            return
+        from fieldassay.judges.encoder import watch_encoding
+
+        counter = _Counter()
+        timer = threading.Timer(PATIENCE_SECONDS, counter.start)
+        timer.daemon = True
+        timer.start()
+        try:
+            with watch_encoding(counter.encoded):
+                yield counter.add
+        finally:
+            timer.cancel()
+            counter.stop()
+
+
+@contextmanager
+def _plain_warnings(is_quiet: bool) -> Iterator[None]:
+    """Show what concerns the user as a line without a place in the code; leave all other warnings as they are."""
+    from fieldassay.cli.output import complain
+
+    with warnings.catch_warnings():
+        show_as_usual = warnings.showwarning
+
+        def show(
+            message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None, line: str | None = None
+        ) -> None:
+            if not issubclass(category, UserWarning):
+                show_as_usual(message, category, filename, lineno, file, line)
+            elif not is_quiet:
+                complain(f"warning: {message}")
+
+        warnings.showwarning = show
+        yield
 
 
 class _Counter:
-    """Documents done so far, shown once `start` is called."""
+    """Documents and texts done so far, shown once `start` is called."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._done = 0
-        self._shown: Progress | None = None
+        self._texts = (0, 0)
+        self._shown: tuple[Live, Progress, Progress] | None = None
         self._is_over = False
 
     def start(self) -> None:
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
         with self._lock:
-            if self._is_over:
-                return
-            columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} documents scored"), TimeElapsedColumn())
-            self._shown = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._shown.add_task("", total=None, completed=self._done)
-            self._shown.start()
+            if not self._is_over:
+                self._shown = _drawn()
+                self._shown[1].add_task("", total=None, completed=self._done)
+                self._begin_texts()
+                self._shown[0].start()
 
     def add(self, documents: int) -> None:
         with self._lock:
             self._done += documents
             if self._shown is not None:
-                self._shown.update(self._shown.task_ids[0], completed=self._done)
+                self._shown[1].update(self._shown[1].task_ids[0], completed=self._done)
+
+    def encoded(self, done: int, total: int) -> None:
+        """Take note of texts: `done` of `total` have their vectors."""
+        with self._lock:
+            was_done, was_total = self._texts
+            is_another = total != was_total or done < was_done
+            self._texts = (done, total)
+            if self._shown is None:
+                return
+            if is_another:
+                self._begin_texts()
+            for task in self._shown[2].task_ids:
+                self._shown[2].update(task, completed=done, visible=done < total)
 
     def stop(self) -> None:
         with self._lock:
             self._is_over = True
             if self._shown is not None:
-                self._shown.stop()
+                self._shown[0].stop()
+
+    def _begin_texts(self) -> None:
+        """Measure the speed anew: what was known before did not take any time."""
+        if self._shown is None:
+            return
+        done, total = self._texts
+        for task in self._shown[2].task_ids:
+            self._shown[2].remove_task(task)
+        self._shown[2].add_task("", total=total, completed=done, visible=done < total)
+
+
+def _drawn() -> tuple[Live, Progress, Progress]:
+    """Return what is shown: a line of documents, and under it a bar of texts while there are some to encode."""
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    documents = Progress(SpinnerColumn(), TextColumn("{task.completed:,.0f} documents scored"), TimeElapsedColumn())
+    said = TextColumn("  {task.completed:,.0f} of {task.total:,.0f} texts encoded")
+    texts = Progress(said, BarColumn(), TimeRemainingColumn(), TextColumn("left"))
+    return Live(Group(documents, texts), console=Console(stderr=True), transient=True, refresh_per_second=10), documents, texts

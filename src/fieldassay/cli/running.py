@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fieldassay.api.folder import RunFolder
+    from fieldassay.api.locking import Held
     from fieldassay.api.options import ScoreOptions
+    from fieldassay.cli.lock import LockRequest
+    from fieldassay.result.decision import Decision
     from fieldassay.result.result import Result
 
 
@@ -39,25 +42,28 @@ class Request:
     out: Path | None = None
     keeps_rows: bool = True
     is_quiet: bool = False
+    lock: LockRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """A finished run: its result, and its evidence unread (None: none was kept)."""
+    """A finished run: its result, its evidence unread (None: none was kept), and what came of its gates, by system."""
 
     result: Result
     evidence: pl.LazyFrame | None
+    decisions: tuple[Decision, ...] = ()
 
 
 @contextmanager
 def scored(request: Request) -> Iterator[Scored]:
     """Yield the finished run; its folder, if one was asked for, is complete by then. Evidence outside a folder is gone after the block."""
     with ExitStack() as stack:
+        held = None if request.lock is None else request.lock.hold(request.spec, request.gold, request.options.inputs)
         folder = _open_folder(request, stack)
         rows = folder.parts if folder is not None else _open_rows(request, stack)
         options = replace(request.options, evidence_folder=rows) if rows is not None else replace(request.options, evidence="none")
         try:
-            yield _finish(request, options, folder)
+            yield _finish(request, options, folder, held)
         except KeyboardInterrupt:
             raise InterruptedRunError(_what_is_kept(request, folder)) from None
 
@@ -76,20 +82,29 @@ def _open_rows(request: Request, stack: ExitStack) -> Path | None:
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldassay-")))
 
 
-def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -> Scored:
+def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None, held: Held | None) -> Scored:
     from fieldassay.api.folder import scan_evidence, scan_parts
+    from fieldassay.api.gating import decide_result, write_decisions
     from fieldassay.api.scoring import score
     from fieldassay.cli.progress import show_progress
+    from fieldassay.metrics.grammar import parse_gate
 
     started, clock = datetime.now(UTC), time.perf_counter()
     with show_progress(request.is_quiet) as progress:
         result = _with_digests(score(request.gold, request.predictions, request.spec, options, progress), options)
+    if held is not None:
+        result = _with_remarks(result, held)
+    decisions = decide_result(result, [parse_gate(text) for text in options.gates])
     if folder is None:
+        _save(held, request.is_quiet)
         rows = options.evidence_folder
-        return Scored(result, None if rows is None else scan_parts(rows))
-    folder.write(result, _facts(options, started, time.perf_counter() - clock, result))
+        return Scored(result, None if rows is None else scan_parts(rows), decisions)
+    locked = {} if held is None else {"lock": held.facts()}
+    folder.write(result, {**_facts(options, started, time.perf_counter() - clock, result), **locked})
+    write_decisions(decisions, folder.staging)
+    _save(held, request.is_quiet)
     folder.commit()
-    return Scored(result, scan_evidence(folder.target))
+    return Scored(result, scan_evidence(folder.target), decisions)
 
 
 def _with_digests(result: Result, options: ScoreOptions) -> Result:
@@ -100,6 +115,24 @@ def _with_digests(result: Result, options: ScoreOptions) -> Result:
     inputs["sha256"] = digest_inputs([inputs["gold"], *inputs["predictions"].values()])
     inputs["options"] = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(options.inputs).items()}
     return replace(result, run={**result.run, "inputs": inputs})
+
+
+def _with_remarks(result: Result, held: Held) -> Result:
+    """Return the result with what its lock gives cause to say."""
+    scored, locked = int(result.counts.get("documents", 0)), held.lock.frozen.gold.documents
+    part = f"only {scored:,} of the {locked:,} documents that the lock holds were scored: these numbers are not for its baseline"
+    return replace(result, warnings=(*result.warnings, *held.remarks(), *((part,) if scored < locked else ())))
+
+
+def _save(held: Held | None, is_quiet: bool) -> None:
+    """Write the lock if this run starts a new baseline, and say so."""
+    if held is None or held.status != "reset":
+        return
+    held.save()
+    if not is_quiet:
+        from fieldassay.cli.output import complain
+
+        complain(held.headline())
 
 
 def _facts(options: ScoreOptions, started: datetime, seconds: float, result: Result) -> dict[str, Any]:

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, spec_options
+from fieldassay.cli.lock import lock_options, read_lock_options
 
 if TYPE_CHECKING:
     from fieldassay.api.options import ScoreOptions
     from fieldassay.cli.inputs import Inputs
     from fieldassay.cli.running import Scored
-    from fieldassay.cli.thresholds import Threshold
+    from fieldassay.metrics.grammar import Gate
 
 
 @click.command()
 @spec_options
 @data_options
+@lock_options
 @click.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="Write the run there: estimates, documents, evidence, provenance."
 )
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 @click.option("--metrics", metavar="LIST", multiple=True, help="Metrics or groups, separated by commas, instead of the spec's.")
 @click.option("--slice", "slices", metavar="KEY", multiple=True, help="Show results by the values of this key too; repeat for more.")
 @click.option("--fail-under", metavar="METRIC=VALUE", multiple=True, help="Exit with 1 if a system is below the value; repeat for more.")
+@click.option("--strict", is_flag=True, help="Exit with 4 if a gate of the spec cannot be decided.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if a gate or a threshold failed.")
 @click.option("--evidence", type=click.Choice(["all", "errors", "none"]), help="Which judged values are kept.  [default: all with --out]")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that share the work.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where the work is done.")
@@ -38,7 +42,7 @@ if TYPE_CHECKING:
     "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True, help="The level of intervals."
 )
 @click.option("--batch", type=click.IntRange(1), default=2000, show_default=True, help="Documents judged at a time.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors and failed thresholds.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors and gates that did not pass.")
 def score(**given: Any) -> int:
     """Score predictions against gold.
 
@@ -51,12 +55,13 @@ def score(**given: Any) -> int:
     from fieldassay.cli.thresholds import read_thresholds
 
     shape = _shape(given)
-    inputs, spec, thresholds = read_inputs(given), read_spec_option(given), read_thresholds(given["fail_under"])
+    inputs, spec = read_inputs(given), read_spec_option(given)
+    thresholds = read_thresholds(given["fail_under"], spec)
     if given["engine"] == "ray":
         raise click.UsageError("--engine ray is not there yet; use --engine local with --workers N.")
-    options = score_options(given, inputs, spec, thresholds)
+    options = score_options(given, inputs, thresholds)
     keeps_rows = shape != "json" and not given["quiet"]
-    request = Request(inputs.gold, inputs.predictions, spec, options, given["out"], keeps_rows, given["quiet"])
+    request = Request(inputs.gold, inputs.predictions, spec, options, given["out"], keeps_rows, given["quiet"], read_lock_options(given))
     with scored(request) as run:
         if not given["quiet"]:
             show_run(run, shape, shows_all=bool(given["metrics"]))
@@ -64,12 +69,14 @@ def score(**given: Any) -> int:
 
 
 def _shape(given: Mapping[str, Any]) -> str:
+    if given["strict"] and given["exit_zero"]:
+        raise click.UsageError("--strict and --exit-zero contradict each other; give one of them.")
     if given["is_json"] and given["shape"] not in (None, "json"):
         raise click.UsageError("--json is --format json; give one of them.")
     return "json" if given["is_json"] else given["shape"] or "table"
 
 
-def score_options(given: Mapping[str, Any], inputs: Inputs, spec: Any, thresholds: tuple[Threshold, ...]) -> ScoreOptions:
+def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Gate, ...]) -> ScoreOptions:
     """Return the options of scoring that the command line's mean."""
     from fieldassay.api.options import ScoreOptions
     from fieldassay.cli.texts import split_outside
@@ -77,8 +84,9 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, spec: Any, threshold
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
     evidence: Literal["all", "errors", "none"] = given["evidence"] or ("all" if given["out"] else "errors")
     return ScoreOptions(
-        metrics=_with_thresholds(metrics, spec, thresholds),
+        metrics=metrics or None,
         slices=tuple(given["slices"]) or None,
+        gates=tuple(map(str, thresholds)),
         replicates=given["bootstrap"],
         seed=given["seed"],
         level=given["level"],
@@ -88,28 +96,6 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, spec: Any, threshold
         limit=given["limit"],
         inputs=inputs.options,
     )
-
-
-def _with_thresholds(metrics: tuple[str, ...], spec: Any, thresholds: tuple[Threshold, ...]) -> tuple[str, ...] | None:
-    """Return the metrics with those of the thresholds, so that a threshold can never miss for not being computed."""
-    if not thresholds:
-        return metrics or None
-    from fieldassay.metrics.selection import DEFAULT_METRICS
-    from fieldassay.plan.compile import read_plan
-
-    chosen = metrics or read_plan(spec).spec.metrics or DEFAULT_METRICS
-    return (*chosen, *(_exactly(threshold) for threshold in thresholds))
-
-
-def _exactly(threshold: Threshold) -> str:
-    """Return the metric as a text that means it alone: its bare name may mean a group, which a parameter at its default does not."""
-    from fieldassay.metrics.selection import bind_metric
-
-    call = threshold.metric
-    defaults = [parameter for parameter in bind_metric(call).metric.parameters if parameter.default is not None]
-    if call.parameters or call.field is not None or call.slice is not None or not defaults:
-        return str(call)
-    return f"{call.name}({defaults[0].name}={defaults[0].default})"
 
 
 def show_run(run: Scored, shape: str, *, shows_all: bool) -> None:
@@ -122,7 +108,7 @@ def show_run(run: Scored, shape: str, *, shows_all: bool) -> None:
 
         write_bytes(metrics_json(run.result))
         return
-    summary = summarize(run.result, run.evidence, shows_all=shows_all)
+    summary = summarize(run.result, run.evidence, shows_all=shows_all, decisions=run.decisions)
     if shape == "markdown":
         from fieldassay.reports.markdown import render_markdown
 
@@ -133,15 +119,15 @@ def show_run(run: Scored, shape: str, *, shows_all: bool) -> None:
     write(render_terminal(summary, screen()))
 
 
-def _verdict(run: Scored, thresholds: tuple[Threshold, ...], given: Mapping[str, Any]) -> int:
+def _verdict(run: Scored, thresholds: tuple[Gate, ...], given: Mapping[str, Any]) -> int:
     from fieldassay.cli.output import complain
-    from fieldassay.cli.thresholds import find_failures
+    from fieldassay.cli.thresholds import find_exit_code, tell_outcomes
 
     if given["out"] is not None and not given["quiet"]:
-        complain(
-            f"written to {given['out']}: metrics.json, documents.parquet, {'' if run.evidence is None else 'evidence.parquet, '}run.json"
-        )
-    failures = find_failures(run.result, thresholds)
-    for line in failures:
+        tables = ["metrics.json", "documents.parquet", *(["evidence.parquet"] if run.evidence is not None else [])]
+        tables += ["violations.jsonl"] if run.result.checks else []
+        tables += ["gates.json"] if run.decisions else []
+        complain(f"written to {given['out']}: {', '.join(tables)}, run.json")
+    for line in tell_outcomes(run.decisions, thresholds):
         complain(line)
-    return 1 if failures else 0
+    return 0 if given["exit_zero"] else find_exit_code(run.decisions, thresholds, is_strict=given["strict"])

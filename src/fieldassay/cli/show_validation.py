@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from fieldassay.api.validating import Example, Finding, Survey, Validation
+from fieldassay.api.surveys import Example, Finding, Survey
+from fieldassay.api.validating import Validation
+from fieldassay.reports.checked import show_violation
 from fieldassay.reports.numbers import show_count
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.shown import show, show_json, visible
+from fieldassay.result.violations import worst_first
 
 _MOST_LISTED = 20
 
@@ -17,10 +20,20 @@ def render_validation(found: Validation, screen: Screen) -> str:
         _plan(page, found)
     if found.documents is not None:
         _data(page, found)
+    elif found.surveys:
+        _predictions(page, found)
+    if found.counts:
+        _violations(page, found)
     page.line()
-    problems = len(found.problems)
-    page.title("No problem found." if not problems else f"{show_count(problems, 'problem')}:")
+    page.title(_verdict(found))
     return page.text().lstrip("\n")
+
+
+def _verdict(found: Validation) -> str:
+    if found.problems:
+        return f"{show_count(len(found.problems), 'problem')}:"
+    violations = sum(count.violations for count in found.counts)
+    return f"{show_count(violations, 'violation')} of checks, and no other problem." if violations else "No problem found."
 
 
 def _plan(page: Page, found: Validation) -> None:
@@ -38,6 +51,10 @@ def _plan(page: Page, found: Validation) -> None:
     columns += [Column("compared, match if")] if is_narrow else [Column("compared"), Column("match if"), Column("")]
     page.table(columns, rows)
     page.line(f"metrics: {', '.join(found.metrics)}")
+    if found.checks:
+        page.line()
+        page.title("What is checked in predictions")
+        page.table([Column("path"), Column("check")], [[show(row["at"], 50), show(row["check"], 300)] for row in found.checks])
 
 
 def _data(page: Page, found: Validation) -> None:
@@ -56,6 +73,33 @@ def _data(page: Page, found: Validation) -> None:
         _survey(page, name, survey, found.documents or 0)
     for note in found.notes:
         page.line(f"note: {show(note, 600)}")
+
+
+def _predictions(page: Page, found: Validation) -> None:
+    """Add what predictions without gold hold."""
+    page.line()
+    page.title("The predictions, without gold")
+    rows = [[show(name, 30), f"{survey.records:,}", f"{survey.invalid:,}"] for name, survey in found.surveys.items()]
+    page.table([Column("system"), Column("records", is_number=True), Column("not readable", is_number=True)], rows)
+    for name, survey in found.surveys.items():
+        _survey(page, name, survey, 0)
+    for note in found.notes:
+        page.line(f"note: {show(note, 600)}")
+
+
+def _violations(page: Page, found: Validation) -> None:
+    """Add the checks that predictions violate, the worst first, with examples."""
+    worst = worst_first(found.counts)
+    page.line()
+    page.title("Checks that predictions violate" if worst else "No prediction violates a check.")
+    for count in worst[:_MOST_LISTED]:
+        number, where = show_count(count.violations, "violation"), show_count(count.documents, "document")
+        values = show_count(count.values, "value")
+        page.line(f"{show(count.system, 30)}: {show(count.at, 50)}: {count.check}: {number} in {where} ({values} looked at), such as")
+        for example in count.examples:
+            page.line(f"    {show_violation(example, 160)}")
+    if len(worst) > _MOST_LISTED:
+        page.line(f"and {len(worst) - _MOST_LISTED:,} more; --json lists every violation")
 
 
 def _survey(page: Page, name: str, survey: Survey, documents: int) -> None:

@@ -1,73 +1,102 @@
-"""`--fail-under METRIC=VALUE`: what a metric must reach, in every system."""
+"""Gates of a scoring run: those of `--fail-under METRIC=VALUE` beside the spec's, what is said of them, and how the command ends."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from fieldassay.metrics.grammar import MetricCall
-    from fieldassay.result.result import Result
+    from fieldassay.metrics.definitions import Vocabulary
+    from fieldassay.metrics.grammar import Gate
+    from fieldassay.result.decision import Decision, GateOutcome
 
-SLACK = 2.0**-32
-"""Sums are whole numbers of this unit, so that a value may lie this much below what it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """A metric and the least value that it may have."""
-
-    metric: MetricCall
-    value: float
+FAILED, INCONCLUSIVE = 1, 4
+"""The exit codes of a gate that failed, and, if asked for, of one that cannot be decided."""
 
 
-def read_thresholds(texts: Iterable[str]) -> tuple[Threshold, ...]:
-    """Return the thresholds; raises UsageError for what is no metric, no number, or better when lower.
+def read_thresholds(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
+    """Return the gates that `METRIC=VALUE` mean under a spec; raises UsageError for what is no metric, no number, or better when lower.
 
-    >>> [(str(found.metric), found.value) for found in read_thresholds(["f1(granularity=slot)[TOTAL]=0.9"])]
-    [('f1(granularity=slot)[TOTAL]', 0.9)]
+    >>> [str(gate) for gate in read_thresholds(["f1(granularity=slot)[total]=0.9"], "fields: {total: number}")]
+    ['f1(granularity=slot)[total] >= 0.9']
     """
-    return tuple(map(_read, texts))
+    if not texts:
+        return ()
+    from fieldassay.plan.compile import read_plan
+    from fieldassay.plan.expressions import vocabulary_of
+
+    vocabulary = vocabulary_of(read_plan(spec).spec)
+    return tuple(_read(text, vocabulary) for text in texts)
 
 
-def _read(text: str) -> Threshold:
-    from fieldassay.metrics.grammar import parse_metric
+def _read(text: str, vocabulary: Vocabulary) -> Gate:
+    from fieldassay.metrics.grammar import Gate, parse_metric
     from fieldassay.metrics.selection import bind_metric
+    from fieldassay.plan.expressions import gate_metrics
+    from fieldassay.result.compared import is_number
 
-    name, equals, number = text.rpartition("=")
+    name, _, number = text.rpartition("=")
     try:
         value = float(number)
-        if not equals or not name.strip() or value - value != 0:
-            raise ValueError(number)
     except ValueError:
-        raise click.UsageError(f"--fail-under {text}: write METRIC=VALUE, such as accuracy=0.9") from None
+        value = float("nan")
+    if not name.strip() or not is_number(value):
+        raise click.UsageError(f"--fail-under {text}: write METRIC=VALUE, such as accuracy=0.9")
     try:
-        call = parse_metric(name)
-        metric = bind_metric(call).metric
+        gate = Gate(parse_metric(name), threshold=value)
+        gate_metrics(gate, vocabulary)
+        better = bind_metric(gate.metric, vocabulary).metric.better
     except ValueError as error:
         raise click.UsageError(f"--fail-under {text}: {error}") from None
-    if metric.better == "lower":
-        raise click.UsageError(f"--fail-under {text}: {call.name} is better when lower, so that a least value says nothing")
-    return Threshold(call, value)
+    if better == "lower":
+        raise click.UsageError(f"--fail-under {text}: {gate.metric.name} is better when lower, so that a least value says nothing")
+    return gate
 
 
-def find_failures(result: Result, thresholds: Sequence[Threshold]) -> list[str]:
-    """Return one line per system and threshold that is not met; a metric that is undefined or missing never passes."""
+def tell_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate]) -> list[str]:
+    """Return one line for each gate and system that failed or cannot be decided, gate by gate; thresholds that cannot be decided have failed."""
+    from fieldassay.result.decision import Verdict
+
+    asked = set(thresholds)
     lines = []
-    for threshold in thresholds:
-        found = {estimate.system: estimate for estimate in result.select(threshold.metric)}
-        for system in result.systems:
-            estimate = found.get(system)
-            if estimate is None:
-                why = "there is no such estimate (no such field or slice in the data)"
-            elif estimate.value is None:
-                why = f"is undefined (n = {estimate.n})"
-            elif estimate.value < threshold.value - SLACK:
-                why = f"is {estimate.value:.6g} (n = {estimate.n:,})"
-            else:
-                continue
-            lines.append(f"failed: {system}: {threshold.metric} {why}; at least {threshold.value:g} is asked for")
+    for place in range(max((len(decision.outcomes) for decision in decisions), default=0)):
+        for decision in decisions:
+            outcome = decision.outcomes[place]
+            if outcome.verdict is Verdict.FAIL:
+                lines.append(f"failed: {decision.system}: {_tell_failure(outcome)}")
+            elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked:
+                lines.append(f"failed: {decision.system}: {outcome.gate.metric}: {outcome.rule}; {_tell_wanted(outcome)}")
+            elif outcome.verdict is Verdict.INCONCLUSIVE:
+                lines.append(f"inconclusive: {decision.system}: {outcome.gate}: {outcome.rule}")
     return lines
+
+
+def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *, is_strict: bool) -> int:
+    """Return how a run ends: a failed gate is 1; what cannot be decided is 1 for a threshold, and 4 for a gate of the spec if strict."""
+    from fieldassay.result.decision import Answer, Verdict
+
+    asked = set(thresholds)
+    outcomes = [outcome for decision in decisions for outcome in decision.outcomes]
+    if any(outcome.verdict is Verdict.FAIL or (outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked) for outcome in outcomes):
+        return FAILED
+    is_open = any(decision.answer is Answer.INCONCLUSIVE for decision in decisions)
+    return INCONCLUSIVE if is_strict and is_open else 0
+
+
+def _tell_failure(outcome: GateOutcome) -> str:
+    from fieldassay.result.compared import holds, suffix
+
+    gate, value = outcome.gate, outcome.value or 0.0
+    looked_at = str(gate.metric) if gate.function == "value" else f"{gate.function}({gate.metric})"
+    short = f"{value:.6g}"
+    is_misleading = holds(float(short), gate.operator, gate.threshold, outcome.unit)
+    shown = outcome.value_text if is_misleading else f"{short}{suffix(outcome.unit)}"
+    return f"{looked_at} is {shown} (n = {outcome.n:,}); {_tell_wanted(outcome)}"
+
+
+def _tell_wanted(outcome: GateOutcome) -> str:
+    from fieldassay.result.compared import WORDS
+
+    return f"{WORDS[outcome.gate.operator]} {outcome.gate.threshold:g} is asked for"

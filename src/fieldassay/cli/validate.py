@@ -16,7 +16,9 @@ from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, s
 def validate(**given: Any) -> int:
     """Check a spec, and data against it, and say what scoring will do.
 
-    Every problem of the spec and of the data is reported at once. Exits with 2 if there is one.
+    Every problem of the spec and of the data is reported at once. Exits with 2 if there is one, and
+    else with 1 if predictions violate the checks of the spec. Predictions are checked without --gold,
+    too.
 
     \b
     fieldassay validate --spec spec.yaml --gold gold.jsonl --pred llama.jsonl
@@ -26,7 +28,7 @@ def validate(**given: Any) -> int:
     from fieldassay.cli.show_validation import render_validation
 
     inputs, spec = read_inputs(given, needs_data=False), read_spec_option(given)
-    found = find(spec, inputs.gold, inputs.predictions, inputs.options)
+    found = find(spec, inputs.gold, inputs.predictions, inputs.options, lists_violations=given["is_json"])
     if given["is_json"]:
         import json
 
@@ -36,4 +38,4 @@ def validate(**given: Any) -> int:
     if found.problems:
         complain("\n".join(map(str, found.problems)))
         return 2
-    return 0
+    return 1 if any(count.violations for count in found.counts) else 0

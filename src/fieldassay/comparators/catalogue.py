@@ -9,6 +9,8 @@ COMPARATORS = Catalogue(
     {
         "anls": "fieldassay.comparators.edit:Anls",
         "bag": "fieldassay.comparators.lists:Bag",
+        "bare_number": "fieldassay.comparators.bare_numbers:BareNumber",
+        "by_kind": "fieldassay.comparators.by_kind:ByKind",
         "by_position": "fieldassay.comparators.lists:ByPosition",
         "cascade": "fieldassay.comparators.cascade:Cascade",
         "contained_items": "fieldassay.comparators.lists:ContainedItems",
@@ -31,6 +33,7 @@ COMPARATORS = Catalogue(
         "ratcliff": "fieldassay.comparators.ratcliff:Ratcliff",
         "sequence": "fieldassay.comparators.lists:Sequence",
         "soft_coverage": "fieldassay.comparators.coverage:SoftCoverage",
+        "synonyms": "fieldassay.comparators.synonyms:Synonyms",
         "token_set": "fieldassay.comparators.words:TokenSet",
         "words": "fieldassay.comparators.words:Words",
     },

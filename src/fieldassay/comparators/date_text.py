@@ -24,8 +24,8 @@ _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "augu
 class DateComponents(Comparator):
     """The digit runs of the two texts as sets: 1 if equal, `partial` if at least two are in common, else 0.
 
-    The order of the runs is not seen: 04/05/2025 and 05/04/2025 are equal, with the reason `same_components`. A text without a digit
-    scores 0. Source: the business documents guide.
+    The order of the runs does not count: 04/05/2025 and 05/04/2025 are equal. The reason then is `components_exchanged`, unless one text begins
+    with the year and the other ends with it. A text without a digit scores 0. Source: the business documents guide.
 
     >>> from fieldassay.values.column import Reading
     >>> DateComponents().compare_one(*(Reading(text, None, text) for text in ("15/03/2025", "15 March 2025")))
@@ -33,7 +33,7 @@ class DateComponents(Comparator):
     """
 
     partial: float = 0.8
-    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "same_components", "two_components", "no_digits")
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "same_components", "two_components", "no_digits", "components_exchanged")
     accept: ClassVar[float] = 0.8
 
     def __post_init__(self) -> None:
@@ -44,16 +44,22 @@ class DateComponents(Comparator):
         codes = np.zeros(len(gold), dtype=np.int16)
         for index in unequal_positions(gold, pred).tolist():
             codes[index] = _component_code(gold.texts[index], pred.texts[index])
-        return scores_by_code(codes, (1.0, 0.0, 1.0, self.partial, 0.0))
+        return scores_by_code(codes, (1.0, 0.0, 1.0, self.partial, 0.0, 1.0))
 
 
 def _component_code(gold: str, pred: str) -> int:
-    given, found = set(_DIGIT_RUN.findall(gold)), set(_DIGIT_RUN.findall(pred))
+    written, read = _DIGIT_RUN.findall(gold), _DIGIT_RUN.findall(pred)
+    given, found = set(written), set(read)
     if not given or not found:
         return 4
     if given == found:
-        return 2
+        return 2 if _year_last(written) == _year_last(read) else 5
     return 3 if len(given & found) >= 2 else 1
+
+
+def _year_last(runs: list[str]) -> list[str]:
+    """Return the runs in the order of a date that ends with its year."""
+    return runs[::-1] if len(runs[0]) == 4 else runs
 
 
 @dataclass(frozen=True)

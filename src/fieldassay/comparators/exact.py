@@ -19,7 +19,7 @@ _NO_DIGIT = re.compile(r"\D+")
 class Exact(Comparator):
     """1 if the canonical texts are equal, else 0. The characters of `ignore` are deleted from both sides first.
 
-    Two texts that differ and consist of ignored characters only are different.
+    Two texts that differ and of which nothing is left are different, or equal with `nothing_left: equal`.
 
     >>> from fieldassay.values.column import Reading
     >>> Exact(ignore=",$ ").compare_one(*(Reading(text, text, text) for text in ("$1,234.56", "$ 1234.56")))
@@ -27,6 +27,7 @@ class Exact(Comparator):
     """
 
     ignore: str = ""
+    nothing_left: Literal["different", "equal"] = "different"
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "equal_ignoring")
     by_canonical: ClassVar[bool] = True  # for an instance with `ignore` it is False, see below
 
@@ -40,7 +41,8 @@ class Exact(Comparator):
         if self.ignore:
             at = np.flatnonzero(~equal)
             given, found = self._without_ignored(gold.canonical[at]), self._without_ignored(pred.canonical[at])
-            codes[at[(given == found) & (given != "")]] = 2
+            is_said = (given != "") | (self.nothing_left == "equal")
+            codes[at[(given == found) & is_said]] = 2
         return scores_by_code(codes, (1.0, 0.0, 1.0))
 
     def _without_ignored(self, texts: Objects) -> Objects:

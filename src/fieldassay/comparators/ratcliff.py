@@ -9,12 +9,16 @@ import numpy as np
 from cydifflib import SequenceMatcher
 
 from fieldassay.comparators.base import Comparator, Scores
-from fieldassay.comparators.edit import TEXT_REASONS, judged_texts
-from fieldassay.comparators.settled import Floats
-from fieldassay.values.column import Column, Objects
+from fieldassay.comparators.edit import TEXT_REASONS, text_lengths
+from fieldassay.comparators.matching_blocks import LONGEST, matched_characters
+from fieldassay.comparators.settled import Floats, graded
+from fieldassay.values.column import Column, Indices, Objects
 
 LONGEST_MATCHED_PRODUCT = 4 * 10**8
 """Two texts whose lengths multiply to more than this (20,000 characters against as many) are not judged: it would take several seconds."""
+
+FEWEST_TOGETHER = 2000
+"""Fewer pairs are faster one by one than together."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,48 @@ class Ratcliff(Comparator):
     is_dear: ClassVar[bool] = True
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        return judged_texts(gold, pred, LONGEST_MATCHED_PRODUCT, ratcliff_similarity)
+        positions = np.arange(len(gold))
+        return self.compare_at(gold.join(pred), positions, positions + len(gold))
+
+    def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
+        texts, lengths = column.canonical, text_lengths(column.canonical)
+        equal = np.asarray(texts[gold] == texts[pred], dtype=np.bool_)
+        too_long = ~equal & (lengths[gold] * lengths[pred] > LONGEST_MATCHED_PRODUCT)
+        at = np.flatnonzero(~equal & ~too_long)
+        score = np.ones(len(gold))
+        score[at] = ratcliff_similarity(texts, gold[at], pred[at])
+        scores = graded(score, equal)
+        scores.score[too_long], scores.reason[too_long] = np.nan, TEXT_REASONS.index("too_long")
+        return scores
 
 
-def ratcliff_similarity(gold: Objects, pred: Objects) -> Floats:
-    """Return difflib's ratio of every pair, without its heuristic for popular characters."""
-    ratios = (SequenceMatcher(None, given, found, autojunk=False).ratio() for given, found in zip(gold, pred, strict=True))
-    return np.fromiter(ratios, dtype=np.float64, count=len(gold))
+def ratcliff_similarity(texts: Objects, gold: Indices, pred: Indices) -> Floats:
+    """Return difflib's ratio of `texts[gold[i]]` and `texts[pred[i]]` for every i, without its heuristic for popular characters.
+
+    >>> from fieldassay.values.column import objects
+    >>> ratcliff_similarity(objects(["tide", "diet", ""]), np.array([0, 1, 2]), np.array([1, 0, 2])).tolist()
+    [0.25, 0.5, 1.0]
+    """
+    lengths = text_lengths(texts)
+    is_short = np.maximum(lengths[gold], lengths[pred]) <= LONGEST
+    if np.count_nonzero(is_short) < FEWEST_TOGETHER:
+        return _ratios_one_by_one(texts, gold, pred)
+    ratio = np.ones(len(gold))
+    short, long = np.flatnonzero(is_short), np.flatnonzero(~is_short)
+    both = (lengths[gold] + lengths[pred])[short]
+    matched = matched_characters(texts, gold[short], pred[short])
+    ratio[short] = np.divide(2.0 * matched, both, out=np.ones(len(short)), where=both > 0)
+    ratio[long] = _ratios_one_by_one(texts, gold[long], pred[long])
+    return ratio
+
+
+def _ratios_one_by_one(texts: Objects, gold: Indices, pred: Indices) -> Floats:
+    ratio = np.ones(len(gold))
+    matcher, current = SequenceMatcher(None, "", "", autojunk=False), -1
+    for at in np.argsort(pred, kind="stable").tolist():  # the matcher keeps an index of its second text
+        if pred[at] != current:
+            current = int(pred[at])
+            matcher.set_seq2(texts[current])
+        matcher.set_seq1(texts[gold[at]])
+        ratio[at] = matcher.ratio()
+    return ratio

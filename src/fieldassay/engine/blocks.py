@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as default
 from typing import Any
 
@@ -32,6 +32,8 @@ class Pairs:
     is_hidden: Masks | None = None
     is_under: Masks | None = None
     prefix: Prefix | None = None
+    is_lone: Masks | None = None
+    """Which pairs are in a list, or below a container, that only one side has. None: no pair."""
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -40,7 +42,8 @@ class Pairs:
         """Return the pairs at the positions."""
         hidden = None if self.is_hidden is None else self.is_hidden[at]
         under = None if self.is_under is None else self.is_under[at]
-        return Pairs(self.scope, self.gold[at], self.pred[at], self.doc[at], hidden, under, self.prefix)
+        lone = None if self.is_lone is None else self.is_lone[at]
+        return Pairs(self.scope, self.gold[at], self.pred[at], self.doc[at], hidden, under, self.prefix, lone)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +80,25 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.outcome)
+
+    def take(self, at: npt.NDArray[Any], field: int) -> Block:
+        """Return the rows at the positions, as rows of a field."""
+        place = {int(row): position for position, row in enumerate(at.tolist())} if self.gold_raws or self.pred_raws else {}
+        return replace(
+            self,
+            field=field,
+            pairs=self.pairs.take(at),
+            outcome=self.outcome[at],
+            score=self.score[at],
+            reason=self.reason[at],
+            flags=self.flags[at],
+            gold_code=None if self.gold_code is None else self.gold_code[at],
+            pred_code=None if self.pred_code is None else self.pred_code[at],
+            extras={name: values[at] for name, values in self.extras.items()},
+            gold_raws={place[row]: raw for row, raw in self.gold_raws.items() if row in place},
+            pred_raws={place[row]: raw for row, raw in self.pred_raws.items() if row in place},
+            critical=None if self.critical is None else self.critical[at],
+        )
 
 
 @dataclass(slots=True, eq=False)

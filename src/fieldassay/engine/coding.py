@@ -79,7 +79,7 @@ def code(place: LeafPlace) -> Coded:
     """Return the place's values as codes; each distinct raw value is read once."""
     leaf = place.node
     values = place.gold + place.pred
-    raws, codes = _distinct(values, leaf)
+    raws, codes = _distinct(values, leaf, place.is_grown and leaf.null_is_value and not leaf.is_list)
     raws, codes = _without_empty(raws, codes, leaf)
     column, is_container = _read(raws, leaf)
     is_opaque = is_container.copy()
@@ -107,21 +107,21 @@ def _accepted(leaf: Leaf, column: Column) -> Masks | None:
     return np.fromiter((text in wanted for text in column.canonical), dtype=bool, count=len(column))
 
 
-def _distinct(values: list[Any], leaf: Leaf) -> tuple[list[Any], Codes]:
-    """Return the distinct values in order of appearance and the code of each value; -1 for None and ABSENT."""
+def _distinct(values: list[Any], leaf: Leaf, keeps_hollow: bool = False) -> tuple[list[Any], Codes]:
+    """Return the distinct values in order of appearance and the code of each value; -1 for None, ABSENT and, unless kept, empty containers."""
     kinds = set(map(type, values))
     nothing = {type(None), ABSENT.__class__}
     is_null_value = leaf.null_is_value and type(None) in kinds
-    if kinds - nothing == {float} and ABSENT.__class__ not in kinds and not is_null_value:
+    if kinds - nothing == {float} and ABSENT.__class__ not in kinds and not is_null_value and not leaf.is_empty_if_other:
         numbered = _distinct_floats(values)
         if numbered is not None:
             return numbered
-    if len(kinds - nothing) <= 1 and kinds - nothing <= {str, int, float, bool} and not is_null_value:
+    if len(kinds - nothing) <= 1 and kinds - nothing <= {str, int, float, bool} and not is_null_value and not leaf.is_empty_if_other:
         index = _numbering()
         index[None] = index[ABSENT] = -1
         codes = np.fromiter(map(index.__getitem__, values), dtype=np.intp, count=len(values))
         return list(index)[2:], codes
-    keys = [_key(value, leaf) for value in values]
+    keys = [_key(value, leaf, keeps_hollow) for value in values]
     first = {key: value for key, value in zip(reversed(keys), reversed(values), strict=True) if key is not None}
     order = _numbering()
     order[None] = -1
@@ -146,18 +146,16 @@ def _numbering() -> defaultdict[Any, int]:
     return defaultdict(count().__next__)
 
 
-def _key(value: Any, leaf: Leaf) -> tuple[str, Any] | None:
-    if value is ABSENT or (value is None and not leaf.null_is_value):
+def _key(value: Any, leaf: Leaf, keeps_hollow: bool) -> tuple[str, Any] | None:
+    if value is ABSENT or (value is None and not leaf.null_is_value) or (leaf.is_empty_if_other and not isinstance(value, list)):
         return None
     if isinstance(value, (dict, list)):
-        return ("json", json_text(value)) if not _is_hollow(value, leaf) else None
+        return ("json", json_text(value)) if keeps_hollow or not _is_hollow(value, leaf) else None
     return (value.__class__.__name__, value)
 
 
 def _is_hollow(value: Any, leaf: Leaf) -> bool:
     """Return whether a container holds nothing but empty values."""
-    if leaf.is_list and getattr(leaf.reader, "keep_empty", False):
-        return not value
     if isinstance(value, dict):
         return all(_is_hollow(member, leaf) for member in value.values())
     if isinstance(value, list):
@@ -181,11 +179,22 @@ def _is_empty(text: str, null_values: frozenset[str]) -> bool:
     return is_empty_text(text) or (len(text) <= LONGEST_NULL and bool(null_values) and text.strip().casefold() in null_values)
 
 
+def _says_nothing(text: str, leaf: Leaf) -> bool:
+    """Return whether a text is empty; a text of several items is if each of them is."""
+    if _is_empty(text, leaf.null_values) or not leaf.is_list or leaf.separator is None:
+        return _is_empty(text, leaf.null_values)
+    return all(_is_empty(item, leaf.null_values) for item in text.split(leaf.separator))
+
+
 def _without_empty(raws: list[Any], codes: Codes, leaf: Leaf) -> tuple[list[Any], Codes]:
     kinds = set(map(type, raws))
-    if str not in kinds or (kinds == {str} and not leaf.null_values and all(raws) and True not in map(str.isspace, raws)):
+    if (
+        leaf.blank_is_value
+        or str not in kinds
+        or (kinds == {str} and not leaf.null_values and leaf.separator is None and all(raws) and True not in map(str.isspace, raws))
+    ):
         return raws, codes
-    empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and _is_empty(raw, leaf.null_values)]
+    empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and _says_nothing(raw, leaf)]
     if not empty:
         return raws, codes
     keep = np.ones(len(raws) + 1, dtype=bool)

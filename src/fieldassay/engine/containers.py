@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from fieldassay.engine.blocks import Block, Nodes, Pairs, Reasons
 from fieldassay.engine.coding import odd_text
-from fieldassay.engine.lists import CodedList
-from fieldassay.engine.resolve import container_masks
-from fieldassay.engine.scopes import GOOD, NONE, WRONG, Kinds, ListPlace, Masks, ObjectPlace
+from fieldassay.engine.lists import CodedList, PairWorth
+from fieldassay.engine.resolve import container_masks, held_kinds, lone_mask
+from fieldassay.engine.scopes import GOOD, NONE, WRONG, ListPlace, Masks, ObjectPlace
 from fieldassay.evidence import FLAG, Kind, Outcome
 
 Codes = npt.NDArray[np.int8]
@@ -17,15 +17,18 @@ Codes = npt.NDArray[np.int8]
 
 def container_blocks(place: ListPlace | ObjectPlace, pairs: Pairs, reasons: Reasons) -> list[Block]:
     """Return the rows of a list or an object for a scope's pairs: one row of structure each, and rows for values of another kind."""
-    hidden, _ = container_masks(pairs, place.ancestors)
-    gold, pred = _kinds(place.gold, pairs.gold), _kinds(place.pred, pairs.pred)
+    hidden, under = container_masks(pairs, place.ancestors)
+    gold, pred = held_kinds(place.gold, pairs.gold), held_kinds(place.pred, pairs.pred)
     shown = np.ones(len(pairs), dtype=bool) if hidden is None else ~hidden
     if place.is_grown:
         shown &= (gold == GOOD) | ((gold == NONE) & (pred == GOOD))
     blocks = []
+    below = below_flags(pairs, place.ancestors, under)
     if not (isinstance(place, ObjectPlace) and place.is_item):
         at = np.flatnonzero(shown & (gold != WRONG))
-        blocks.append(_structure(place, pairs.take(at), (gold[at], pred[at]), reasons))
+        structure = _structure(place, pairs.take(at), (gold[at], pred[at]), reasons)
+        structure.flags[:] |= np.where(structure.outcome == Outcome.ABSENT, 0, below[at])
+        blocks.append(structure)
     if place.gold.wrong and not place.is_grown:
         blocks.append(_unreadable_gold(place, pairs, shown & (gold == WRONG), reasons))
     if place.pred.wrong:
@@ -33,9 +36,13 @@ def container_blocks(place: ListPlace | ObjectPlace, pairs: Pairs, reasons: Reas
     return [block for block in blocks if len(block)]
 
 
-def _kinds(kinds: Kinds, nodes: Nodes) -> Codes:
-    found = kinds.codes[nodes] if len(kinds.codes) else np.zeros(len(nodes), dtype=np.int8)
-    return np.where(nodes >= 0, found, np.int8(NONE))
+def below_flags(pairs: Pairs, containers: tuple[ObjectPlace, ...], under: Masks | None) -> npt.NDArray[np.int64]:
+    """Return the flags of rows below something one-sided (an item without a partner, a container that one side lacks) or of another kind."""
+    flags = np.where((pairs.gold < 0) | (pairs.pred < 0), FLAG["lone_parent"], 0)
+    lone = lone_mask(pairs, containers)
+    if lone is not None:
+        flags |= np.where(lone, FLAG["lone_parent"], 0)
+    return flags if under is None else flags | np.where(under, FLAG["under_wrong_kind"], 0)
 
 
 def _structure(place: ListPlace | ObjectPlace, pairs: Pairs, kinds: tuple[Codes, Codes], reasons: Reasons) -> Block:
@@ -66,7 +73,7 @@ def _unreadable_gold(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, 
     at = np.flatnonzero(mask)
     kept = pairs.take(at)
     gold = {row: place.gold.wrong[int(node)] for row, node in enumerate(kept.gold)}
-    is_there = _kinds(place.pred, kept.pred) != NONE
+    is_there = held_kinds(place.pred, kept.pred) != NONE
     pred = {int(row): place.pred.raws[kept.pred[row]] for row in np.flatnonzero(is_there)}
     equal = np.array([row in pred and odd_text(gold[row]) == odd_text(pred[row]) for row in gold], dtype=bool)
     outcome = np.where(equal, Outcome.MATCH, np.where(is_there, Outcome.MISMATCH, Outcome.MISSING)).astype(np.int8)
@@ -84,18 +91,21 @@ def _wrong_pred(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reaso
     kept = pairs.take(at)
     outcome = np.full(len(at), Outcome.SPURIOUS, dtype=np.int8)
     reason = np.full(len(at), reasons.position("wrong_kind"), dtype=np.int32)
-    flags = np.zeros(len(at), dtype=np.int64)  # the container's row carries the flag, so that one wrong kind counts once
+    flags = np.full(len(at), FLAG["wrong_kind"], dtype=np.int64)
     raws = {row: place.pred.wrong[int(node)] for row, node in enumerate(kept.pred)}
     return Block(place.node.field, Kind.VALUE, kept, outcome, np.zeros(len(at)), reason, flags, pred_raws=raws)
 
 
-def item_block(listed: CodedList, pairs: Pairs, pair_score: npt.NDArray[np.float64], reasons: Reasons) -> Block:
+def item_block(listed: CodedList, pairs: Pairs, worth: PairWorth, reasons: Reasons) -> Block:
     """Return one row per item: how well each pair agrees (leaf scores / leaves), and the items without a partner.
 
-    `pair_score` belongs to the first pairs, those with both sides. An item in which nothing is filled is as good as none.
+    `worth` belongs to the first pairs, those with both sides. An item in which nothing is filled is as good as none, unless the list keeps it.
     """
-    place = listed.place
-    has_gold, has_pred = _filled(listed.items.gold_leaves, pairs.gold), _filled(listed.items.pred_leaves, pairs.pred)
+    place, pair_score = listed.place, worth.score
+    if place.node.keeps_empty:
+        has_gold, has_pred = pairs.gold >= 0, pairs.pred >= 0
+    else:
+        has_gold, has_pred = _filled(listed.items.gold_leaves, pairs.gold), _filled(listed.items.pred_leaves, pairs.pred)
     one_sided = np.where(has_gold, Outcome.MISSING, np.where(has_pred, Outcome.SPURIOUS, Outcome.ABSENT))
     outcome = np.where(has_gold & has_pred, Outcome.MATCH, one_sided).astype(np.int8)
     score = np.zeros(len(pairs))
@@ -104,13 +114,21 @@ def item_block(listed: CodedList, pairs: Pairs, pair_score: npt.NDArray[np.float
     outcome[paired & (score < 1)] = Outcome.PARTIAL
     outcome[paired & (score == 0)] = Outcome.MISMATCH
     reason = reasons.positions(("paired", "paired", "paired", "missing", "spurious", "absent"))[outcome]
-    flags = np.zeros(len(pairs), dtype=np.int64)
+    similarity = np.full(len(pairs), np.nan)
+    similarity[: len(pair_score)] = np.where(paired[: len(pair_score)], worth.similarity, np.nan)
+    flags = np.zeros(len(pairs), dtype=np.int64) if pairs.is_lone is None else np.where(pairs.is_lone, FLAG["lone_parent"], 0)
+    if pairs.is_under is not None:
+        flags |= np.where(pairs.is_under, FLAG["under_wrong_kind"], 0)
     for item in place.items.objects:
-        if item.is_item and item.pred.wrong and not item.is_grown:
-            flags |= np.where(_kinds(item.pred, pairs.pred) == WRONG, FLAG["wrong_kind"], 0)
+        if item.is_item and item.pred.wrong:
+            is_wrong = held_kinds(item.pred, pairs.pred) == WRONG
+            if item.is_grown:  # where gold is no object, another branch of the tree judges it
+                is_wrong &= held_kinds(item.gold, pairs.gold) == GOOD
+            flags |= np.where(is_wrong, FLAG["wrong_kind"], 0)
     keep = _are_items(place, pairs) if pairs.is_hidden is None else _are_items(place, pairs) & ~pairs.is_hidden
     kept = pairs.take(np.flatnonzero(keep))
-    return Block(place.node.item_field, Kind.ITEM, kept, outcome[keep], score[keep], reason[keep], flags[keep])
+    extras = {"similarity": similarity[keep]}
+    return Block(place.node.item_field, Kind.ITEM, kept, outcome[keep], score[keep], reason[keep], flags[keep], extras=extras)
 
 
 def _are_items(place: ListPlace, pairs: Pairs) -> Masks:
@@ -119,7 +137,7 @@ def _are_items(place: ListPlace, pairs: Pairs) -> Masks:
     if not place.is_grown:
         return np.ones(len(pairs), dtype=bool)
     at_item = [found for found in inner if found.node.path == f"{place.node.path}[]"]
-    masks = [_kinds(kinds, nodes) == GOOD for found in at_item for kinds, nodes in ((found.gold, pairs.gold), (found.pred, pairs.pred))]
+    masks = [held_kinds(kinds, nodes) == GOOD for found in at_item for kinds, nodes in ((found.gold, pairs.gold), (found.pred, pairs.pred))]
     either: Masks = np.logical_or.reduce([np.zeros(len(pairs), dtype=bool), *masks])
     return either
 

@@ -12,6 +12,7 @@ import numpy as np
 from fieldassay.engine.grow import extra_tree, grow, member_path
 from fieldassay.engine.scopes import ABSENT, GOOD, NONE, WRONG, FieldTable, Kinds, LeafPlace, ListPlace, Masks, ObjectPlace, Scope, Side
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
+from fieldassay.plan.renaming import under_own_names
 
 _NOTHING: dict[str, Any] = {}
 DEEPEST = 100
@@ -31,6 +32,10 @@ class Flattener:
     absent: Any = None
     """What stands for a key that is not there: None, or ABSENT where null is a value."""
     grown: frozenset[int] = frozenset()
+    takes_null: bool = False
+    """True inside a tree whose nulls are values, and so are its empty containers: each of them is a kind of its own."""
+    takes_blank: bool = False
+    """True inside a tree whose blank texts are values."""
 
     def flatten(self, root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any]) -> Scope:
         """Return the scope of the documents; `gold[i]` and `pred[i]` are document i's objects, `{}` where there is none."""
@@ -41,7 +46,7 @@ class Flattener:
         return scope
 
     def _children(self, node: ObjectNode, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
-        gold, pred = values
+        gold, pred = (_renamed(column, node) for column in values)
         for child in node.children:
             of_gold, of_pred = (_members(column, child, self.absent) for column in (gold, pred))
             mask = self.applies.get(child.path)
@@ -53,8 +58,11 @@ class Flattener:
     def _walk(self, node: Node, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
         is_grown = node.field in self.grown
         if isinstance(node, AnyNode):
-            branches, fields = grow(node, values, self.table)
-            inner = replace(self, applies={}, grown=self.grown | fields)
+            branches, fields, leaf = grow(node, values, self.table)
+            takes_null = leaf.null_is_value and self.absent is ABSENT
+            inner = replace(
+                self, applies={}, grown=self.grown | fields, takes_null=takes_null, takes_blank=takes_null and leaf.blank_is_value
+            )
             for branch in branches:
                 inner._walk(branch, scope, values, ancestors)
         elif isinstance(node, Leaf):
@@ -90,7 +98,7 @@ class Flattener:
 
     def _as_objects(self, column: list[Any], node: ObjectNode, is_grown: bool) -> tuple[list[Any], Kinds]:
         """Return the values as objects (`{}` where there is none) and what each one was."""
-        if set(map(type, column)) == {dict}:
+        if set(map(type, column)) == {dict} and not (is_grown and self.takes_null):
             is_filled = bool if node.path.endswith("[]") and not is_grown else self._has_content  # an item's row looks at its values
             return column, Kinds(np.fromiter(map(is_filled, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column)
         codes = np.full(len(column), GOOD, dtype=np.int8)
@@ -103,18 +111,18 @@ class Flattener:
                 if was_text:
                     coerced.append(index)
             if value.__class__ is dict:
-                codes[index] = GOOD if self._has_content(value) else NONE
+                codes[index] = GOOD if self._is_there(value, value, is_grown) else NONE
                 found.append(value)
                 continue
             found.append(_NOTHING)
-            codes[index] = NONE if self._is_nothing(value) else WRONG
+            codes[index] = NONE if self._is_nothing_here(value, is_grown) else WRONG
             if codes[index] == WRONG:
                 wrong[index] = value
         return found, Kinds(codes, column, wrong, frozenset(coerced))
 
     def _as_lists(self, column: list[Any], node: ListNode, is_grown: bool) -> tuple[list[list[Any]], Kinds]:
         """Return the values as lists (`[]` where there is none) and what each one was."""
-        if set(map(type, column)) == {list}:
+        if set(map(type, column)) == {list} and not (is_grown and self.takes_null):
             return column, Kinds(np.fromiter(map(self._has_content, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column)
         codes = np.full(len(column), GOOD, dtype=np.int8)
         wrong: dict[int, Any] = {}
@@ -123,8 +131,10 @@ class Flattener:
         for index, value in enumerate(column):
             if value.__class__ is list:
                 items, is_wrong = value, False
+            elif node.is_empty_if_other:
+                items, is_wrong = [], False
             elif is_grown:  # a tree takes every value for what it is
-                items, is_wrong = [], not self._is_nothing(value)
+                items, is_wrong = [], not self._is_nothing_here(value, is_grown)
             else:
                 items, is_wrong = self._coerced_list(value, node)
                 if items:
@@ -132,7 +142,7 @@ class Flattener:
             found.append(items)
             if is_wrong:
                 wrong[index] = value
-            codes[index] = WRONG if is_wrong else GOOD if self._has_content(items) else NONE
+            codes[index] = WRONG if is_wrong else GOOD if self._is_there(items, value, is_grown) else NONE
         return found, Kinds(codes, column, wrong, frozenset(coerced))
 
     def _coerced_list(self, value: Any, node: ListNode) -> tuple[list[Any], bool]:
@@ -151,6 +161,10 @@ class Flattener:
             return [value], False
         return [], True
 
+    def _is_there(self, members: Any, value: Any, is_grown: bool) -> bool:
+        """Return whether a container is there: it holds anything, or (in a tree where null is a value) it is a container at all."""
+        return self._has_content(members) or (is_grown and self.takes_null and isinstance(value, (dict, list)))
+
     def _has_content(self, value: Any) -> bool:
         """Return whether a container holds anything that is not empty; where null is a value, null is something."""
         for member in value.values() if value.__class__ is dict else value:
@@ -160,6 +174,12 @@ class Flattener:
             elif not self._is_nothing(member) or (member is None and self.absent is ABSENT):
                 return True
         return False
+
+    def _is_nothing_here(self, value: Any, is_grown: bool) -> bool:
+        """Return whether a value that is no container of the wanted kind is nothing at all; in some trees, null and blank text are values."""
+        if is_grown and self.takes_null and not (isinstance(value, str) and not self.takes_blank):
+            return value is ABSENT
+        return self._is_nothing(value)
 
     def _is_nothing(self, value: Any) -> bool:
         if isinstance(value, str):
@@ -171,6 +191,10 @@ def _members(column: list[Any], child: Node, absent: Any) -> list[Any]:
     """Return the values of a child; the child without a path is the record itself, as a tree."""
     name = child.name
     return [value.get(name, absent) for value in column] if child.path else column
+
+
+def _renamed(column: list[Any], node: ObjectNode) -> list[Any]:
+    return [under_own_names(value, node.other_names) for value in column] if node.other_names else column
 
 
 def _masked(column: list[Any], mask: Masks) -> list[Any]:

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from fieldassay.engine.bootstrap import draw_sums
 from fieldassay.evidence import DocumentTable, Evidence
 from fieldassay.metrics.columns import DocumentColumns
-from fieldassay.metrics.grammar import MetricCall
+from fieldassay.metrics.definitions import CATALOGUE, Vocabulary
+from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.metrics.recipes import list_needs
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.metrics.statistics import Statistic
@@ -42,6 +43,9 @@ class FoldPlan:
     seed: int = 0
     level: float = 0.95
     keeps_statistics: bool = False
+    vocabulary: Vocabulary = CATALOGUE
+    score: str | None = None
+    """The metric whose value in a document is the document's `score`; None: the document accuracy."""
 
     def __reduce__(self) -> tuple[type[FoldPlan], tuple[Any, ...]]:
         """Return what another process makes the plan of; recipes are bound again there."""
@@ -50,7 +54,12 @@ class FoldPlan:
     @cached_property
     def bound(self) -> tuple[BoundMetric, ...]:
         """Return the metrics with their recipes. Raises ValueError for a metric that the catalogue does not have."""
-        return tuple(bind_metric(call) for call in self.metrics)
+        return tuple(bind_metric(call, self.vocabulary) for call in self.metrics)
+
+    @cached_property
+    def score_of(self) -> BoundMetric:
+        """Return the metric whose value in a document is the document's score."""
+        return bind_metric(parse_metric(self.score or "accuracy"), self.vocabulary)
 
     @cached_property
     def drawn(self) -> tuple[Statistic, ...]:
@@ -88,7 +97,9 @@ def fold(plan: FoldPlan, evidence: Evidence, documents: DocumentTable) -> Partia
     if documents.documents != evidence.documents:
         raise ValueError("the document table and the evidence list different documents")
     columns = DocumentColumns(evidence, documents)
-    values = value_documents(plan.bound, columns, (*plan.drawn, *plan.plain) if plan.keeps_statistics else ())
+    values = value_documents(
+        plan.bound, plan.score_of if plan.score else None, columns, (*plan.drawn, *plan.plain) if plan.keeps_statistics else ()
+    )
     members = _find_members(plan.slice_keys, documents)
     drawn = _sum_columns(columns, plan.drawn, list(members.values()), plan)
     plain = _sum_columns(columns, plan.plain, list(members.values()), None)

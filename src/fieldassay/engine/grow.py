@@ -18,8 +18,8 @@ UNDECLARED = -1
 """The slot of fields below a top-level key that the spec does not declare: none of the declared ones."""
 
 
-def grow(node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable) -> tuple[list[Node], frozenset[int]]:
-    """Return the branches that the values need (a leaf, an object, a list: each where some value is one), and their fields.
+def grow(node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable) -> tuple[list[Node], frozenset[int], Leaf]:
+    """Return the branches that the values need (a leaf, an object, a list: each where some value is one), their fields, and the place's leaf.
 
     Growth goes one level deep: the children of the branches are trees again.
     """
@@ -40,8 +40,8 @@ def grow(node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable) 
         branches.append(ObjectNode(node.name, node.path, 0, children))
     if list in kinds and not leaf.is_list:
         item = replace(node, name="", path=f"{node.path}[]")
-        branches.append(ListNode(node.name, node.path, 0, 0, item, node.aligner))
-    return _placed(branches, node, table)
+        branches.append(ListNode(node.name, node.path, 0, 0, item, node.aligner, keeps_empty=leaf.null_is_value))
+    return (*_placed(branches, node, table), leaf)
 
 
 def _placed(branches: list[Node], node: AnyNode, table: FieldTable) -> tuple[list[Node], frozenset[int]]:

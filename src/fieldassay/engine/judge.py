@@ -15,7 +15,7 @@ from fieldassay.engine.containers import container_blocks, item_block
 from fieldassay.engine.flatten import Flattener
 from fieldassay.engine.lists import Aligned, CodedList, CodedScope, align, content_key
 from fieldassay.engine.resolve import resolve
-from fieldassay.engine.rows import leaf_block
+from fieldassay.engine.rows import leaf_block, split_by_kind
 from fieldassay.engine.scopes import ABSENT, FieldTable, ListPlace, Masks, ObjectPlace, Scope, Side
 from fieldassay.evidence import FieldInfo
 from fieldassay.plan.nodes import Plan
@@ -44,7 +44,7 @@ def judge(plan: Plan, gold: Sequence[Mapping[str, Any]], pred: Sequence[Mapping[
     coded = _code_scope(scope)
     documents = np.arange(len(gold))
     pairs = Pairs(scope, documents, documents, documents.astype(np.int32))
-    writer = _Writer(Reasons(), [], applies)
+    writer = _Writer(Reasons(), [], applies, table)
     writer.write(scope, coded, pairs, [align(inner, (documents, documents)) for inner in coded.lists], None)
     return Judged(tuple(writer.blocks), tuple(table.fields), writer.reasons, undeclared)
 
@@ -74,7 +74,8 @@ def _code_list(place: ListPlace) -> CodedList:
     items = _code_scope(place.items)
     active = []
     for leaves, name in ((items.gold_leaves, "gold"), (items.pred_leaves, "pred")):
-        mask = np.ones(len(leaves), dtype=bool) if place.node.aligner.uses_order else leaves > 0
+        keeps = place.node.aligner.uses_order or place.node.keeps_empty
+        mask = np.ones(len(leaves), dtype=bool) if keeps else leaves > 0
         active.append(_without_repeats(place, items, mask, name) if place.node.is_distinct else mask)
     return CodedList(place, items, active[0], active[1])
 
@@ -98,12 +99,14 @@ class _Writer:
     reasons: Reasons
     blocks: list[Block]
     applies: dict[str, Masks]
+    table: FieldTable
 
     def write(self, scope: Scope, coded: CodedScope, pairs: Pairs, aligned: Sequence[Aligned], parents: Index | None) -> None:
         for place in scope.objects:
             self.blocks += container_blocks(place, self._applying(place.node.path, pairs), self.reasons)
         for leaf, codes in zip(scope.leaves, coded.leaves, strict=True):
-            self.blocks.append(leaf_block(leaf, codes, self._applying(leaf.node.path, pairs), self.reasons))
+            block = leaf_block(leaf, codes, self._applying(leaf.node.path, pairs), self.reasons)
+            self.blocks += split_by_kind(block, self.table) if leaf.is_grown else [block]
         for listed, alignment in zip(scope.lists, aligned, strict=True):
             self._write_list(listed, alignment, pairs, parents)
 
@@ -112,7 +115,7 @@ class _Writer:
         items, cells = resolve(alignment, pairs, parents)
         if place.items.objects or place.items.lists:
             chosen = np.searchsorted(alignment.chosen, cells)
-            self.blocks.append(item_block(alignment.place, items, alignment.pair_score[chosen], self.reasons))
+            self.blocks.append(item_block(alignment.place, items, alignment.worth.take(chosen), self.reasons))
         self.write(place.items, alignment.place.items, items, alignment.nested, cells)
 
     def _applying(self, path: str, pairs: Pairs) -> Pairs:

@@ -39,6 +39,18 @@ class CodedList:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PairWorth:
+    """What pairs of items are worth: leaf scores / leaves present on either side, and the similarity that they were paired by (else NaN)."""
+
+    score: Floats
+    similarity: Floats
+
+    def take(self, at: Index) -> PairWorth:
+        """Return the worth of the pairs at the positions."""
+        return PairWorth(self.score[at], self.similarity[at])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Aligned:
     """The outcome of aligning one list field for p pairs of parents.
 
@@ -53,8 +65,8 @@ class Aligned:
     nested: tuple[Aligned, ...]
     score: Floats
     union: Floats
-    pair_score: Floats
-    """Per chosen cell: leaf scores / leaves present on either side."""
+    worth: PairWorth
+    """What each chosen cell is worth."""
 
 
 def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> Aligned:
@@ -72,9 +84,12 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
     sums = _CellSums(cells, items, nested)
     if node.aligner.needs_similarity:
         keys = (content_key(items, "gold"), content_key(items, "pred"))
-        chosen = pair_cells(cells, sums.similarity(node), node.aligner, keys)
+        similarity = sums.similarity(node)
+        chosen = pair_cells(cells, similarity, node.aligner, keys)
+        paired_by = np.minimum(similarity[chosen], 1.0)
     else:
         chosen = np.arange(len(cells))
+        paired_by = np.full(len(cells), np.nan)
     groups = np.repeat(np.arange(len(cells.rows)), cells.rows * cells.columns)[chosen]
     score, both = sums.score_and_both(chosen)
     of_gold = np.bincount(gold_side.parent, weights=items.gold_leaves * coded.gold_active, minlength=len(gold.size))[pairs[0]]
@@ -83,7 +98,7 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
     shared = np.bincount(groups, weights=both, minlength=len(cells.rows))
     leaves = items.gold_leaves[cells.gold[chosen]] + items.pred_leaves[cells.pred[chosen]] - both
     pair_score = np.divide(score, leaves, out=np.zeros(len(score)), where=leaves > 0)
-    return Aligned(coded, cells, chosen, nested, total, of_gold + of_pred - shared, pair_score)
+    return Aligned(coded, cells, chosen, nested, total, of_gold + of_pred - shared, PairWorth(pair_score, paired_by))
 
 
 class TooManyPairsError(Exception):
@@ -139,6 +154,8 @@ class _CellSums:
             for share, is_there in odd:
                 distance *= np.where(is_there, 1 - share, 1.0)
             return 1 - distance
+        if node.combine == "agreement":  # here, too, a value of another kind is no field
+            return self._mean([(factor, (np.where(is_there, share, 1.0), np.ones_like(is_there))) for factor, (share, is_there) in parts])
         return self._mean([*parts, *((1.0, found) for found in odd)])
 
     def _mean(self, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:

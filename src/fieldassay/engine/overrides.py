@@ -59,7 +59,7 @@ def _accept(block: Block, row: int, values: tuple[Any, ...], reasons: Reasons) -
         return
     code = int(codes[row])
     if code < 0:
-        is_accepted = any(value is None for value in values)
+        is_accepted = any(value is None for value in values) and not coded.leaf.null_is_value
     else:
         is_accepted = coded.column.canonical[code] in {_canonical(coded.leaf, value) for value in values}
     if is_accepted:

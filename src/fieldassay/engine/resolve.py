@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from fieldassay.engine.blocks import Nodes, Pairs, Prefix
 from fieldassay.engine.candidates import Index
 from fieldassay.engine.lists import Aligned
-from fieldassay.engine.scopes import GOOD, WRONG, ListPlace, Masks, ObjectPlace
+from fieldassay.engine.scopes import GOOD, NONE, WRONG, Kinds, ListPlace, Masks, ObjectPlace
 
 
 def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pairs, Index]:
@@ -33,7 +34,8 @@ def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pair
     )
     hidden, under = _masks(above, place, owner, all_pred)
     prefix = Prefix(above.prefix, place.items, place.node.path)
-    return Pairs(place.items, all_gold, all_pred, doc, hidden, under, prefix), cells
+    lone = lone_mask(above, (*place.ancestors, place))
+    return Pairs(place.items, all_gold, all_pred, doc, hidden, under, prefix, None if lone is None else lone[owner]), cells
 
 
 def _selected(aligned: Aligned, parents: Index | None) -> Masks:
@@ -80,6 +82,23 @@ def container_masks(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...
             is_wrong = _holds(place.pred.codes, pairs.pred, WRONG) & _holds(place.gold.codes, pairs.gold, GOOD)
             under = _either(under, is_wrong)
     return hidden, under
+
+
+def lone_mask(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) -> Masks | None:
+    """Return which pairs of a scope are below something that only one side has: above the scope, or one of the containers; None where none is."""
+    lone = pairs.is_lone
+    for place in containers:
+        gold, pred = held_kinds(place.gold, pairs.gold), held_kinds(place.pred, pairs.pred)
+        one_sided = ((gold == GOOD) & (pred == NONE)) | ((gold == NONE) & (pred == GOOD))
+        if one_sided.any():
+            lone = _either(lone, one_sided)
+    return lone
+
+
+def held_kinds(kinds: Kinds, nodes: Nodes) -> npt.NDArray[np.int8]:
+    """Return what each pair's node holds at a container's place on one side."""
+    found = kinds.codes[nodes] if len(kinds.codes) else np.zeros(len(nodes), dtype=np.int8)
+    return np.where(nodes >= 0, found, np.int8(NONE))
 
 
 def _either(mask: Masks | None, other: Masks) -> Masks:

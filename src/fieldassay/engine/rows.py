@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +11,8 @@ import numpy.typing as npt
 from fieldassay.engine.blocks import Block, Pairs, Reasons
 from fieldassay.engine.coding import Coded
 from fieldassay.engine.compare import ACCEPTED, Compared, compare_codes
-from fieldassay.engine.resolve import container_masks
-from fieldassay.engine.scopes import Codes, Ints, LeafPlace, Masks
+from fieldassay.engine.resolve import container_masks, lone_mask
+from fieldassay.engine.scopes import Codes, FieldTable, Ints, LeafPlace, Masks
 from fieldassay.evidence import FLAG, Kind, Outcome
 from fieldassay.spec.model import Accept
 
@@ -22,14 +23,36 @@ def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -
     """Return the rows of a leaf for a scope's pairs."""
     hidden, under = container_masks(pairs, place.ancestors)
     gold, pred = _codes(coded.gold, pairs.gold), _codes(coded.pred, pairs.pred)
+    beside = np.zeros(len(pairs), dtype=bool)
     if place.is_grown:
+        beside = _held(coded.is_container, gold)
         gold, pred, dropped = _own_branch(coded, gold, pred)
         hidden = dropped if hidden is None else hidden | dropped
     if hidden is not None and hidden.any():
         at = np.flatnonzero(~hidden)
-        pairs, gold, pred = pairs.take(at), gold[at], pred[at]
+        pairs, gold, pred, beside = pairs.take(at), gold[at], pred[at], beside[at]
         under = None if under is None else under[at]
-    return _judge(coded, (gold, pred), pairs, under, reasons)
+    block = _judge(coded, (gold, pred), pairs, under, reasons)
+    block.flags[:] |= np.where(beside, FLAG["wrong_kind"], 0)
+    lone = _lone(place, pairs)
+    if lone is not None:
+        block.flags[:] |= np.where(lone & (block.outcome != Outcome.FAILED), FLAG["lone_parent"], 0)
+    return block
+
+
+def _held(marks: Masks, codes: Codes) -> Masks:
+    """Return which codes stand for a marked value."""
+    held: Masks = (codes >= 0) & marks[codes] if len(marks) else np.zeros(len(codes), dtype=bool)
+    return held
+
+
+def _lone(place: LeafPlace, pairs: Pairs) -> Masks | None:
+    """Return which values are below something that only one side has; a value that is itself an item has its list above it."""
+    lone = lone_mask(pairs, place.ancestors)
+    if pairs.prefix is None or place.node.path.endswith("[]"):
+        return lone
+    alone: Masks = (pairs.gold < 0) | (pairs.pred < 0)
+    return alone if lone is None else alone | lone
 
 
 def _codes(codes: Codes, nodes: npt.NDArray[np.intp]) -> Codes:
@@ -37,13 +60,44 @@ def _codes(codes: Codes, nodes: npt.NDArray[np.intp]) -> Codes:
     return np.where(nodes >= 0, found, np.intp(-1))
 
 
+def split_by_kind(block: Block, table: FieldTable) -> list[Block]:
+    """Return the rows of a tree's leaf by what is judged there: values of the type `any` by their kind of JSON, null as a value apart.
+
+    Gold decides, the prediction where gold has nothing.
+    """
+    coded, gold, pred = block.coded, block.gold_code, block.pred_code
+    if coded is None or gold is None or pred is None:
+        return [block]
+    names = [_kind_name(raw, coded.leaf.type) for raw in coded.raws]
+    if set(names) <= {coded.leaf.type}:
+        return [block]
+    order = tuple(dict.fromkeys(names))
+    numbers = np.array([order.index(name) for name in names], dtype=np.intp)
+    of_row = numbers[np.where(gold >= 0, gold, pred)]
+    info = table.fields[block.field]
+    parts = []
+    for number, name in enumerate(order):
+        at = np.flatnonzero(of_row == number)
+        if len(at):
+            parts.append(block.take(at, block.field if name == info.type else table.typed(replace(info, type=name))))
+    return parts
+
+
+def _kind_name(raw: object, declared: str) -> str:
+    if raw is None:
+        return "null"
+    if declared != "any":
+        return declared
+    return {bool: "boolean", int: "number", float: "number", str: "text"}.get(type(raw), "any")
+
+
 def _own_branch(coded: Coded, gold: Codes, pred: Codes) -> tuple[Codes, Codes, Masks]:
     """Return the codes of a grown leaf without containers, which other branches judge, and which pairs are no rows of this branch.
 
     A predicted container stays where gold has a scalar: it is a value of the wrong kind there.
     """
-    gold = np.where((gold >= 0) & coded.is_container[gold], np.intp(-1), gold) if len(coded.raws) else gold
-    pred = np.where((pred >= 0) & coded.is_container[pred] & (gold < 0), np.intp(-1), pred) if len(coded.raws) else pred
+    gold = np.where(_held(coded.is_container, gold), np.intp(-1), gold)
+    pred = np.where(_held(coded.is_container, pred) & (gold < 0), np.intp(-1), pred)
     return gold, pred, (gold < 0) & (pred < 0)
 
 

@@ -115,6 +115,7 @@ class FieldTable:
 
     fields: list[FieldInfo]
     known: dict[tuple[str, int], int] = default(default_factory=dict)
+    by_type: dict[tuple[str, str], int] = default(default_factory=dict)
 
     def position(self, info: FieldInfo) -> int:
         """Return the position of the field, adding it if it is new."""
@@ -123,3 +124,11 @@ class FieldTable:
             self.known[key] = len(self.fields)
             self.fields.append(info)
         return self.known[key]
+
+    def typed(self, info: FieldInfo) -> int:
+        """Return the position of a value's field at a path that holds values of several types, adding it if it is new."""
+        key = (info.path, info.type)
+        if key not in self.by_type:
+            self.by_type[key] = len(self.fields)
+            self.fields.append(info)
+        return self.by_type[key]

@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from fieldassay.judges.activations import activate
 from fieldassay.judges.model_settings import Settings, has_shifted_positions
+from fieldassay.judges.products import Run, Tiling, multiply
 from fieldassay.judges.weights import Affine, Array, Layer, Weights
 
 Tokens = npt.NDArray[np.int32]
+Laid: TypeAlias = tuple[Tiling, Sequence[Run]]
+"""How the rows of a batch are multiplied, and which of them belong together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Neighboring texts with the same number of tokens: `texts` of them, `tokens` each, from row `start` of the batch on."""
-
-    start: int
-    texts: int
-    tokens: int
-
-    @property
-    def stop(self) -> int:
-        """Return the row after the last."""
-        return self.start + self.texts * self.tokens
-
-
-def pooled(weights: Weights, settings: Settings, texts: Sequence[Tokens]) -> Array:
+def pooled(weights: Weights, settings: Settings, tiling: Tiling, texts: Sequence[Tokens]) -> Array:
     """Return one vector per text, n x dimension, not normalized; texts with the same number of tokens must be neighbors.
 
-    The rows of all texts lie end to end, without padding, so that nothing has to be masked and no text can touch another.
+    The rows of all texts lie end to end, so that nothing has to be masked and no text can touch another; rows of zeros fill the last tile.
+    Everything that is not a product of a tile works on one row, or on the rows of one text: no bit of a vector depends on the other texts.
     """
     runs = _runs(texts)
     hidden = _embedded(weights, settings, texts)
+    hidden = np.concatenate([hidden, np.zeros((tiling.pad(len(hidden)), hidden.shape[1]), dtype=np.float32)])
     for layer in weights.layers:
-        hidden = _through(layer, settings, hidden, runs)
+        hidden = _through(layer, settings, hidden, (tiling, runs))
     return np.concatenate([_pool(hidden[run.start : run.stop].reshape(run.texts, run.tokens, -1), settings.pooling) for run in runs])
 
 
@@ -65,21 +56,21 @@ def _positions(settings: Settings, text: Tokens) -> npt.NDArray[np.intp]:
     return np.where(is_real, np.cumsum(is_real), 0) + settings.pad
 
 
-def _through(layer: Layer, settings: Settings, hidden: Array, runs: Sequence[Run]) -> Array:
-    projected = _apply(layer.qkv, hidden)
-    context = np.empty_like(hidden)
-    for run in runs:
+def _through(layer: Layer, settings: Settings, hidden: Array, laid: Laid) -> Array:
+    projected = _apply(layer.qkv, hidden, laid)
+    context = np.zeros_like(hidden)
+    for run in laid[1]:
         context[run.start : run.stop] = _attend(projected[run.start : run.stop], run, settings.heads)
-    mixed = _apply(layer.mixed, context)
+    mixed = _apply(layer.mixed, context, laid)
     mixed += hidden
     middle = _normalize(mixed, layer.first_norm, settings.epsilon)
-    narrow = _apply(layer.narrow, activate(_apply(layer.wide, middle), settings.activation))
+    narrow = _apply(layer.narrow, activate(_apply(layer.wide, middle, laid), settings.activation), laid)
     narrow += middle
     return _normalize(narrow, layer.last_norm, settings.epsilon)
 
 
-def _apply(affine: Affine, rows: Array) -> Array:
-    product: Array = rows @ affine.weight
+def _apply(affine: Affine, rows: Array, laid: Laid) -> Array:
+    product = multiply(rows, affine.weight, *laid)
     product += affine.bias
     return product
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,9 +13,11 @@ import numpy.typing as npt
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.settled import Floats, equal_pairs, graded, unequal_positions
+from fieldassay.judges.cache_folder import cache_folder
 from fieldassay.judges.encoder import Array, encodable
+from fieldassay.judges.known_vectors import known_vectors
 from fieldassay.judges.model_folders import ModelFolder
-from fieldassay.judges.models import Backend, check_model, identity_of, load_encoder, require_backend
+from fieldassay.judges.models import Backend, check_model, identity_of, require_backend
 from fieldassay.values.column import Column
 
 _AT_ONCE = 16_384
@@ -38,7 +41,7 @@ class Embedding(Comparator):
 
     model: str = "all-MiniLM-L6-v2"
     backend: Backend = "numpy"
-    batch: int = 64
+    batch: int = 128
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "similar")
     accept: ClassVar[float] = 0.8
     is_symmetric: ClassVar[bool] = True
@@ -60,8 +63,11 @@ class Embedding(Comparator):
         return graded(score, equal_pairs(gold, pred))
 
     def encode(self, texts: list[str]) -> Array:
-        """Return the unit vectors of the texts, n x dimension, float32; the only place where vectors come from."""
-        return load_encoder(self.folder, self.backend).encode(texts, self.batch)
+        """Return the unit vectors of the texts, n x dimension, float32; the only place where vectors come from.
+
+        The model is asked only for texts that neither this process nor the embedding cache knows, which changes no bit of a vector.
+        """
+        return known_vectors(self.folder, self.backend).find(texts, self.batch, cache_folder(os.environ, sys.platform))
 
     def identity(self) -> Mapping[str, Any]:
         """Return the model's name, backend, digest, source, dimension, length and package versions; loads the model."""

@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float32]
 Watcher: TypeAlias = Callable[[int, int], None]
-"""Told, after every portion, how many texts are encoded and how many there are."""
+"""Told, at first and after every portion, how many distinct texts have their vectors and how many there are."""
 
 
 def _silent(_done: int, _total: int) -> None:
@@ -26,13 +26,16 @@ _watcher: ContextVar[Watcher] = ContextVar("encoding_watcher", default=_silent)
 class Encoder(ABC):
     """A loaded model: texts to vectors of length 1."""
 
+    is_repeatable: ClassVar[bool] = False
+    """True if not one bit of a vector depends on the other texts, on their order or on `batch`: then vectors may be kept between runs."""
+
     @abstractmethod
     def facts(self) -> Mapping[str, object]:
         """Return what decides the numbers besides the model's files: `dimension`, `max_length`, `pooling`, versions of packages."""
 
     @abstractmethod
     def encode(self, texts: Sequence[str], batch: int) -> Array:
-        """Return one unit vector per text, n x dimension; at most `batch` texts at a time. The vector of a text does not depend on the others."""
+        """Return one unit vector per text, n x dimension; at most `batch` texts at a time. No text has a part in another's vector."""
 
 
 @contextmanager
@@ -48,6 +51,19 @@ def watch_encoding(watcher: Watcher) -> Iterator[None]:
         yield
     finally:
         _watcher.reset(token)
+
+
+@contextmanager
+def encoding_part(start: int, total: int) -> Iterator[None]:
+    """Tell the present watcher of the encoding inside the block as a part of a larger one of `total` texts, `start` of which are done.
+
+    >>> with watch_encoding(print), encoding_part(10, 20):
+    ...     report_progress(1, 2)
+    11 20
+    """
+    outer = _watcher.get()
+    with watch_encoding(lambda done, _total: outer(start + done, total)):
+        yield
 
 
 def report_progress(done: int, total: int) -> None:

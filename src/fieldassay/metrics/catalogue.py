@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
-from fieldassay.evidence import Outcome
+from fieldassay.evidence import FLAGS, Outcome
 from fieldassay.metrics.recipes import FieldMean, Quantile, Ratio, Recipe, Total
 from fieldassay.metrics.statistics import Claim, Defined, Documents, Form, Known, Number, Reaches, Rows, RowSum, Share, form
 
@@ -26,6 +26,10 @@ class Parameter:
     choices: tuple[str, ...] = ()
     is_number: bool = False
     is_required: bool = False
+    each: tuple[float, ...] = ()
+    """What the value `each` stands for, one metric per value."""
+    is_many: bool = False
+    """True: several choices may be given, joined by `|`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +50,25 @@ class Metric:
 _REGIME = Parameter("regime", "filled", REGIMES)
 _GRANULARITY = Parameter("granularity", "leaf", GRANULARITIES)
 _TYPE = Parameter("type")
-_RATED = (_REGIME, _GRANULARITY, _TYPE)
-_COUNTED = (_GRANULARITY, _TYPE)
+_CHOSEN = (
+    _TYPE,
+    Parameter("fields"),
+    Parameter("critical", None, ("yes",)),
+    Parameter("flag", None, FLAGS, is_many=True),
+    Parameter("without", None, FLAGS, is_many=True),
+)
+"""What chooses rows: types and fields (several joined by `|`; fields by path, last name or pattern), critical ones, and flags."""
+
+_RATED = (_REGIME, _GRANULARITY, *_CHOSEN)
+_COUNTED = (_GRANULARITY, *_CHOSEN)
+_TALLIED = (Parameter("granularity", "leaf", (*GRANULARITIES, "item", "node")), *_CHOSEN)
 _MATCH = Parameter("match", "paired", ("paired", "correct"))
 
 
 def choose_rows(options: Options, *where: tuple[str, str]) -> Rows:
     """Return the rows that the options name."""
-    typed = (("type", str(options["type"])),) if options.get("type") is not None else ()
-    return Rows(options.get("granularity", "leaf"), (*typed, *where))
+    chosen = tuple((parameter.name, str(options[parameter.name])) for parameter in _CHOSEN if options.get(parameter.name) is not None)
+    return Rows(options.get("granularity", "leaf"), (*chosen, *where))
 
 
 def count_regime(rows: Rows, regime: str) -> Form:
@@ -154,7 +168,8 @@ def _count(formula: str, granularity: str | None = None) -> Callable[[Options], 
 
 def _count_flag(granularity: str, flag: str) -> Callable[[Options], Total]:
     everything = tuple(Outcome)
-    return lambda _: Total(form(RowSum(granularity, everything, "one", (("flag", flag),))), form(RowSum(granularity, everything)))
+    flagged = tuple(outcome for outcome in Outcome if outcome is not Outcome.SPURIOUS)
+    return lambda _: Total(form(RowSum(granularity, flagged, "one", (("flag", flag),))), form(RowSum(granularity, everything)))
 
 
 def _count_failed(options: Options) -> Total:
@@ -164,6 +179,10 @@ def _count_failed(options: Options) -> Total:
 
 def _count_claim(column: str, is_wanted: bool = True) -> Callable[[Options], Total]:
     return lambda _: Total(form(Claim(column, is_wanted)), form(Documents()))
+
+
+def _count_form(total: Form, population: Form) -> Callable[[Options], Total]:
+    return lambda _: Total(total, population)
 
 
 def _quantile(share: float) -> Callable[[Options], Quantile]:
@@ -187,9 +206,34 @@ def _mean_column(options: Options) -> Ratio:
     return Ratio(credit, having.correct + having.wrong + silent, failed=rows.failed)
 
 
+def _total_column(options: Options) -> Total:
+    rows = choose_rows(options)
+    return Total(rows.total(str(options["column"])), rows.correct + rows.wrong, rows.failed)
+
+
+def _share_at_least(options: Options) -> Ratio:
+    """Rows that only gold has are worth 0; those that only the prediction has count in the regime `filled`."""
+    column, threshold, rows = str(options["column"]), float(options["threshold"]), choose_rows(options)
+    reaching = choose_rows(options, ("reaches", f"{column} {threshold!r}"))
+    population = count_regime(rows, options["regime"])
+    reached = population if threshold <= 0 else reaching.correct + reaching.wrong
+    return Ratio(reached, population, is_proportion=True, failed=rows.failed)
+
+
+def _list_columns() -> list[Metric]:
+    """Return the metrics of one column of the evidence: the score, or an extra that a comparator or an aligner leaves."""
+    column, items = Parameter("column", is_required=True), Parameter("granularity", "leaf", (*GRANULARITIES, "item"))
+    threshold = Parameter("threshold", is_number=True, is_required=True, each=tuple(step / 20 for step in range(21)))
+    rated = (_REGIME, items, *_CHOSEN, column)
+    return [
+        Metric("mean", "extras", _mean_column, rated, scope="both"),
+        Metric("total", "extras", _total_column, (items, *_CHOSEN, column), unit="sum", scope="both"),
+        Metric("share_at_least", "extras", _share_at_least, (*rated, threshold), scope="both"),
+    ]
+
+
 def _list_quality() -> list[Metric]:
     threshold = Parameter("threshold", None, is_number=True)
-    column = Parameter("column", is_required=True)
     strict, soft = (lambda options: _pooled(options, True)), (lambda options: _pooled(options, False))
     return [
         Metric("accuracy", "accuracy", lambda options: _document_mean(options, False), _RATED),
@@ -203,7 +247,6 @@ def _list_quality() -> list[Metric]:
         Metric("field_accuracy", "accuracy", soft, _RATED, scope="field"),
         Metric("field_accuracy_strict", "accuracy", strict, _RATED, scope="field"),
         Metric("perfect_documents", "accuracy", _perfect, (*_RATED, threshold)),
-        Metric("mean", "extras", _mean_column, (*_RATED, column), scope="both"),
     ]
 
 
@@ -219,7 +262,7 @@ def _list_detection() -> list[Metric]:
         made.append(Metric(name, "presence", _compare(numerator, populations[name]), _COUNTED, better, scope="both"))
     for name, letter in {"correct": "C", "wrong": "W", "missing": "M", "spurious": "S", "absent": "A"}.items():
         better = "higher" if name in ("correct", "absent") else "lower"
-        made.append(Metric(name, "presence", _count(letter), _COUNTED, better, "count", "both"))
+        made.append(Metric(name, "presence", _count(letter), _TALLIED, better, "count", "both"))
     return made
 
 
@@ -239,6 +282,7 @@ def _list_documents() -> list[Metric]:
         "error": "has_error",
         "timeout": "is_timeout",
         "repaired": "is_repaired",
+        "unparsed": "is_unparsed",
     }
     everyone = Total(form(Documents()), form(Documents()))
     made = [Metric("documents", "counts", lambda _: everyone, (), "higher", "count", granularity="document")]
@@ -249,6 +293,9 @@ def _list_documents() -> list[Metric]:
     made.append(Metric("failed", "counts", _count_failed, _COUNTED, "lower", "count", "both"))
     for name, rows, flag in (("structure_errors", "node", "wrong_kind"), ("unreadable_gold", "leaf", "unreadable_gold")):
         made.append(Metric(name, "counts", _count_flag(rows, flag), (), "lower", "count", "both", rows))
+    found, checked = form(Number("check_violations")), form(Known("check_violations"))
+    for name, counted in {"check_violations": found, "documents_with_violations": form(Claim("has_violations"))}.items():
+        made.append(Metric(name, "checks", _count_form(counted, checked), (), "lower", "count", granularity="document"))
     for name, share in {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}.items():
         made.append(Metric(f"latency_{name}", "latency", _quantile(share), (), "lower", "ms", granularity="document"))
     made.append(Metric("latency_mean", "latency", _mean_number("duration_ms"), (), "lower", "ms", granularity="document"))
@@ -262,4 +309,4 @@ def _list_documents() -> list[Metric]:
 @cache
 def list_metrics() -> Mapping[str, Metric]:
     """Return the catalogue by name, in the order in which results list them."""
-    return {metric.name: metric for metric in (*_list_quality(), *_list_detection(), *_list_items(), *_list_documents())}
+    return {metric.name: metric for metric in (*_list_quality(), *_list_detection(), *_list_items(), *_list_columns(), *_list_documents())}

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import DocumentTable, Evidence
+from fieldassay.metrics.recipes import (
+    AtLeast,
+    Combined,
+    Constant,
+    FieldMean,
+    Otherwise,
+    Quantile,
+    Ratio,
+    Recipe,
+    Total,
+    join_values,
+    settle,
+)
 from fieldassay.metrics.rows import RowTable, tabulate_rows
 from fieldassay.metrics.statistics import (
     BOTH,
@@ -20,13 +34,16 @@ from fieldassay.metrics.statistics import (
     Documents,
     FieldDefined,
     Form,
+    IsDefined,
     Known,
     Number,
+    OfDocument,
     Reaches,
     RowSum,
     Share,
     Statistic,
 )
+from fieldassay.metrics.sums import Sum, join_fields, spread_rows
 
 Ints = npt.NDArray[np.int64]
 
@@ -44,7 +61,7 @@ class DocumentColumns:
     def fields(self, statistic: Statistic) -> tuple[str | None, ...]:
         """Return what the rows of `values` belong to: field paths, or `(None,)` for statistics of the document as a whole."""
         if isinstance(statistic, FieldDefined):
-            return self.fields(statistic.form.statistics[0])
+            return reduce(join_fields, map(self.fields, statistic.form.statistics))
         if isinstance(statistic, RowSum):
             return self._table(statistic.rows).columns
         return (None,)
@@ -65,11 +82,50 @@ class DocumentColumns:
         """Return a form's value for each document as a whole."""
         return self._combine(form, by_field=False)
 
+    def evaluate(self, recipe: Recipe, over: Recipe | None = None) -> npt.NDArray[np.float64]:
+        """Return a recipe's value in each document alone, NaN where it is undefined (or `over` is)."""
+        if over is not None:
+            return np.where(np.isnan(self.evaluate(over)), np.nan, self.evaluate(recipe))
+        if isinstance(recipe, Ratio):
+            return self._own_ratio(recipe)
+        if isinstance(recipe, Combined):
+            return join_values(recipe.operator, self.evaluate(recipe.left), self.evaluate(recipe.right))
+        if isinstance(recipe, Otherwise | AtLeast):
+            return settle(recipe, self.evaluate(recipe.recipe))
+        if isinstance(recipe, Constant):
+            return np.full(len(self.evidence.documents), recipe.value)
+        if isinstance(recipe, Quantile):
+            return self.number(recipe.column)
+        return self._own_mean(recipe) if isinstance(recipe, FieldMean) else self._own_total(recipe)
+
+    def _own_ratio(self, recipe: Ratio) -> npt.NDArray[np.float64]:
+        """Return the ratio; of a mean over documents the document's own share, unrounded."""
+        first = recipe.numerator.statistics[0] if len(recipe.numerator.terms) == 1 else None
+        if isinstance(first, OfDocument):
+            return self.evaluate(first.recipe, first.over)
+        if isinstance(first, Share) and recipe.documents is not None:
+            return self.shares(first)
+        return self.shares(Share(recipe.numerator, recipe.denominator))
+
+    def _own_total(self, recipe: Total) -> npt.NDArray[np.float64]:
+        first = recipe.total.statistics[0] if len(recipe.total.terms) == 1 else None
+        return self.evaluate(first.recipe, first.over) if isinstance(first, OfDocument) else self.per_document(recipe.total)
+
+    def _own_mean(self, recipe: FieldMean) -> npt.NDArray[np.float64]:
+        """Return the mean of the ratio over the fields in which the document has it."""
+        top, bottom = (self._combine(part, by_field=True) for part in (recipe.ratio.numerator, recipe.ratio.denominator))
+        is_there = bottom > 0
+        values = np.divide(top, bottom, out=np.zeros(bottom.shape), where=is_there).sum(axis=0)
+        fields = is_there.sum(axis=0)
+        mean: npt.NDArray[np.float64] = np.divide(values, fields, out=np.full(len(fields), np.nan), where=fields > 0)
+        return mean
+
     def _combine(self, form: Form, by_field: bool) -> npt.NDArray[np.float64]:
         total: npt.NDArray[np.float64] = np.zeros(1)
+        fields = reduce(join_fields, map(self.fields, form.statistics)) if by_field else ()
         for factor, statistic in form.terms:
             values = self.values(statistic)
-            values = values if by_field else values.sum(axis=0)
+            values = spread_rows(fields, Sum(self.fields(statistic), values)) if by_field else values.sum(axis=0)
             total = total + values * (factor * 2.0**-statistic.bits)
         return total
 
@@ -93,6 +149,10 @@ class DocumentColumns:
             found = self.per_document(statistic.form) > 0
         elif isinstance(statistic, Reaches):
             found = self._reach(statistic)
+        elif isinstance(statistic, OfDocument):
+            found = _fix(self.evaluate(statistic.recipe, statistic.over), statistic.bits)
+        elif isinstance(statistic, IsDefined):
+            found = ~np.isnan(self.evaluate(statistic.recipe, statistic.over))
         elif isinstance(statistic, Number):
             found = _fix(self.number(statistic.column), statistic.bits)
         elif isinstance(statistic, Known):

@@ -23,6 +23,7 @@ LONGEST = 10_000
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.|/-]*")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.|/-])")
+_LITERAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.])")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BARE = re.compile(r"[^\s\[\]{}()\",=<>]+")
 _PLAIN_FIELD = re.compile(r"(?:[^\s\[\]{}()\",=<>]|\[[0-9]*\])+")
@@ -55,20 +56,28 @@ class MetricCall:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A rule over one estimate.
+    """A rule over one estimate. `is_optional`: it does not apply where its slice has no document.
 
-    >>> print(Gate(MetricCall("accuracy"), "lower", ">=", 0.85))
-    lower(accuracy) >= 0.85
+    >>> print(Gate(MetricCall("accuracy", slice=("type", "invoice")), "lower", ">=", 0.85, is_optional=True))
+    lower(accuracy{type=invoice}) >= 0.85 if present
     """
 
     metric: MetricCall
     function: str = "value"
     operator: str = ">="
     threshold: float = 0.0
+    is_optional: bool = False
 
     def __str__(self) -> str:
         looked_at = str(self.metric) if self.function == "value" else f"{self.function}({self.metric})"
-        return f"{looked_at} {self.operator} {_print_value(self.threshold)}"
+        is_whole = float(self.threshold).is_integer() and abs(self.threshold) < 1e15
+        threshold = f"{self.threshold:.0f}" if is_whole else repr(self.threshold)
+        return f"{looked_at} {self.operator} {threshold}{' if present' if self.is_optional else ''}"
+
+
+def is_metric_name(text: str) -> bool:
+    """Return whether a text can be the name of a metric."""
+    return _NAME.fullmatch(text) is not None
 
 
 def parse_metric(text: str) -> MetricCall:
@@ -77,7 +86,7 @@ def parse_metric(text: str) -> MetricCall:
     >>> parse_metric("accuracy(regime=baseline)").parameters
     (('regime', 'baseline'),)
     """
-    scanner = _Scanner(text)
+    scanner = Scanner(text)
     call = scanner.read_call()
     scanner.expect_end()
     return call
@@ -86,10 +95,11 @@ def parse_metric(text: str) -> MetricCall:
 def parse_gate(text: str) -> Gate:
     """Return the gate that an expression such as `lower(accuracy) >= 0.85` states. Raises ValueError.
 
-    >>> parse_gate("field_accuracy[TOTAL] >= .97")
-    Gate(metric=MetricCall(name='field_accuracy', parameters=(), field='TOTAL', slice=None), function='value', operator='>=', threshold=0.97)
+    >>> gate = parse_gate("field_accuracy[TOTAL]{type=invoice} >= .97 if present")
+    >>> gate.metric.field, gate.operator, gate.threshold, gate.is_optional
+    ('TOTAL', '>=', 0.97, True)
     """
-    scanner = _Scanner(text)
+    scanner = Scanner(text)
     function = scanner.read_function()
     call = scanner.read_call()
     if function is not None:
@@ -98,8 +108,11 @@ def parse_gate(text: str) -> Gate:
     if operator is None:
         raise scanner.complaint(f"expected a comparison, {nearest('', OPERATORS)}")
     threshold = scanner.read_number()
+    is_optional = scanner.accept_presence()
+    if is_optional and call.slice is None:
+        raise scanner.complaint("'if present' needs a slice, such as {type=invoice},")
     scanner.expect_end()
-    return Gate(call, function or "value", operator, threshold)
+    return Gate(call, function or "value", operator, threshold, is_optional)
 
 
 def parse_fail_under(text: str) -> Gate:
@@ -108,7 +121,7 @@ def parse_fail_under(text: str) -> Gate:
     >>> print(parse_fail_under("f1(granularity=slot)=0.9"))
     f1(granularity=slot) >= 0.9
     """
-    scanner = _Scanner(text)
+    scanner = Scanner(text)
     call = scanner.read_call()
     scanner.expect("=")
     threshold = scanner.read_number()
@@ -126,7 +139,7 @@ def _print_text(text: str) -> str:
     return text if _WORD.fullmatch(text) and text not in ("true", "false") else json.dumps(text)
 
 
-class _Scanner:
+class Scanner:
     """Reads an expression from left to right."""
 
     def __init__(self, text: str) -> None:
@@ -155,6 +168,16 @@ class _Scanner:
         if self.place < len(self.text):
             raise self.complaint("did not expect anything more")
 
+    def accept_presence(self) -> bool:
+        """Return whether `if present` stands here, past it; an `if` must go on so."""
+        start = self.place
+        if self._match(_NAME) != "if":
+            self.place = start
+            return False
+        if self._match(_NAME) != "present":
+            raise self.complaint("expected 'present'")
+        return True
+
     def read_function(self) -> str | None:
         """Return the gate function here, or None where the metric begins at once."""
         start = self.place
@@ -171,6 +194,20 @@ class _Scanner:
         found = self.accept(")") or (self._match(_NAME) is not None and self.accept("="))
         self.place = start
         return found
+
+    def accept_literal(self) -> float | None:
+        """Return the number that comes next in a formula, without a sign; None where none does."""
+        found = self._match(_LITERAL)
+        return None if found is None else self._finite(found)
+
+    def accept_function(self, names: tuple[str, ...]) -> str | None:
+        """Return the name of the function that is applied here, past its parenthesis; None where none of them is."""
+        start = self.place
+        name = self._match(_NAME)
+        if name in names and self.accept("("):
+            return name
+        self.place = start
+        return None
 
     def read_call(self) -> MetricCall:
         name = self._match(_NAME)

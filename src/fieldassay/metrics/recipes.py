@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, Union
 
 import numpy as np
@@ -53,7 +53,42 @@ class Quantile:
     share: float
 
 
-Recipe: TypeAlias = Union[Ratio, FieldMean, Total, Quantile]
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """Two recipes joined by `+`, `-`, `*` or `/`; undefined where one of them is, and where the divisor is 0."""
+
+    operator: str
+    left: Recipe
+    right: Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class Otherwise:
+    """A recipe, and the value that stands for it where it is undefined."""
+
+    recipe: Recipe
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """1 where a recipe is at least `threshold` (within 1e-9), 0 where it is less, undefined where it is."""
+
+    recipe: Recipe
+    threshold: float
+
+
+Recipe: TypeAlias = Union[Ratio, FieldMean, Total, Quantile, Constant, Combined, Otherwise, AtLeast]
+
+SLACK = 1e-9
+"""How far below a threshold a value may be for the rounding of its parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +106,25 @@ def list_needs(recipe: Recipe) -> Needs:
         return Needs(numbers=(recipe.column,))
     if isinstance(recipe, Total):
         return Needs(plain=recipe.total.statistics + recipe.population.statistics + _support(recipe.population) + _terms(recipe.failed))
+    if isinstance(recipe, Constant):
+        return Needs()
+    if isinstance(recipe, Combined):
+        return _join(_drawn_needs(recipe.left), _drawn_needs(recipe.right))
+    if isinstance(recipe, Otherwise | AtLeast):
+        return _drawn_needs(recipe.recipe)
     ratio = recipe.ratio if isinstance(recipe, FieldMean) else recipe
     support = ratio.documents.statistics if ratio.documents is not None else _support(ratio.denominator)
     return Needs(drawn=ratio.numerator.statistics + ratio.denominator.statistics, plain=support + _terms(ratio.failed))
+
+
+def _drawn_needs(recipe: Recipe) -> Needs:
+    """Return the needs of a part of a formula: even a plain sum has an interval's worth of draws there."""
+    needs = list_needs(recipe)
+    return Needs(recipe.total.statistics, needs.plain, needs.numbers) if isinstance(recipe, Total) else needs
+
+
+def _join(first: Needs, second: Needs) -> Needs:
+    return Needs(first.drawn + second.drawn, first.plain + second.plain, first.numbers + second.numbers)
 
 
 def _terms(optional: Form | None) -> tuple[Statistic, ...]:
@@ -105,13 +156,39 @@ class SumTable:
     sums: Sums
     _floats: dict[tuple[Statistic, int], Floats] = field(default_factory=dict)
 
-    def evaluate(self, recipe: Ratio | FieldMean | Total) -> Evaluated:
+    def evaluate(self, recipe: Recipe) -> Evaluated:
         """Return the recipe's values; a field mean has only the overall row."""
         if isinstance(recipe, Total):
             return self._evaluate_total(recipe)
         if isinstance(recipe, FieldMean):
             return self._average(recipe.ratio)
+        if isinstance(recipe, Combined):
+            return self._combine_two(recipe)
+        if isinstance(recipe, Otherwise | AtLeast):
+            found = self.evaluate(recipe.recipe)
+            return replace(found, values=settle(recipe, found.values))
+        assert isinstance(recipe, Ratio), "quantiles are not made of sums, and constants have no rows"
         return self._evaluate_ratio(recipe)
+
+    def _combine_two(self, recipe: Combined) -> Evaluated:
+        """Return both sides joined, for the fields that both have; the smaller n and number of documents stand behind the outcome."""
+        if isinstance(recipe.right, Constant):
+            found = self.evaluate(recipe.left)
+            return replace(found, values=join_values(recipe.operator, found.values, np.full((1, 1), recipe.right.value)))
+        if isinstance(recipe.left, Constant):
+            found = self.evaluate(recipe.right)
+            return replace(found, values=join_values(recipe.operator, np.full((1, 1), recipe.left.value), found.values))
+        left, right = self.evaluate(recipe.left), self.evaluate(recipe.right)
+        place = {label: row for row, label in enumerate(right.labels)}
+        labels = tuple(label for label in left.labels if label in place)
+        here, there = [left.labels.index(label) for label in labels], [place[label] for label in labels]
+        return Evaluated(
+            labels,
+            join_values(recipe.operator, left.values[here], right.values[there]),
+            np.minimum(left.n[here], right.n[there]),
+            np.minimum(left.documents[here], right.documents[there]),
+            np.maximum(left.failed[here], right.failed[there]),
+        )
 
     def _evaluate_ratio(self, ratio: Ratio) -> Evaluated:
         labels = self._labels(ratio.denominator)
@@ -137,7 +214,7 @@ class SumTable:
 
     def _evaluate_total(self, recipe: Total) -> Evaluated:
         labels = self._labels(recipe.population)
-        values, n = self.combine(recipe.total, labels)[:, :1], _whole(self.combine(recipe.population, labels)[:, 0])
+        values, n = self.combine(recipe.total, labels), _whole(self.combine(recipe.population, labels)[:, 0])
         documents = self._count_documents(recipe.population, labels) if _support(recipe.population) else n
         return Evaluated(labels, values, n, documents, self._count(recipe.failed, labels))
 
@@ -180,3 +257,28 @@ class SumTable:
 
 def _whole(values: Floats) -> npt.NDArray[np.int64]:
     return np.rint(values).astype(np.int64)
+
+
+def join_values(operator: str, left: Floats, right: Floats) -> Floats:
+    """Return the values joined by an operator, NaN where one is undefined or the divisor is 0.
+
+    >>> join_values("/", np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist()
+    [0.5, nan]
+    """
+    if operator == "/":
+        quotient = np.full(np.broadcast_shapes(left.shape, right.shape), np.nan)
+        np.divide(left, right, out=quotient, where=np.broadcast_to(right != 0, quotient.shape))
+        return quotient
+    operation = {"+": np.add, "-": np.subtract, "*": np.multiply}[operator]
+    return np.asarray(operation(left, right), dtype=np.float64)
+
+
+def settle(recipe: Otherwise | AtLeast, values: Floats) -> Floats:
+    """Return the values of what is inside after the recipe's own rule.
+
+    >>> settle(Otherwise(Constant(1), 0.0), np.array([0.5, np.nan])).tolist()
+    [0.5, 0.0]
+    """
+    if isinstance(recipe, Otherwise):
+        return np.where(np.isnan(values), recipe.value, values)
+    return np.where(np.isnan(values), np.nan, (values >= recipe.threshold - SLACK).astype(np.float64))

@@ -12,9 +12,13 @@ import numpy.typing as npt
 
 from fieldassay.evidence import FLAG, Evidence, FieldInfo, Kind, Outcome
 from fieldassay.metrics.statistics import BOTH, FRACTION_BITS, Conditions
+from fieldassay.paths import Pattern
 
 OUTCOMES = len(Outcome)
 _UNIT = float(2**FRACTION_BITS)
+
+REACH_SLACK = 1e-12
+"""How far below a threshold a value may be for the rounding of one subtraction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +87,28 @@ class RowTable:
         if name == "type":
             is_wanted = np.array([name in wanted.split("|") for name in self.types], bool)
             return np.asarray(is_wanted[self.type])
-        if name == "flag":
+        if name in ("flag", "without"):
             flags = self.flags if self.flags is not None else np.zeros(len(self.cell), np.int64)
-            return np.asarray((flags & FLAG[wanted]) != 0)
+            bits = sum(FLAG[flag] for flag in wanted.split("|"))
+            return np.asarray(((flags & bits) != 0) == (name == "flag"))
+        if name == "fields":
+            is_wanted = np.array([is_field(path, wanted) for path in self.columns], bool)
+            return np.asarray(is_wanted[self.cell // max(self.documents, 1)])
         if name == "has":
             return ~np.isnan(self._values(wanted))
+        if name == "reaches":
+            column, _, least = wanted.rpartition(" ")
+            return np.asarray(np.nan_to_num(self._values(column), nan=-np.inf) >= float(least) - REACH_SLACK)
         raise ValueError(f"no condition {name!r} on rows")
+
+
+def is_field(path: str, wanted: str) -> bool:
+    """Return whether a field's path is one of `wanted` (joined by `|`): in full, by its last name, or by a pattern with stars.
+
+    >>> is_field("lines[].sku", "total|sku"), is_field("lines[].sku", "**.sk*"), is_field("risk", "k")
+    (True, True, False)
+    """
+    return any(Pattern(name).matches(path) if "*" in name else path == name or path.endswith(f".{name}") for name in wanted.split("|"))
 
 
 def tabulate_rows(evidence: Evidence, rows: str) -> RowTable:
@@ -100,7 +120,7 @@ def tabulate_rows(evidence: Evidence, rows: str) -> RowTable:
     if rows == "leaf":
         chosen, names = is_value, {Kind.VALUE}
     elif rows == "item":
-        in_list = np.array([info.path.endswith("[]") for info in evidence.fields], bool)
+        in_list = np.array([info.path.endswith("[]") and info.kind == Kind.VALUE for info in evidence.fields], bool)  # others have their own
         chosen = (evidence.kind == int(Kind.ITEM)) | (is_value & in_list[evidence.field])
         names = {Kind.ITEM}
     else:

@@ -9,7 +9,8 @@ from typing import Any
 
 from fieldassay.errors import nearest
 from fieldassay.metrics.catalogue import Metric, Parameter, list_metrics
-from fieldassay.metrics.grammar import MetricCall, parse_metric
+from fieldassay.metrics.definitions import CATALOGUE, Vocabulary, bind_definition
+from fieldassay.metrics.grammar import MetricCall, Value, parse_metric
 from fieldassay.metrics.recipes import Recipe
 
 DEFAULT_METRICS = ("accuracy", "f1", "presence", "items", "counts", "latency", "cost")
@@ -24,6 +25,8 @@ class BoundMetric:
     metric: Metric
     options: tuple[tuple[str, Any], ...]
     recipe: Recipe
+    is_own: bool = False
+    """True if a spec defines it."""
 
     @property
     def regime(self) -> str | None:
@@ -43,20 +46,37 @@ class BoundMetric:
         return {name: value for name, value in self.options if name not in ("regime", "granularity") and value != defaults[name]}
 
 
-def select_metrics(texts: Iterable[str] = DEFAULT_METRICS) -> tuple[MetricCall, ...]:
+def select_metrics(texts: Iterable[str] = DEFAULT_METRICS, vocabulary: Vocabulary = CATALOGUE) -> tuple[MetricCall, ...]:
     """Return the metrics that the expressions name, groups expanded, each once, in the order given. Raises ValueError for the first problem.
 
-    A name alone means its group if there is one (`f1` is precision, recall, F1 and their soft and macro kin); with parameters, a field or
-    a slice it means the one metric. A group's parameters go to those of its members that have them.
+    A name alone means a spec's own definition, else its group if there is one (`f1` is precision, recall, F1 and their soft and macro kin);
+    with parameters, a field or a slice it means the one metric. A group's parameters go to those of its members that have them. The value `each`
+    stands for every value that there is: `type=each` for the types of the spec's fields, `threshold=each` for 0 to 1 in steps of 0.05.
 
     >>> [str(call) for call in select_metrics(["accuracy(regime=baseline)", "cost"])]
     ['accuracy(regime=baseline)', 'cost_usd', 'cost_usd_total']
     """
     found: dict[MetricCall, None] = {}
     for text in texts:
-        for call in _expand(parse_metric(text)):
-            found[_without_defaults(bind_metric(call))] = None
+        for call in _expand(parse_metric(text), vocabulary):
+            for one in _each(call, vocabulary):
+                found[_without_defaults(bind_metric(one, vocabulary))] = None
     return tuple(found)
+
+
+def _each(call: MetricCall, vocabulary: Vocabulary) -> Sequence[MetricCall]:
+    """Return the call for every value that a parameter `each` stands for."""
+    name = next((name for name, value in call.parameters if value == "each"), None)
+    if name is None:
+        return [call]
+    known = (parameter for metric in list_metrics().values() for parameter in metric.parameters)
+    steps = next((parameter.each for parameter in known if parameter.name == name and parameter.each), ())
+    values: tuple[Value, ...] = vocabulary.types if name == "type" else steps
+    if not values:
+        raise ValueError(f"{call}: {name!r} cannot be 'each'; name one value")
+    others = tuple(pair for pair in call.parameters if pair[0] != name)
+    made = [MetricCall(call.name, (*others, (name, value)), call.field, call.slice) for value in values]
+    return [one for inner in made for one in _each(inner, vocabulary)]
 
 
 def list_groups() -> dict[str, tuple[str, ...]]:
@@ -67,7 +87,9 @@ def list_groups() -> dict[str, tuple[str, ...]]:
     return groups
 
 
-def _expand(call: MetricCall) -> Sequence[MetricCall]:
+def _expand(call: MetricCall, vocabulary: Vocabulary) -> Sequence[MetricCall]:
+    if call.name in vocabulary.own:
+        return [call]
     members = list_groups().get(call.name, ()) if call.name != "extras" else ()
     is_bare = not call.parameters and call.field is None and call.slice is None
     if not members or (not is_bare and call.name in list_metrics()):
@@ -80,16 +102,20 @@ def _expand(call: MetricCall) -> Sequence[MetricCall]:
     return [MetricCall(name, call.parameters, call.field, call.slice) for name in able]
 
 
-def bind_metric(call: MetricCall) -> BoundMetric:
-    """Return the call with its catalogue entry and recipe, or raise ValueError with the nearest valid name.
+def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMetric:
+    """Return the call with its entry (a spec's own definition, else the catalogue's) and recipe, or raise ValueError with the nearest valid name.
 
     >>> bind_metric(MetricCall("acuracy"))
     Traceback (most recent call last):
     ValueError: unknown metric 'acuracy'; did you mean 'accuracy'?
     """
+    if call.name in vocabulary.own:
+        defined = bind_definition(call, vocabulary)
+        _check_field(call, defined.metric)
+        return BoundMetric(call, defined.metric, defined.options, defined.recipe, is_own=True)
     metric = list_metrics().get(call.name)
     if metric is None:
-        raise ValueError(f"unknown metric {call.name!r}; {nearest(call.name, {*list_metrics(), *list_groups()} - {'extras'})}")
+        raise ValueError(f"unknown metric {call.name!r}; {nearest(call.name, {*vocabulary.names(), *list_groups()} - {'extras'})}")
     known = {parameter.name: parameter for parameter in metric.parameters}
     for name, value in call.parameters:
         if name not in known:
@@ -100,10 +126,14 @@ def bind_metric(call: MetricCall) -> BoundMetric:
     for parameter in metric.parameters:
         if parameter.is_required and parameter.name not in given:
             raise ValueError(f"{call.name} needs the parameter {parameter.name!r}: {call.name}({parameter.name}=…)")
-    if call.field is not None and metric.scope == "overall":
-        raise ValueError(f"{call.name} is not defined for one field; leave out [{call.field}], or use field_accuracy[{call.field}]")
+    _check_field(call, metric)
     options = tuple((parameter.name, given.get(parameter.name, parameter.default)) for parameter in metric.parameters)
     return BoundMetric(call, metric, options, metric.build(dict(options)))
+
+
+def _check_field(call: MetricCall, metric: Metric) -> None:
+    if call.field is not None and metric.scope == "overall":
+        raise ValueError(f"{call.name} is not defined for one field; leave out [{call.field}], or use field_accuracy[{call.field}]")
 
 
 def _check_value(metric: str, parameter: Parameter, value: Any) -> None:
@@ -113,7 +143,7 @@ def _check_value(metric: str, parameter: Parameter, value: Any) -> None:
             raise ValueError(f"{where}: expected a number")
     elif not isinstance(value, str):
         raise ValueError(f"{where}: expected a name")
-    elif parameter.choices and value not in parameter.choices:
+    elif parameter.choices and any(part not in parameter.choices for part in (value.split("|") if parameter.is_many else [value])):
         raise ValueError(f"{where}: unknown {parameter.name}; {nearest(value, parameter.choices)}")
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from fieldassay.evidence import Outcome
+
+if TYPE_CHECKING:
+    from fieldassay.metrics.recipes import Recipe
 
 FRACTION_BITS = 32
 """Scores, weights and shares are integers in units of 2^-32."""
@@ -13,8 +16,12 @@ FRACTION_BITS = 32
 NUMBER_BITS = {"duration_ms": 20, "cost_usd": 36}
 """Binary digits after the point of a document's numbers; columns without an entry are whole numbers."""
 
+VALUE_BITS = 36
+"""Values that a formula gives a document are integers in units of 2^-36: a mean times 100 is still right to 1e-9."""
+
 Conditions: TypeAlias = tuple[tuple[str, str], ...]
-"""What else a row must satisfy: `critical` (`yes`), `type` (`money|number`), `flag` (a name of `FLAGS`), `has` (an extra column that is not NaN)."""
+"""What else a row must satisfy: `critical` (`yes`), `type` (`money|number`), `fields` (paths, last names or patterns: `lines[].sku|total`),
+`flag` and `without` (names of `FLAGS`), `has` (an extra column that is not NaN), `reaches` (a column and the least value: `similarity 0.5`)."""
 
 BOTH = (Outcome.MATCH, Outcome.PARTIAL, Outcome.MISMATCH)
 
@@ -74,6 +81,24 @@ class Reaches:
 
 
 @dataclass(frozen=True, slots=True)
+class OfDocument:
+    """The value of a formula in each document, 0 where it is undefined; `over` says which documents count, by being defined there."""
+
+    recipe: Recipe
+    over: Recipe | None = None
+    bits = VALUE_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class IsDefined:
+    """1 for each document in which a formula is defined, and `over` too."""
+
+    recipe: Recipe
+    over: Recipe | None = None
+    bits = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """A number of the document table, 0 where it is unknown."""
 
@@ -109,7 +134,7 @@ class Documents:
     bits = 0
 
 
-Statistic: TypeAlias = Union[RowSum, Share, Defined, FieldDefined, Reaches, Number, Known, Claim, Documents]
+Statistic: TypeAlias = Union[RowSum, Share, Defined, FieldDefined, Reaches, OfDocument, IsDefined, Number, Known, Claim, Documents]
 
 
 @dataclass(frozen=True, slots=True)

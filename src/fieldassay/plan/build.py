@@ -101,6 +101,12 @@ def option_value(entry: type[Any], option: str, raw: Any, steps: Steps, report: 
     return _FAILED if any(item is _FAILED for item in built) else tuple(built)
 
 
+def takes_comparators(annotation: Any) -> bool:
+    """Return whether an option with this annotation holds comparators: one, or several in a row."""
+    nested = _nested(annotation)
+    return nested is not None and nested[0] is COMPARATORS
+
+
 def is_failed(value: Any) -> bool:
     """Return whether `option_value` noted a problem instead of returning a value."""
     return value is _FAILED

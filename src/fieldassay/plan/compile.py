@@ -11,10 +11,12 @@ from fieldassay.errors import ProblemsError, nearest
 from fieldassay.evidence import FieldInfo, Kind
 from fieldassay.paths import join_path
 from fieldassay.plan.build import build_call
+from fieldassay.plan.checks import compile_checks
 from fieldassay.plan.digest import digest_of
 from fieldassay.plan.expressions import check_expressions
 from fieldassay.plan.leaves import LeafBuilder
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.plan.renaming import OtherNames
 from fieldassay.plan.scope import Scope
 from fieldassay.spec.model import Accept, Call, Field, Spec
 from fieldassay.spec.parse import ParsedSpec, parse_spec
@@ -71,7 +73,8 @@ class _Compiler:
             is_tree = top.type == "any" and not top.name and len(self.spec.fields) == 1
             scope = Scope((), "", slot) if is_tree else Scope(("fields", top.name), join_path([top.name]), slot)
             children.append(self.node(top, scope))
-        root = ObjectNode("", "", -1, tuple(child for child in children if child is not None), self.spec.extra == "spurious")
+        sound = tuple(child for child in children if child is not None)
+        root = ObjectNode("", "", -1, sound, self.spec.extra == "spurious", other_names=_other_names(self.spec.fields))
         check_expressions(self.spec, self.report)
         types = _document_types(self.spec)
         slots = tuple(top.name for top in self.spec.fields)
@@ -83,6 +86,7 @@ class _Compiler:
             slots=slots,
             document_types=tuple(types.items()),
             has_null_values=has_null,
+            checks=compile_checks(self.spec, self.report),
             digest=digest_of(self.spec),
         )
 
@@ -108,7 +112,7 @@ class _Compiler:
         children = [self.node(inner, scope.member(inner.name)) for inner in top.fields]
         sound = tuple(child for child in children if child is not None)
         is_strict = top.extra == "spurious"
-        return ObjectNode(top.name, scope.path, position, sound, is_strict, scope.applies_to, scope.weight)
+        return ObjectNode(top.name, scope.path, position, sound, is_strict, scope.applies_to, scope.weight, _other_names(top.fields))
 
     def _list(self, top: Field, scope: Scope) -> Node | None:
         self._refuse_options(top, scope)
@@ -124,16 +128,19 @@ class _Compiler:
             item_position,
             node,
             aligner,
-            top.combine,
-            top.separator,
-            top.distinct,
-            scope.applies_to,
-            scope.weight,
+            combine=top.combine,
+            separator=top.separator,
+            is_distinct=top.distinct,
+            keeps_empty=top.keeps_empty_items,
+            is_empty_if_other=top.other_kind == "empty",
+            applies_to=scope.applies_to,
+            weight=scope.weight,
         )
 
     def _items(self, items: Field, scope: Scope) -> tuple[int, Node | None]:
         """Return the position of a list's items among the fields (items that are values have no row of their own beside), and their node."""
         inner = scope.under(items, self._types(items, scope))
+        self._refuse_names(items, scope.steps)
         if items.type == "object":
             position = self._add(inner, "object", Kind.ITEM)
             return position, self._object(items, inner, position)
@@ -158,7 +165,7 @@ class _Compiler:
         return aligner
 
     def _leaf(self, top: Field, scope: Scope, position: int) -> Leaf | None:
-        judges = LeafBuilder(self.spec.locale, self.report).judges(top, scope.steps)
+        judges = LeafBuilder(self.spec.locale, self.report, self.spec.null_values).judges(top, scope.steps)
         if judges is None:
             return None
         nulls = self.spec.null_values if top.null_values is None else top.null_values
@@ -172,6 +179,8 @@ class _Compiler:
             accept=top.accept or Accept(judges.comparator.accept),
             null_values=frozenset(text.strip().casefold() for text in nulls),
             null_is_value=top.null == "value",
+            blank_is_value=top.blank == "value",
+            is_empty_if_other=top.other_kind == "empty",
             is_gold_failable=(top.unreadable_gold or self.spec.unreadable_gold) == "failed",
             is_list=top.type == "list",
             separator=top.separator,
@@ -185,6 +194,7 @@ class _Compiler:
         patterns: list[tuple[str, Node]] = []
         for pattern, inner in top.patterns:
             steps = (*scope.steps, "fields", pattern)
+            self._refuse_names(inner, steps)
             if inner.type == "object" or (inner.type == "list" and inner.compare is None):
                 what = f"a pattern cannot have the type {inner.type!r} (a tree finds its own objects and lists)"
                 self.report.add(steps, what, "give the pattern a type of value", "misplaced_key")
@@ -209,6 +219,12 @@ class _Compiler:
                 self.report.add((*scope.steps, "applies_to", position), f"unknown document type {name[:100]!r}", remedy, "unknown_name")
         return frozenset(known.get(name.strip().casefold(), name) for name in top.applies_to)
 
+    def _refuse_names(self, top: Field, steps: tuple[str | int, ...]) -> None:
+        """Note other names of what no key holds."""
+        if top.names:
+            what = "'names' does not apply to the items of a list or to a pattern"
+            self.report.add((*steps, "names"), what, "put it on a field of a record or of an object", "misplaced_key")
+
     def _refuse_options(self, top: Field, scope: Scope) -> None:
         """Note what only values can have on a list or an object."""
         for name, _ in top.options:
@@ -229,9 +245,13 @@ class _Compiler:
 
 
 def _refuse_doubles(fields: tuple[Field, ...], steps: tuple[str | int, ...], report: Report) -> None:
-    names = [inner.name for inner in fields]
+    names = [name for inner in fields for name in dict.fromkeys((inner.name, *inner.names))]
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
         report.add((*steps, name), f"the field {name!r} is declared twice", "keep one", "duplicate_key")
+
+
+def _other_names(fields: tuple[Field, ...]) -> OtherNames:
+    return tuple((inner.name, inner.names) for inner in fields if inner.names)
 
 
 def _document_types(spec: Spec) -> dict[str, str]:

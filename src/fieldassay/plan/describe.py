@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from fieldassay.aligners.catalogue import ALIGNERS
+from fieldassay.checks.catalogue import CHECKS
 from fieldassay.comparators.catalogue import COMPARATORS
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.readers.base import Reader
@@ -30,6 +31,16 @@ def describe(plan: Plan) -> list[dict[str, str]]:
     for child in plan.root.children:
         _describe(child, plan, rows)
     return rows
+
+
+def describe_checks(plan: Plan) -> list[dict[str, str]]:
+    """Return the path pattern (`at`) and the text of each check of a plan, in order, with the options that differ from the defaults.
+
+    >>> from fieldassay.plan.compile import read_plan
+    >>> describe_checks(read_plan("{fields: {total: number}, checks: {total: {range: {least: 0}}}}"))
+    [{'at': 'total', 'check': 'range(least=0)'}]
+    """
+    return [{"at": planned.path, "check": _entry(planned.check, CHECKS)} for planned in plan.checks]
 
 
 def _describe(node: Node, plan: Plan, rows: list[dict[str, str]]) -> None:

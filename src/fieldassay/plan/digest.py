@@ -15,17 +15,29 @@ from fieldassay.spec.write import spec_data
 def digest_of(spec: Spec) -> str:
     """Return the SHA-256 of the scoring-relevant content of a spec, in hexadecimal.
 
-    Names and descriptions of the spec, metrics, gates, slices and prices have no part in it; nor has the order of fields, but that of
-    patterns, of which the first that matches counts.
+    Names and descriptions of the spec, metrics and their definitions, gates, slices and prices have no part in it; nor has the order of
+    fields, but that of patterns, of which the first that matches counts.
 
     >>> digest_of(Spec("a", (Field("x"),))) == digest_of(Spec("b", (Field("x", description="new"),), metrics=("f1",)))
     True
     """
-    fields = tuple(_undescribed(field) for field in spec.fields)
-    bare = replace(spec, name="", description="", metrics=(), gates=(), slices=(), prices=(), protocol=None, fields=fields)
-    data = {key: value for key, value in spec_data(bare).items() if key != "name"}
-    text = json.dumps(_ordered(data), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(scoring_data(spec), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def scoring_data(spec: Spec) -> dict[str, Any]:
+    """Return the scoring-relevant content of a spec as plain data, which is what `digest_of` digests.
+
+    >>> scoring_data(Spec("a", (Field("x", description="new"),), metrics=("f1",)))
+    {'fieldassay': 1, 'fields': {'x': 'text'}}
+    """
+    fields = tuple(_undescribed(field) for field in spec.fields)
+    bare = replace(spec, name="", description="", gates=(), slices=(), protocol=None, fields=fields)
+    bare = replace(bare, metrics=(), definitions=(), score=None, prices=())
+    data: dict[str, Any] = _ordered({key: value for key, value in spec_data(bare).items() if key != "name"})
+    if "checks" in data:  # of several patterns the first that fits a value counts
+        data["checks"] = list(data["checks"].items())
+    return data
 
 
 def _undescribed(field: Field) -> Field:

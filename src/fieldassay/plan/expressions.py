@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from fieldassay.errors import nearest
-from fieldassay.metrics.grammar import MetricCall, parse_gate, parse_metric
-from fieldassay.metrics.selection import select_metrics
+from fieldassay.metrics.definitions import Definition, Vocabulary
+from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
+from fieldassay.metrics.selection import bind_metric, select_metrics
 from fieldassay.paths import ITEM, join_path
 from fieldassay.spec.model import Field, Spec
 from fieldassay.spec.report import Report, Steps
@@ -14,10 +16,53 @@ from fieldassay.spec.report import Report, Steps
 
 def check_expressions(spec: Spec, report: Report) -> None:
     """Note each metric and gate of a spec that cannot be read, and each that names a field which the spec does not have."""
+    vocabulary = vocabulary_of(spec)
+    for definition in spec.definitions:
+        _check_definition(definition, vocabulary, report)
+    if spec.score is not None:
+        _check(spec, spec.score, parse_metric, ("score",), report)
     for place, text in enumerate(spec.metrics):
         _check(spec, text, parse_metric, ("metrics", place), report)
     for place, text in enumerate(spec.gates):
-        _check(spec, text, lambda gate: parse_gate(gate).metric, ("gates", place), report)
+        _check(spec, text, lambda gate: gate_metrics(parse_gate(gate), vocabulary)[0], ("gates", place), report)
+
+
+def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
+    """Return the metrics that must be computed for a gate: the one that it is about, and the documents of the slice that may be empty.
+
+    Raises ValueError for a metric that does not exist, a group, and a metric that exists per field only where no field is named.
+
+    >>> [str(call) for call in gate_metrics(parse_gate("f1(granularity=leaf){type=invoice} >= 0.8 if present"), Vocabulary())]
+    ['f1{type=invoice}', 'documents{type=invoice}']
+    """
+    call = gate.metric
+    counting = f"errors_{call.name}"
+    if gate.function == "errors" and call.name not in vocabulary.names() and counting in vocabulary.names():
+        call = replace(call, name=counting)
+    named = [found for found in select_metrics([str(call)], vocabulary) if found.name == call.name]
+    if len(named) != 1:
+        raise ValueError(f"{call} stands for several metrics; name one")
+    if call.field is None and bind_metric(call, vocabulary).metric.scope == "field":
+        raise ValueError(f"{call.name} is defined per field only; name one: {call.name}[FIELD]")
+    return (*named, MetricCall("documents", slice=call.slice)) if gate.is_optional and call.slice is not None else (named[0],)
+
+
+def vocabulary_of(spec: Spec) -> Vocabulary:
+    """Return the metrics that there are under a spec: the catalogue's and its own.
+
+    >>> vocabulary_of(Spec("a", (Field("x", "money"), Field("tags", "list", items=Field(""))))).types
+    ('money', 'text')
+    """
+    return Vocabulary(spec.definitions, tuple(dict.fromkeys(name for field in spec.fields for name in _value_types(field))))
+
+
+def _value_types(field: Field) -> list[str]:
+    """Return the types of the values that are judged under a field."""
+    if field.type == "object":
+        return [name for inner in field.fields for name in _value_types(inner)]
+    if field.type == "list" and field.compare is None and field.items is not None:
+        return _value_types(field.items)
+    return [*(inner.type for _, inner in field.patterns), field.type]
 
 
 def field_paths(spec: Spec) -> tuple[str, ...]:
@@ -43,7 +88,7 @@ def field_paths(spec: Spec) -> tuple[str, ...]:
 def _check(spec: Spec, text: str, parse: Callable[[str], MetricCall], steps: Steps, report: Report) -> None:
     try:
         call = parse(text)
-        select_metrics([str(call)])
+        select_metrics([str(call)], vocabulary_of(spec))
     except ValueError as error:
         what, _, remedy = str(error).partition("; ")
         report.add(steps, what, remedy, "invalid_expression")
@@ -51,6 +96,16 @@ def _check(spec: Spec, text: str, parse: Callable[[str], MetricCall], steps: Ste
     paths = field_paths(spec)
     if call.field is not None and call.field not in paths and not _is_in_tree(call.field, spec):
         report.add(steps, f"unknown field {call.field[:100]!r}", nearest(call.field[:100], paths), "unknown_name")
+
+
+def _check_definition(definition: Definition, vocabulary: Vocabulary, report: Report) -> None:
+    try:
+        bind_metric(MetricCall(definition.name), vocabulary)
+    except ValueError as error:
+        if "needs the parameter" in str(error):
+            return  # whoever names the metric says it
+        what, _, remedy = str(error).partition("; ")
+        report.add(("definitions", definition.name), what, remedy, "invalid_expression")
 
 
 def _is_in_tree(path: str, spec: Spec) -> bool:

@@ -9,6 +9,7 @@ from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.catalogue import COMPARATORS, DEFAULTS
 from fieldassay.errors import Problem, nearest
 from fieldassay.plan.build import annotations_of, build_call, construct, is_failed, load_entry, option_value
+from fieldassay.plan.nesting import hand_down
 from fieldassay.readers.base import Reader
 from fieldassay.readers.catalogue import NORMALIZERS, READERS
 from fieldassay.spec.calls import call_data
@@ -30,10 +31,14 @@ class Judges:
 
 @dataclass(frozen=True, slots=True)
 class LeafBuilder:
-    """Builds what judges the values of a spec; `locale` goes to every reader that takes one, unless its field says otherwise."""
+    """Builds what judges the values of a spec; `locale` goes to every reader that takes one, unless its field says otherwise.
+
+    `null_values` are the spec's, for items of lists that are judged as a whole.
+    """
 
     locale: str | None
     report: Report
+    null_values: tuple[str, ...] = ()
 
     def judges(self, field: Field, steps: Steps) -> Judges | None:
         """Return the reader and comparator of a field judged as one value, or None after noting what is wrong."""
@@ -45,10 +50,24 @@ class LeafBuilder:
         reader_entry = READERS.load(field.type) if field.type != "list" else _list_reader()
         if entry is None:
             return None
+        call = self._with_items(field, call, entry)
+        field, call = self._handed_down(field, call, (reader_entry, entry))
         shared = self._shared(field, reader_entry, entry, steps)
         reader = self._reader(field, reader_entry, shared[0], steps)
-        comparator = build_call(self._with_items(field, call, entry), COMPARATORS, (*steps, "compare"), self.report, shared[1])
+        comparator = build_call(call, COMPARATORS, (*steps, "compare"), self.report, shared[1])
         return Judges(reader, comparator) if reader is not None and comparator is not None else None
+
+    def _handed_down(self, field: Field, call: Call, entries: tuple[type[Any], type[Any]]) -> tuple[Field, Call]:
+        """Return the field without the options that only comparators inside the field's comparator have, and the call with them there."""
+        own = {name for entry in entries for name in annotations_of(entry)}
+        kept = []
+        for name, value in field.options:
+            handed = None if name in own else hand_down(call, name, value)
+            if handed is None:
+                kept.append((name, value))
+            else:
+                call = handed
+        return replace(field, options=tuple(kept)), call
 
     def _shared(self, field: Field, reader: type[Any], comparator: type[Any], steps: Steps) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the options of a field for its reader and for its comparator; an option that both declare goes to whichever takes its value."""
@@ -117,7 +136,13 @@ class LeafBuilder:
         values: dict[str, Any] = {} if judges is None else {"items": judges.reader}
         if field.separator is not None and "separator" in options:
             values["separator"] = field.separator
+        if "null_values" in options:
+            values["null_values"] = frozenset(text.strip().casefold() for text in self._nulls(field, items))
         return values
+
+    def _nulls(self, field: Field, items: Field) -> tuple[str, ...]:
+        given = items.null_values if items.null_values is not None else field.null_values
+        return self.null_values if given is None else given
 
     def _with_items(self, field: Field, call: Call, entry: type[Any]) -> Call:
         """Return a list's comparator with the comparator of its items, where the items say one (or their type has its own)."""

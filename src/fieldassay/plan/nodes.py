@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TypeAlias, Union
 
 from fieldassay.aligners.base import Aligner
+from fieldassay.checks.base import Check
 from fieldassay.comparators.base import Comparator
 from fieldassay.evidence import FieldInfo
+from fieldassay.paths import Pattern
+from fieldassay.plan.renaming import OtherNames
 from fieldassay.readers.base import Reader
 from fieldassay.spec.model import Accept, Spec
 
@@ -27,6 +30,10 @@ class Leaf:
     null_values: frozenset[str]
     """Casefolded texts that mean empty."""
     null_is_value: bool = False
+    blank_is_value: bool = False
+    """True: a text of white space is a value."""
+    is_empty_if_other: bool = False
+    """True: for a list judged as a whole, a value that is no list is nothing."""
     is_gold_failable: bool = False
     """True: an unreadable gold value makes the row FAILED; False: it is compared as trimmed text and flagged."""
     is_list: bool = False
@@ -47,6 +54,8 @@ class ObjectNode:
     are_extra_keys_spurious: bool = False
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
+    other_names: OtherNames = ()
+    """Other keys under which the object may hold its children."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,10 @@ class ListNode:
     combine: str = "mean"
     separator: str | None = None
     is_distinct: bool = False
+    keeps_empty: bool = False
+    """True: an item in which nothing is filled is an item all the same."""
+    is_empty_if_other: bool = False
+    """True: a value of another JSON kind is an empty list, not a structure error."""
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
 
@@ -83,6 +96,16 @@ class AnyNode:
 Node: TypeAlias = Union[Leaf, ObjectNode, ListNode, AnyNode]
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedCheck:
+    """A check of predictions: where (`path` as the spec has it, `pattern` as compiled), under which name, and how."""
+
+    path: str
+    pattern: Pattern
+    name: str
+    check: Check
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """A spec with every name resolved. `fields` are all fields that rows can have, in declaration order, parents first."""
@@ -95,5 +118,6 @@ class Plan:
     """Casefolded alias -> canonical document type."""
     has_null_values: bool = False
     """True if null is a value somewhere, so that null and an absent key differ."""
+    checks: tuple[PlannedCheck, ...] = ()
     digest: str = ""
     """SHA-256 of the scoring-relevant content of the spec, in hexadecimal."""

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from fieldassay.readers.base import Reader
 from fieldassay.readers.distinct import read_distinct
+from fieldassay.readers.normalizers import Normalizer
 from fieldassay.readers.text import json_text
 from fieldassay.values.column import Column, Reading
 from fieldassay.values.json import Scalar
@@ -19,14 +20,22 @@ from fieldassay.values.json import Scalar
 class AnyReader(Reader):
     """Reads any scalar as it is; the canonical text is JSON, so that a value's kind counts and 1 equals 1.0.
 
+    Texts are trimmed, unless `trim` is false, and then normalized in the given order.
+
     >>> [AnyReader().read(raw).canonical for raw in ("1", 1, 1.0, True)]
     ['"1"', '1', '1', 'true']
     """
 
+    normalize: tuple[Normalizer, ...] = ()
+    trim: bool = True
+
     def read(self, raw: Scalar) -> Reading:
         text = json_text(raw)
         if isinstance(raw, str):
-            return Reading(text, text, json.dumps(text, ensure_ascii=False))
+            value = text if self.trim else raw
+            for normalizer in self.normalize:
+                value = normalizer.apply(value)
+            return Reading(text, value, json.dumps(value, ensure_ascii=False))
         return Reading(text, raw, text if isinstance(raw, bool) else _number_text(raw))
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:

@@ -13,15 +13,16 @@ from fieldassay.readers.text import json_text
 from fieldassay.values.column import Column, Reading, objects
 
 _NO_SCALAR = (list, dict)
+_LONGEST_NULL = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ListReader(Reader):
     """Reads a list of values of one type; the value is the `Column` of its items' readings, in their order.
 
-    A text is split at `separator` if there is one; any other scalar is a list of one item, flagged `coerced`. Empty items (null, or nothing
-    but white space) are dropped, or with `keep_empty` hold their place as unreadable ones. An unreadable item does not make the list unreadable: its
-    position is in the problems of the value. The canonical text is the JSON array of the items' canonical texts.
+    A text is split at `separator` if there is one; any other scalar is a list of one item, flagged `coerced`. Empty items (null, nothing but
+    white space, one of the field's `null_values`) are dropped, or with `keep_empty` hold their place as unreadable ones. An unreadable item does
+    not make the list unreadable: its position is in the problems of the value. The canonical text is the JSON array of the items' canonical texts.
 
     >>> from fieldassay.readers.text import TextReader
     >>> ListReader(TextReader(), separator="|").read("a | b || c").canonical
@@ -31,6 +32,7 @@ class ListReader(Reader):
     items: Reader
     separator: str | None = None
     keep_empty: bool = False
+    null_values: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.separator == "":
@@ -46,7 +48,7 @@ class ListReader(Reader):
         for items in lists:
             flat.extend(items)
             ends.append(len(flat))
-        column = _read_items(self.items, flat)
+        column = _read_items(self.items, self._without_nulls(flat))
         values = _cut(column, ends)
         texts = objects([_text(raw) for raw in raws])
         canonical = objects([json.dumps(list(value.canonical), ensure_ascii=False) for value in values])
@@ -61,7 +63,16 @@ class ListReader(Reader):
             items: list[Any] = [item.strip() for item in raw.split(self.separator)]
         else:
             items = raw if isinstance(raw, list) else [raw]
-        return items if self.keep_empty else [item for item in items if not _is_empty(item)]
+        return items if self.keep_empty else [item for item in self._without_nulls(items) if not _is_empty(item)]
+
+    def _without_nulls(self, items: list[Any]) -> list[Any]:
+        """Return the items with null for those that are null values."""
+        if not self.null_values:
+            return items
+        return [None if isinstance(item, str) and self._is_null_value(item) else item for item in items]
+
+    def _is_null_value(self, text: str) -> bool:
+        return len(text) <= _LONGEST_NULL and text.strip().casefold() in self.null_values
 
 
 def _is_empty(item: Any) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from fieldassay.plan.renaming import under_own_names
 from fieldassay.records.answer import Answer, parse_answer, shape
 from fieldassay.records.decode import decode_json
 from fieldassay.records.ids import id_text, locate
@@ -50,7 +52,7 @@ _NOTHING_BESIDE = Meta()
 
 
 def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
-    """Return the record of a row.
+    """Return the record of a row, its fields under their own names.
 
     With a `data_key`, the data is the value under it: an object, or a text with JSON in it; everything else in the row stands beside.
     Without, the row is the data, less its id and the known meta keys that the spec does not declare. Where either way there is no data, a raw
@@ -61,6 +63,13 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     >>> record.data, record.meta.duration_ms, record.meta.repairs
     ({'total': 5}, 1500.0, ('trailing_comma',))
     """
+    record = _open(name, row, place, options)
+    if record.data is None or not options.other_names:
+        return record
+    return replace(record, data=under_own_names(record.data, options.other_names))
+
+
+def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     if row.problem is None and not row.repairs and options.data_key is None and row.value.__class__ is dict:
         value: dict[str, Json] = row.value
         if META_SHAPES.keys().isdisjoint(value):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fieldassay.plan.renaming import OtherNames
+
 ID_NAMES = (
     "id", "doc_id", "document_id", "image_file", "filename", "image_name", "file", "source_identifier", "test_case_id",
     "case_id", "file_name", "uuid",
@@ -34,6 +36,8 @@ class SourceOptions:
     declared: frozenset[str] = frozenset()
     nested: frozenset[str] = frozenset()
     is_gold: bool = False
+    other_names: OtherNames = ()
+    """Other keys under which a record may hold the spec's fields; a record opens with each under its own name."""
 
     @property
     def names(self) -> tuple[str, ...]:

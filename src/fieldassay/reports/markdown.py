@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fieldassay.reports.gates import gates_markdown
 from fieldassay.reports.numbers import show_both, show_count, show_value
 from fieldassay.reports.shown import escape_markdown, show, show_pair
 from fieldassay.reports.summary import FieldLine, SliceTable, Summary
@@ -24,8 +25,10 @@ def render_markdown(summary: Summary) -> str:
     if summary.diagnoses:
         rows = [[name.replace("_", " "), *(f"{count:,}" for count in counts)] for name, counts in summary.diagnoses]
         parts += ["## Most frequent kinds of wrong", _table(["", *summary.systems], rows, numbers=True)]
+    parts += _checks(summary)
     for table in summary.slices:
         parts += _slice(summary, table)
+    parts += gates_markdown(summary.decisions)
     remarks = [f"- **warning:** {_text(text, 600)}" for text in summary.warnings] + [f"- {_text(text, 600)}" for text in summary.notes]
     if remarks:
         parts += ["## Remarks", "\n".join(remarks)]
@@ -50,6 +53,18 @@ def _field_row(line: FieldLine) -> list[str]:
         return [line.field, *numbers, "", ""]
     kind = f"{line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count:,})"
     return [line.field, *numbers, kind, " → ".join(show_pair(line.mistake.gold, line.mistake.pred, 60))]
+
+
+def _checks(summary: Summary) -> list[str]:
+    if not summary.checks:
+        return []
+    head = ["check", "system", "path", "violations", "of values", "documents", "for example"]
+    rows = []
+    for line in summary.checks:
+        count = line.count
+        rows.append([count.check, count.system, count.at, f"{count.violations:,}", f"{count.values:,}", f"{count.documents:,}", line.example(120)])
+    more = [f"And {summary.hidden_checks} more."] if summary.hidden_checks else []
+    return ["## Checks that predictions violate", _table(head, rows), *more]
 
 
 def _slice(summary: Summary, table: SliceTable) -> list[str]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.metrics.grammar import MetricCall, parse_metric
+from fieldassay.reports.checked import CheckLine, list_checks
 from fieldassay.reports.mistakes import Mistake, count_mistakes
+from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 
@@ -24,6 +26,7 @@ HEADLINE: dict[str, str] = {
     "latency_p95": "latency, 95th percentile",
     "cost_usd": "cost per document",
     "failed": "judgements that failed",
+    "check_violations": "violations of checks",
 }
 """The metrics at the head of a report when nobody chose others, and their names there."""
 
@@ -32,6 +35,7 @@ SIDE_BY_SIDE = 4
 """More systems than this stand below one another, with fewer fields each."""
 MOST_FIELDS, FEW_FIELDS = 8, 3
 MOST_DIAGNOSES = 8
+MOST_CHECKS = 8
 MOST_SLICES = 12
 
 
@@ -80,12 +84,18 @@ class Summary:
     """How many fields with errors are not listed."""
     diagnoses: tuple[tuple[str, tuple[int, ...]], ...]
     slices: tuple[SliceTable, ...]
+    checks: tuple[CheckLine, ...]
+    hidden_checks: int
+    """How many violated checks are not listed."""
     method: str
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    decisions: tuple[Decision, ...] = ()
 
 
-def summarize(result: Result, evidence: pl.LazyFrame | None = None, *, shows_all: bool = False) -> Summary:
+def summarize(
+    result: Result, evidence: pl.LazyFrame | None = None, *, shows_all: bool = False, decisions: tuple[Decision, ...] = ()
+) -> Summary:
     """Return the summary of a result; `evidence` stands in for the result's own rows where these went to a file.
 
     `shows_all` puts every metric that was asked for at the head instead of the usual ones.
@@ -107,9 +117,12 @@ def summarize(result: Result, evidence: pl.LazyFrame | None = None, *, shows_all
         hidden_fields=tuple(max(0, sum(map(_is_flawed, lines)) - most) for lines in fields),
         diagnoses=_diagnoses(systems, mistakes),
         slices=_slices(result, headline),
+        checks=list_checks(result.checks)[:MOST_CHECKS],
+        hidden_checks=max(0, len(list_checks(result.checks)) - MOST_CHECKS),
         method=_method(_inner(result.run, "bootstrap")),
         notes=_grouped(result.notes, systems),
         warnings=_grouped(result.warnings, systems),
+        decisions=decisions,
     )
 
 

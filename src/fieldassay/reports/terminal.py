@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fieldassay.reports.checked import CheckLine
+from fieldassay.reports.gates import add_gates
 from fieldassay.reports.numbers import show_count, show_interval, show_value
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.shown import show, show_pair, visible
@@ -22,8 +24,10 @@ def render_terminal(summary: Summary, screen: Screen) -> str:
     for position in range(len(summary.systems)):
         _fields(page, summary, position)
     _diagnoses(page, summary)
+    _checks(page, summary)
     for table in summary.slices:
         _slice(page, summary, table)
+    add_gates(page, summary.decisions)
     _remarks(page, summary)
     return page.text()
 
@@ -124,6 +128,25 @@ def _diagnoses(page: Page, summary: Summary) -> None:
     names = _names(summary)
     rows = [[name.replace("_", " "), *(f"{count:,}" for count in counts)] for name, counts in summary.diagnoses]
     page.table([Column(""), *(Column(name, is_number=True) for name in names)], rows)
+
+
+def _checks(page: Page, summary: Summary) -> None:
+    if not summary.checks:
+        return
+    page.line()
+    page.title("Checks that predictions violate")
+    is_narrow, has_systems = page.width < 76, len(summary.systems) > 1
+    heads = [*([Column("system")] if has_systems else []), Column("check"), Column("path"), Column("violations", is_number=True)]
+    heads += [] if is_narrow else [Column("of values", is_number=True), Column("documents", is_number=True), Column("for example")]
+    page.table(heads, [_check_row(line, page.width)[0 if has_systems else 1 :][: len(heads)] for line in summary.checks])
+    if summary.hidden_checks:
+        page.line(f"and {summary.hidden_checks} more", "dim")
+
+
+def _check_row(line: CheckLine, width: int) -> list[str]:
+    names = [show(line.count.system, _NAME), show(line.count.check), show(line.count.at, max(16, width // 4))]
+    numbers = (line.count.violations, line.count.values, line.count.documents)
+    return [*names, *(f"{number:,}" for number in numbers), line.example(max(20, width // 2))]
 
 
 def _slice(page: Page, summary: Summary, table: SliceTable) -> None:

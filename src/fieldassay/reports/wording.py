@@ -31,6 +31,7 @@ REASONS: dict[str, str] = {
     "no_digits": "there are no digits to compare",
     "not_a_date": "one side is not a date",
     "not_numeric": "one side is not a number",
+    "other_kind": "the values are of different kinds",
     "other_length": "the numbers of digits differ",
     "overlapping": "the ranges overlap",
     "paired": "the items were paired with each other",
@@ -106,6 +107,7 @@ FLAGS: dict[str, str] = {
     "accepted_variation": "the prediction is one of the values accepted beside gold",
     "invalid_checksum": "the checksum of the number is wrong",
     "invalid_phone": "no such phone number can exist",
+    "lone_parent": "something above this value has no partner on the other side",
     "duplicate_item": "the prediction repeats an item",
 }
 """What each flag means."""

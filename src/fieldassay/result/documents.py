@@ -40,17 +40,22 @@ class DocumentValues:
         return {name: (values[~np.isnan(values)],) for name, values in picked.items()}
 
 
-def value_documents(metrics: Sequence[BoundMetric], columns: DocumentColumns, kept: Sequence[Statistic] = ()) -> DocumentValues:
+def value_documents(
+    metrics: Sequence[BoundMetric], score_of: BoundMetric | None, columns: DocumentColumns, kept: Sequence[Statistic] = ()
+) -> DocumentValues:
     """Return the per-document values that go with the metrics.
 
-    `score` is the document accuracy: that of the first metric `accuracy` among them, else with its defaults. Then come the chosen metrics
-    that have a value per document, and always `accuracy`, `accuracy_strict`, `leaves` (in the union), `matches` and `perfect`.
+    `score` is the value of `score_of` in the document; without it the document accuracy: that of the first metric `accuracy` among them,
+    else with its defaults. Then come the chosen metrics that have a value per document (a spec's own definitions all have one), and always
+    `accuracy`, `accuracy_strict`, `leaves` (in the union), `matches` and `perfect`, unless a definition has that name.
     """
     rows = Rows()
+    own = {str(bound.call): columns.evaluate(bound.recipe) for bound in metrics if _is_own(bound)}
     shares = {str(bound.call): share for bound in metrics if (share := _document_share(bound)) is not None}
     accuracy, strict = (_default_share(name) for name in ("accuracy", "accuracy_strict"))
     score = next((shares[str(bound.call)] for bound in metrics if bound.call.name == "accuracy" and str(bound.call) in shares), accuracy)
-    found = {"score": columns.shares(score), "accuracy": columns.shares(accuracy), "accuracy_strict": columns.shares(strict)}
+    scores = columns.shares(score) if score_of is None else columns.evaluate(score_of.recipe)
+    found = {"score": scores, "accuracy": columns.shares(accuracy), "accuracy_strict": columns.shares(strict)}
     found |= {name: columns.shares(share) for name, share in shares.items() if name not in found}
     matches = columns.per_document(rows.correct)
     leaves = matches + columns.per_document(rows.wrong + rows.missing + rows.spurious)
@@ -58,6 +63,7 @@ def value_documents(metrics: Sequence[BoundMetric], columns: DocumentColumns, ke
     table = columns.table
     numbers = _known_numbers(metrics, columns)
     found |= {"leaves": leaves, "matches": matches, "perfect": perfect}
+    found |= {name: values for name, values in own.items() if name not in numbers}
     statistics = {statistic: Sum(columns.fields(statistic), columns.values(statistic)) for statistic in kept}
     return DocumentValues(table.documents, found, numbers, table.claims, table.groups, statistics)
 
@@ -99,6 +105,11 @@ def _group_series(name: str, groups: Sequence[tuple[str, ...]]) -> pl.Series:
 def _make_printable(text: str) -> str:
     """Return the text with lone surrogates written as escapes, since a table holds UTF-8 only."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _is_own(bound: BoundMetric) -> bool:
+    """Return whether a metric is a spec's own definition, of all documents and the whole of each."""
+    return bound.is_own and bound.call.slice is None and bound.call.field is None
 
 
 def _default_share(name: str) -> Share:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.metrics.recipes import Evaluated, Quantile, Ratio, SumTable, Total
+from fieldassay.metrics.recipes import Constant, Evaluated, Otherwise, Quantile, Ratio, SumTable, Total
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum, add_sums
@@ -19,6 +19,9 @@ from fieldassay.stats.intervals import FEW_DOCUMENTS, percentile_intervals, quan
 
 Floats = npt.NDArray[np.float64]
 SliceKey: TypeAlias = tuple[str, str] | None
+
+_HIGHEST = {"ratio": 1.0, "percent": 100.0}
+"""The largest value of metrics by unit, 0 being the smallest; other units have no bounds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +93,9 @@ def _draft_slice(metrics: Sequence[BoundMetric], key: SliceKey, table: SliceSums
     sums = SumTable(table.sums)
     drafts: list[_Draft] = []
     for bound in metrics:
-        if isinstance(bound.recipe, Quantile):
+        if isinstance(bound.recipe, Constant):
+            drafts.append(_Draft(bound, key, None, bound.recipe.value, table.documents, table.documents))
+        elif isinstance(bound.recipe, Quantile):
             drafts.append(_draft_quantile(bound, bound.recipe, key, table))
         else:
             drafts += _draft_sums(bound, key, sums.evaluate(bound.recipe))
@@ -107,7 +112,8 @@ def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated) -> list[_Dr
             drafts.append(_Draft(bound, key, label))
             continue
         row = rows[label]
-        is_undefined = math.isnan(values[row]) or (n[row] == 0 and not is_count)
+        is_settled = is_count or isinstance(bound.recipe, Otherwise)
+        is_undefined = math.isnan(values[row]) or (n[row] == 0 and not is_settled)
         value = None if is_undefined else round(values[row]) if is_count else values[row]
         replicates = found.values[row, 1:] if has_draws and value is not None else None
         drafts.append(_Draft(bound, key, label, value, n[row], documents[row], failed[row], replicates))
@@ -143,10 +149,11 @@ def _bound_one(draft: _Draft, level: float, drawn: tuple[float, float, int] | No
         return _Bounds()
     recipe = draft.bound.recipe
     is_proportion = isinstance(recipe, Ratio) and recipe.is_proportion and draft.n == draft.documents
-    is_extreme = draft.value in (0.0, 1.0) and draft.bound.metric.unit == "ratio" and draft.bound.metric.group != "extras"
+    highest = _HIGHEST.get(draft.bound.metric.unit, 0.0)
+    is_extreme = highest > 0 and draft.value in (0.0, highest) and draft.bound.metric.group != "extras" and draft.documents > 0
     if is_extreme or (is_proportion and few):
-        low, high = wilson_interval(round(draft.value * draft.documents), draft.documents, level)
-        return _Bounds((low, high), ("wilson",) if is_proportion else ("wilson", *few))
+        low, high = wilson_interval(round(draft.value / highest * draft.documents), draft.documents, level)
+        return _Bounds((low * highest, high * highest), ("wilson",) if is_proportion else ("wilson", *few))
     low, high, dropped = drawn
     marks = (*few, f"undefined_replicates={dropped}") if dropped else few
     return _Bounds(None if math.isnan(low) else (low, high), marks)

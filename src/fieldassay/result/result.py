@@ -10,6 +10,7 @@ from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.metrics.selection import bind_metric
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.violations import CheckCount
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,6 +31,8 @@ class Result:
     counts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    checks: tuple[CheckCount, ...] = ()
+    """How often the predictions of each system violate each check of the spec; empty if it has none."""
 
     @property
     def evidence(self) -> pl.DataFrame | None:
@@ -72,13 +75,14 @@ class Result:
 
     def select(self, call: MetricCall) -> Iterator[Estimate]:
         """Return the estimates of every system that a metric names: its field (or the whole), its slice (or all documents)."""
-        wanted = _expect(call)
         chosen = {} if call.slice is None else {call.slice[0]: call.slice[1]}
-        for estimate in self.estimates:
-            if estimate.metric == call.name and estimate.field == call.field and dict(estimate.slice) == chosen:
-                having = {"regime": estimate.regime, "granularity": estimate.granularity, **estimate.parameters}
-                if all(having.get(key) == value for key, value in wanted.items()) and (wanted.keys() >= estimate.parameters.keys()):
-                    yield estimate
+        meant = [
+            estimate
+            for estimate in self.estimates
+            if estimate.metric == call.name and estimate.field == call.field and dict(estimate.slice) == chosen
+        ]
+        exact = [estimate for estimate in meant if _is_meant(estimate, _expect(call))]
+        yield from exact or [estimate for estimate in meant if _is_meant(estimate, dict(call.parameters))]
 
     def _choose_system(self, system: str | None) -> str:
         if system is None and len(self.systems) == 1:
@@ -92,9 +96,18 @@ class Result:
         return tuple(dict.fromkeys(estimate.metric for estimate in self.estimates))
 
 
+def _is_meant(estimate: Estimate, wanted: Mapping[str, Any]) -> bool:
+    """Return whether an estimate has the wanted regime, granularity and parameters, and no other parameters."""
+    having = {"regime": estimate.regime, "granularity": estimate.granularity, **estimate.parameters}
+    return all(having.get(key) == value for key, value in wanted.items()) and wanted.keys() >= estimate.parameters.keys()
+
+
 def _expect(call: MetricCall) -> dict[str, Any]:
     """Return the regime, granularity and parameters of the estimate meant; names outside the catalogue are taken as they are given."""
     if call.name not in list_metrics():
         return dict(call.parameters)
-    bound = bind_metric(call)
+    try:
+        bound = bind_metric(call)
+    except ValueError:  # a spec's own definition of that name takes other parameters
+        return dict(call.parameters)
     return {"regime": bound.regime, "granularity": bound.granularity, **bound.parameters}

@@ -11,7 +11,7 @@ _WIDTH = 110
 _LONGEST_KEY = 1000
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_/.%+-]*(?: [A-Za-z0-9_/.%+=<>()-]+)*", re.ASCII)
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"}
-_BLOCKS = {"fields", "gates", "prices", "aliases"}
+_BLOCKS = {"fields", "gates", "prices", "aliases", "checks"}
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 Place = tuple[str, ...]

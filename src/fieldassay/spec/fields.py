@@ -17,6 +17,7 @@ from fieldassay.spec.templates import Templates, as_definition, option_keys, ove
 
 _ONLY_FOR = {
     "items": ("list",), "distinct": ("list",), "combine": ("list",), "separator": ("list",), "align": ("list", "any"),
+    "empty_items": ("list",), "other_kind": ("list",),
     "fields": ("object", "any"), "extra": ("object",),
 }  # fmt: skip
 
@@ -78,11 +79,15 @@ class Parser:
             null_values=cursor.texts("null_values") if cursor.has("null_values") else None,
             unreadable_gold=cursor.choice("unreadable_gold", "text", ("text", "failed")) if cursor.has("unreadable_gold") else None,
             align=self.call(cursor, "align"),
-            combine=cursor.choice("combine", "mean", ("mean", "weighted", "product")),
+            combine=cursor.choice("combine", "mean", ("mean", "weighted", "product", "agreement")),
+            keeps_empty_items=cursor.choice("empty_items", "drop", ("drop", "keep")) == "keep",
+            other_kind=cursor.choice("other_kind", "mismatch", ("mismatch", "empty")),
+            blank=cursor.choice("blank", "empty", ("empty", "value")),
             separator=_separator(cursor),
             distinct=cursor.flag("distinct"),
             extra=cursor.choice("extra", "ignore", ("ignore", "spurious")),
             description=cursor.text("description", "") or "",
+            names=cursor.texts("names"),
         )
 
     def _below(self, field: Field, cursor: Cursor) -> Field:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from fieldassay.metrics.definitions import Definition
+
 Options: TypeAlias = tuple[tuple[str, Any], ...]
 """Options by name, sorted; values are hashable (lists become tuples, mappings become sorted tuples of pairs)."""
 
@@ -41,6 +43,8 @@ class Field:
     applies_to: tuple[str, ...] = ()
     null: str = "empty"
     """`empty`: null is no value. `value`: null is a value, equal only to null."""
+    blank: str = "empty"
+    """`empty`: a text of white space is no value. `value`: it is one."""
     null_values: tuple[str, ...] | None = None
     """Texts that mean empty here, instead of the spec's."""
     unreadable_gold: str | None = None
@@ -48,6 +52,11 @@ class Field:
     items: Field | None = None
     align: Call | None = None
     combine: str = "mean"
+    """How the fields of two items become their similarity: `mean`, `weighted`, `product`, or `agreement` (a field that neither has agrees)."""
+    keeps_empty_items: bool = False
+    """True: an item of a list in which nothing is filled is an item all the same."""
+    other_kind: str = "mismatch"
+    """What a list of another JSON kind is: a structure `mismatch`, or `empty`."""
     separator: str | None = None
     distinct: bool = False
     fields: tuple[Field, ...] = ()
@@ -55,6 +64,8 @@ class Field:
     extra: str = "ignore"
     """Undeclared keys of a predicted object: `ignore` (counted in the run's warnings) or `spurious` (each is a row)."""
     description: str = ""
+    names: tuple[str, ...] = ()
+    """Other keys under which a record may hold the field, if its own is missing or null; the first that is not null counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +92,17 @@ class Spec:
     """Undeclared top-level keys of a prediction: `ignore` or `spurious`, as in `Field`."""
     document_type: DocumentType | None = None
     metrics: tuple[str, ...] = ()
+    definitions: tuple[Definition, ...] = ()
+    """Metrics of the spec's own, as formulas over others."""
+    score: str | None = None
+    """The metric whose value in a document is the document's score; None: the document accuracy."""
+    skips_absent_fields: bool = False
+    """True: declared top-level fields that no gold record has are not judged at all (a table that lacks the column)."""
     gates: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
     prices: Options = ()
     """Price table: model name -> ((token kind, USD per million tokens), …)."""
     description: str = ""
     protocol: str | None = None
+    checks: tuple[tuple[str, tuple[Call, ...]], ...] = ()
+    """What predictions must satisfy by themselves: (path pattern, checks), in order; the empty pattern is the whole record."""

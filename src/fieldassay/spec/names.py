@@ -15,14 +15,14 @@ CATALOGUES: dict[str, Catalogue] = {"compare": COMPARATORS, "normalize": NORMALI
 """Where the names under these keys of a field come from."""
 
 FIELD_KEYS = (
-    "type", "compare", "normalize", "accept", "weight", "critical", "accepted", "applies_to", "null", "null_values", "unreadable_gold",
-    "items", "align", "combine", "separator", "distinct", "fields", "extra", "description",
+    "type", "names", "compare", "normalize", "accept", "weight", "critical", "accepted", "applies_to", "null", "null_values", "unreadable_gold",
+    "blank", "items", "align", "combine", "empty_items", "other_kind", "separator", "distinct", "fields", "extra", "description",
 )  # fmt: skip
 """Keys of a field that mean the same for every type; any other key is an option of its reader or comparator."""
 
 SPEC_KEYS = (
     "fieldassay", "name", "description", "protocol", "id", "null_values", "locale", "unreadable_gold", "extra", "document_type", "types", "type",
-    "align", "fields", "metrics", "gates", "slices", "prices",
+    "align", "fields", "absent_fields", "checks", "definitions", "score", "metrics", "gates", "slices", "prices",
 )  # fmt: skip
 """Keys of a spec."""
 

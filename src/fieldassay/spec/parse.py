@@ -9,14 +9,16 @@ from typing import Any
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.presets.catalogue import preset_names, preset_text
+from fieldassay.spec.checks import parse_checks
 from fieldassay.spec.cursor import Cursor, as_number, kind_of
+from fieldassay.spec.definitions import read_definitions
 from fieldassay.spec.fields import Parser, is_patterns, refuse_mixture
 from fieldassay.spec.model import DocumentType, Field, Options, Spec
 from fieldassay.spec.names import SPEC_KEYS
 from fieldassay.spec.report import Places, Report, in_order
 from fieldassay.spec.schema import is_schema, schema_data
 from fieldassay.spec.source import Source, read_source
-from fieldassay.spec.templates import Templates, as_definition, over_preset, read_types
+from fieldassay.spec.templates import Templates, as_definition, over_preset, over_preset_field, read_types
 from fieldassay.spec.yaml_text import read_yaml
 
 _VERSION = 1
@@ -36,7 +38,7 @@ class ParsedSpec:
 def read_spec(source: Any) -> Spec:
     """Return the spec in a file (YAML, TOML, JSON), a text, a mapping, a Pydantic model (a class or `module:Class`) or a JSON Schema.
 
-    Raises `ProblemsError` with all problems. Options of comparators, readers and aligners, metrics and gates are checked when the spec is
+    Raises `ProblemsError` with all problems. Options of comparators, readers and aligners, checks, metrics and gates are checked when the spec is
     compiled (`fieldassay.plan.compile`).
 
     >>> read_spec("name: receipts\\nfields: {total: money}").fields[0].type
@@ -70,6 +72,7 @@ def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
     preset = _preset(protocol, report) if protocol is not None else {}
     cursor = Cursor(over_preset(data, preset), (), report)
     _check_head(own, report)
+    definitions = read_definitions(cursor)
     return Spec(
         name=cursor.text("name") or source.stem,
         fields=_fields(cursor, preset if protocol is not None else {}),
@@ -79,12 +82,16 @@ def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
         unreadable_gold=cursor.choice("unreadable_gold", "text", ("text", "failed")),
         extra=cursor.choice("extra", "ignore", ("ignore", "spurious")),
         document_type=_document_type(cursor),
-        metrics=cursor.texts("metrics"),
+        metrics=cursor.texts("metrics") or tuple(definition.name for definition in definitions),
+        definitions=definitions,
+        score=cursor.text("score"),
+        skips_absent_fields=cursor.choice("absent_fields", "judge", ("judge", "skip")) == "skip",
         gates=cursor.texts("gates"),
         slices=cursor.texts("slices"),
         prices=_prices(cursor),
         description=cursor.text("description", "") or "",
         protocol=protocol,
+        checks=parse_checks(cursor),
     )
 
 
@@ -111,7 +118,11 @@ def _preset(name: str, report: Report, above: tuple[str, ...] = ()) -> dict[str,
         return {}
     data, _ = read_yaml(preset_text(name), f"protocol {name}")
     below = data.get("protocol")
-    return over_preset(data, _preset(below, report, (*above, name))) if below is not None else dict(data)
+    if below is None:
+        return dict(data)
+    base = _preset(below, report, (*above, name))
+    own = {field: over_preset_field(as_definition(raw) or {}, base.get("fields", {}).get(field)) for field, raw in data.get("fields", {}).items()}
+    return over_preset({**data, **({"fields": own} if own else {})}, base)
 
 
 def _fields(cursor: Cursor, preset: Mapping[str, Any]) -> tuple[Field, ...]:

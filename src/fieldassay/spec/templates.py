@@ -10,7 +10,7 @@ from fieldassay.spec.cursor import kind_of
 from fieldassay.spec.names import FIELD_KEYS, type_names
 from fieldassay.spec.report import Report, Steps
 
-_INHERITED = ("id", "null_values", "locale", "unreadable_gold", "document_type", "metrics", "gates", "slices", "prices", "description")
+_INHERITED = ("id", "null_values", "locale", "unreadable_gold", "document_type", "absent_fields", "definitions", "score", "metrics", "gates", "slices", "prices", "description", "checks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,8 @@ def over_preset(data: dict[str, Any], preset: Mapping[str, Any]) -> dict[str, An
     merged.update({key: value for key, value in data.items() if value is not None})
     own, given = data.get("types"), preset.get("types", {})
     merged["types"] = {**given, **own} if isinstance(own, dict) else given
+    if isinstance(data.get("definitions"), dict):
+        merged["definitions"] = {**preset.get("definitions", {}), **data["definitions"]}
     if "fields" not in data and "type" not in data:
         merged.update({key: preset[key] for key in ("fields", "type", "align") if key in preset})
     return merged

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fieldassay.spec.calls import accept_data, call_data
+from fieldassay.spec.checks import checks_data
+from fieldassay.spec.definitions import definition_data
 from fieldassay.spec.emit import emit_yaml
 from fieldassay.spec.freeze import thaw
 from fieldassay.spec.model import Field, Spec
@@ -50,6 +52,13 @@ def spec_data(spec: Spec) -> dict[str, Any]:
             "aliases": {name: list(texts) for name, texts in spec.document_type.aliases},
         }
     data.update(_record_data(spec.fields))
+    if spec.skips_absent_fields or says_all:
+        data["absent_fields"] = "skip" if spec.skips_absent_fields else "judge"
+    if spec.definitions or says_all:
+        data["definitions"] = {definition.name: definition_data(definition) for definition in spec.definitions}
+    if spec.score is not None:
+        data["score"] = spec.score
+    data.update({"checks": checks_data(spec.checks)} if spec.checks or says_all else {})
     data.update({key: list(getattr(spec, key)) for key in _TEXTS if getattr(spec, key) or says_all})
     if spec.prices or says_all:
         data["prices"] = {model: dict(kinds) for model, kinds in spec.prices}
@@ -71,12 +80,12 @@ def field_data(field: Field) -> Any:
 
 
 def _definition(field: Field) -> dict[str, Any]:
-    definition: dict[str, Any] = {"type": field.type}
+    definition: dict[str, Any] = {"type": field.type, **({"names": list(field.names)} if field.names else {})}
     definition.update({name: thaw(value) for name, value in field.options})
     definition.update(_judging(field))
     definition.update(_listing(field))
     plain = Field(field.name)
-    for key in ("weight", "critical", "null", "unreadable_gold", "extra", "description"):
+    for key in ("weight", "critical", "null", "blank", "unreadable_gold", "extra", "description"):
         if getattr(field, key) != getattr(plain, key):
             definition[key] = getattr(field, key)
     if field.items is not None:
@@ -110,6 +119,10 @@ def _listing(field: Field) -> dict[str, Any]:
         data["align"] = call_data(field.align)
     if field.combine != "mean":
         data["combine"] = field.combine
+    if field.keeps_empty_items:
+        data["empty_items"] = "keep"
+    if field.other_kind != "mismatch":
+        data["other_kind"] = field.other_kind
     if field.separator is not None:
         data["separator"] = field.separator
     if field.distinct:

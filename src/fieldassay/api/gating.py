@@ -1,0 +1,218 @@
+"""Gates at the front door: over one result, and over runs on disk with their records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fieldassay.api.folder import METRICS, read_run
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.gate.estimates import check_estimates
+from fieldassay.gate.gates_file import GateList, Rule, parse_rules, read_gates_file, read_preset
+from fieldassay.gate.judge import judge_gates, judge_result
+from fieldassay.gate.lookup import Holder, Holdings
+from fieldassay.gate.records_file import RunRecords, read_records
+from fieldassay.metrics.grammar import Gate
+from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunLine, decisions_data
+from fieldassay.result.metrics_file import read_metrics
+from fieldassay.result.result import Result
+
+GATES = "gates.json"
+"""What a run folder calls its outcomes of gates."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateRequest:
+    """What to decide on: run folders, and where the gates come from (a file, a protocol, else the runs' own specs)."""
+
+    runs: tuple[Path, ...]
+    gates: Path | None = None
+    protocol: str | None = None
+    records: Path | None = None
+    system: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """A run that was read."""
+
+    line: RunLine
+    result: Result
+    remarks: tuple[str, ...] = ()
+
+
+def decide_result(result: Result, more: Sequence[Gate] = ()) -> tuple[Decision, ...]:
+    """Return a decision for each system of a result: its spec's gates, and then more of them; () where there is no gate at all.
+
+    >>> from fieldassay.api.scoring import score
+    >>> result = score([{"id": 1, "n": 5}], [{"id": 1, "n": 5}], "{fields: {n: number}, gates: [accuracy >= 0.9]}")
+    >>> [(decision.system, decision.answer.value) for decision in decide_result(result)]
+    [('prediction', 'GO')]
+    """
+    own = tuple(rule.gate for rule in parse_rules(_gate_texts(result), "gates"))
+    gates = tuple(dict.fromkeys((*own, *more)))
+    return tuple(Decision(system, judge_result(gates, result, system)) for system in result.systems) if gates else ()
+
+
+def write_decisions(decisions: Sequence[Decision], folder: Path) -> None:
+    """Write `gates.json` into a folder, unless there was no gate."""
+    if decisions:
+        text = json.dumps(decisions_data(decisions), ensure_ascii=False, indent=1, allow_nan=False)
+        (folder / GATES).write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def decide(request: GateRequest) -> DecisionPage:
+    """Return the GO / NO-GO page of runs on disk. Raises `ProblemsError` for what is wrong with any of the files."""
+    runs = _read_runs(request.runs)
+    listed = _read_gates(request)
+    records = read_records(request.records) if request.records is not None else None
+    decisions = _decide_own(runs, records, request) if listed is None else _decide_together(listed, runs, records, request)
+    remarks = [remark for run in runs for remark in run.remarks]
+    return DecisionPage(
+        name=listed.name if listed is not None else "gates of the spec",
+        decisions=decisions,
+        runs=tuple(run.line for run in runs),
+        records="" if records is None else records.label,
+        invalid=() if records is None else records.invalid,
+        remarks=tuple(remarks + _remark_names(listed, runs, request)),
+        description=listed.description if listed is not None else "",
+    )
+
+
+def _read_runs(paths: Sequence[Path]) -> list[_Run]:
+    problems: list[Problem] = []
+    runs: list[_Run] = []
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        first = seen.setdefault(path.resolve(), path)
+        if first is not path:
+            problems.append(Problem(str(path), "is given twice", "name each run once", "duplicate"))
+            continue
+        try:
+            runs.append(_read_run(path))
+        except ProblemsError as error:
+            problems += error.problems
+    if problems:
+        raise ProblemsError(problems)
+    return runs
+
+
+def _read_run(path: Path) -> _Run:
+    facts = read_run(path)
+    file = path / METRICS
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        what = f"cannot be read ({error.strerror or error})"
+        raise ProblemsError([Problem(str(file), what, "score again with `--out`", "damaged_run")]) from None
+    result = check_estimates(read_metrics(data, str(file)), str(file))
+    spec, documents = result.run.get("spec"), result.counts.get("documents")
+    name, digest = (str(spec.get(key) or "") for key in ("name", "digest")) if isinstance(spec, dict) else ("", "")
+    started = str(facts.get("started") or "")
+    line = RunLine(str(path), name, digest, result.systems, documents if isinstance(documents, int) else 0, started)
+    limit = facts.get("limit")
+    remarks = (f"{path}: only the first {limit} documents were scored (--limit)",) if limit is not None else ()
+    return _Run(line, result, remarks + _remark_counts(path, result))
+
+
+def _remark_counts(path: Path, result: Result) -> tuple[str, ...]:
+    """Return what went wrong in a run before anything was judged."""
+    systems = result.counts.get("systems")
+    remarks = []
+    for system, counts in systems.items() if isinstance(systems, dict) else ():
+        parts = [
+            f"{counts[name]} {name}" for name in ("missing", "invalid", "error", "timeout") if isinstance(counts, dict) and counts.get(name)
+        ]
+        if parts:
+            remarks.append(f"{path}: predictions of {system}: {', '.join(parts)}")
+    return tuple(remarks)
+
+
+def _read_gates(request: GateRequest) -> GateList | None:
+    if request.gates is not None:
+        return read_gates_file(request.gates)
+    return read_preset(request.protocol) if request.protocol is not None else None
+
+
+def _gate_texts(result: Result) -> list[str]:
+    """Return the gates of the spec that a result was scored with."""
+    texts = result.run.get("gates")
+    return texts if isinstance(texts, list) else []
+
+
+def _decide_own(runs: Sequence[_Run], records: RunRecords | None, request: GateRequest) -> tuple[Decision, ...]:
+    """Return a decision for each run and system, by the gates of the run's own spec."""
+    without = [run for run in runs if not _gate_texts(run.result)]
+    if without:
+        remedy = "give them with --gates FILE or --protocol NAME, or score again with gates in the spec"
+        raise ProblemsError([Problem(run.line.label, "its spec has no gates", remedy, "no_gates") for run in without])
+    systems = list(dict.fromkeys(system for run in runs for system in run.result.systems))
+    wanted = _choose_systems(systems, records, request)
+    decisions = []
+    for run in runs:
+        rules = parse_rules(_gate_texts(run.result), f"{run.line.label}: gates")
+        label = run.line.label if len(runs) > 1 else ""
+        for system in (name for name in run.result.systems if name in wanted):
+            holdings = _hold([Holder(run.line.label, run.result, system)], frozenset(), records)
+            decisions.append(Decision(system, _judge(rules, holdings), label))
+    return tuple(decisions)
+
+
+def _decide_together(listed: GateList, runs: Sequence[_Run], records: RunRecords | None, request: GateRequest) -> tuple[Decision, ...]:
+    """Return a decision for each system over all runs."""
+    if _are_one(runs, request):
+        holders = [Holder(run.line.label, run.result, system) for run in runs for system in run.result.systems]
+        names = list(dict.fromkeys(holder.system for holder in holders))
+        if records is not None and records.system is not None:
+            _choose_systems(names, records, request)
+        return (Decision(" + ".join(names), _judge(listed.rules, _hold(holders, listed.pooled, records))),)
+    systems = list(dict.fromkeys(system for run in runs for system in run.result.systems))
+    decisions = []
+    for system in _choose_systems(systems, records, request):
+        holders = [Holder(run.line.label, run.result, system) for run in runs]
+        decisions.append(Decision(system, _judge(listed.rules, _hold(holders, listed.pooled, records))))
+    return tuple(decisions)
+
+
+def _are_one(runs: Sequence[_Run], request: GateRequest) -> bool:
+    """Return whether every run has one system and nobody says which: then they are taken as one, whatever they are called."""
+    return request.system is None and all(len(run.result.systems) == 1 for run in runs)
+
+
+def _choose_systems(systems: list[str], records: RunRecords | None, request: GateRequest) -> list[str]:
+    """Return the systems to decide on; records of one system never stand for another."""
+    asked = request.system or (records.system if records is not None else None)
+    if asked is not None and asked not in systems:
+        where = "--system" if request.system is not None else f"{request.records}: $.system"
+        raise ProblemsError([Problem(where, f"no run has the system {asked[:100]!r}", nearest(asked[:100], systems), "unknown_name")])
+    if records is not None and records.system is not None and request.system not in (None, records.system):
+        what = f"its records are of {records.system[:100]!r}, not of {request.system!r}"
+        raise ProblemsError([Problem(records.label, what, "give the records of that system", "unclear_system")])
+    if records is not None and asked is None and len(systems) > 1:
+        what = f"does not say which system it is about: {', '.join(systems)}"
+        raise ProblemsError([Problem(records.label, what, "add `system: NAME` to it, or give --system", "unclear_system")])
+    return [asked] if asked is not None else systems
+
+
+def _hold(holders: Sequence[Holder], pooled: frozenset[str], records: RunRecords | None) -> Holdings:
+    return Holdings(holders, pooled) if records is None else Holdings(holders, pooled, records.estimates, records.evidence)
+
+
+def _judge(rules: Iterable[Rule], holdings: Holdings) -> tuple[GateOutcome, ...]:
+    listed = tuple(rules)
+    outcomes = judge_gates([rule.gate for rule in listed], holdings)
+    return tuple(replace(outcome, title=rule.title) for rule, outcome in zip(listed, outcomes, strict=True))
+
+
+def _remark_names(listed: GateList | None, runs: Sequence[_Run], request: GateRequest) -> list[str]:
+    """Return what is to be said where not every run has the same systems."""
+    names = dict.fromkeys(system for run in runs for system in run.result.systems)
+    if listed is None:
+        return []
+    if _are_one(runs, request):
+        return [f"the runs call their systems {', '.join(names)}; they are decided on as one"] if len(names) > 1 else []
+    asked = [request.system] if request.system is not None else list(names)
+    lacking = [(run, name) for run in runs for name in asked if name not in run.result.systems]
+    return [f"{run.line.label} has no system {name!r}; it has: {', '.join(run.result.systems)}" for run, name in lacking]

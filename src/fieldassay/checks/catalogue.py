@@ -1,0 +1,20 @@
+"""The checks by name."""
+
+from __future__ import annotations
+
+from fieldassay.registry import Catalogue
+
+CHECKS = Catalogue(
+    "check",
+    {
+        "has_keys": "fieldassay.checks.shapes:HasKeys",
+        "kind": "fieldassay.checks.shapes:IsKind",
+        "length": "fieldassay.checks.shapes:HasLength",
+        "not_empty": "fieldassay.checks.shapes:NotEmpty",
+        "number": "fieldassay.checks.numbers:IsNumber",
+        "one_of": "fieldassay.checks.shapes:OneOf",
+        "pattern": "fieldassay.checks.texts:Matches",
+        "range": "fieldassay.checks.numbers:InRange",
+        "unit_format": "fieldassay.checks.texts:UnitFormat",
+    },
+)

@@ -1,0 +1,127 @@
+"""Checks of what a value is, whatever it says: its kind, its keys, its size, membership in a list of values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fieldassay.checks.base import KINDS, Check, Fault, Null, kind_of, named, not_of_kind
+from fieldassay.checks.numbers import beyond, refuse_bounds
+from fieldassay.errors import nearest
+from fieldassay.values.json import Json
+
+Given: TypeAlias = str | bool | int | float | None
+
+_COUNTED = {"text": "character", "list": "item", "object": "key"}
+
+
+@dataclass(frozen=True)
+class HasKeys(Check):
+    """The value is an object that has each of the keys; a key with the value null is there. Each key that is not is a fault of its own.
+
+    >>> [fault.key for fault in HasKeys(("value", "unit")).faults({"value": 5000})]
+    ['unit']
+    """
+
+    keys: tuple[str, ...]
+    null: Null = "refused"
+
+    def __post_init__(self) -> None:
+        if not self.keys:
+            raise ValueError("has_keys: names no key; list at least one")
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        if value is None and self.null == "allowed":
+            return ()
+        if not isinstance(value, dict):
+            return not_of_kind(value, "object")
+        return [Fault("is missing", key) for key in dict.fromkeys(self.keys) if key not in value]
+
+
+@dataclass(frozen=True)
+class OneOf(Check):
+    """The value is one of the values. Numbers are equal by value (1 and 1.0), a boolean is no number, texts are equal to the character.
+
+    >>> [bool(OneOf(("HIGH", "LOW")).faults(value)) for value in ("HIGH", "high", None)]
+    [False, True, True]
+    """
+
+    values: tuple[Given, ...]
+    null: Null = "refused"
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise ValueError("one_of: names no value; list at least one")
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        if value is None and self.null == "allowed":
+            return ()
+        kind = kind_of(value)
+        if any(given == value and kind_of(given) == kind for given in self.values):
+            return ()
+        return (Fault(f"is none of {named([_written(given) for given in self.values])}"),)
+
+
+def _written(given: Given) -> str:
+    return "null" if given is None else str(given).lower() if isinstance(given, bool) else str(given)
+
+
+@dataclass(frozen=True)
+class IsKind(Check):
+    """The value is of one of the kinds of JSON; a boolean is no number, and null is only null.
+
+    >>> IsKind(("text", "null")).faults([])[0].message
+    'is a list, not a text or null'
+    """
+
+    kinds: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.kinds:
+            raise ValueError("kind: names no kind; list at least one")
+        for kind in self.kinds:
+            if kind not in KINDS:
+                raise ValueError(f"kind: unknown kind {kind[:100]!r}; {nearest(kind[:100], KINDS)}")
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        return () if kind_of(value) in self.kinds else not_of_kind(value, *self.kinds)
+
+
+@dataclass(frozen=True)
+class NotEmpty(Check):
+    """The value is not null, no empty list or object, and no text of white space alone.
+
+    >>> [bool(NotEmpty().faults(value)) for value in (" ", [], 0, False)]
+    [True, True, False, False]
+    """
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        is_empty = not value.strip() if isinstance(value, str) else value is None or (isinstance(value, list | dict) and not value)
+        return (Fault("is empty"),) if is_empty else ()
+
+
+@dataclass(frozen=True)
+class HasLength(Check):
+    """The value is a text, a list or an object with `least` to `most` characters, items or keys; one of the bounds may be left out.
+
+    >>> HasLength(most=2).faults([1, 2, 3])[0].message
+    'has 3 items, which is above 2'
+    """
+
+    least: int | None = None
+    most: int | None = None
+    null: Null = "refused"
+
+    def __post_init__(self) -> None:
+        refuse_bounds("length", self.least, self.most)
+        if self.most is not None and self.most < 0:
+            raise ValueError(f"length: most is {self.most}; give a length of at least 0")
+
+    def faults(self, value: Json) -> Sequence[Fault]:
+        if value is None and self.null == "allowed":
+            return ()
+        if not isinstance(value, str | list | dict):
+            return not_of_kind(value, "text", "list", "object")
+        noun = _COUNTED[kind_of(value)]
+        return beyond(len(value), self.least, self.most, f"has {len(value):,} {noun}{'' if len(value) == 1 else 's'}, which")

@@ -1,0 +1,91 @@
+"""`fieldassay gate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from fieldassay.result.decision import DecisionPage
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=_PATH)
+@click.option("--gates", metavar="FILE", type=_PATH, help="The gates: a gates file, or a spec.  [default: those of the runs' own specs]")
+@click.option("--protocol", metavar="NAME", help="The gates of a published protocol, such as clinical-decision, instead.")
+@click.option("--records", metavar="FILE", type=_PATH, help="What happened besides scoring: repeated runs, offline runs, proofs.")
+@click.option("--system", metavar="NAME", help="The system to decide on.  [default: each]")
+@click.option("--format", "shape", type=click.Choice(["table", "json", "markdown"]), help="What standard output gets.  [default: table]")
+@click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
+@click.option("--out", metavar="FILE", type=_PATH, help="Write the page there too: Markdown, or JSON if the name ends in .json.")
+def gate(**given: Any) -> int:
+    """Decide GO or NO-GO on finished runs.
+
+    RUN is a folder that `fieldassay score --out` wrote. Prints each gate with its value, threshold, verdict and evidence.
+    Exits with 0 for GO, 1 for NO-GO, 4 where that cannot be decided.
+
+    \b
+    fieldassay gate runs/prescriptions runs/labs --protocol clinical-decision --records records.yaml
+    """
+    from fieldassay.api.gating import GateRequest, decide
+    from fieldassay.cli.output import complain, screen, write
+
+    shape = _shape(given)
+    _check_out(given)
+    page = decide(GateRequest(given["runs"], given["gates"], given["protocol"], given["records"], given["system"]))
+    write(_render(page, shape, screen()))
+    if given["out"] is not None:
+        _write_page(given["out"], _render(page, "json" if given["out"].suffix.casefold() == ".json" else "markdown", screen()))
+        complain(f"written to {given['out']}")
+    return {"GO": 0, "NO-GO": 1, "INCONCLUSIVE": 4}[str(page.answer)]
+
+
+def _shape(given: Mapping[str, Any]) -> str:
+    if given["gates"] is not None and given["protocol"] is not None:
+        raise click.UsageError("Give --gates or --protocol, not both.")
+    if given["is_json"] and given["shape"] not in (None, "json"):
+        raise click.UsageError("--json is --format json; give one of them.")
+    return "json" if given["is_json"] else given["shape"] or "table"
+
+
+def _check_out(given: Mapping[str, Any]) -> None:
+    """Refuse to write over what is read."""
+    out = given["out"]
+    if out is None:
+        return
+    read = [*(given[name] for name in ("gates", "records") if given[name] is not None), *given["runs"]]
+    target = out.resolve()
+    if out.is_dir() or any(target == path.resolve() or path.resolve() in target.parents for path in read):
+        raise click.UsageError(f"--out {out}: is a folder, or would write over what is read; name another file.")
+
+
+def _render(page: DecisionPage, shape: str, screen: Any) -> str:
+    if shape == "json":
+        import json
+
+        return json.dumps(page.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    from fieldassay.reports.gates import render_page, render_page_markdown
+
+    return render_page_markdown(page) if shape == "markdown" else render_page(page, screen)
+
+
+def _write_page(path: Path, text: str) -> None:
+    """Write the page whole or not at all."""
+    import os
+    import tempfile
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(text.encode("utf-8", "backslashreplace"))
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,63 @@
+"""Values of any kind, each compared by a comparator for its kind of JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fieldassay.comparators.base import Comparator, Scores
+from fieldassay.comparators.exact import Exact
+from fieldassay.comparators.settled import Mask
+from fieldassay.values.column import Column, Objects
+
+
+@dataclass(frozen=True)
+class ByKind(Comparator):
+    """The score of the comparator for gold's kind of JSON, `number` or `text`; anything else, and values of different kinds, must be equal.
+
+    A boolean is not a number. Meant for trees without a schema. Source: the engineering extractor's strategy.
+
+    >>> from fieldassay.comparators.numbers import Number
+    >>> from fieldassay.values.column import Reading
+    >>> judge = ByKind(number=Number(tolerance=0.01))
+    >>> judge.compare_one(Reading("100", 100, "100"), Reading("100.5", 100.5, "100.5"))
+    (1.0, 'within_tolerance')
+    >>> judge.compare_one(Reading("100", 100, "100"), Reading("100", "100", '"100"'))
+    (0.0, 'other_kind')
+    """
+
+    number: Comparator = field(default_factory=Exact)
+    text: Comparator = field(default_factory=Exact)
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "other_kind")  # an instance has those of its comparators, see below
+
+    def __post_init__(self) -> None:
+        inner = (*self.number.reasons, *self.text.reasons)
+        object.__setattr__(self, "reasons", tuple(dict.fromkeys(("equal", "different", "other_kind", *inner))))
+        object.__setattr__(self, "is_dear", self.number.is_dear or self.text.is_dear)
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        score = np.asarray(gold.canonical == pred.canonical, dtype=np.float64)
+        reason = np.where(score == 1, 0, 1).astype(np.int16)
+        kinds = tuple((_are_numbers(column.values), _are_texts(column.values)) for column in (gold, pred))
+        reason[(score < 1) & (kinds[0][0] != kinds[1][0]) | (score < 1) & (kinds[0][1] != kinds[1][1])] = 2
+        for judge, position in ((self.number, 0), (self.text, 1)):
+            at = np.flatnonzero((score < 1) & kinds[0][position] & kinds[1][position])
+            if len(at):
+                found = judge.compare(gold.take(at), pred.take(at))
+                names = np.array([self.reasons.index(name) for name in judge.reasons], dtype=np.int16)
+                score[at], reason[at] = found.score, names[found.reason]
+        return Scores(score, reason)
+
+
+def _are_numbers(values: Objects) -> Mask:
+    return _are(values, (int, float))
+
+
+def _are_texts(values: Objects) -> Mask:
+    return _are(values, (str,))
+
+
+def _are(values: Objects, kinds: tuple[type[Any], ...]) -> Mask:
+    return np.fromiter((value.__class__ in kinds for value in values), dtype=np.bool_, count=len(values))

@@ -1,0 +1,50 @@
+"""Words that stand for the same thing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fieldassay.comparators.base import Comparator, Scores
+from fieldassay.comparators.settled import scores_by_code, unequal_positions
+from fieldassay.values.column import Column
+
+Words = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Synonyms(Comparator):
+    """1 if the two texts stand for the same thing, else 0.
+
+    `words` are pairs of a name and its other words. Letter case counts unless the field's `normalize` removes it; the words are taken as they are
+    written here. A text that is none of the words stands for nothing, so that it scores 0 unless both texts are equal.
+
+    >>> from fieldassay.values.column import Reading
+    >>> judge = Synonyms(words=(("invoice", ("tax invoice", "bill")), ("receipt", ())))
+    >>> judge.compare_one(*(Reading(text, text, text) for text in ("invoice", "bill")))
+    (1.0, 'same_meaning')
+    """
+
+    words: Words
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "same_meaning", "unknown_word")
+    is_symmetric: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        names: dict[str, str] = {}
+        for name, others in self.words:
+            for word in (name, *others):
+                known = names.setdefault(word, name)
+                if known != name:
+                    raise ValueError(f"synonyms: {word!r} cannot stand for both {known!r} and {name!r}; list it once")
+        if not names:
+            raise ValueError("synonyms: there are no words; name at least one under `words`")
+
+    def compare(self, gold: Column, pred: Column) -> Scores:
+        names = {word: name for name, others in self.words for word in (name, *others)}
+        codes = np.zeros(len(gold), dtype=np.int16)
+        for index in unequal_positions(gold, pred).tolist():
+            given, found = names.get(gold.canonical[index]), names.get(pred.canonical[index])
+            codes[index] = 3 if given is None or found is None else 2 if given == found else 1
+        return scores_by_code(codes, (1.0, 0.0, 1.0, 0.0))

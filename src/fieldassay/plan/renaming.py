@@ -1,0 +1,22 @@
+"""Other keys under which records may hold a field."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+OtherNames: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+"""By field, the other keys under which an object may hold it, in order of preference."""
+
+
+def under_own_names(value: dict[str, Any], others: OtherNames) -> dict[str, Any]:
+    """Return the object with every field under its own name; its own key counts first, then the first other key that is not null.
+
+    >>> under_own_names({"who": "Dupont", "pages": [1]}, (("name", ("speaker", "who")), ("pages", ("ref_pages",))))
+    {'pages': [1], 'name': 'Dupont'}
+    """
+    for name, keys in others:
+        if value.get(name) is None:
+            found = next((key for key in keys if value.get(key) is not None), None)
+            if found is not None:
+                value = {key: member for key, member in value.items() if key not in (name, found)} | {name: value[found]}
+    return value

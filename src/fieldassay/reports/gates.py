@@ -1,0 +1,166 @@
+"""Gates in a report, and the GO / NO-GO page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fieldassay.reports.numbers import show_count
+from fieldassay.reports.page import Column, Page, Screen
+from fieldassay.reports.shown import escape_markdown, show
+from fieldassay.result.decision import Answer, Decision, DecisionPage, GateOutcome, Verdict
+
+STYLES = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "red",
+    Verdict.INCONCLUSIVE: "yellow",
+    Verdict.SKIPPED: "dim",
+    Answer.GO: "bold green",
+    Answer.NO_GO: "bold red",
+    Answer.INCONCLUSIVE: "bold yellow",
+}
+SIDE_BY_SIDE = 4
+"""More systems than this stand below one another."""
+
+_WIDE, _LONG = 200, 600
+
+
+def add_gates(page: Page, decisions: Sequence[Decision]) -> None:
+    """Add the gates of a result to its report: a line per gate, and why where a number alone does not say it."""
+    if not decisions:
+        return
+    page.line()
+    page.title("Gates")
+    head, rows = _table(decisions)
+    page.table([Column(name) for name in head], rows)
+    for line in _undecided(decisions):
+        page.line(show(line, _LONG), "dim")
+
+
+def gates_markdown(decisions: Sequence[Decision]) -> list[str]:
+    """Return the gates of a result as paragraphs of Markdown."""
+    if not decisions:
+        return []
+    head, rows = _table(decisions)
+    why = "\n".join(f"- {_text(line, _LONG)}" for line in _undecided(decisions))
+    return ["## Gates", _markdown_table(head, rows), *([why] if why else [])]
+
+
+def render_page(found: DecisionPage, screen: Screen) -> str:
+    """Return the GO / NO-GO page as text of at most the screen's width."""
+    page = Page(screen)
+    page.title(f"{show(found.name, 100)}: {found.answer}")
+    if found.description:
+        page.line(show(found.description, _LONG))
+    page.line()
+    page.pairs(
+        [("run", show(line, _WIDE)) for line in _run_lines(found)] + ([("records", show(found.records, _WIDE))] if found.records else [])
+    )
+    for decision in found.decisions:
+        page.line()
+        page.title(show(_heading(decision), _WIDE))
+        rows = [[show(cell, _WIDE) for cell in row] for row in map(_gate_row, decision.outcomes)]
+        page.table([Column("gate"), Column("value", is_number=True), Column("threshold"), Column("verdict")], rows)
+        for outcome in decision.outcomes:
+            page.line()
+            page.line(show(_name(outcome), _WIDE), STYLES[outcome.verdict])
+            for line in _evidence(outcome):
+                page.line(f"  {show(line, _LONG)}")
+        page.line()
+        page.line(f"{decision.answer}: {show('; '.join(decision.reasons), 4 * _LONG)}", STYLES[decision.answer])
+    _add_rest(page, found)
+    return page.text()
+
+
+def render_page_markdown(found: DecisionPage) -> str:
+    """Return the GO / NO-GO page as Markdown that can be attached to a release."""
+    parts = [f"# {_text(found.name)}: {found.answer}"]
+    parts += [_text(found.description, _LONG)] if found.description else []
+    sources = [f"- run {_text(line, _WIDE)}" for line in _run_lines(found)]
+    parts.append("\n".join([*sources, *([f"- records {_text(found.records, _WIDE)}"] if found.records else [])]))
+    for decision in found.decisions:
+        parts.append(f"## {_text(_heading(decision), _WIDE)}")
+        parts.append(_markdown_table(["gate", "value", "threshold", "verdict"], [_gate_row(outcome) for outcome in decision.outcomes]))
+        parts.append("\n".join(f"- {_text(reason, _LONG)}" for reason in decision.reasons))
+        parts.append("### Evidence")
+        for outcome in decision.outcomes:
+            parts.append(f"**{_text(_name(outcome), _WIDE)}**: {outcome.verdict}")
+            parts.append("\n".join(f"- {_text(line, _LONG)}" for line in _evidence(outcome)))
+    if found.invalid:
+        parts += ["## Records that do not count", "\n".join(f"- {_text(str(problem), _LONG)}" for problem in found.invalid)]
+    if found.remarks:
+        parts += ["## Remarks", "\n".join(f"- {_text(remark, _LONG)}" for remark in found.remarks)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _add_rest(page: Page, found: DecisionPage) -> None:
+    for title, lines in (("Records that do not count", [str(problem) for problem in found.invalid]), ("Remarks", found.remarks)):
+        if lines:
+            page.line()
+            page.title(title)
+        for line in lines:
+            page.line(show(line, _LONG))
+
+
+def _run_lines(found: DecisionPage) -> list[str]:
+    lines = []
+    for run in found.runs:
+        spec = f"{run.spec} ({run.digest[:8]}), " if run.digest else ""
+        started = f", scored {run.started}" if run.started else ""
+        lines.append(f"{run.label}: {spec}{show_count(run.documents, 'document')}, {', '.join(run.systems) or 'no system'}{started}")
+    return lines
+
+
+def _heading(decision: Decision) -> str:
+    about = f"{decision.system} in {decision.run}" if decision.run else decision.system
+    return f"{about}: {decision.answer}"
+
+
+def _name(outcome: GateOutcome) -> str:
+    return f"{outcome.title}: {outcome.gate}" if outcome.title else str(outcome.gate)
+
+
+def _gate_row(outcome: GateOutcome) -> list[str]:
+    return [outcome.title or str(outcome.gate), outcome.value_text, outcome.threshold_text, str(outcome.verdict)]
+
+
+def _evidence(outcome: GateOutcome) -> tuple[str, ...]:
+    return (outcome.rule, *outcome.evidence)
+
+
+def _table(decisions: Sequence[Decision]) -> tuple[list[str], list[list[str]]]:
+    """Return the head and rows of a result's gates: systems side by side, or counted where there are many."""
+    gates = [str(outcome.gate) for outcome in decisions[0].outcomes]
+    rows = []
+    for place, gate in enumerate(gates):
+        outcomes = [(decision.system, decision.outcomes[place]) for decision in decisions]
+        if len(decisions) <= SIDE_BY_SIDE:
+            rows.append([show(gate, 60), *(_cell(outcome) for _, outcome in outcomes)])
+        else:
+            others = [f"{system} {_cell(outcome)}" for system, outcome in outcomes if outcome.verdict is not Verdict.PASS]
+            rows.append([show(gate, 60), f"{len(outcomes) - len(others)} of {len(outcomes)}", show(", ".join(others), _WIDE)])
+    if len(decisions) > SIDE_BY_SIDE:
+        return ["", "passed", "not passed"], rows
+    return ["", *(show(decision.system, 32) for decision in decisions)], rows
+
+
+def _cell(outcome: GateOutcome) -> str:
+    return str(outcome.verdict) if outcome.value is None else f"{outcome.verdict} {outcome.value_text}"
+
+
+def _undecided(decisions: Sequence[Decision]) -> list[str]:
+    """Return why gates are undecided, a line each; systems for which the same is true together."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for decision in decisions:
+        for outcome in decision.outcomes:
+            if outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.SKIPPED):
+                found.setdefault((f"{outcome.verdict}: {outcome.gate}", outcome.rule), []).append(decision.system)
+    return [f"{gate} ({', '.join(systems)}): {rule}" for (gate, rule), systems in found.items()]
+
+
+def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [list(head), ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line if at == 1 else map(_text, line))} |" for at, line in enumerate(lines))
+
+
+def _text(text: str, width: int = _WIDE) -> str:
+    return escape_markdown(show(text, width)) if text else ""

@@ -1,0 +1,102 @@
+"""Comparing a number with a threshold: what is printed and what is compared agree."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+SLACK = 1e-9
+"""How far a value may be off for the rounding of what it is made of, in units of its scale."""
+
+_SCALES = {"ratio": 1.0, "percent": 100.0, "count": 1.0}
+_DECIMALS = {"ratio": 3, "percent": 1, "count": 0, "ms": 0, "usd": 5, "documents/min": 1}
+_SUFFIXES = {"percent": " %", "ms": " ms", "usd": " USD", "documents/min": "/min"}
+_MOST_DECIMALS = 17
+_LONGEST = 1e15
+
+WORDS = {">=": "at least", "<=": "at most", "==": "exactly", ">": "above", "<": "below"}
+"""Each operator in words."""
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number; true and false are none.
+
+    >>> is_number(0.5), is_number(True), is_number(float("inf")), is_number("1")
+    (True, False, False, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def slack_of(threshold: float, unit: str) -> float:
+    """Return how far a value of the unit may be from the threshold and still be equal to it: units without bounds go by the threshold.
+
+    >>> slack_of(0.9, "ratio"), slack_of(1024, "ms") == 1024e-9
+    (1e-09, True)
+    """
+    return SLACK * _SCALES.get(unit, abs(threshold))
+
+
+def holds(value: float, operator: str, threshold: float, unit: str = "ratio") -> bool:
+    """Return whether `value operator threshold` holds; values within the slack of the threshold are equal to it.
+
+    >>> holds(0.8999999999, ">=", 0.9), holds(0.8999999999, "<", 0.9), holds(0.89999, ">=", 0.9)
+    (True, False, False)
+    """
+    if abs(value - threshold) <= slack_of(threshold, unit):
+        return operator in (">=", "<=", "==")
+    return value > threshold if operator in (">=", ">") else value < threshold if operator in ("<=", "<") else False
+
+
+def show_compared(value: float, threshold: float, unit: str = "ratio") -> str:
+    """Return a value with so many decimals that it reads like the threshold only if it is equal to it.
+
+    >>> show_compared(89.96, 90, "percent"), show_compared(90, 90, "percent"), show_compared(0.8999999999, 0.9), show_compared(0.9123, 0.9)
+    ('89.96 %', '90.0 %', '0.900', '0.912')
+    """
+    is_equal = abs(value - threshold) <= slack_of(threshold, unit)
+    shown = threshold if is_equal else value
+    least = max(_least_decimals(shown, unit), _decimals_of(threshold))
+    if max(abs(value), abs(threshold)) < _LONGEST:
+        for decimals in range(least, _MOST_DECIMALS + 1):
+            text = f"{shown:,.{decimals}f}"
+            if is_equal or text != f"{threshold:,.{decimals}f}":
+                return f"{text}{suffix(unit)}"
+    return f"{shown!r}{suffix(unit)}"
+
+
+def show_plain(value: float, unit: str = "ratio") -> str:
+    """Return a number that is compared with nothing, with the decimals of its unit.
+
+    >>> show_plain(0.5), show_plain(4, "count"), show_plain(80.0, "percent")
+    ('0.500', '4', '80.0 %')
+    """
+    if abs(value) >= _LONGEST:
+        return f"{value!r}{suffix(unit)}"
+    return f"{value:,.{_least_decimals(value, unit)}f}{suffix(unit)}"
+
+
+def show_threshold(threshold: float, unit: str = "ratio") -> str:
+    """Return a threshold exactly.
+
+    >>> show_threshold(85.0, "percent"), show_threshold(0.975)
+    ('85 %', '0.975')
+    """
+    decimals = _decimals_of(threshold)
+    is_plain = abs(threshold) < _LONGEST and decimals <= _MOST_DECIMALS
+    return f"{threshold:,.{decimals}f}{suffix(unit)}" if is_plain else f"{threshold!r}{suffix(unit)}"
+
+
+def suffix(unit: str) -> str:
+    """Return what is written behind a value of the unit."""
+    return _SUFFIXES.get(unit, "")
+
+
+def _least_decimals(value: float, unit: str) -> int:
+    return 3 if unit == "count" and value != round(value) else _DECIMALS.get(unit, 3)
+
+
+def _decimals_of(value: float) -> int:
+    """Return how many decimals the shortest text of a number has."""
+    exponent = Decimal(repr(value)).normalize().as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0

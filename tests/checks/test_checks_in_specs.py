@@ -1,0 +1,158 @@
+"""The key `checks:`: read, written, inherited, compiled; every problem at once."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fieldassay.errors import ProblemsError
+from fieldassay.plan.compile import compile_plan, read_plan
+from fieldassay.plan.describe import describe_checks
+from fieldassay.plan.digest import digest_of
+from fieldassay.presets import catalogue
+from fieldassay.spec.freeze import freeze_options
+from fieldassay.spec.model import Call, Field, Spec
+from fieldassay.spec.parse import read_spec
+from fieldassay.spec.write import write_spec
+
+FORMS = {
+    "name": ("number", [Call("number")]),
+    "first option": ("{one_of: [HIGH, 1, true]}", [Call("one_of", (("", ("HIGH", 1, True)),))]),
+    "options": ("{range: {least: 0, null: allowed}}", [Call("range", (("least", 0), ("null", "allowed")))]),
+    "text": ('"pattern: a:b"', [Call("pattern", (("", "a:b"),))]),
+    "list": ("[number, {range: {most: 5}}]", [Call("number"), Call("range", (("most", 5),))]),
+    "list of one": ("[number]", [Call("number")]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_path_has_one_check_or_a_list(form):
+    text, calls = FORMS[form]
+    assert read_spec(f'fields: {{a: text}}\nchecks: {{"**.x": {text}}}').checks == (("**.x", tuple(calls)),)
+
+
+OPTIONS = {
+    "number": [{}, {"null": "allowed"}],
+    "unit_format": [
+        {},
+        {"allowed": ["m3/h"]},
+        {"allowed": {"flow": ["m3/h", "kg/h"], "pressure": ["bar"]}, "kind": "flow"},
+        {"forbidden": []},
+    ],
+    "has_keys": [{"keys": ["a", "odd.key"]}],
+    "one_of": [{"values": ["HIGH", "", "no", "1", 1, 1.5, None, False]}],
+    "pattern": [{"regex": r"[A-Z]{2}\d+ # \"x\""}, {"regex": "é\n|\t", "null": "allowed"}],
+    "kind": [{"kinds": ["text", "null"]}],
+    "not_empty": [{}],
+    "range": [{"least": 0}, {"least": -1.5, "most": 10**20}],
+    "length": [{"least": 1, "most": 3}],
+}
+PATHS = ["", ".", "total", "**.*_unit", "a[].b", 'x["odd.key"]', "**", "*", "a.b", "lines[3]", '["true"]', "1"]
+
+
+@st.composite
+def calls(draw):
+    name = draw(st.sampled_from(sorted(OPTIONS)))
+    return Call(name, freeze_options(draw(st.sampled_from(OPTIONS[name]))))
+
+
+CHECKS = st.dictionaries(st.sampled_from(PATHS), st.lists(calls(), min_size=1, max_size=3).map(tuple), max_size=5)
+
+
+@settings(max_examples=80, deadline=None)
+@given(checks=CHECKS)
+def test_a_spec_with_checks_is_written_and_read_back_equal_and_compiles(checks):
+    spec = Spec("s", (Field("a"),), checks=tuple(checks.items()))
+    again = read_spec(write_spec(spec))
+    assert again == spec
+    plan = compile_plan(again)
+    assert [(planned.path, planned.name) for planned in plan.checks] == [(path, call.name) for path, made in spec.checks for call in made]
+
+
+BAD = """
+fields: {a: mony}
+metrics: [acuracy]
+checks:
+  "..": number
+  a: [nmber, {range: {}}, {range: {leest: 1}}, {kind: txt}]
+  b: {pattern: "(a)\\\\1"}
+  c: []
+  d: [[number]]
+  e: {unit_format: {allowed: {flow: [m3/h]}, kind: flo}}
+  f: {one_of: [{a: 1}]}
+  g: {number: {null: perhaps}}
+  h: has_keys
+  i: 3
+  j: {number: {}, range: {least: 0}}
+"""
+SAID = {
+    "$.fields.a": "did you mean 'money'",
+    "$.metrics[0]": "did you mean 'accuracy'",
+    '$.checks[".."]': "not a path",
+    "$.checks.a[0]": "unknown check 'nmber'; did you mean 'number'",
+    "$.checks.a[1]": "has no bound",
+    "$.checks.a[2].range.leest": "did you mean 'least'",
+    "$.checks.a[3]": "unknown kind 'txt'",
+    "$.checks.b": "not supported",
+    "$.checks.c": "names no check",
+    "$.checks.d[0]": "must be a check, not a list",
+    "$.checks.e": "did you mean 'flow'",
+    "$.checks.f": "cannot be",
+    "$.checks.g.number.null": "cannot be the text 'perhaps'",
+    "$.checks.h": "needs the option 'keys'",
+    "$.checks.i": "must be a check, not the number 3",
+    "$.checks.j": "must have one key",
+}
+
+
+def test_all_problems_come_at_once_each_at_its_line():
+    with pytest.raises(ProblemsError) as refusal:
+        read_plan(BAD)
+    told = [str(problem) for problem in refusal.value.problems]
+    lacking = [place for place, said in SAID.items() if not any(f": {place}" in line and said in line for line in told)]
+    assert lacking == []
+    assert all(line.split(":")[1].isdigit() for line in told)
+
+
+@pytest.mark.parametrize("value", ["5", "[number]", "number"])
+def test_checks_that_are_no_mapping_are_a_problem(value):
+    with pytest.raises(ProblemsError, match="must be a mapping"):
+        read_spec(f"fields: {{a: text}}\nchecks: {value}")
+
+
+def test_a_pattern_that_is_none_is_a_problem_for_specs_made_in_python_too():
+    with pytest.raises(ProblemsError, match="not a path"):
+        compile_plan(Spec("s", (Field("a"),), checks=(("a..b", (Call("number"),)),)))
+
+
+@pytest.fixture
+def preset(monkeypatch):
+    text = "fields: {total: number}\nchecks: {total: number, unit: unit_format}\n"
+    monkeypatch.setattr("fieldassay.spec.parse.preset_names", lambda: ("own",))
+    monkeypatch.setattr("fieldassay.spec.parse.preset_text", lambda name, *_: text)
+    return catalogue
+
+
+@pytest.mark.parametrize(
+    ("own", "paths"),
+    [("", ["total", "unit"]), ("checks: {unit: not_empty}", ["unit"]), ("checks: {}", [])],
+    ids=["inherited", "replaced", "none"],
+)
+def test_checks_come_from_the_protocol_unless_the_spec_has_its_own(preset, own, paths):
+    spec = read_spec(f"protocol: own\n{own}")
+    assert [path for path, _ in spec.checks] == paths
+    assert read_spec(write_spec(spec)) == spec
+
+
+def test_the_digest_covers_checks_and_their_order():
+    specs = [Spec("s", (Field("a"),), checks=checks) for checks in ((), (("a", (Call("number"),)), ("b", (Call("not_empty"),))))]
+    turned = Spec("s", (Field("a"),), checks=specs[1].checks[::-1])
+    assert len({digest_of(spec) for spec in (*specs, turned)}) == 3
+
+
+def test_checks_are_described_with_their_options():
+    plan = read_plan("fields: {a: text}\nchecks: {.: {has_keys: [a]}, b: [number, {unit_format: [K]}]}")
+    assert describe_checks(plan) == [
+        {"at": ".", "check": "has_keys(keys=[a])"},
+        {"at": "b", "check": "number"},
+        {"at": "b", "check": "unit_format(allowed=[K])"},
+    ]

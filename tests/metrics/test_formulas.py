@@ -1,0 +1,209 @@
+"""Formulas: worked by hand, undefined where a part is, printed and parsed back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from evidence_rows import documents, evidence, value
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fieldassay.engine.fold import FoldPlan, estimates, fold, merge
+from fieldassay.evidence import Evidence, Kind
+from fieldassay.metrics.definitions import Definition, Vocabulary
+from fieldassay.metrics.formula import Applied, Literal, Operation, parse_formula
+from fieldassay.metrics.grammar import MetricCall
+from fieldassay.metrics.selection import bind_metric, select_metrics
+from fieldassay.result.estimate import Estimate
+
+FIELDS = [
+    value("drugs[]", 0, kind=Kind.ITEM),
+    value("drugs[].name", 0),
+    value("drugs[].dose", 0, type="quantity", critical=True),
+    value("note", 1),
+]
+ROWS = [
+    ("a", "drugs[]", "match"), ("a", "drugs[].name", "match"), ("a", "drugs[].dose", "mismatch"),
+    ("a", "drugs[]", "missing"), ("a", "drugs[].name", "missing", None, "lone_parent"), ("a", "drugs[].dose", "absent", None, "lone_parent"),
+    ("a", "note", "partial"),
+    ("b", "drugs[]", "match"), ("b", "drugs[].name", "match"), ("b", "drugs[].dose", "absent"), ("b", "note", "absent"),
+    ("c", "drugs[]", "spurious"), ("c", "drugs[].name", "spurious", None, "lone_parent"), ("c", "note", "match"),
+    ("d", "drugs[]", "missing"), ("d", "drugs[].name", "missing", None, "lone_parent"), ("d", "note", "missing"),
+]  # fmt: skip
+"""Items: a has one pair and one missing, b one pair, c only a spurious one, d only a missing one. Scores: partial is 0.5."""
+
+RECALL = "items_matched / (items_matched + items_missing)"
+PAIRED = "(correct(fields=dose, without=lone_parent) + absent(fields=dose, without=lone_parent))"
+OWN = {
+    "recall_of_drugs": f"document_mean({RECALL})",
+    "pooled": RECALL,
+    "dose": f"document_mean(otherwise({PAIRED} / items_matched, 0), over=recall_of_drugs)",
+    "score": "document_mean(0.7 * recall_of_drugs + 0.3 * dose)",
+    "percent": "100 * score",
+    "gap": "pooled - recall_of_drugs",
+    "errors": "wrong + missing",
+    "odd": "structure_errors + missing(granularity=leaf)",
+    "soft": "total(column=score) / (correct + wrong)",
+    "good": "document_sum(at_least(recall_of_drugs, 1))",
+    "never": "items_matched / (items_matched - items_matched)",
+    "filled": "otherwise(never, 0.25)",
+    "rate": "accuracy_pooled(fields=note)",
+    "constant": "2 * (3 + 4) / 7 - 1",
+}
+WORKED = {
+    "recall_of_drugs": ((1 / 2 + 1 + 0) / 3, 3),
+    "pooled": (2 / 4, 4),
+    "dose": ((0 + 1 + 0) / 3, 3),
+    "score": (((0.35 + 0) + (0.7 + 0.3) + 0) / 3, 3),
+    "percent": (100 * (0.35 + 1.0) / 3, 3),
+    "gap": (0.5 - 0.5, 3),
+    "errors": (2 + 3, 12),
+    "odd": (3, 17),
+    "soft": ((3 + 0.5) / (3 + 2), 5),
+    "good": (1, 4),
+    "never": (None, 0),
+    "filled": (0.25, 0),
+    "rate": ((0.5 + 1) / 3, 3),
+    "rate(regime=baseline)": ((0.5 + 1 + 1) / 4, 4),
+    "constant": (1.0, 4),
+    "correct(fields=name)": (2, 5),
+    'correct(fields="drugs[].dose|note")': (1, 7),
+    'missing(fields="**.na*")': (2, 5),
+    "wrong(critical=yes)": (1, 3),
+    "missing(without=lone_parent)": (1, 8),
+    "share_at_least(column=score, threshold=0.5, regime=gold_nonempty)": (4 / 8, 8),
+}
+
+
+def vocabulary(own: dict[str, str] | None = None) -> Vocabulary:
+    return Vocabulary(tuple(Definition(name, formula) for name, formula in (own or OWN).items()), ("text", "quantity"))
+
+
+def table() -> Evidence:
+    return evidence(ROWS, FIELDS, slots=("drugs", "note"))
+
+
+def found(metric: str, judged: Evidence, **plan: Any) -> tuple[Estimate, ...]:
+    folding = FoldPlan(select_metrics([metric], vocabulary()), vocabulary=vocabulary(), **{"replicates": 0, **plan})
+    return estimates(folding, fold(folding, judged, documents(judged.documents)))
+
+
+@pytest.mark.parametrize("metric", WORKED)
+def test_formula_has_the_value_and_denominator_worked_by_hand(metric: str) -> None:
+    wanted, n = WORKED[metric]
+    one = next(estimate for estimate in found(metric, table()) if estimate.field is None)
+    assert one.value == (None if wanted is None else pytest.approx(wanted, abs=1e-9))
+    if metric not in ("odd", "correct(fields=name)", 'correct(fields="drugs[].dose|note")', 'missing(fields="**.na*")'):
+        assert one.n == n
+
+
+def test_a_document_has_its_own_value_and_null_where_it_is_undefined() -> None:
+    names = ("percent", "dose", "pooled", "errors")
+    folding = FoldPlan(select_metrics(names, vocabulary()), vocabulary=vocabulary(), score="score", replicates=0)
+    values = fold(folding, table(), documents("abcd")).documents[0].values
+    assert values["score"].tolist() == [0.35, 1.0, pytest.approx(np.nan, nan_ok=True), 0.0]
+    assert values["percent"].tolist() == [35.0, 100.0, pytest.approx(np.nan, nan_ok=True), 0.0]
+    assert values["pooled"].tolist() == [0.5, 1.0, pytest.approx(np.nan, nan_ok=True), 0.0]
+    assert values["errors"].tolist() == [3.0, 0.0, 0.0, 2.0]
+
+
+def test_a_mean_times_a_hundred_is_right_to_the_ninth_decimal() -> None:
+    rows = [(f"d{k}", "note", "partial", k / 997) for k in range(997)]
+    (one,) = _percent(rows)
+    assert one.value == pytest.approx(100 * sum(k / 997 for k in range(997)) / 997, abs=1e-9)
+
+
+def _percent(rows: list[tuple[Any, ...]]) -> tuple[Estimate, ...]:
+    own = Vocabulary((Definition("p", "100 * document_mean(total(column=score) / (correct + wrong))", unit="percent"),))
+    judged = evidence(rows, FIELDS, slots=("drugs", "note"))
+    folding = FoldPlan(select_metrics(["p"], own), vocabulary=own, replicates=0)
+    return estimates(folding, fold(folding, judged, documents(judged.documents)))
+
+
+def test_a_formula_has_an_interval_and_partitions_agree_to_the_bit() -> None:
+    rows = [(f"d{k}", "note", ("match", "mismatch", "missing")[k % 3]) for k in range(60)]
+    own = Vocabulary((Definition("p", "100 * document_mean(correct / (correct + wrong + missing)) - 1", unit="points"),))
+    folding = FoldPlan(select_metrics(["p"], own), vocabulary=own, replicates=200)
+    parts = []
+    for chosen in (rows[:7], rows[7:41], rows[41:]):
+        judged = evidence(chosen, FIELDS, slots=("drugs", "note"))
+        parts.append(fold(folding, judged, documents(judged.documents)))
+    whole = evidence(rows, FIELDS, slots=("drugs", "note"))
+    (together,) = estimates(folding, merge(parts))
+    (once,) = estimates(folding, fold(folding, whole, documents(whole.documents)))
+    assert together == once
+    assert once.interval is not None
+    assert once.interval[0] < 100 / 3 - 1 < once.interval[1]
+
+
+@pytest.mark.parametrize(("unit", "highest"), [("ratio", 1.0), ("percent", 100.0)])
+def test_a_perfect_score_has_the_interval_of_a_proportion(unit: str, highest: float) -> None:
+    rows = [(f"d{k}", "note", "match") for k in range(30)]
+    own = Vocabulary((Definition("p", f"{highest} * document_mean(correct / (correct + wrong))", unit=unit),))
+    folding = FoldPlan(select_metrics(["p"], own), vocabulary=own, replicates=100)
+    judged = evidence(rows, FIELDS, slots=("drugs", "note"))
+    (one,) = estimates(folding, fold(folding, judged, documents(judged.documents)))
+    assert one.interval == pytest.approx((0.8864866068 * highest, highest), rel=1e-6)
+    assert one.marks == ("wilson",)
+
+
+def test_scope_both_gives_a_formula_field_by_field() -> None:
+    own = Vocabulary((Definition("share", "correct / (correct + wrong + missing)", scope="both"),))
+    folding = FoldPlan(select_metrics(["share"], own), vocabulary=own, replicates=0)
+    told = {one.field: one.value for one in estimates(folding, fold(folding, table(), documents("abcd")))}
+    assert told == {None: 3 / 8, "drugs[].name": 2 / 4, "drugs[].dose": 0.0, "note": 1 / 3}
+
+
+def test_each_stands_for_every_type_and_every_step() -> None:
+    assert [str(call) for call in select_metrics(["rate(type=each)"], vocabulary())] == ["rate(type=text)", "rate(type=quantity)"]
+    steps = select_metrics(["share_at_least(column=score, threshold=each)"])
+    assert [dict(call.parameters)["threshold"] for call in steps] == [step / 20 for step in range(21)]
+
+
+@pytest.mark.parametrize(
+    ("own", "call", "what"),
+    [
+        ({"a": "b"}, "a", "unknown metric 'b'"),
+        ({"a": "b", "b": "a"}, "a", "stands on itself"),
+        ({"a": "a"}, "a", "stands on itself"),
+        ({"a": "latency_p50 / 2"}, "a", "quantile"),
+        ({"a": "correct[x]"}, "a", "leave out the field"),
+        ({"a": "accuracy"}, "a(column=score)", "no parameter 'column'"),
+        ({"a": "accuracy(regime=odd)"}, "a", "unknown regime"),
+        ({"a": "correct +"}, "a", "expected the name of a metric"),
+        ({"a": "otherwise(correct)"}, "a", "expected ','"),
+        ({"a": "(" * 60 + "1" + ")" * 60}, "a", "levels of parentheses"),
+        ({"a": "correct correct"}, "a", "did not expect anything more"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(own: dict[str, str], call: str, what: str) -> None:
+    with pytest.raises(ValueError, match=what.replace("[", r"\[").replace("(", r"\(")):
+        select_metrics([call], vocabulary(own))
+
+
+def test_a_definition_may_rename_the_metric_of_its_own_name() -> None:
+    own = vocabulary({"fda": "fda(granularity=slot)"})
+    bound = bind_metric(MetricCall("fda"), own)
+    assert (bound.metric.scope, bound.granularity, bound.is_own) == ("both", "slot", True)
+    assert bound.recipe == bind_metric(MetricCall("fda", (("granularity", "slot"),))).recipe
+
+
+CALLS = st.sampled_from([MetricCall("correct"), MetricCall("mean", (("column", "score"),)), MetricCall("a_b", (("fields", "x|y"),))])
+NUMBERS = st.sampled_from([0.0, 1.0, 0.5, 100.0, 0.1, 1e-7, 12345678.25]).map(Literal)
+FORMULAS = st.recursive(
+    CALLS | NUMBERS,
+    lambda inner: st.one_of(
+        st.builds(Operation, st.sampled_from("+-*/"), inner, inner),
+        st.builds(Applied, st.just("document_mean"), inner, st.none(), st.none() | inner),
+        st.builds(Applied, st.just("at_least"), inner, st.sampled_from([0.0, 0.99, 2.0]), st.none()),
+    ),
+    max_leaves=12,
+)
+
+
+@given(FORMULAS)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_a_formula_prints_and_parses_back(formula: Any) -> None:
+    assert parse_formula(str(formula)) == formula
