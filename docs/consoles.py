@@ -50,7 +50,7 @@ def _run(command: str, folder: Path) -> str:
 
 def main() -> None:
     """Write every page again."""
-    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/task-*.md"))):
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/task-*.md")), *sorted(ROOT.glob("docs/protocols/*.md"))):
         page.write_text(run_page(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -16,6 +16,8 @@ This page is made from `fieldassay --help` by `docs/generate.py`. How to use the
 - [Write and check a spec](task-spec.md): `init`, `validate`
 - [Score predictions](task-score.md): `score`, `demo`
 - [Find out why](task-explain.md): `explain`
+- [Decide GO or NO-GO](task-decide.md): `gate`; [freeze what a baseline stands on](lock.md): `lock`
+- [The published protocols](protocols/index.md): `protocols`
 
 Inputs are described in [inputs](inputs.md), specs in [the spec language](spec.md), metrics in [metrics](metrics.md).
 
@@ -24,9 +26,10 @@ Inputs are described in [inputs](inputs.md), specs in [the spec language](spec.m
 | code | meaning |
 |---:|---|
 | 0 | ok |
-| 1 | a threshold failed, or the self-test of `doctor` |
+| 1 | a gate or a threshold failed, a check of `validate`, or the self-test of `doctor` |
 | 2 | the command, the spec or the data cannot be used as they are; every problem is named |
 | 3 | the run is incomplete |
+| 4 | a gate is inconclusive (`gate`, and `score --strict`) |
 | 5 | nothing was evaluated |
 | 70 | an internal error; `FIELDASSAY_DEBUG=1` shows the traceback |
 | 130 | interrupted |
@@ -42,10 +45,17 @@ def render_reference() -> str:
     for name in COMMANDS:
         command = commands.get_command(parent, name)
         assert command is not None
-        context = click.Context(command, info_name=name, parent=parent, terminal_width=WIDTH)
-        lines = "\n".join(line.rstrip() for line in command.get_help(context).split("\n"))
-        parts.append(f"## fieldassay {name}\n\n```text\n{lines}\n```\n")
+        parts += _helps(command, name, parent, "##")
     return "\n".join(parts)
+
+
+def _helps(command: click.Command, name: str, parent: click.Context, level: str) -> list[str]:
+    """Return the help of a command, and of those below it."""
+    context = click.Context(command, info_name=name, parent=parent, terminal_width=WIDTH)
+    lines = "\n".join(line.rstrip() for line in command.get_help(context).split("\n"))
+    parts = [f"{level} {context.command_path}\n\n```text\n{lines}\n```\n"]
+    below = command.commands if isinstance(command, click.Group) else {}
+    return parts + [text for inner, one in below.items() for text in _helps(one, inner, context, f"{level}#")]
 
 
 if __name__ == "__main__":

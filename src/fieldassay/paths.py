@@ -46,6 +46,18 @@ def join_path(steps: Iterable[Step]) -> str:
     return "".join(parts)
 
 
+def plain_path(text: str) -> str:
+    """Return a path as `join_path` writes it, however its keys are quoted; a text that is no path as it is.
+
+    >>> plain_path('["flow"].value'), plain_path("a..b")
+    ('flow.value', 'a..b')
+    """
+    try:
+        return join_path(split_path(text))
+    except ValueError:
+        return text
+
+
 def field_of(path: str) -> str:
     """Return the field that a concrete path belongs to.
 

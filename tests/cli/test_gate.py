@@ -94,7 +94,7 @@ def test_clinical_decision(run: Run, runs: dict[str, Path], tmp_path: Path, case
 
 def test_without_records_or_a_run_nothing_is_decided(run: Run, runs: dict[str, Path], tmp_path: Path) -> None:
     ran = run("gate", runs["rx good"], runs["lab good"], "--protocol", "clinical-decision")
-    assert ran.code == 4 and "INCONCLUSIVE" in ran.out and "reliability_runs" in ran.out
+    assert ran.code == 4 and "reliability_runs comes from a records file, and none is given" in ran.out
     ran = run("gate", runs["rx"], "--protocol", "clinical-decision", "--records", write_records(tmp_path))
     assert ran.code == 4 and "no metric 'lab_accuracy'" in " ".join(ran.out.split())
 
@@ -203,7 +203,9 @@ def test_a_damaged_run_decides_nothing(run: Run, runs: dict[str, Path], tmp_path
 
 
 def test_hostile_names_are_shown_harmlessly(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "gates.yaml").write_text('name: "a\\u001b[31m|<script>"\ngates: [{gate: accuracy >= 0.1, title: "b\\u202ec | d"}]', encoding="utf-8")
+    (tmp_path / "gates.yaml").write_text(
+        'name: "a\\u001b[31m|<script>"\ngates: [{gate: accuracy >= 0.1, title: "b\\u202ec | d"}]', encoding="utf-8"
+    )
     folder = score_run(tmp_path, "prescription", 1, "lla|ma<b>")
     for shape in ("table", "markdown"):
         out = run("gate", folder, "--gates", tmp_path / "gates.yaml", "--format", shape).out
@@ -260,7 +262,9 @@ def test_a_run_folder_holds_what_came_of_its_gates(run: Run, files: Files, tmp_p
         ("f1 >= 0.1", "PASS"),
     ]
     estimates = json.loads((tmp_path / "run" / "metrics.json").read_text(encoding="utf-8"))["estimates"]
-    names = [(one["metric"], one["field"], str(one["slice"]), one["regime"], one["granularity"], str(one["parameters"])) for one in estimates]
+    names = [
+        (one["metric"], one["field"], str(one["slice"]), one["regime"], one["granularity"], str(one["parameters"])) for one in estimates
+    ]
     assert len(names) == len(set(names))
 
 

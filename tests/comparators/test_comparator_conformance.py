@@ -43,6 +43,9 @@ CALLS = {
     "cascade": [{"cascade": {"steps": [{"exact": {"ignore": " ,"}}, "words", "levenshtein"], "scores": [None, 0.95, None]}}],
 }
 CALLS["exact"] = ["exact", {"exact": {"ignore": ",$ "}}]
+CALLS["exact"].append({"exact": {"ignore": ",$ abc", "nothing_left": "equal"}})
+CALLS["bare_number"] = ["bare_number", {"bare_number": {"tolerance": 0.01}}]
+CALLS["synonyms"] = [{"synonyms": {"words": {"a": ["A"], "5": ["abc", "12346"]}}}]
 CALLS["number"] = ["number", {"number": {"tolerance": 0.01}}, {"number": {"tolerance": {"ulp": 1, "zero": 0.5, "absolute": 0.1}}}]
 CALLS["range"] = [{"range": {"by": by, "tolerance": 0.01}} for by in ("ends", "inside", "overlap")]
 CALLS["money"] = ["money", {"money": {"currency": "strict"}}]

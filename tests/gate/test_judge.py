@@ -94,7 +94,7 @@ UNDECIDED = {
     "true": ("accuracy >= 0", replace(ACCURACY, value=True), "no number"),
     "count over nothing": ("documents_missing == 0", count("documents_missing", 0, n=0), "over nothing"),
     "n of nothing": ("n(accuracy) <= 5", replace(ACCURACY, value=None, n=0), "over nothing"),
-    "errors of a time": ("errors(latency_p95) == 0", Estimate("latency_p95", "a", None, {}, None, 1, 5, 5, 0, "document", unit="ms"), "needs a share"),
+    "errors of a time": ("errors(latency_p95) == 0", replace(count("latency_p95", 1), unit="ms"), "needs a share"),
     "errors of what is right": ("errors(correct) == 0", replace(count("correct", 0, better="higher"), granularity="leaf"), "counts what is right"),
 }  # fmt: skip
 

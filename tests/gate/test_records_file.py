@@ -154,7 +154,9 @@ def test_without_a_manifest_no_proof_counts(tmp_path: Path) -> None:
     assert "no manifest" in str(records.invalid[0])
 
 
-@pytest.mark.parametrize("text", ["doc_id,type\nrx1,a\n", "\ufefftype;doc_id\r\na; rx1 \r\n", "doc_id\nrx1\n"], ids=["commas", "bom", "one column"])
+@pytest.mark.parametrize(
+    "text", ["doc_id,type\nrx1,a\n", "\ufefftype;doc_id\r\na; rx1 \r\n", "doc_id\nrx1\n"], ids=["commas", "bom", "one column"]
+)
 def test_the_manifest_may_be_a_csv_file_beside_the_records(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.csv").write_bytes(text.encode())
     records = read(tmp_path, {"manifest": "manifest.csv", "proofs": [PROOF]})
@@ -201,6 +203,9 @@ def test_without_run_records_there_is_no_rate(tmp_path: Path) -> None:
     assert "pipeline_success_rate" not in read(tmp_path, {"pipeline": []}).estimates
 
 
+BOMB = "a: &a [x]\n" + "\n".join(
+    f"{name}: &{name} [{', '.join(['*' + before] * 9)}]" for before, name in zip("abcdefg", "bcdefgh", strict=True)
+)
 WRONG_FILES = {
     "not YAML": ("a: [", "syntax"),
     "a list": ("- a", "wrong_kind"),
@@ -219,7 +224,7 @@ WRONG_FILES = {
     "manifest is a mapping": ("manifest: {a: b}", "wrong_kind"),
     "manifest is an empty list": ("manifest: []", "wrong_kind"),
     "manifest is binary": ("manifest: binary.csv", "encoding"),
-    "aliases without end": ("a: &a [x]\n" + "\n".join(f"{c}: &{c} [{', '.join(['*' + b] * 9)}]" for b, c in zip("abcdefgh", "bcdefghi", strict=True)), "too_large"),
+    "aliases without end": (BOMB, "too_large"),
     "an alias of itself": ("offline: &a [*a]", "syntax"),
     "too deep": ("offline: " + "[" * 150 + "]" * 150, "too_deep"),
 }  # fmt: skip

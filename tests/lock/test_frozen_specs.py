@@ -72,7 +72,7 @@ OTHER: dict[str, Any] = {
 }
 """Another value for the parts of a spec or a field for which a number more, the other claim or the text `x` will not do."""
 
-NOT_FROZEN = {"name", "description", "protocol", "gates", "slices"}
+NOT_FROZEN = {"name", "description", "edition", "citation", "protocol", "gates", "slices"}
 FORMULAS = {"metrics", "definitions", "score", "prices"}
 
 

@@ -102,7 +102,7 @@ def _walk(case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes:
     elif _kind(expected) != _kind(actual):
         case.structure_errors += 1
         case.seen.append((path, "structure"))
-        case.critical += sum(place in notes[0] for place in _leaves(expected, path))
+        case.critical += sum(_is_critical(place, notes[0]) for place in _leaves(expected, path))
     elif isinstance(expected, dict):
         for name in expected:
             _child(case, (expected[name], actual.get(name, ABSENT)), (member(path, name), name), notes)
@@ -123,7 +123,7 @@ def _child(case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes
     case.missing_published += 1
     for place in _leaves(sides[0], at[0]):
         case.missing += 1
-        case.critical += place in notes[0]
+        case.critical += _is_critical(place, notes[0])
         case.seen.append((place, "missing"))
 
 
@@ -141,8 +141,8 @@ def _leaf(case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes:
     is_right = any(_is_same(actual, value) for value in notes[1].get(path, ()))
     is_structure = not is_right and _kind(actual) != "leaf"
     is_right = is_right or (not is_structure and _agrees(expected, actual, is_unit))
-    case.critical += path in notes[0]
-    case.right_critical += path in notes[0] and is_right
+    case.critical += _is_critical(path, notes[0])
+    case.right_critical += _is_critical(path, notes[0]) and is_right
     if is_structure:
         case.structure_errors += 1
         case.seen.append((path, "structure"))
@@ -178,6 +178,11 @@ def _is_same(one: Any, other: Any) -> bool:
 
 def _exact(number: float) -> Fraction:
     return Fraction(repr(number))
+
+
+def _is_critical(path: str, critical: frozenset[str]) -> bool:
+    """Return whether a leaf is critical: it is named, or a container that it is in."""
+    return any(path == place or path.startswith((f"{place}.", f"{place}[")) for place in critical)
 
 
 def _kind(value: Any) -> str:

@@ -34,6 +34,16 @@ class Aligner(ABC):
         """Return the item fields whose similarity decides; empty: all of them."""
         return ()
 
+    @property
+    def filled_fields(self) -> tuple[str, ...]:
+        """Return the item fields that count between equal keys only where both sides have them."""
+        return ()
+
+    @property
+    def pairs_keyless(self) -> bool:
+        """Return whether two items without a key have equal keys; else they pair only if they are alike in all other fields."""
+        return False
+
     @abstractmethod
     def pair(self, similarity: npt.NDArray[np.float64]) -> tuple[Positions, Positions]:
         """Return the paired (gold, predicted) positions for an m x n matrix of similarities in [0, 1]; each position at most once."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,9 @@ from fieldassay.aligners.threshold import checked_threshold, least_floor
 class Key(Aligner):
     """Pairs items whose key fields agree; the matrix holds the similarities of the key fields only.
 
-    Pairs of at least `min_similarity` (1.0: equal keys) are assigned one-to-one with the largest total; equal keys pair in order.
+    Pairs of at least `min_similarity` (1.0: equal keys) are assigned one-to-one with the largest total. Equal keys pair so that the whole items are
+    most alike: a field that neither side has counts as the list's `combine` says, one in `filled` only where both sides have it. Two items
+    without a key pair if they are alike in all other fields (`keyless: alike`), or as equal keys do (`equal`).
 
     >>> Key(("sku",)).pair(np.array([[0.9, 0.0], [0.0, 1.0]]))
     (array([1]), array([1]))
@@ -27,11 +29,15 @@ class Key(Aligner):
 
     fields: tuple[str, ...]
     min_similarity: float = 1.0
+    keyless: Literal["alike", "equal"] = "alike"
+    filled: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.fields:
             raise ValueError("fields must name at least one field of the items")
         checked_threshold(self.min_similarity)
+        if self.keyless not in ("alike", "equal"):
+            raise ValueError(f"keyless is {self.keyless!r}; write `alike` or `equal`")
 
     @property
     def floor(self) -> float | None:
@@ -40,6 +46,14 @@ class Key(Aligner):
     @property
     def key_fields(self) -> tuple[str, ...]:
         return self.fields
+
+    @property
+    def filled_fields(self) -> tuple[str, ...]:
+        return self.filled
+
+    @property
+    def pairs_keyless(self) -> bool:
+        return self.keyless == "equal"
 
     def pair(self, similarity: npt.NDArray[np.float64]) -> tuple[Positions, Positions]:
         return assign_at_least(similarity, self.floor)

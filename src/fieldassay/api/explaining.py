@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from dataclasses import field as default
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.api.trials import Trial, try_steps
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.paths import Pattern, field_of
+from fieldassay.paths import Pattern, field_of, join_path
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.describe import describe
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
@@ -17,6 +18,8 @@ from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Pla
 if TYPE_CHECKING:
     from fieldassay.records.matching import Matching
     from fieldassay.records.record import Record
+
+_NOT_COMPARED = ("equal", "accepted", "unreadable", "wrong_kind", "too_long")
 
 VALUE = "value"
 """The name of the one field in the spec of a single pair of values."""
@@ -50,15 +53,17 @@ class Explanation:
     outcome: str
     diagnoses: tuple[str, ...]
     flags: tuple[str, ...]
+    trials: tuple[Trial, ...] = ()
+    """The steps of a cascade up to the one that decided, and the items of lists; empty where the comparator looked once, or not at all."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain data."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("gold", "pred")}
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("gold", "pred", "trials")}
         sides = {
             name: {key: getattr(side, key) for key in Side.__dataclass_fields__}
             for name, side in (("gold", self.gold), ("pred", self.pred))
         }
-        return {**plain, **sides}
+        return {**plain, **sides, "trials": [trial.to_dict() for trial in self.trials]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,23 @@ def explain_values(gold: Any, pred: Any, definition: Mapping[str, Any], spec: Ma
     return tuple(explain_row(plan, row) for row in rows if row["kind"] == "value")
 
 
+def explain_field(plan: Plan, field: str, gold: Any, pred: Any) -> tuple[Explanation, ...]:
+    """Return how a pair of raw values is judged in a declared top-level field; lists that are aligned have one explanation per item.
+
+    Which document types have the field plays no part. Raises `ProblemsError` with the nearest name if there is no such field.
+
+    >>> plan = read_plan({"protocol": "business-documents"})
+    >>> [step] = explain_field(plan, "TOTAL_AMOUNT", "$1234.56", "$ 1,234.56")
+    >>> step.score, step.reason
+    (1.0, 'equal_ignoring')
+    """
+    if field not in plan.slots:
+        raise ProblemsError([Problem("field", f"no top-level field {field[:200]!r}", nearest(field[:200], plan.slots), "unknown_name")])
+    path = join_path([field])
+    rows = judge_rows(plan, {field: gold}, {field: pred})
+    return tuple(explain_row(plan, row) for row in rows if row["kind"] == "value" and _is_under(row["field"], path))
+
+
 def judge_rows(plan: Plan, gold: Mapping[str, Any], pred: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of evidence of one pair of records."""
     from fieldassay.engine.assemble import Identity, assemble
@@ -112,8 +134,24 @@ def explain_row(plan: Plan, row: Mapping[str, Any]) -> Explanation:
         row["field"], row["gold_path"], row["pred_path"], row["type"],
         told.get("read", ""), told.get("compared", ""), told.get("accept", ""),
         _side(leaf, row["gold"], row["gold_value"]), _side(leaf, row["pred"], row["pred_value"]),
-        row["score"], row["reason"], row["outcome"], tuple(row["diagnoses"] or ()), tuple(row["flags"] or ()),
+        row["score"], row["reason"], row["outcome"], tuple(row["diagnoses"] or ()), tuple(row["flags"] or ()), _trials(leaf, row),
     )  # fmt: skip
+
+
+def _trials(leaf: Leaf | None, row: Mapping[str, Any]) -> tuple[Trial, ...]:
+    """Return what the leaf's comparator tried on the values of a row, if it was asked at all."""
+    if leaf is None or row["gold"] is None or row["pred"] is None or row["reason"] in _NOT_COMPARED:
+        return ()
+    sides = []
+    for text in (row["gold"], row["pred"]):
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError):
+            return ()
+        if data is None or isinstance(data, dict) or (isinstance(data, list) and not leaf.is_list):
+            return ()
+        sides.append(leaf.reader.read(data))
+    return () if any(side.problem is not None for side in sides) else try_steps(leaf.comparator, *sides)
 
 
 def _side(leaf: Leaf | None, raw: str | None, value: str | None) -> Side:

@@ -126,4 +126,6 @@ def _attribute(gold: Record, prediction: Record | None, key: str) -> tuple[str, 
     for record in (gold, prediction):
         if record is not None and key in record.meta.attributes:
             return (record.meta.attributes[key],)
+        if record is not None and key in record.meta.labels:
+            return record.meta.labels[key]
     return ()

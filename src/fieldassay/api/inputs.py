@@ -31,6 +31,7 @@ def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
     return SourceOptions(
         id_names=inputs.id_names or plan.spec.id or None,
         data_key=inputs.gold_key,
+        data_keys=() if inputs.gold_key is not None else plan.spec.gold_keys,
         wrap=inputs.wrap,
         declared=declared,
         nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
@@ -39,10 +40,17 @@ def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
     )
 
 
+def pred_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
+    """Return how to read predictions under a plan."""
+    keys = () if inputs.pred_key is not None or inputs.systems_key is not None else plan.spec.pred_keys
+    options = replace(gold_options(plan, inputs), is_gold=False, data_key=inputs.pred_key, data_keys=keys)
+    return replace(options, systems_key=inputs.systems_key)
+
+
 def open_inputs(plan: Plan, gold: Records, predictions: Mapping[str, Records] | Records, inputs: InputOptions) -> Matching:
     """Return gold and every system's predictions, matched by id. Raises `ProblemsError` with everything that is wrong with any of them."""
     options = gold_options(plan, inputs)
-    pred_options = replace(options, is_gold=False, data_key=inputs.pred_key, systems_key=inputs.systems_key)
+    of_predictions = pred_options(plan, inputs)
     problems: list[Problem] = []
     sources: dict[str, Source] = {}
     opened: Source | None = None
@@ -52,7 +60,7 @@ def open_inputs(plan: Plan, gold: Records, predictions: Mapping[str, Records] | 
         problems += error.problems
     for name, records in _named(predictions).items():
         try:
-            found = _open_predictions(name, records, pred_options)
+            found = _open_predictions(name, records, of_predictions)
         except ProblemsError as error:
             problems += error.problems
             continue
@@ -65,7 +73,7 @@ def open_inputs(plan: Plan, gold: Records, predictions: Mapping[str, Records] | 
 
 def open_predictions(plan: Plan, predictions: Mapping[str, Records], inputs: InputOptions) -> dict[str, Source]:
     """Return every system's predictions, all of them, without gold. Raises `ProblemsError` with everything that is wrong with any of them."""
-    options = replace(gold_options(plan, inputs), is_gold=False, data_key=inputs.pred_key, systems_key=inputs.systems_key)
+    options = pred_options(plan, inputs)
     problems: list[Problem] = []
     sources: dict[str, Source] = {}
     for name, records in predictions.items():

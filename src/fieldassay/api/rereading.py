@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fieldassay.api.digests import digest_inputs
 from fieldassay.api.explaining import DocumentExplanation, explain_document, unknown_document
-from fieldassay.api.folder import DOCUMENTS, read_run, scan_evidence
+from fieldassay.api.folder import DOCUMENTS, METRICS, read_run, scan_evidence
 from fieldassay.api.inputs import fitted, open_inputs
 from fieldassay.api.options import InputOptions
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
+from fieldassay.result.metrics_file import read_metrics
+from fieldassay.result.result import Result
 
 
 def plan_of_run(folder: Path) -> Plan:
@@ -88,3 +91,19 @@ def _from_inputs(facts: dict[str, Any], folder: Path, document: str) -> Document
     predictions = {f"file {number}": label for number, label in enumerate(labels)} or inputs["predictions"]
     matching = open_inputs(plan, inputs["gold"], predictions, options)
     return explain_document(fitted(plan, matching), matching, document)
+
+
+def result_of_run(folder: Path) -> Result:
+    """Return the result of a run: its estimates and documents, and its evidence if it kept all of it (made when it is asked for).
+
+    Raises `ProblemsError` for a folder that is not a run, and for a damaged one.
+    """
+    import polars as pl
+
+    facts = read_run(folder)
+    with _damage_told(folder):
+        documents = pl.read_parquet(folder / DOCUMENTS)
+    read = read_metrics((folder / METRICS).read_bytes(), str(folder / METRICS))
+    rows = scan_evidence(folder) if facts.get("evidence") == "all" else None
+    notes, warnings = (tuple(map(str, facts.get(name) or ())) for name in ("notes", "warnings"))
+    return replace(read, documents=documents, evidence_table=None if rows is None else rows.collect, notes=notes, warnings=warnings)

@@ -19,6 +19,7 @@ from fieldassay.api.facts import document_table, document_types
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.assemble import Identity, assemble
 from fieldassay.engine.candidates import MOST_PAIRS, count_pairs
+from fieldassay.engine.flatten import LONGEST_NULL
 from fieldassay.engine.fold import FoldPlan, Partial, fold, merge
 from fieldassay.engine.judge import judge
 from fieldassay.engine.lists import TooManyPairsError
@@ -26,6 +27,7 @@ from fieldassay.engine.overrides import GoldNotes, apply_notes
 from fieldassay.engine.scopes import Masks
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import FLAG, DocumentTable, Evidence
+from fieldassay.paths import plain_path
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import Matching, batches
 from fieldassay.records.record import Batch, Record
@@ -135,7 +137,8 @@ def _notes(record: Record) -> GoldNotes | None:
     meta = record.meta
     if not meta.critical_paths and not meta.accepted_values:
         return None
-    return GoldNotes(frozenset(meta.critical_paths), meta.accepted_values)
+    accepted = {plain_path(path): values for path, values in meta.accepted_values.items()}
+    return GoldNotes(frozenset(map(plain_path, meta.critical_paths)), accepted)
 
 
 def do_work(work: Work, progress: Progress | None = None) -> Done:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 @click.option("--compare", metavar="NAME[:KEY=VALUE,…]", help="With --type: the comparator.")
 @click.option("--normalize", metavar="NAME[:KEY=VALUE,…]", multiple=True, help="With --type: a normalizer; repeat for more.")
 @click.option("--option", "pairs", metavar="KEY=VALUE", multiple=True, help="With --type: any option of the field; repeat for more.")
+@click.option("--field", metavar="NAME", help="With --spec or --protocol: explain two values of this field.")
+@click.option("--gold-value", metavar="VALUE", help="With --field: the gold value. Left out: none.")
+@click.option("--pred-value", metavar="VALUE", help="With --field: the predicted value. Left out: none.")
 @click.option("--locale", metavar="LOCALE", help="With --type: how numbers and dates are read, such as en_AU.")
 @spec_options
 @data_options
@@ -33,6 +36,7 @@ def explain(**given: Any) -> int:
 
     \b
     fieldassay explain --type money '$1,234.56' 1234.6
+    fieldassay explain --protocol business-documents --field TOTAL_AMOUNT --gold-value '$100' --pred-value '$101'
     fieldassay explain --spec spec.yaml --gold gold.jsonl --pred llama.jsonl inv-001 total
     fieldassay explain run inv-001 'lines[3].amount'
 
@@ -41,8 +45,8 @@ def explain(**given: Any) -> int:
     from fieldassay.cli.output import screen, write
     from fieldassay.cli.show_explanation import render_document, render_steps
 
-    if given["kind"] is not None:
-        steps = _values(given)
+    if given["kind"] is not None or given["field"] is not None:
+        steps = _values(given) if given["field"] is None else _field_values(given)
         data: Any = [step.to_dict() for step in steps]
         text = "" if given["is_json"] else render_steps(steps, screen())
     else:
@@ -70,6 +74,20 @@ def _values(given: Mapping[str, Any]) -> Any:
         gold, pred = (option_value(text) if text.lstrip().startswith("[") else text for text in (gold, pred))
     spec = {"locale": given["locale"]} if given["locale"] else {}
     return explain_values(gold, pred, definition_of(given["kind"], given["compare"], given["normalize"], options), spec)
+
+
+def _field_values(given: Mapping[str, Any]) -> Any:
+    from fieldassay.api.explaining import explain_field
+    from fieldassay.cli.texts import option_value
+    from fieldassay.plan.compile import read_plan
+
+    if given["kind"] is not None or given["what"]:
+        raise click.UsageError("With --field, give --gold-value and --pred-value, and neither --type nor anything else.")
+    plan = read_plan(read_spec_option(given))
+    nested = [child.name for child in plan.root.children if child.name == given["field"] and getattr(child, "is_list", True)]
+    values = (given["gold_value"], given["pred_value"])
+    gold, pred = (option_value(text) if nested and text is not None and text.lstrip()[:1] in ("[", "{") else text for text in values)
+    return explain_field(plan, given["field"], gold, pred)
 
 
 def _document(given: Mapping[str, Any]) -> DocumentExplanation:

@@ -22,6 +22,8 @@ COMMANDS: dict[str, str] = {
     "explain": "fieldassay.cli.explain:explain",
     "gate": "fieldassay.cli.gate:gate",
     "lock": "fieldassay.cli.lock:lock",
+    "protocols": "fieldassay.cli.protocols:protocols",
+    "export": "fieldassay.cli.export:export",
     "doctor": "fieldassay.cli.doctor:doctor",
 }
 """Where each command is, in the order in which `--help` lists them; imported when it is asked for."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fieldassay.api.explaining import DocumentExplanation, Explanation, Side
+from fieldassay.api.trials import Trial
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.shown import show, show_json, visible
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, say
@@ -143,6 +144,23 @@ def _remark(side: Side) -> str:
     return "; ".join(say(FLAGS, flag) for flag in side.flags)
 
 
+def _are_steps(trials: Sequence[Trial]) -> bool:
+    return any(not trial.is_item for trial in trials)
+
+
+def _tried(trials: Sequence[Trial]) -> list[tuple[str, str]]:
+    """Return the steps of a cascade and the items of lists, each with what came of it."""
+    lines, number = [], 0
+    for trial in trials:
+        said = f"{json.dumps(round(trial.score, 6))}, {say(REASONS, trial.reason)}"
+        if trial.is_item:
+            lines.append((f"  {trial.what}", f"{show(trial.gold, 60) or '—'} ↔ {show(trial.pred, 60) or '—'}: {said}"))
+            continue
+        number += 1
+        lines.append((f"step {number}", f"{trial.what}: {said}"))
+    return lines
+
+
 def _verdict(step: Explanation) -> list[tuple[str, str]]:
     """Return the steps from the comparison on, each with its name."""
     lines = []
@@ -150,7 +168,8 @@ def _verdict(step: Explanation) -> list[tuple[str, str]]:
         score = "no score" if step.score is None else f"score {json.dumps(round(step.score, 6))}"
         is_text = step.gold.problem is not None or step.pred.problem is not None
         how = "as text" if is_text else f"by {step.compared or 'its kind'}"
-        lines.append(("compared", f"{how}: {score}, {say(REASONS, step.reason)}"))
+        lines += _tried(step.trials)
+        lines.append(("compared", f"{'decided by the last step' if _are_steps(step.trials) else how}: {score}, {say(REASONS, step.reason)}"))
         lines.append(("accepted", f"a match needs a score {step.accept}") if step.accept else ("accepted", "not asked"))
     lines.append(("outcome", f"{step.outcome}: {say(OUTCOMES, step.outcome)}"))
     lines += [("flag", say(FLAGS, flag)) for flag in step.flags if flag not in ("ambiguous",)]

@@ -47,6 +47,9 @@ class Comparator(ABC):
     """True if NaN means that a judge could not be reached: the row fails and leaves every denominator. Otherwise NaN means that two values
     are too long to be compared, which counts as wrong, since no prediction may take gold out of a denominator."""
 
+    extra_names: ClassVar[tuple[str, ...]] = ()
+    """The names of the `extras`; a pair that is settled without the comparator has its score in each."""
+
     @abstractmethod
     def compare(self, gold: Column, pred: Column) -> Scores:
         """Return the similarities of `gold[i]` and `pred[i]` for every i; both columns have the same length, which may be 0."""

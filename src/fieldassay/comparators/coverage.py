@@ -37,6 +37,7 @@ class SoftCoverage(Comparator):
     accept: ClassVar[float] = 0.8
     settles_equal: ClassVar[bool] = False
     is_dear: ClassVar[bool] = True
+    extra_names: ClassVar[tuple[str, ...]] = ("coverage", "specificity", "chamfer", "sf1")
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         coverage, specificity = np.ones(len(gold)), np.ones(len(gold))

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.comparators.base import Comparator, Scores
+from fieldassay.comparators.common_items import common_counts
 from fieldassay.comparators.exact import Contains, Exact
 from fieldassay.comparators.items import Candidates, Ints, Items, all_pairs, best_by, items_of, same_positions, similarities, total_by
 from fieldassay.comparators.settled import Floats, Mask, unequal_positions
-from fieldassay.values.column import Column
+from fieldassay.values.column import Column, Indices
 
 LIST_REASONS = ("equal", "different", "same_items", "some_items", "too_many_items", "items_not_judged")
 
@@ -121,26 +122,49 @@ def _matching(hits: Mask) -> int:
 
 
 @dataclass(frozen=True)
-class SetIou(ListComparator):
-    """Items in both over items in either, repeated ones counted once."""
+class SetComparator(ListComparator):
+    """Compares two lists as sets, repeated items counted once, by how many items both have and how many each has."""
 
     is_distinct: ClassVar[bool] = True
     is_symmetric: ClassVar[bool] = True
 
+    def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
+        """Return the same as `compare`; where items are equal or different, each distinct set is prepared once."""
+        if not self.items.by_canonical:
+            return super().compare_at(column, gold, pred)
+        scores = Scores(np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16))
+        at = np.flatnonzero(column.canonical[gold] != column.canonical[pred])
+        is_used = np.zeros(len(column), dtype=np.bool_)
+        is_used[gold[at]] = is_used[pred[at]] = True
+        place = np.cumsum(is_used) - 1
+        left, right = place[gold[at]], place[pred[at]]
+        sets = items_of(column.take(np.flatnonzero(is_used)), is_distinct=True)
+        score = self.rate(common_counts(sets, left, right), sets.counts[left], sets.counts[right])
+        scores.score[at], scores.reason[at] = score, list_reasons(score)
+        return scores
+
     def share(self, gold: Items, pred: Items) -> Floats:
-        matched = matched_counts(gold, pred, self.items)
-        return _ratio(matched, gold.counts + pred.counts - matched)
+        return self.rate(matched_counts(gold, pred, self.items), gold.counts, pred.counts)
+
+    @abstractmethod
+    def rate(self, matched: Floats, gold: Ints, pred: Ints) -> Floats:
+        """Return the scores for the numbers of matched items and of each side's items."""
 
 
 @dataclass(frozen=True)
-class SetOverlap(ListComparator):
+class SetIou(SetComparator):
+    """Items in both over items in either, repeated ones counted once."""
+
+    def rate(self, matched: Floats, gold: Ints, pred: Ints) -> Floats:
+        return _ratio(matched, gold + pred - matched)
+
+
+@dataclass(frozen=True)
+class SetOverlap(SetComparator):
     """Items in both over the items of the smaller side, repeated ones counted once: 1 if one set contains the other."""
 
-    is_distinct: ClassVar[bool] = True
-    is_symmetric: ClassVar[bool] = True
-
-    def share(self, gold: Items, pred: Items) -> Floats:
-        return _ratio(matched_counts(gold, pred, self.items), np.minimum(gold.counts, pred.counts))
+    def rate(self, matched: Floats, gold: Ints, pred: Ints) -> Floats:
+        return _ratio(matched, np.minimum(gold, pred))
 
 
 @dataclass(frozen=True)

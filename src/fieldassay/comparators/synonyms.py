@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -11,18 +11,18 @@ from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.settled import scores_by_code, unequal_positions
 from fieldassay.values.column import Column
 
-Words = tuple[tuple[str, tuple[str, ...]], ...]
+Words: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...] | dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Synonyms(Comparator):
     """1 if the two texts stand for the same thing, else 0.
 
-    `words` are pairs of a name and its other words. Letter case counts unless the field's `normalize` removes it; the words are taken as they are
+    `words` map a name to its other words. Letter case counts unless the field's `normalize` removes it; the words are taken as they are
     written here. A text that is none of the words stands for nothing, so that it scores 0 unless both texts are equal.
 
     >>> from fieldassay.values.column import Reading
-    >>> judge = Synonyms(words=(("invoice", ("tax invoice", "bill")), ("receipt", ())))
+    >>> judge = Synonyms(words={"invoice": ("tax invoice", "bill"), "receipt": ()})
     >>> judge.compare_one(*(Reading(text, text, text) for text in ("invoice", "bill")))
     (1.0, 'same_meaning')
     """
@@ -32,8 +32,9 @@ class Synonyms(Comparator):
     is_symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "words", tuple(dict(self.words).items()))
         names: dict[str, str] = {}
-        for name, others in self.words:
+        for name, others in dict(self.words).items():
             for word in (name, *others):
                 known = names.setdefault(word, name)
                 if known != name:
@@ -42,7 +43,7 @@ class Synonyms(Comparator):
             raise ValueError("synonyms: there are no words; name at least one under `words`")
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        names = {word: name for name, others in self.words for word in (name, *others)}
+        names = {word: name for name, others in dict(self.words).items() for word in (name, *others)}
         codes = np.zeros(len(gold), dtype=np.int16)
         for index in unequal_positions(gold, pred).tolist():
             given, found = names.get(gold.canonical[index]), names.get(pred.canonical[index])

@@ -13,7 +13,7 @@ EXACT = Context(prec=20_000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 _LONGEST_NUMBER = 400
 _LONGEST_TEXT = 2_000
-_PLAIN_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_PLAIN_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _PRINTED_NUMBER = re.compile(r"[.,]?[0-9][0-9.,'’_ \u00a0\u2009\u202f]*")
 
 

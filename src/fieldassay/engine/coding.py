@@ -82,6 +82,10 @@ def code(place: LeafPlace) -> Coded:
     raws, codes = _distinct(values, leaf, place.is_grown and leaf.null_is_value and not leaf.is_list)
     raws, codes = _without_empty(raws, codes, leaf)
     column, is_container = _read(raws, leaf)
+    hollow = leaf.reader.find_empty(column)
+    if hollow is not None and hollow.any():
+        kept, codes = _without(hollow, codes)
+        raws, column, is_container = [raws[at] for at in kept.tolist()], column.take(kept), is_container[kept]
     is_opaque = is_container.copy()
     is_opaque[list(column.problems)] = True
     meaning = _meanings(column, is_opaque)
@@ -197,12 +201,17 @@ def _without_empty(raws: list[Any], codes: Codes, leaf: Leaf) -> tuple[list[Any]
     empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and _says_nothing(raw, leaf)]
     if not empty:
         return raws, codes
-    keep = np.ones(len(raws) + 1, dtype=bool)
-    keep[empty] = False
-    renumbered = np.cumsum(keep) - 1
-    renumbered[~keep] = -1
-    renumbered[-1] = -1  # code -1 stays -1
-    return [raw for raw, is_kept in zip(raws, keep[:-1].tolist(), strict=True) if is_kept], renumbered[codes]
+    is_empty = np.zeros(len(raws), dtype=bool)
+    is_empty[empty] = True
+    kept, codes = _without(is_empty, codes)
+    return [raws[at] for at in kept.tolist()], codes
+
+
+def _without(empty: Masks, codes: Codes) -> tuple[Codes, Codes]:
+    """Return the positions of the distinct values that are not empty, and the codes renumbered, -1 where a value is empty."""
+    keep = np.append(~empty, False)
+    renumbered = np.where(keep, np.cumsum(keep) - 1, -1)  # the last one: code -1 stays -1
+    return np.flatnonzero(keep), renumbered[codes]
 
 
 def _read(raws: list[Any], leaf: Leaf) -> tuple[Column, Masks]:

@@ -34,7 +34,7 @@ def compare_codes(coded: Coded, gold: Codes, pred: Codes) -> Compared:
     equal = coded.meaning[gold] == coded.meaning[pred]
     score = equal.astype(np.float64)
     reason = (~equal).astype(np.int16)
-    extras: dict[str, npt.NDArray[np.float64]] = {}
+    extras = {name: score.copy() for name in comparator.extra_names}
     if not coded.is_exact:
         open_pairs = ~(coded.is_opaque[gold] | coded.is_opaque[pred])
         if comparator.settles_equal:
@@ -45,6 +45,8 @@ def compare_codes(coded: Coded, gold: Codes, pred: Codes) -> Compared:
     if coded.is_accepted is not None:
         accepted = coded.is_accepted[pred] & (score < 1.0)
         score[accepted], reason[accepted] = 1.0, ACCEPTED
+        for values in extras.values():
+            values[accepted] = 1.0
     return Compared(score, reason, extras)
 
 
@@ -69,8 +71,8 @@ def _compare_open(
         found, reason[at[too_long]] = np.where(too_long, 0.0, found), TOO_LONG
     score[at] = found
     for name, values in scores.extras.items():
-        extras[name] = np.full(len(gold), np.nan)
-        extras[name][at] = values[spread]
+        worth = values[spread] if comparator.can_fail else np.nan_to_num(values[spread], nan=0.0)
+        extras.setdefault(name, np.full(len(gold), np.nan))[at] = worth
 
 
 def distinct_pairs(codes: Codes, size: int) -> tuple[Codes, npt.NDArray[np.intp]]:

@@ -38,11 +38,13 @@ def container_blocks(place: ListPlace | ObjectPlace, pairs: Pairs, reasons: Reas
 
 def below_flags(pairs: Pairs, containers: tuple[ObjectPlace, ...], under: Masks | None) -> npt.NDArray[np.int64]:
     """Return the flags of rows below something one-sided (an item without a partner, a container that one side lacks) or of another kind."""
-    flags = np.where((pairs.gold < 0) | (pairs.pred < 0), FLAG["lone_parent"], 0)
+    flags: npt.NDArray[np.int64] = np.where((pairs.gold < 0) | (pairs.pred < 0), FLAG["lone_parent"], 0)
     lone = lone_mask(pairs, containers)
     if lone is not None:
         flags |= np.where(lone, FLAG["lone_parent"], 0)
-    return flags if under is None else flags | np.where(under, FLAG["under_wrong_kind"], 0)
+    if under is not None:
+        flags |= np.where(under, FLAG["under_wrong_kind"], 0)
+    return flags
 
 
 def _structure(place: ListPlace | ObjectPlace, pairs: Pairs, kinds: tuple[Codes, Codes], reasons: Reasons) -> Block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ from fieldassay.evidence import FieldInfo, Kind, Outcome
 Bits = npt.NDArray[np.int64]
 _UNEQUAL = (int(Outcome.MISMATCH), int(Outcome.PARTIAL))
 _PREDICTED_WRONG = (*_UNEQUAL, int(Outcome.SPURIOUS))
+_DOUBTFUL = {"components_exchanged": "day_month_exchanged"}
+"""Reasons for which a comparator takes two values as right that may well mean different things, and what they then are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +34,9 @@ class Diagnosed:
 
 
 def diagnose(judged: Judged) -> list[Diagnosed]:
-    """Return the diagnoses of every block, in order; rows that are right, absent or failed have none."""
-    bits = [_bits(block) for block in judged.blocks]
+    """Return the diagnoses of every block, in order; rows that are right, absent or failed have none, but for a reason that leaves a doubt."""
+    doubtful = {judged.reasons.position(reason): BIT[name] for reason, name in _DOUBTFUL.items()}
+    bits = [_bits(block, doubtful) for block in judged.blocks]
     chosen = [at for at, block in enumerate(judged.blocks) if block.kind == Kind.VALUE and block.coded is not None]
     blocks = [judged.blocks[at] for at in chosen]
     wrong = [np.flatnonzero(np.isin(block.outcome, _PREDICTED_WRONG)) for block in blocks]
@@ -52,9 +55,11 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
     return [Diagnosed(*pair) for pair in zip(bits, others, strict=True)]
 
 
-def _bits(block: Block) -> Bits:
+def _bits(block: Block, doubtful: Mapping[int, int]) -> Bits:
     """Return what the rows of a block are by their outcomes and by their two values."""
     bits = diagnose_outcomes(block.outcome, block.flags)
+    for reason, bit in doubtful.items():
+        bits[(block.outcome == Outcome.MATCH) & (block.reason == reason)] |= bit
     if block.coded is None:
         is_value = block.kind == Kind.VALUE
         bits[np.isin(block.outcome, _PREDICTED_WRONG) & is_value] |= BIT["wrong_kind"]

@@ -131,8 +131,8 @@ class Flattener:
         for index, value in enumerate(column):
             if value.__class__ is list:
                 items, is_wrong = value, False
-            elif node.is_empty_if_other:
-                items, is_wrong = [], False
+            elif node.is_empty_if_other:  # what a text of JSON or a single object holds are items all the same
+                items, is_wrong = [] if isinstance(node.items, Leaf) else self._coerced_list(value, node)[0], False
             elif is_grown:  # a tree takes every value for what it is
                 items, is_wrong = [], not self._is_nothing_here(value, is_grown)
             else:

@@ -126,23 +126,29 @@ class _CellSums:
     nested: tuple[Aligned, ...]
 
     def similarity(self, node: ListNode) -> Floats:
-        """Return the pair similarity of every cell: of the key fields where the aligner has some, and of all where neither side has a key."""
-        keys = node.aligner.key_fields
-        whole = self._parts(node, ())
-        if not keys:
-            return self._combined(node, whole)
-        parts = self._parts(node, keys)
+        """Return the pair similarity of every cell: of the key fields where the aligner has some, else of all."""
+        whole = self._combined(node, self._parts(node, ()))
+        return self._by_key(node, whole) if node.aligner.key_fields else whole
+
+    def _by_key(self, node: ListNode, whole: Floats) -> Floats:
+        """Return the similarity of the keys; what is no object has none, and is like nothing but the same value."""
+        parts = self._parts(node, node.aligner.key_fields)
         has_key = np.logical_or.reduce([is_there for _, (_, is_there) in parts])
-        rest = self._combined(node, whole)
-        return np.where(has_key, self._mean(parts) + _KEY_TIE * rest, rest)
+        keyless = 1.0 + _KEY_TIE * whole if node.aligner.pairs_keyless else whole
+        found = np.where(has_key, self._mean(parts) + _KEY_TIE * whole, keyless)
+        for values in self.items.odd:
+            same, is_odd = self._odd(values, slice(None))
+            found = np.where(is_odd, same, found)
+        return found
 
     def _parts(self, node: ListNode, wanted: tuple[str, ...]) -> list[tuple[float, tuple[Floats, Masks]]]:
         """Return the components of the similarity: weight, score per cell, and where either side has the component."""
         leaves = (coded for coded in self.items.leaves if _is_wanted(coded.leaf, node, wanted))
         nested = (inner for inner in self.nested if _is_wanted(inner.place.place.node, node, wanted))
-        parts = [(_weight(coded.leaf, node), self._leaf(coded)) for coded in leaves]
-        parts += [(_weight(inner.place.place.node, node), _share(inner)) for inner in nested]
-        return parts
+        filled = node.aligner.filled_fields
+        found = [(coded.leaf, (self._filled if _is_in(coded.leaf, node, filled) else self._leaf)(coded)) for coded in leaves]
+        found += [(inner.place.place.node, _share(inner)) for inner in nested]
+        return [(_weight(of, node), part) for of, part in found]
 
     def _combined(self, node: ListNode, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
         """Return the components put together under the list's `combine` rule."""
@@ -186,6 +192,11 @@ class _CellSums:
             score[at] = np.nan_to_num(compare_codes(coded, gold[at], pred[at]).score, copy=False)
         return score, has_gold | has_pred
 
+    def _filled(self, coded: Coded) -> tuple[Floats, Masks]:
+        """Return the same for a field in which silence is no agreement; what gold lacks is worth next to nothing, so that it decides last."""
+        score, is_there = self._leaf(coded)
+        return np.where(coded.gold[self.cells.gold] < 0, _LACKING, score), np.ones_like(is_there)
+
     def score_and_both(self, chosen: Index) -> tuple[Floats, Floats]:
         """Return, for the chosen cells, the sum of leaf scores and the number of leaves present on both sides."""
         score, both = np.zeros(len(chosen)), np.zeros(len(chosen))
@@ -205,8 +216,10 @@ class _CellSums:
         return score, both
 
 
-_KEY_TIE = 1e-7
+_KEY_TIE = 1e-6
 """What the similarity of whole items adds to that of their keys: it decides only between equal keys."""
+_LACKING = 0.02
+"""What a field that gold lacks is worth in a pair, where it is no agreement: less than any field that is right."""
 
 
 def _share(inner: Aligned) -> tuple[Floats, Masks]:
@@ -225,8 +238,11 @@ def _under(inner: Aligned, nodes: Index, side: str) -> Floats:
 
 
 def _is_wanted(leaf: Leaf | ListNode, node: ListNode, wanted: tuple[str, ...]) -> bool:
-    prefix = f"{node.path}[]."
-    return not wanted or leaf.path.removeprefix(prefix) in wanted
+    return not wanted or _is_in(leaf, node, wanted)
+
+
+def _is_in(leaf: Leaf | ListNode, node: ListNode, wanted: tuple[str, ...]) -> bool:
+    return leaf.path.removeprefix(f"{node.path}[].") in wanted
 
 
 def in_units(score: Floats) -> Floats:

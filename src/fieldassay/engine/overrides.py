@@ -13,12 +13,13 @@ from fieldassay.engine.coding import json_text
 from fieldassay.engine.judge import Judged
 from fieldassay.engine.paths_of_rows import RowPaths
 from fieldassay.evidence import FLAG, Kind, Outcome
-from fieldassay.plan.nodes import Leaf
+from fieldassay.readers.anything import AnyReader
+from fieldassay.readers.base import Reader
 
 
 @dataclass(frozen=True, slots=True)
 class GoldNotes:
-    """What one gold document says of its paths: `critical` concrete paths, and accepted values by concrete path."""
+    """What one gold document says of its paths: `critical` concrete paths (of a container: all values in it), accepted values by path."""
 
     critical: frozenset[str] = frozenset()
     accepted: Mapping[str, tuple[Any, ...]] | None = None
@@ -46,14 +47,18 @@ def _noted(block: Block, judged: Judged, given: tuple[Sequence[GoldNotes | None]
         note = notes[block.pairs.doc[row]]
         if note is None or path is None:
             continue
-        critical[row] |= path in note.critical
+        critical[row] |= bool(note.critical) and _is_at_or_under(path, note.critical)
         if note.accepted and path in note.accepted and block.coded is not None:
             _accept(block, row, note.accepted[path], judged.reasons)
     return replace(block, critical=critical)
 
 
+def _is_at_or_under(path: str, places: frozenset[str]) -> bool:
+    return path in places or any(char in ".[" and path[:at] in places for at, char in enumerate(path))
+
+
 def _accept(block: Block, row: int, values: tuple[Any, ...], reasons: Reasons) -> None:
-    """Make the row a match if its prediction is one of the values (null: if there is no prediction)."""
+    """Make the row a match if its prediction is one of the values (null: if there is no prediction), which a tree compares as given."""
     coded, codes = block.coded, block.pred_code
     if coded is None or codes is None or block.outcome[row] == Outcome.MATCH:
         return
@@ -61,14 +66,20 @@ def _accept(block: Block, row: int, values: tuple[Any, ...], reasons: Reasons) -
     if code < 0:
         is_accepted = any(value is None for value in values) and not coded.leaf.null_is_value
     else:
-        is_accepted = coded.column.canonical[code] in {_canonical(coded.leaf, value) for value in values}
+        reader = coded.leaf.reader
+        if isinstance(reader, AnyReader) and reader.normalize:
+            reader = replace(reader, normalize=())
+            found = _canonical(reader, coded.raws[code])
+        else:
+            found = coded.column.canonical[code]
+        is_accepted = found in {_canonical(reader, value) for value in values}
     if is_accepted:
         block.outcome[row], block.score[row] = Outcome.MATCH, 1.0
         block.reason[row] = reasons.position("accepted")
-        block.flags[row] |= FLAG["accepted_variation"]
+        block.flags[row] = (block.flags[row] | FLAG["accepted_variation"]) & ~FLAG["wrong_kind"]
 
 
-def _canonical(leaf: Leaf, value: Any) -> str:
+def _canonical(reader: Reader, value: Any) -> str:
     if isinstance(value, (str, int, float, bool)):
-        return leaf.reader.read(value).canonical
+        return reader.read(value).canonical
     return "null" if value is None else json_text(value)

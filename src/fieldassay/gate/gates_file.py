@@ -53,6 +53,8 @@ def read_preset(name: str) -> GateList:
     """
     label = f"protocol {name}"
     data, lines = read_yaml(preset_text(name, "--protocol"), label)
+    if isinstance(data, dict) and not data.get("gates"):
+        raise ProblemsError([Problem("--protocol", f"{name!r} has no gates", "take clinical-decision, or give --gates FILE", "no_gates")])
     return _read(data, Places(label, lambda: lines), name)
 
 

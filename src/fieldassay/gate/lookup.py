@@ -15,6 +15,11 @@ from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.spec.parse import read_spec
 
+FROM_RECORDS = ("reliability_runs", "offline_runs", "proofs")
+"""What only a records file can say."""
+
+MOST_NAMED = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -122,8 +127,12 @@ class Holdings:
     def _explain_missing(self, call: MetricCall) -> str:
         names = {estimate.metric for holder in self.holders for estimate in holder.result.estimates if estimate.system == holder.system}
         names |= self.records.keys()
+        if call.name in FROM_RECORDS and not self.records:
+            return f"{call.name} comes from a records file, and none is given"
         if call.name not in names:
-            return f"there is no metric {call.name!r}" + (f"; {nearest(call.name, names)}" if names else "")
+            near = nearest(call.name, names)
+            there = near if near.startswith("did you mean") else f"there are: {', '.join(sorted(names)[:MOST_NAMED])} …"
+            return f"there is no metric {call.name!r}" + (f"; {there}" if names else "")
         if call.slice is not None and not self._values(call.slice[0]):
             return f"there is no {call}: the run is not broken down by {call.slice[0]!r}"
         return f"there is no estimate {call}: no such field, slice or parameter in the run"

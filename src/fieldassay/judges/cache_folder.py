@@ -10,7 +10,7 @@ VARIABLE = "FIELDASSAY_CACHE"
 
 
 def cache_folder(environment: Mapping[str, str], platform: str) -> Path | None:
-    """Return the folder of the embedding cache on a platform (as in `sys.platform`); None if it is switched off or the user has no home.
+    """Return the folder of the embedding cache on a platform (as in `sys.platform`); None if it is switched off or cannot be anywhere.
 
     >>> cache_folder({"FIELDASSAY_CACHE": "/scratch"}, "linux").as_posix()
     '/scratch/embeddings'
@@ -22,9 +22,9 @@ def cache_folder(environment: Mapping[str, str], platform: str) -> Path | None:
         return None
     try:
         home = Path(given).expanduser() if given else _user_folder(environment, platform)
-    except RuntimeError:  # nobody's home
+        return home.absolute() / "embeddings"
+    except (RuntimeError, OSError):  # nobody's home; a working folder that is gone
         return None
-    return home.absolute() / "embeddings"
 
 
 def _user_folder(environment: Mapping[str, str], platform: str) -> Path:

@@ -23,7 +23,7 @@ MOST_BYTES_OF_OTHERS = 2 << 30
 """Size of all the other files together; beyond it those not used for longest go."""
 _AT_ONCE = 500
 """Keys of one query; SQLite of old took 999 parameters."""
-_PATIENCE_SECONDS = 10.0
+_PATIENCE_SECONDS = 4.0
 _PAGE = 16_384
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}
 """What SQLite says of a file that is none of ours; SQLITE_ERROR stands for other tables and columns."""
@@ -41,7 +41,7 @@ class CacheWarning(UserWarning):
 @cache
 def warn_once(message: str) -> None:
     """Issue a `CacheWarning`, each message once per process."""
-    warnings.warn_explicit(f"{message}; no number changes", CacheWarning, "fieldassay", 1)
+    warnings.warn_explicit(f"{message}; no number changes", CacheWarning, "<fieldassay>", 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,7 @@ class SumTable:
     """Evaluates recipes on the sums of one slice."""
 
     sums: Sums
-    _floats: dict[tuple[Statistic, int], Floats] = field(default_factory=dict)
+    _floats: dict[tuple[Statistic, tuple[str | None, ...]], Floats] = field(default_factory=dict)
 
     def evaluate(self, recipe: Recipe) -> Evaluated:
         """Return the recipe's values; a field mean has only the overall row."""
@@ -237,7 +237,7 @@ class SumTable:
 
     def _scale(self, statistic: Statistic, labels: tuple[str | None, ...]) -> Floats:
         """Return a statistic's sums as numbers; the row of a document as a whole is the exact sum over its fields."""
-        key = (statistic, len(labels))
+        key = (statistic, labels)
         if key not in self._floats:
             total = self.sums.get(statistic, Sum((), np.zeros((0, 1), np.int64)))
             is_by_field = len(labels) > 1 and total.fields != (None,)

@@ -49,12 +49,13 @@ def join_fields(first: tuple[str | None, ...], second: tuple[str | None, ...]) -
 
 
 def spread_rows(fields: tuple[str | None, ...], total: Sum) -> npt.NDArray[np.int64]:
-    """Return the sum's rows in the order of `fields`, zero for those it lacks."""
+    """Return the sum's rows in the order of `fields`, zero for those it lacks; rows of other fields are left out."""
     if total.fields == fields:
         return total.values
     place = {name: position for position, name in enumerate(fields)}
     spread = np.zeros((len(fields), *total.values.shape[1:]), np.int64)
-    spread[[place[name] for name in total.fields]] = total.values
+    known = [row for row, name in enumerate(total.fields) if name in place]
+    spread[[place[total.fields[row]] for row in known]] = total.values[known]
     return spread
 
 

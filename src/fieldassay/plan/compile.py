@@ -158,7 +158,7 @@ class _Compiler:
         if aligner is None or not aligner.key_fields or top.type == "any":
             return aligner
         known = tuple(inner.name for inner in top.items.fields) if top.items is not None else ()
-        for name in aligner.key_fields:
+        for name in (*aligner.key_fields, *aligner.filled_fields):
             if name not in known:
                 remedy = nearest(name, known) if known else "align by key needs a list of objects"
                 self.report.add(place, f"the items have no field {name[:100]!r}", remedy, "unknown_name")

@@ -7,6 +7,7 @@ from typing import Any
 
 from fieldassay.aligners.catalogue import ALIGNERS
 from fieldassay.checks.catalogue import CHECKS
+from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.catalogue import COMPARATORS
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.readers.base import Reader
@@ -41,6 +42,16 @@ def describe_checks(plan: Plan) -> list[dict[str, str]]:
     [{'at': 'total', 'check': 'range(least=0)'}]
     """
     return [{"at": planned.path, "check": _entry(planned.check, CHECKS)} for planned in plan.checks]
+
+
+def describe_comparator(comparator: Comparator) -> str:
+    """Return a comparator as a spec would name it, with the options that differ from the defaults.
+
+    >>> from fieldassay.comparators.exact import Exact
+    >>> describe_comparator(Exact(ignore="-"))
+    'exact(ignore=-)'
+    """
+    return _entry(comparator, COMPARATORS)
 
 
 def _describe(node: Node, plan: Plan, rows: list[dict[str, str]]) -> None:

@@ -137,7 +137,7 @@ class LeafBuilder:
         if field.separator is not None and "separator" in options:
             values["separator"] = field.separator
         if "null_values" in options:
-            values["null_values"] = frozenset(text.strip().casefold() for text in self._nulls(field, items))
+            values["null_values"] = self._nulls(field, items)
         return values
 
     def _nulls(self, field: Field, items: Field) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from fieldassay.spec.model import Call
 def hand_down(call: Call, name: str, value: Any) -> Call | None:
     """Return the call with an option given to every comparator inside it that has the option and does not set it; None if none does.
 
-    >>> steps = freeze(["exact", {"number": {}}])
+    >>> steps = freeze(["exact", "number"])
     >>> call = hand_down(Call("cascade", (("steps", steps),)), "tolerance", 0.01)
     >>> call_data(call)
     {'cascade': {'steps': ['exact', {'number': {'tolerance': 0.01}}]}}

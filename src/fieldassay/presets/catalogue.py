@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field as default
 from importlib.resources import files
+from typing import Any
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 
 _SUFFIX = ".yaml"
 
 
+@dataclass(frozen=True, slots=True)
+class PresetHead:
+    """What a protocol says of itself; `kind` is `spec`, or `decision` for a page of gates over finished runs."""
+
+    name: str
+    kind: str
+    version: str
+    description: str
+    citation: str
+    protocol: str | None = None
+    """The protocol that it stands on."""
+    data: Mapping[str, Any] = default(default_factory=dict, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the head as plain data."""
+        names = ("name", "kind", "version", "description", "citation", "protocol")
+        return {name: getattr(self, name) for name in names}
+
+
 def preset_names() -> tuple[str, ...]:
     """Return the names of the shipped protocols, sorted.
 
-    >>> isinstance(preset_names(), tuple)
+    >>> "slot-filling" in preset_names()
     True
     """
     entries = files("fieldassay.presets").iterdir()
@@ -26,3 +49,34 @@ def preset_text(name: str, where: str = "protocol") -> str:
         remedy = nearest(name, known) if known else "no protocol is installed"
         raise ProblemsError([Problem(where, f"unknown protocol {name[:100]!r}", remedy, "unknown_name")])
     return (files("fieldassay.presets") / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
+
+
+def preset_head(name: str) -> PresetHead:
+    """Return what a protocol says of itself.
+
+    >>> preset_head("slot-filling").kind
+    'spec'
+    """
+    from ruamel.yaml import YAML
+
+    data = YAML(typ="safe").load(preset_text(name))
+    told = {key: " ".join(str(data.get(key, "")).split()) for key in ("version", "description", "citation")}
+    return PresetHead(name, str(data.get("kind", "spec")), **told, protocol=data.get("protocol"), data=data)
+
+
+def preset_heads() -> tuple[PresetHead, ...]:
+    """Return the heads of all protocols, sorted by name."""
+    return tuple(map(preset_head, preset_names()))
+
+
+def own_copy(name: str) -> str:
+    """Return a protocol's text as the beginning of a user's own spec: under the name `my-NAME`, and saying what it began as.
+
+    >>> print(own_copy("slot-filling-chamfer").splitlines()[2])
+    name: my-slot-filling-chamfer
+    """
+    lines = preset_text(name, "protocols new").splitlines(keepends=True)
+    changed = [f"name: my-{name}\n" if line.startswith("name:") else line for line in lines]
+    head = preset_head(name)
+    said = f"# Began as the protocol {name}" + (f", version {head.version}" if head.version else "") + ".\n"
+    return said + "".join(changed)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from fieldassay.values.column import Column, Reading
 from fieldassay.values.json import Scalar
 
@@ -23,3 +26,7 @@ class Reader(ABC):
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         """Return the readings of the raw values; a reader may override this with a faster way to the same column."""
         return Column.of([self.read(raw) for raw in raws])
+
+    def find_empty(self, column: Column) -> npt.NDArray[np.bool_] | None:  # noqa: ARG002 - subclasses look at the readings
+        """Return which of its own readings turned out to be no value at all; None: none of them."""
+        return None

@@ -32,7 +32,7 @@ class ListReader(Reader):
     items: Reader
     separator: str | None = None
     keep_empty: bool = False
-    null_values: frozenset[str] = frozenset()
+    null_values: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.separator == "":
@@ -66,13 +66,11 @@ class ListReader(Reader):
         return items if self.keep_empty else [item for item in self._without_nulls(items) if not _is_empty(item)]
 
     def _without_nulls(self, items: list[Any]) -> list[Any]:
-        """Return the items with null for those that are null values."""
+        """Return the items with null for those that are null values, whatever their letter case."""
         if not self.null_values:
             return items
-        return [None if isinstance(item, str) and self._is_null_value(item) else item for item in items]
-
-    def _is_null_value(self, text: str) -> bool:
-        return len(text) <= _LONGEST_NULL and text.strip().casefold() in self.null_values
+        nulls = {text.strip().casefold() for text in self.null_values}
+        return [None if isinstance(item, str) and len(item) <= _LONGEST_NULL and item.strip().casefold() in nulls else item for item in items]
 
 
 def _is_empty(item: Any) -> bool:

@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from fieldassay.readers.base import Reader
 from fieldassay.readers.distinct import read_distinct
@@ -60,7 +63,8 @@ def coerced(raw: Any) -> tuple[str, ...]:
 class TextReader(Reader):
     """Reads text: trimmed, then normalized in the given order.
 
-    Case, accents and Unicode form count unless a normalizer removes them.
+    Case, accents and Unicode form count unless a normalizer removes them. With `nothing_left: empty` a text of which the normalizers leave
+    nothing is no value.
 
     >>> from fieldassay.readers.normalizers import Accents, Case
     >>> TextReader((Accents(), Case("upper"))).read(" Losartán ").canonical
@@ -68,6 +72,14 @@ class TextReader(Reader):
     """
 
     normalize: tuple[Normalizer, ...] = ()
+    nothing_left: Literal["value", "empty"] = "value"
+
+    def __post_init__(self) -> None:
+        if self.nothing_left not in ("value", "empty"):
+            raise ValueError(f"nothing_left is {self.nothing_left!r}; write `value` or `empty`")
+
+    def find_empty(self, column: Column) -> npt.NDArray[np.bool_] | None:
+        return None if self.nothing_left == "value" else np.asarray(column.canonical == "", dtype=np.bool_)
 
     def read(self, raw: Scalar) -> Reading:
         text = json_text(raw)

@@ -12,7 +12,7 @@ from fieldassay.plan.renaming import under_own_names
 from fieldassay.records.answer import Answer, parse_answer, shape
 from fieldassay.records.decode import decode_json
 from fieldassay.records.ids import id_text, locate
-from fieldassay.records.options import SourceOptions
+from fieldassay.records.options import ID_NAMES, SourceOptions
 from fieldassay.records.record import Meta, Record, Row
 from fieldassay.values.json import Json
 
@@ -70,7 +70,7 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
 
 
 def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
-    if row.problem is None and not row.repairs and options.data_key is None and row.value.__class__ is dict:
+    if row.problem is None and not row.repairs and options.data_key is None and not options.data_keys and row.value.__class__ is dict:
         value: dict[str, Json] = row.value
         if META_SHAPES.keys().isdisjoint(value):
             return Record(name, _without(value, _id_keys(value, options)), _NOTHING_BESIDE, place)
@@ -78,17 +78,38 @@ def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
         return Record(name, None, Meta(repairs=row.repairs), place, row.problem)
     if options.is_gold and "duplicate_key" in row.repairs:
         return Record(name, None, Meta(repairs=row.repairs), place, "an object has the same key twice")
+    key = options.key_of(row.value)
     if not isinstance(row.value, dict):
         answer, beside = shape(row, options.wrap), dict[str, Json]()
-    elif options.data_key is not None:
-        answer, beside = _open_key(row.value, options.data_key, options)
+    elif key is not None:
+        answer, beside = _open_key(row.value, key, options)
+    elif options.data_keys and options.is_tree and holds_tree(row.value, options):
+        answer, beside = Answer({other: value for other, value in row.value.items() if not _is_own_id(other, value, name, options)}), {}
     else:
         answer, beside = _open_plain(row.value, options)
-    meta = read_meta(beside, (*row.repairs, *answer.repairs), has_key=options.data_key is not None)
+        answer = _without_envelope(answer, options)
+    meta = read_meta(beside, (*row.repairs, *answer.repairs), has_key=key is not None)
     problem = answer.problem
     if answer.data is None and meta.error:
         problem = f"error: {meta.error[:200]}"
     return Record(name, answer.data, meta, place, problem)
+
+
+def holds_tree(row: Mapping[str, Json], options: SourceOptions) -> bool:
+    """Return whether a row without a data key holds anything but ids and what may stand beside the data, so that it is the tree itself."""
+    names = {*options.names, *ID_NAMES}
+    return any(key not in names and not (key in META_SHAPES and META_SHAPES[key](value)) for key, value in row.items())
+
+
+def _is_own_id(key: str, value: Json, name: str, options: SourceOptions) -> bool:
+    return key in options.names and id_text(value) == name
+
+
+def _without_envelope(answer: Answer, options: SourceOptions) -> Answer:
+    """Return the answer less the data key, which a raw answer may repeat."""
+    key = options.key_of(answer.data) if options.data_keys and answer.data is not None and len(answer.data) == 1 else None
+    inner = answer.data[key] if key is not None and answer.data is not None else None
+    return replace(answer, data=inner) if isinstance(inner, dict) else answer
 
 
 def _without(row: dict[str, Json], keys: set[str]) -> dict[str, Json]:
@@ -144,7 +165,7 @@ def _id_keys(row: Mapping[str, Json], options: SourceOptions) -> set[str]:
 
 
 def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_key: bool = False) -> Meta:
-    """Return what is known beside the data; values of unexpected kinds are passed over. With `has_key`, other scalars become attributes."""
+    """Return what is known beside the data; values of unexpected kinds are passed over. With `has_key`, other scalars become attributes, lists of them labels."""
     if not beside and not repairs:
         return _NOTHING_BESIDE
     if not beside:
@@ -162,6 +183,7 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         variant=(known.get("variant") or "").strip() or None,
         tags=_read_texts(known.get("tags")),
         attributes={key: text for key, value in others.items() if (text := _to_attribute(value)) is not None},
+        labels={key: texts for key, value in others.items() if isinstance(value, list) and (texts := _to_labels(value))},
         repairs=tuple(dict.fromkeys(repairs)),
         critical_paths=_read_texts(known.get("critical_fields")),
         accepted_values={path: tuple(values) for path, values in known.get("acceptable_variations", {}).items()},
@@ -232,6 +254,11 @@ def _split_texts(text: str) -> list[Any]:
         if _is_texts(row.value) and isinstance(row.value, list):
             return row.value
     return text.replace("|", ",").replace(";", ",").split(",")
+
+
+def _to_labels(values: list[Any]) -> tuple[str, ...]:
+    """Return the distinct short scalars of a list, as texts."""
+    return tuple(dict.fromkeys(text for value in values[:MAX_ATTRIBUTE] if (text := _to_attribute(value)) is not None))
 
 
 def _to_attribute(value: Any) -> str | None:

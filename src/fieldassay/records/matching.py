@@ -90,8 +90,19 @@ def find_duplicates(source: Source) -> list[Problem]:
         before = first.setdefault(name, position)
         if before != position:
             what = f"duplicate id {name!r}, first in {source.place(before)}"
-            problems.append(Problem(source.place(position), what, "keep one record per document", "duplicate_id"))
+            remedy = _remedy(source, before, position) if len(problems) < MAX_LISTED else ""
+            problems.append(Problem(source.place(position), what, remedy, "duplicate_id"))
     return cap_problems(problems)
+
+
+def _remedy(source: Source, first: int, second: int) -> str:
+    """Return what to do about two records with one id; those of predictions may differ by variant, those of gold may not."""
+    variants = [record.meta.variant for record in source.fetch([first, second])]
+    if None in variants:
+        return "keep one record per document"
+    if source.options.is_gold:
+        return "keep one gold record per document, which serves every variant; score variants with gold of their own one at a time"
+    return "keep one record per document and variant"
 
 
 def batches(matching: Matching, size: int = 1000, positions: Sequence[int] | None = None) -> Iterator[Batch]:

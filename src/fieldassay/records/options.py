@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from fieldassay.plan.renaming import OtherNames
 
@@ -20,7 +21,9 @@ class SourceOptions:
     """How a source is to be read.
 
     `id_names` are the accepted names of the id, in order of preference; None means `ID_NAMES`, and the file name for a directory.
-    `data_key` says where in a row the record is, as an exact key or a dotted path; None: the row is the record. `systems_key` names an object
+    `data_key` says where in a row the record is, as an exact key or a dotted path; None: the row is the record. `data_keys` are
+    names under which the record may be where no `data_key` is given: the first that a row has counts, and a row that has none of them is the
+    record itself (of a tree: all of it but its id). `systems_key` names an object
     whose keys are systems. `format` (one of `FORMATS`) and `encoding` override what is found out from the file. `wrap` is the key under which a
     top-level list is put; None: a list is an invalid answer. `declared` are the top-level names of the spec, which are always data and never
     meta; `nested` those of them that are lists, objects or trees: text in them that is a JSON list or object is decoded in tables. Gold
@@ -29,6 +32,7 @@ class SourceOptions:
 
     id_names: tuple[str, ...] | None = None
     data_key: str | None = None
+    data_keys: tuple[str, ...] = ()
     systems_key: str | None = None
     format: str | None = None
     encoding: str | None = None
@@ -38,6 +42,22 @@ class SourceOptions:
     is_gold: bool = False
     other_names: OtherNames = ()
     """Other keys under which a record may hold the spec's fields; a record opens with each under its own name."""
+
+    @property
+    def is_tree(self) -> bool:
+        """Return whether the record is a tree without declared fields."""
+        return "" in self.declared
+
+    def key_of(self, row: Any) -> str | None:
+        """Return the key under which a row holds its record, None if the row is the record.
+
+        >>> options = SourceOptions(data_keys=("answer", "extraction"))
+        >>> options.key_of({"id": 1, "extraction": {}}), options.key_of({"id": 1, "total": 5})
+        ('extraction', None)
+        """
+        if self.data_key is not None:
+            return self.data_key
+        return next((key for key in self.data_keys if isinstance(row, dict) and key in row), None)
 
     @property
     def names(self) -> tuple[str, ...]:

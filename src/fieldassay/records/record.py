@@ -14,7 +14,8 @@ class Meta:
     """What a row says beside its data.
 
     `duration_ms` is finite and not negative. `confidence` is in the units given, by concrete or field path; a single number for the whole
-    record is `{"": x}`. `attributes` are scalar facts that slices can use (`difficulty`, `type` …), as text. `repairs` names what was repaired
+    record is `{"": x}`. `attributes` are scalar facts that slices can use (`difficulty`, `type` …), as text; `labels` are lists of
+    such facts (`focus_areas`). `repairs` names what was repaired
     before the record could be read, in order, each once. `critical_paths` and `accepted_values` come with gold: paths that this document
     must have right, and per path the values accepted beside the gold value.
     """
@@ -27,6 +28,7 @@ class Meta:
     variant: str | None = None
     tags: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()
     critical_paths: tuple[str, ...] = ()
     accepted_values: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)

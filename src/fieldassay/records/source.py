@@ -104,8 +104,26 @@ def make_source(label: str, rows: Rows, problems: Sequence[Problem], options: So
     if options.is_gold and not len(rows):
         raise ProblemsError([Problem(label, "has no records", "give at least one record", "empty_input")])
     source = Source(label, rows, options, tuple(cap_problems(problems)))
+    if options.is_gold and options.data_keys:
+        source = _settle_key(source)
     if options.data_key is not None:
         _check_key(source, options.data_key, "data")
+    return source
+
+
+def _settle_key(source: Source) -> Source:
+    """Return gold with the key that its first rows have as the key of every row; where none has one, the rows are the records.
+
+    A name that nearly is the key is an error: a misspelled envelope would be judged as data.
+    """
+    rows = [row.value for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict)]
+    keys = source.options.data_keys
+    found = next((key for row in rows if (key := source.options.key_of(row)) is not None), None)
+    if found is not None:
+        return replace(source, options=replace(source.options, data_key=found, data_keys=()))
+    near = next((told for row in rows for key in keys if (told := nearest(key, row)).startswith("did you mean")), None)
+    if near is not None:
+        raise ProblemsError([Problem(source.label, f"no data key {keys[0]!r} in the first rows", near, "no_data_key")])
     return source
 
 

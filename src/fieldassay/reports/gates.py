@@ -56,17 +56,7 @@ def render_page(found: DecisionPage, screen: Screen) -> str:
         [("run", show(line, _WIDE)) for line in _run_lines(found)] + ([("records", show(found.records, _WIDE))] if found.records else [])
     )
     for decision in found.decisions:
-        page.line()
-        page.title(show(_heading(decision), _WIDE))
-        rows = [[show(cell, _WIDE) for cell in row] for row in map(_gate_row, decision.outcomes)]
-        page.table([Column("gate"), Column("value", is_number=True), Column("threshold"), Column("verdict")], rows)
-        for outcome in decision.outcomes:
-            page.line()
-            page.line(show(_name(outcome), _WIDE), STYLES[outcome.verdict])
-            for line in _evidence(outcome):
-                page.line(f"  {show(line, _LONG)}")
-        page.line()
-        page.line(f"{decision.answer}: {show('; '.join(decision.reasons), 4 * _LONG)}", STYLES[decision.answer])
+        _add_decision(page, decision)
     _add_rest(page, found)
     return page.text()
 
@@ -77,19 +67,36 @@ def render_page_markdown(found: DecisionPage) -> str:
     parts += [_text(found.description, _LONG)] if found.description else []
     sources = [f"- run {_text(line, _WIDE)}" for line in _run_lines(found)]
     parts.append("\n".join([*sources, *([f"- records {_text(found.records, _WIDE)}"] if found.records else [])]))
-    for decision in found.decisions:
-        parts.append(f"## {_text(_heading(decision), _WIDE)}")
-        parts.append(_markdown_table(["gate", "value", "threshold", "verdict"], [_gate_row(outcome) for outcome in decision.outcomes]))
-        parts.append("\n".join(f"- {_text(reason, _LONG)}" for reason in decision.reasons))
-        parts.append("### Evidence")
-        for outcome in decision.outcomes:
-            parts.append(f"**{_text(_name(outcome), _WIDE)}**: {outcome.verdict}")
-            parts.append("\n".join(f"- {_text(line, _LONG)}" for line in _evidence(outcome)))
+    parts += [part for decision in found.decisions for part in _decision_markdown(decision)]
     if found.invalid:
         parts += ["## Records that do not count", "\n".join(f"- {_text(str(problem), _LONG)}" for problem in found.invalid)]
     if found.remarks:
         parts += ["## Remarks", "\n".join(f"- {_text(remark, _LONG)}" for remark in found.remarks)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _add_decision(page: Page, decision: Decision) -> None:
+    page.line()
+    page.title(show(_heading(decision), _WIDE))
+    rows = [[show(cell, _WIDE) for cell in row] for row in map(_gate_row, decision.outcomes)]
+    page.table([Column("gate"), Column("value", is_number=True), Column("threshold"), Column("verdict")], rows)
+    for outcome in decision.outcomes:
+        page.line()
+        page.line(show(_name(outcome), _WIDE), STYLES[outcome.verdict])
+        for line in _evidence(outcome):
+            page.line(f"  {show(line, _LONG)}")
+    page.line()
+    page.line(f"{decision.answer}: {show('; '.join(decision.reasons), 4 * _LONG)}", STYLES[decision.answer])
+
+
+def _decision_markdown(decision: Decision) -> list[str]:
+    parts = [f"## {_text(_heading(decision), _WIDE)}"]
+    parts.append(_markdown_table(["gate", "value", "threshold", "verdict"], [_gate_row(outcome) for outcome in decision.outcomes]))
+    parts += ["\n".join(f"- {_text(reason, _LONG)}" for reason in decision.reasons), "### Evidence"]
+    for outcome in decision.outcomes:
+        parts.append(f"**{_text(_name(outcome), _WIDE)}**: {outcome.verdict}")
+        parts.append("\n".join(f"- {_text(line, _LONG)}" for line in _evidence(outcome)))
+    return parts
 
 
 def _add_rest(page: Page, found: DecisionPage) -> None:

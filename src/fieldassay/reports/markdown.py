@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fieldassay.reports.gates import gates_markdown
 from fieldassay.reports.numbers import show_both, show_count, show_value
 from fieldassay.reports.shown import escape_markdown, show, show_pair
-from fieldassay.reports.summary import FieldLine, SliceTable, Summary
+from fieldassay.reports.summary import FieldLine, SliceTable, Summary, measure_name
 
 
 def render_markdown(summary: Summary) -> str:
@@ -40,7 +40,7 @@ def _fields(summary: Summary, position: int) -> list[str]:
     if not lines:
         count = summary.flawless[position]
         return [f"## {system}: no field has an error ({show_count(count, 'field')})"] if count else []
-    head = ["field", "strict", "precision", "recall", "n", "most often", "gold → predicted"]
+    head = ["field", measure_name(lines), "precision", "recall", "n", "most often", "gold → predicted"]
     parts = [f"## Worst fields of {system}", _table(head, [_field_row(line) for line in lines])]
     if summary.hidden_fields[position] or summary.flawless[position]:
         parts.append(f"And {summary.hidden_fields[position]} more with errors, {summary.flawless[position]} without an error.")

@@ -148,15 +148,28 @@ def _merged(group: list[str]) -> list[str]:
 
 def _headline(result: Result, shows_all: bool) -> tuple[Line, ...]:
     calls = [parse_metric(text) for text in result.run.get("metrics", ())]
-    usual = {call.name: call for call in reversed(calls) if call.name in HEADLINE and call.field is None and call.slice is None}
-    if shows_all or not usual:
+    own = [call for call in calls if call.name in _definitions(result) and _is_whole(call)]
+    known = {call.name for call in own}
+    usual = {call.name: call for call in reversed(calls) if call.name in HEADLINE and call.name not in known and _is_whole(call)}
+    if shows_all or not (usual or own):
         lines = [_line(result, call, str(call)) for call in calls]
     else:
-        lines = [_line(result, usual[name], label) for name, label in HEADLINE.items() if name in usual]
+        lines = [_line(result, call, str(call)) for call in own]
+        lines += [_line(result, usual[name], label) for name, label in HEADLINE.items() if name in usual]
     told = [line for line in lines if any(line.estimates)]
     if shows_all:
         return tuple(told)
     return tuple(line for line in told if any(_says_something(estimate) for estimate in line.estimates))
+
+
+def _definitions(result: Result) -> Sequence[str]:
+    """Return the names of the metrics that the spec defines itself, in their order."""
+    return [str(name) for name in result.run.get("definitions", ())]
+
+
+def _is_whole(call: MetricCall) -> bool:
+    """Return whether a metric is about all values of all documents: no field, no slice, no choice of values."""
+    return call.field is None and call.slice is None and all(name == "regime" for name, _ in call.parameters)
 
 
 def _says_something(estimate: Estimate | None) -> bool:
@@ -180,7 +193,8 @@ def _fields(result: Result, system: str, mistakes: Sequence[Mistake]) -> list[Fi
     for estimate in result.estimates:
         if estimate.system == system and estimate.field is not None and not estimate.slice and not estimate.parameters:
             table.setdefault(estimate.metric, {}).setdefault(estimate.field, estimate)
-    main = table.get("field_accuracy_strict") or table.get("field_accuracy") or {}
+    own = next((table[name] for name in _definitions(result) if name in table), {})
+    main = table.get("field_accuracy_strict") or table.get("field_accuracy") or own
     worst: dict[str, Mistake] = {}
     for mistake in mistakes:
         if mistake.system == system:
@@ -195,6 +209,21 @@ def _fields(result: Result, system: str, mistakes: Sequence[Mistake]) -> list[Fi
 
 def _is_flawed(line: FieldLine) -> bool:
     return line.accuracy.value is not None and line.accuracy.value < 1.0
+
+
+def measure_name(lines: Sequence[FieldLine]) -> str:
+    """Return what fields are sorted by, in a word or two.
+
+    >>> measure_name(())
+    'strict'
+    """
+    name = lines[0].accuracy.metric if lines else "field_accuracy_strict"
+    return {"field_accuracy_strict": "strict", "field_accuracy": "accuracy"}.get(name, name)
+
+
+def has_detection(lines: Sequence[FieldLine]) -> bool:
+    """Return whether precision and recall of the fields are known."""
+    return any(line.precision is not None or line.recall is not None for line in lines)
 
 
 def _diagnoses(systems: tuple[str, ...], mistakes: Sequence[Mistake]) -> tuple[tuple[str, tuple[int, ...]], ...]:

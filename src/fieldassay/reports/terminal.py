@@ -7,7 +7,7 @@ from fieldassay.reports.gates import add_gates
 from fieldassay.reports.numbers import show_count, show_interval, show_value
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.shown import show, show_pair, visible
-from fieldassay.reports.summary import SIDE_BY_SIDE, FieldLine, Line, SliceTable, Summary
+from fieldassay.reports.summary import SIDE_BY_SIDE, FieldLine, Line, SliceTable, Summary, has_detection, measure_name
 from fieldassay.result.estimate import Estimate
 
 _NAME = 32
@@ -91,21 +91,22 @@ def _fields(page: Page, summary: Summary, position: int) -> None:
         return
     page.title(f"Worst fields of {system}")
     is_wide, is_narrow = page.width >= 100, page.width < 76
-    columns = [Column("field"), Column("strict", is_number=True, least=5)]
-    if is_wide:
+    columns = [Column("field"), Column(measure_name(lines), is_number=True, least=5)]
+    has_both = is_wide and has_detection(lines)
+    if has_both:
         columns += [Column("precision", is_number=True, least=5), Column("recall", is_number=True, least=5)]
     columns += [Column("n", is_number=True, least=2), Column("most often wrong" if is_narrow else "most often")]
     columns += [] if is_narrow else [Column("gold → predicted")]
-    page.table(columns, [_field_row(line, page.width) for line in lines])
+    page.table(columns, [_field_row(line, page.width, has_both) for line in lines])
     rest = [f"{summary.hidden_fields[position]} more with errors"] if summary.hidden_fields[position] else []
     rest += [f"{summary.flawless[position]} without an error"] if summary.flawless[position] else []
     if rest:
         page.line(f"and {', '.join(rest)}", "dim")
 
 
-def _field_row(line: FieldLine, width: int) -> list[str]:
+def _field_row(line: FieldLine, width: int, has_both: bool) -> list[str]:
     cells = [show(line.field, max(16, width // 4)), show_value(line.accuracy)]
-    if width >= 100:
+    if has_both:
         cells += [show_value(line.precision), show_value(line.recall)]
     cells.append(f"{line.accuracy.n:,}")
     if line.mistake is None:

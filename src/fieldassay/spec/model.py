@@ -99,10 +99,18 @@ class Spec:
     skips_absent_fields: bool = False
     """True: declared top-level fields that no gold record has are not judged at all (a table that lacks the column)."""
     gates: tuple[str, ...] = ()
+    gold_keys: tuple[str, ...] = ()
+    """Names of the key under which a gold row may hold the record; where a row has none of them, it is the record itself."""
+    pred_keys: tuple[str, ...] = ()
+    """The same of predictions."""
     slices: tuple[str, ...] = ()
     prices: Options = ()
     """Price table: model name -> ((token kind, USD per million tokens), …)."""
     description: str = ""
     protocol: str | None = None
+    edition: str = ""
+    """The version that the spec gives itself (`version:`)."""
+    citation: str = ""
+    """Where what the spec says is published."""
     checks: tuple[tuple[str, tuple[Call, ...]], ...] = ()
     """What predictions must satisfy by themselves: (path pattern, checks), in order; the empty pattern is the whole record."""

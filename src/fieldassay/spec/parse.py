@@ -22,6 +22,7 @@ from fieldassay.spec.templates import Templates, as_definition, over_preset, ove
 from fieldassay.spec.yaml_text import read_yaml
 
 _VERSION = 1
+_SIDES = ("gold", "pred")
 _TOKEN_KINDS = ("completion", "embedding", "prompt")
 _LOCALE = re.compile(r"[a-z]{2,3}(?:[_-][A-Za-z]{4})?(?:[_-](?:[A-Z]{2}|[0-9]{3}))?", re.ASCII)
 
@@ -87,10 +88,14 @@ def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
         score=cursor.text("score"),
         skips_absent_fields=cursor.choice("absent_fields", "judge", ("judge", "skip")) == "skip",
         gates=cursor.texts("gates"),
+        gold_keys=_data_keys(cursor, "gold"),
+        pred_keys=_data_keys(cursor, "pred"),
         slices=cursor.texts("slices"),
         prices=_prices(cursor),
         description=cursor.text("description", "") or "",
         protocol=protocol,
+        edition=own.text("version", "") or "",
+        citation=own.text("citation", "") or "",
         checks=parse_checks(cursor),
     )
 
@@ -117,6 +122,9 @@ def _preset(name: str, report: Report, above: tuple[str, ...] = ()) -> dict[str,
         )
         return {}
     data, _ = read_yaml(preset_text(name), f"protocol {name}")
+    if data.get("kind") == "decision":
+        report.add(("protocol",), f"{name!r} decides on finished runs and judges no records", f"fieldassay gate RUN --protocol {name}", "invalid")
+        return {}
     below = data.get("protocol")
     if below is None:
         return dict(data)
@@ -151,6 +159,14 @@ def _tree(cursor: Cursor, parser: Parser) -> tuple[Field, ...]:
         cursor.refuse("type", "a whole record has the type 'object' or 'any'", "remove it, or write `type: any`", "invalid")
     definition = {key: cursor.data[key] for key in ("fields", "align") if cursor.has(key)}
     return (parser.field("", {"type": "any", **definition}, ()),)
+
+
+def _data_keys(cursor: Cursor, side: str) -> tuple[str, ...]:
+    """Return the names under which one side's rows may hold the record."""
+    inner = Cursor(cursor.mapping("data"), ("data",), cursor.report)
+    if side == _SIDES[0]:
+        inner.refuse_unknown(_SIDES)
+    return inner.texts(side)
 
 
 def _locale(cursor: Cursor) -> str | None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fieldassay.presets.catalogue import preset_names, preset_text
 from fieldassay.spec.calls import accept_data, call_data
 from fieldassay.spec.checks import checks_data
 from fieldassay.spec.definitions import definition_data
 from fieldassay.spec.emit import emit_yaml
 from fieldassay.spec.freeze import thaw
 from fieldassay.spec.model import Field, Spec
+from fieldassay.spec.names import type_names
+from fieldassay.spec.yaml_text import read_yaml
 
 _TEXTS = ("metrics", "gates", "slices")
 
@@ -34,6 +37,7 @@ def spec_data(spec: Spec) -> dict[str, Any]:
     if spec.protocol is not None:
         data["protocol"] = spec.protocol
     says_all = spec.protocol is not None
+    data.update({key: text for key, text in (("version", spec.edition), ("citation", spec.citation)) if text})
     if spec.description or says_all:
         data["description"] = spec.description
     if spec.id or says_all:
@@ -51,6 +55,10 @@ def spec_data(spec: Spec) -> dict[str, Any]:
             "field": spec.document_type.field,
             "aliases": {name: list(texts) for name, texts in spec.document_type.aliases},
         }
+    if spec.gold_keys or spec.pred_keys or says_all:
+        data["data"] = {side: list(keys) for side, keys in (("gold", spec.gold_keys), ("pred", spec.pred_keys)) if keys}
+    if resets := _type_resets(spec.protocol):
+        data["types"] = resets
     data.update(_record_data(spec.fields))
     if spec.skips_absent_fields or says_all:
         data["absent_fields"] = "skip" if spec.skips_absent_fields else "judge"
@@ -63,6 +71,18 @@ def spec_data(spec: Spec) -> dict[str, Any]:
     if spec.prices or says_all:
         data["prices"] = {model: dict(kinds) for model, kinds in spec.prices}
     return data
+
+
+def _type_resets(protocol: str | None) -> dict[str, str]:
+    """Return the built-in types that a protocol has rules for, each as itself: the fields say everything, and no rule may add to that."""
+    names: set[str] = set()
+    seen: set[str] = set()
+    while protocol is not None and protocol in preset_names() and protocol not in seen:
+        seen.add(protocol)
+        data, _ = read_yaml(preset_text(protocol), f"protocol {protocol}")
+        names |= data.get("types", {}).keys()
+        protocol = data.get("protocol")
+    return {name: name for name in sorted(names & set(type_names()))}
 
 
 def _record_data(fields: tuple[Field, ...]) -> dict[str, Any]:

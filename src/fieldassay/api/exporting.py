@@ -1,0 +1,154 @@
+"""A run's judged values and comparisons as files for other programs and for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.api.folder import read_run, scan_evidence
+from fieldassay.api.guide import guide_result
+from fieldassay.api.judgements import Judgement, counts_silence, list_judgements
+from fieldassay.api.rereading import result_of_run
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.reports.executive import render_executive
+from fieldassay.result.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COLUMNS = ("doc", "system", "field", "extracted", "ground_truth", "correct", "score", "outcome", "reason", "diagnosis")
+"""The columns of a CSV file of judged values."""
+
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?")
+_OPENS_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+_ROWS_AT_ONCE = 5_000
+
+
+def export_run(folder: Path, target: Path, system: str | None = None) -> str:
+    """Write a run's export to a file and return what it holds, in words. The file's ending says which.
+
+    `.csv`: one row per judged value, of all systems or of one. `.json`: by system, the dictionary of `guide_result`. `.md`: the executive comparison.
+    The file appears whole or not at all. Raises `ProblemsError` for another ending, an unknown system, a run that kept too little, and a target
+    that is one of the run's own inputs or files.
+    """
+    writers: dict[str, Callable[[Path, str | None], Iterable[str]]] = {".csv": _csv, ".json": _json, ".md": _markdown}
+    writer = writers.get(target.suffix.lower())
+    if writer is None:
+        what = f"the ending {target.suffix!r} is no format of an export" if target.suffix else "the name has no ending"
+        raise _refusal(target, what, f"use one of: {', '.join(writers)}", "unknown_format")
+    _check_target(folder, target)
+    _write_whole(target, writer(folder, system))
+    return {".csv": "judged values", ".json": "results by system", ".md": "executive comparison"}[target.suffix.lower()]
+
+
+def _refusal(place: Path, what: str, remedy: str, kind: str) -> ProblemsError:
+    return ProblemsError([Problem(str(place), what, remedy, kind)])
+
+
+def _check_target(folder: Path, target: Path) -> None:
+    inputs = read_run(folder).get("inputs")
+    known = inputs if isinstance(inputs, dict) else {}
+    predictions = known.get("predictions")
+    labels = [known.get("gold"), *(predictions.values() if isinstance(predictions, dict) else ())]
+    place = target.resolve()
+    if place in {Path(label).resolve() for label in labels if isinstance(label, str)} or place.parent == folder.resolve():
+        raise _refusal(target, "is an input of the run, or in its folder", "choose another file", "export_target")
+    if target.is_dir():
+        raise _refusal(target, "is a folder", "name a file", "export_target")
+
+
+def _csv(folder: Path, system: str | None) -> Iterator[str]:
+    result, rows = _with_evidence(folder, system)
+    return write_csv(list_judgements(rows, system, with_silence=counts_silence(result)))
+
+
+def _json(folder: Path, system: str | None) -> Iterator[str]:
+    result, _ = _with_evidence(folder, system)
+    chosen = result.systems if system is None else (system,)
+    found = {name: guide_result(result, name) for name in chosen}
+    yield json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _markdown(folder: Path, system: str | None) -> Iterator[str]:
+    if system is not None:
+        raise _refusal(folder, "a comparison is of all systems", "leave out --system", "invalid_option")
+    yield render_executive(result_of_run(folder), str(read_run(folder).get("started") or ""))
+
+
+def _with_evidence(folder: Path, system: str | None) -> tuple[Result, pl.LazyFrame]:
+    result, rows = result_of_run(folder), scan_evidence(folder)
+    if system is not None and system not in result.systems:
+        raise _refusal(folder, f"no system {system[:100]!r}", nearest(system[:100], result.systems), "unknown_name")
+    if result.evidence_table is None or rows is None:
+        raise _refusal(folder, "did not keep all judged values", "score again with --evidence all", "missing_part")
+    return result, rows
+
+
+def write_csv(judgements: Iterable[Judgement]) -> Iterator[str]:
+    """Yield the text of a CSV file of judged values, portion by portion, header first.
+
+    A cell that a spreadsheet would take for a formula begins with an apostrophe; numbers stay as they are.
+
+    >>> judged = Judgement("a", "1.png", "NAME", "Elm", "=1+1", False, 0.0, "mismatch", "different", ("different",))
+    >>> print("".join(write_csv([judged])), end="")
+    doc,system,field,extracted,ground_truth,correct,score,outcome,reason,diagnosis
+    1.png,a,NAME,'=1+1,Elm,false,0.0,mismatch,different,different
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for number, judged in enumerate(judgements, 1):
+        writer.writerow(_cells(judged))
+        if number % _ROWS_AT_ONCE == 0:
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()
+
+
+def _cells(judged: Judgement) -> list[str]:
+    texts = (judged.document, judged.system, judged.field, _shown(judged.pred), _shown(judged.gold))
+    score = "" if judged.score is None else repr(float(judged.score))
+    rest = ("true" if judged.is_correct else "false", score, judged.outcome, judged.reason, " | ".join(judged.diagnoses))
+    return [*map(make_harmless, texts), *rest]
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def make_harmless(text: str) -> str:
+    """Return a cell's text so that no spreadsheet takes it for a formula, and without NUL.
+
+    >>> make_harmless('=HYPERLINK("x")'), make_harmless("-12.50"), make_harmless("-2+3")
+    ('\\'=HYPERLINK("x")', '-12.50', "'-2+3")
+    """
+    plain = text.replace("\0", "\\0")
+    is_formula = plain.lstrip(" ").startswith(_OPENS_FORMULA) and not _PLAIN_NUMBER.fullmatch(plain)
+    return f"'{plain}" if is_formula else plain
+
+
+def _write_whole(target: Path, portions: Iterable[str]) -> None:
+    """Write a file under another name first, so that nobody sees half of it."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.partial-", dir=target.parent)
+    except OSError as error:
+        raise _refusal(target, f"cannot be written ({error.strerror or error})", "choose another file", "export_target") from None
+    partial = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for text in portions:
+                file.write(text.encode("utf-8", "backslashreplace"))
+        mask = os.umask(0)
+        os.umask(mask)
+        partial.chmod(0o666 & ~mask)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)

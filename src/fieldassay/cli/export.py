@@ -1,0 +1,38 @@
+"""`fieldassay export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "target",
+    metavar="FILE",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Where it goes; the ending says what: .csv, .json, .md.",
+)
+@click.option("--system", metavar="NAME", help="Of a .csv or .json: this system only.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def export(run: Path, target: Path, system: str | None, *, quiet: bool) -> int:
+    """Write the judged values of a run, or its comparison, to a file.
+
+    RUN is a folder that `score --out` wrote.
+
+    \b
+    fieldassay export run --to details.csv       one row per judged value
+    fieldassay export run --to result.json       per system: fields, documents, best and worst
+    fieldassay export run --to executive.md      the comparison of the systems
+    """
+    from fieldassay.api.exporting import export_run
+    from fieldassay.cli.output import complain
+
+    what = export_run(run, target, system)
+    if not quiet:
+        complain(f"written to {target}: {what}")
+    return 0

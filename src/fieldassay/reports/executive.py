@@ -1,0 +1,166 @@
+"""The comparison of several systems for those who decide: how right, how fast, where, and what follows; as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.reports.headline import by_system, find_main, find_named, list_fields
+from fieldassay.reports.numbers import show_count, show_number
+from fieldassay.reports.ranking import Ranking, rank_systems, tell_ranking
+from fieldassay.reports.shown import escape_markdown, show
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_FAILURES = {
+    "missing": "no prediction for {}",
+    "invalid": "an unreadable answer for {}",
+    "error": "an error instead of an answer for {}",
+    "timeout": "a timeout for {}",
+}
+
+
+def render_executive(result: Result, generated: str = "") -> str:
+    """Return the comparison as GitHub-flavored Markdown. `generated` says when the run was made.
+
+    Nobody is called the leader unless the difference to every other system is beyond chance; without that the report says `highest`.
+    """
+    spec = result.run.get("spec")
+    name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
+    head = [f"**Run**: {generated}"] if generated else []
+    head.append(f"**Spec**: {_text(name or 'unnamed')}, {show_count(_documents(result), 'document')}")
+    main = find_main(result)
+    parts = ["# Executive comparison", "  \n".join(head), "## Summary"]
+    for system in result.systems:
+        parts += [f"### {_text(system)}", "\n".join(_facts(result, main, system))]
+    tables = [] if main is None else [table for key in result.run.get("slices", ()) if (table := _slice_table(result, main, str(key)))]
+    return "\n\n".join([*parts, *tables, "## Key findings", "\n".join(_findings(result, main)), *_remarks(result)]) + "\n"
+
+
+def _documents(result: Result) -> int:
+    counted = result.counts.get("documents")
+    return counted if isinstance(counted, int) else 0
+
+
+def _text(text: str, width: int = 100) -> str:
+    return escape_markdown(show(text, width))
+
+
+def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
+    accuracy = None if main is None else by_system(result, main).get(system)
+    seconds, throughput = (find_named(result, system, (name,)) for name in ("latency_mean", "throughput"))
+    perfect, cost = (find_named(result, system, (name,)) for name in ("perfect_documents", "cost_usd"))
+    lines = [f"- **Average accuracy**: {_percent(accuracy, with_interval=True)}"]
+    if seconds is not None and seconds.value is not None:
+        lines.append(f"- **Average processing time**: {seconds.value / 1000:.1f} seconds (n = {seconds.n:,})")
+    if throughput is not None and throughput.value is not None:
+        lines.append(f"- **Throughput**: {show_number(throughput.value, throughput.unit)} documents per minute")
+    if perfect is not None and perfect.value is not None:
+        shown = f"{perfect.value:,.0f} of {perfect.n:,}" if perfect.unit == "count" else _percent(perfect)
+        lines.append(f"- **Perfect documents**: {shown}")
+    if cost is not None and cost.value is not None:
+        lines.append(f"- **Cost per document**: {show_number(cost.value, cost.unit)} USD")
+    return lines + _failures(result, system)
+
+
+def _failures(result: Result, system: str) -> list[str]:
+    systems = result.counts.get("systems")
+    counts: Any = systems.get(system, {}) if isinstance(systems, Mapping) else {}
+    told = [text.format(show_count(counts[name], "document")) for name, text in _FAILURES.items() if counts.get(name)]
+    return [f"- **Failures**: {'; '.join(told)}"] if told else []
+
+
+def _percent(estimate: Estimate | None, *, with_interval: bool = False) -> str:
+    if estimate is None or estimate.value is None:
+        return "—"
+    scale = 1.0 if estimate.unit == "percent" else 100.0
+    shown = f"{scale * estimate.value:.1f}%"
+    if not with_interval:
+        return shown
+    few = ", too few documents for a reliable interval" if "few_documents" in estimate.marks else ""
+    if estimate.interval is None:
+        return f"{shown} (n = {estimate.n:,})"
+    low, high = (scale * bound for bound in estimate.interval)
+    return f"{shown} ({100 * (estimate.level or 0.95):g} % interval {low:.1f} to {high:.1f}, n = {estimate.n:,}{few})"
+
+
+def _values(result: Result, key: str) -> list[str]:
+    return list(dict.fromkeys(estimate.slice[key] for estimate in result.estimates if key in estimate.slice))
+
+
+def _slice_table(result: Result, main: Estimate, key: str) -> str:
+    """Return the main metric by the values of a slice key; the empty text where there is none."""
+    systems, rows = result.systems, []
+    for value in _values(result, key):
+        found = by_system(result, main, {key: value})
+        documents = max((estimate.documents for estimate in found.values()), default=0)
+        rows.append([_text(value), f"{documents:,}", *(_percent(found.get(system)) for system in systems)])
+    if not rows:
+        return ""
+    title = "Document type performance" if key == "type" else f"Performance by {_text(key)}"
+    return f"## {title}\n\n{_table([_text(key), 'documents', *map(_text, systems)], rows)}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = [":---", *("---:" for _ in head[1:])]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *rows))
+
+
+def _findings(result: Result, main: Estimate | None) -> list[str]:
+    if main is None:
+        return ["- The run has no metric by which systems could be compared."]
+    lines = [f"- **Accuracy**: {_text(told, 600)}" for told in [_rank(result, main, None)] if told]
+    for key in result.run.get("slices", ()):
+        for value in _values(result, str(key)):
+            told = _rank(result, main, (str(key), value))
+            lines += [f"- **Best for {_text(value)}**: {_text(told, 600)}"] if told else []
+    fastest = _fastest(result)
+    lines += [f"- **Speed**: {_text(fastest, 600)}"] if fastest else []
+    for system in result.systems:
+        fields = [(estimate.value, field) for field, estimate in list_fields(result, system).items() if estimate.value is not None]
+        if fields:
+            value, field = min(fields)
+            lines.append(f"- **Hardest field for {_text(system)}**: {_text(field)} ({100 * value:.1f}%)")
+    return lines or ["- Nothing was compared."]
+
+
+def _rank(result: Result, main: Estimate, chosen: tuple[str, str] | None) -> str:
+    found = by_system(result, main, {} if chosen is None else {chosen[0]: chosen[1]})
+    ranking = rank_systems(result, found, _documents_of(result.documents, chosen))
+    return "" if ranking is None else tell_ranking(_scaled(ranking, main))
+
+
+def _scaled(ranking: Ranking, main: Estimate) -> Ranking:
+    return ranking if main.unit != "percent" else ranking.divided(100.0)
+
+
+def _documents_of(documents: pl.DataFrame | None, chosen: tuple[str, str] | None) -> pl.DataFrame | None:
+    """Return the documents of a slice; None where these are not to be had."""
+    import polars as pl
+
+    if documents is None or chosen is None:
+        return documents
+    key, value = chosen
+    column = key if documents.schema.get(key) == pl.String else f"group_{key}"
+    return documents.filter(pl.col(column) == value) if documents.schema.get(column) == pl.String else None
+
+
+def _fastest(result: Result) -> str:
+    found = [
+        (estimate.value, system)
+        for system in result.systems
+        if (estimate := find_named(result, system, ("latency_mean",))) and estimate.value
+    ]
+    if len(found) < 2:
+        return ""
+    value, system = min(found)
+    others = ", ".join(f"{name} {other / 1000:.1f} s" for other, name in sorted(found)[1:])
+    return f"{system} has the shortest average processing time, {value / 1000:.1f} s ({others})"
+
+
+def _remarks(result: Result) -> list[str]:
+    remarks = [f"- {_text(text, 600)}" for text in (*result.warnings, *result.notes)]
+    return ["## Remarks", "\n".join(remarks)] if remarks else []

@@ -1,0 +1,58 @@
+"""Which of a result's metrics is the one that systems are ranked by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.result import Result
+
+MAIN = ("overall_accuracy", "accuracy")
+"""The metrics that come first; without them it is the first ratio over all documents."""
+POOLED = ("pooled_accuracy", "accuracy_pooled")
+PER_FIELD = ("field_accuracy",)
+
+
+def find_main(result: Result) -> Estimate | None:
+    """Return the first system's estimate of the main metric; None if the result has no metric that could be it."""
+    whole = [estimate for estimate in result.estimates if estimate.field is None and not estimate.slice]
+    named = [estimate for name in MAIN for estimate in whole if estimate.metric == name]
+    ratios = [estimate for estimate in whole if estimate.unit in ("ratio", "percent")]
+    return next(iter(named or ratios), None)
+
+
+def is_same_metric(estimate: Estimate, other: Estimate) -> bool:
+    """Return whether two estimates are of one metric, whatever their systems, fields and slices."""
+    return _identity(estimate) == _identity(other)
+
+
+def _identity(estimate: Estimate) -> tuple[object, ...]:
+    return estimate.metric, estimate.regime, estimate.granularity, tuple(sorted(estimate.parameters.items()))
+
+
+def by_system(result: Result, metric: Estimate, slice_: Mapping[str, str] | None = None) -> dict[str, Estimate]:
+    """Return each system's estimate of a metric over all documents, or over those of one slice."""
+    chosen = dict(slice_ or {})
+    return {
+        estimate.system: estimate
+        for estimate in result.estimates
+        if estimate.field is None and dict(estimate.slice) == chosen and is_same_metric(estimate, metric)
+    }
+
+
+def find_named(result: Result, system: str, names: tuple[str, ...]) -> Estimate | None:
+    """Return a system's estimate of the first of these metrics that there is, over all documents."""
+    for name in names:
+        for estimate in result.estimates:
+            if estimate.metric == name and estimate.system == system and estimate.field is None and not estimate.slice:
+                return estimate
+    return None
+
+
+def list_fields(result: Result, system: str) -> dict[str, Estimate]:
+    """Return a system's estimates of the accuracy of each field, over all documents, in the order of the fields."""
+    found: dict[str, Estimate] = {}
+    for estimate in result.estimates:
+        if estimate.metric in PER_FIELD and estimate.system == system and estimate.field is not None and not estimate.slice:
+            found.setdefault(estimate.field, estimate)
+    return found

@@ -1,0 +1,132 @@
+"""What came of comparing systems: a difference with everything that must travel with it, and a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field as default
+from typing import Any, Literal, TypeAlias, get_args
+
+Outcome: TypeAlias = Literal["better", "worse", "no_difference_shown", "identical", "undefined"]
+
+VERDICTS: tuple[str, ...] = get_args(Outcome)
+"""What is said of the second system of a comparison."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The second of two systems against the first, in one metric, on the same documents.
+
+    `difference` is second minus first of `values`, whatever is better; None where one of them is undefined. `interval` is that of the difference.
+    `p` is two-sided, `p_adjusted` takes into account how many comparisons stand beside it. `wins` are documents in which the second is better.
+    `detectable` is the true difference that would have been found with probability 0.8. `marks`: `few_documents`, `undefined_replicates=K`,
+    `no_width` (all replicates are the same, so that they give no interval).
+    """
+
+    metric: str
+    field: str | None
+    slice: Mapping[str, str]
+    systems: tuple[str, str]
+    values: tuple[float | None, float | None]
+    difference: float | None
+    interval: tuple[float, float] | None
+    level: float
+    p: float | None
+    p_adjusted: float | None
+    effect_size: float | None
+    wins: int
+    losses: int
+    ties: int
+    documents: int
+    method: str
+    verdict: Outcome
+    detectable: float | None = None
+    marks: tuple[str, ...] = ()
+    unit: str = "ratio"
+    better: str = "higher"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as `comparisons.json` has it."""
+        return {
+            "metric": self.metric,
+            "field": self.field,
+            "slice": dict(self.slice),
+            "systems": list(self.systems),
+            "values": list(self.values),
+            "difference": self.difference,
+            "interval": None if self.interval is None else list(self.interval),
+            "level": self.level,
+            "p": self.p,
+            "p_adjusted": self.p_adjusted,
+            "effect_size": self.effect_size,
+            "wins": self.wins,
+            "losses": self.losses,
+            "ties": self.ties,
+            "documents": self.documents,
+            "method": self.method,
+            "verdict": self.verdict,
+            "detectable": self.detectable,
+            "marks": list(self.marks),
+            "unit": self.unit,
+            "better": self.better,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Comparison:
+        """Return the comparison that `to_dict` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        if data["verdict"] not in VERDICTS:
+            raise ValueError(f"unknown verdict {data['verdict']!r}")
+        (first, second), values, interval = data["systems"], data["values"], data["interval"]
+        low_and_high = None if interval is None else (float(interval[0]), float(interval[1]))
+        changed = {"systems": (first, second), "values": (values[0], values[1]), "interval": low_and_high, "marks": tuple(data["marks"])}
+        return cls(**{**data, **changed})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a system stands: with the value alone it is at its position in the ranking; `first` to `last` are the places it may really have."""
+
+    system: str
+    value: float | None
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPair:
+    """Two systems of a ranking, the better first; `p_adjusted` takes into account that all pairs were looked at."""
+
+    systems: tuple[str, str]
+    difference: float
+    p_adjusted: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """All systems by one metric, the best first; a system without a value comes last.
+
+    `first` of a place is 1 + the number of systems that are significantly better, `last` the number of systems less those significantly worse.
+    """
+
+    metric: str
+    places: tuple[Place, ...]
+    pairs: tuple[RankedPair, ...]
+    level: float
+    documents: int
+    unit: str = "ratio"
+    better: str = "higher"
+    method: str = default(default="max_t")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ranking as `comparisons.json` has it."""
+        places = [{"system": one.system, "value": one.value, "first": one.first, "last": one.last} for one in self.places]
+        pairs = [{"systems": list(one.systems), "difference": one.difference, "p_adjusted": one.p_adjusted} for one in self.pairs]
+        head = {"metric": self.metric, "places": places, "pairs": pairs, "level": self.level, "documents": self.documents}
+        return {**head, "unit": self.unit, "better": self.better, "method": self.method}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Ranking:
+        """Return the ranking that `to_dict` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        places = tuple(Place(**one) for one in data["places"])
+        pairs = tuple(RankedPair((one["systems"][0], one["systems"][1]), one["difference"], one["p_adjusted"]) for one in data["pairs"])
+        return cls(**{**data, "places": places, "pairs": pairs})

@@ -1,0 +1,49 @@
+"""`comparisons.json`: what came of comparing the systems of a run, written and read back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.result.comparison import Comparison, Ranking
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """What a comparisons file holds."""
+
+    comparisons: tuple[Comparison, ...] = ()
+    rankings: tuple[Ranking, ...] = ()
+
+
+def comparisons_json(found: Comparisons) -> bytes:
+    """Return comparisons and rankings as UTF-8 JSON, one a line, numbers in full precision.
+
+    >>> print(comparisons_json(Comparisons()).decode(), end="")
+    {"schema_version": 1, "comparisons": [], "rankings": []}
+    """
+    comparisons, rankings = (_list([one.to_dict() for one in part]) for part in (found.comparisons, found.rankings))
+    text = f'{{"schema_version": {SCHEMA_VERSION}, "comparisons": {comparisons}, "rankings": {rankings}}}\n'
+    return text.encode("utf-8", "backslashreplace")
+
+
+def read_comparisons(data: bytes, where: str = "comparisons.json") -> Comparisons:
+    """Return what `comparisons_json` wrote. Raises ProblemsError for anything else."""
+    try:
+        parts = json.loads(data.decode("utf-8-sig"))
+        if parts["schema_version"] != SCHEMA_VERSION:
+            raise ValueError(f"schema version {parts['schema_version']!r}")
+        comparisons = tuple(Comparison.from_dict(one) for one in parts["comparisons"])
+        return Comparisons(comparisons, tuple(Ranking.from_dict(one) for one in parts["rankings"]))
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        what = f"not a comparisons file of schema version {SCHEMA_VERSION} ({error})"
+        raise ProblemsError([Problem(where, what, "write it again with `fieldassay score --out DIR`", "bad_comparisons_file")]) from None
+
+
+def _list(items: list[dict[str, Any]]) -> str:
+    lines = ",\n".join(json.dumps(item, ensure_ascii=False, allow_nan=False) for item in items)
+    return f"[\n{lines}\n]" if lines else "[]"

@@ -1,0 +1,113 @@
+"""What two systems are compared by: the statistics of every document, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.metrics.recipes import AtLeast, Combined, Constant, FieldMean, Otherwise, Quantile, Ratio, Recipe
+from fieldassay.metrics.selection import BoundMetric
+from fieldassay.metrics.statistics import Statistic
+from fieldassay.metrics.sums import Sum, join_fields, spread_rows
+from fieldassay.result.documents import DocumentValues
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentStatistics:
+    """One system's documents, sorted by id, with the statistics of each (`values`: fields x documents) and its slices by key."""
+
+    system: str
+    documents: tuple[str, ...]
+    statistics: Mapping[Statistic, Sum]
+    groups: Mapping[str, tuple[tuple[str, ...], ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedData:
+    """What systems of one run can be compared by: metrics, the statistics behind them, and how the bootstrap and the signs are drawn."""
+
+    metrics: tuple[BoundMetric, ...]
+    systems: tuple[DocumentStatistics, ...]
+    slices: tuple[str, ...] = ()
+    replicates: int = 2000
+    seed: int = 0
+    level: float = 0.95
+
+
+def is_comparable(bound: BoundMetric) -> bool:
+    """Return whether systems can be compared by a metric: it is made of sums, and of the whole or of one field.
+
+    >>> from fieldassay.metrics.grammar import parse_metric
+    >>> from fieldassay.metrics.selection import bind_metric
+    >>> [is_comparable(bind_metric(parse_metric(text))) for text in ("f1", "latency_p95", "field_accuracy", "field_accuracy[total]")]
+    [True, False, False, True]
+    """
+    is_placed = bound.metric.scope != "field" or bound.call.field is not None
+    return is_placed and _is_sums(bound.recipe) and bool(list_parts(bound.recipe))
+
+
+def _is_sums(recipe: Recipe) -> bool:
+    if isinstance(recipe, Combined):
+        return _is_sums(recipe.left) and _is_sums(recipe.right)
+    if isinstance(recipe, Otherwise | AtLeast):
+        return _is_sums(recipe.recipe)
+    return not isinstance(recipe, Quantile)
+
+
+def list_parts(recipe: Recipe) -> tuple[Statistic, ...]:
+    """Return the statistics that a recipe's value is made of."""
+    if isinstance(recipe, Constant | Quantile):
+        return ()
+    if isinstance(recipe, Combined):
+        return list_parts(recipe.left) + list_parts(recipe.right)
+    if isinstance(recipe, Otherwise | AtLeast):
+        return list_parts(recipe.recipe)
+    if isinstance(recipe, FieldMean | Ratio):
+        ratio = recipe.ratio if isinstance(recipe, FieldMean) else recipe
+        counted = ratio.documents.statistics if ratio.documents is not None else ()
+        return ratio.numerator.statistics + ratio.denominator.statistics + counted
+    return recipe.total.statistics + recipe.population.statistics
+
+
+def _has_field_mean(recipe: Recipe) -> bool:
+    if isinstance(recipe, Combined):
+        return _has_field_mean(recipe.left) or _has_field_mean(recipe.right)
+    if isinstance(recipe, Otherwise | AtLeast):
+        return _has_field_mean(recipe.recipe)
+    return isinstance(recipe, FieldMean)
+
+
+def list_kept(metrics: Sequence[BoundMetric]) -> dict[Statistic, bool]:
+    """Return the statistics that comparing by the metrics takes, and whether they are needed field by field."""
+    kept: dict[Statistic, bool] = {}
+    for bound in metrics:
+        is_by_field = bound.call.field is not None or _has_field_mean(bound.recipe)
+        for statistic in list_parts(bound.recipe):
+            kept[statistic] = kept.get(statistic, False) or is_by_field
+    return kept
+
+
+def add_fields(total: Sum) -> Sum:
+    """Return a statistic's values with those of all fields added up."""
+    return Sum((None,), total.values.sum(axis=0, keepdims=True))
+
+
+def join_statistics(system: str, parts: Sequence[DocumentValues]) -> DocumentStatistics:
+    """Return the kept statistics of all batches of a system as one, the documents sorted by id."""
+    documents = [name for part in parts for name in part.documents]
+    order = sorted(range(len(documents)), key=documents.__getitem__)
+    statistics = {}
+    for statistic in parts[0].statistics if parts else ():
+        sums = [part.statistics[statistic] for part in parts]
+        fields = reduce(join_fields, (one.fields for one in sums))
+        statistics[statistic] = Sum(fields, np.concatenate([spread_rows(fields, one) for one in sums], axis=1)[:, order])
+    keys = dict.fromkeys(key for part in parts for key in part.groups)
+    spread = {key: [names for part in parts for names in part.groups.get(key, ((),) * len(part.documents))] for key in keys}
+    groups = {key: tuple(values[at] for at in order) for key, values in spread.items()}
+    return DocumentStatistics(system, tuple(documents[at] for at in order), statistics, groups)

@@ -1,0 +1,147 @@
+"""Two systems on the same documents: whether the difference is more than chance.
+
+The document is what is exchanged. If the two systems are equally good, it does not matter which of the two answers to a document belongs to which
+system; so the difference is compared with those that other assignments give.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.stats.signs import MOST_ENUMERATED, Ints, enumerate_sums, group_columns, signed_sums
+
+Floats = npt.NDArray[np.float64]
+
+_LONGEST_EXACT = 1000
+"""Up to so many discordant documents binomial sums are added as whole numbers."""
+
+
+class Tested(NamedTuple):
+    """A two-sided p value; `is_exact` if every pattern of signs was gone through, else it comes from 9999 random ones."""
+
+    p: float
+    is_exact: bool
+
+
+class Wins(NamedTuple):
+    """In how many documents the second system has the higher value, the lower, and neither."""
+
+    higher: int
+    lower: int
+    ties: int
+
+
+def sign_flip(differences: Sequence[float] | Floats, documents: Sequence[str], seed: int = 0) -> Tested:
+    """Return the sign-flip test of per-document differences: how often a sum with random signs is as far from 0 as the one observed.
+
+    p is (1 + count) / (B + 1) with B = 9999 random patterns, keyed by seed and document id; with at most 16 differences that are not 0 all patterns
+    are gone through and p is count / 2^k. NaN differences (undefined in one of the systems) are left out. The order of documents never matters.
+
+    >>> sign_flip([0.1, 0.2, 0.3, 0.1, 0.2], ["a", "b", "c", "d", "e"])
+    Tested(p=0.0625, is_exact=True)
+    """
+    whole = _whole(np.asarray(differences, np.float64))
+    kept = np.flatnonzero(whole)
+    if not len(kept):
+        return Tested(1.0, True)
+    column = whole[None, kept]
+    is_exact = len(kept) <= MOST_ENUMERATED
+    drawn = enumerate_sums(column) if is_exact else signed_sums(*group_columns(column, [documents[at] for at in kept.tolist()], seed))
+    return Tested(tail_share(float(column.sum()), drawn[0].astype(np.float64), is_exact, slack=len(kept)), is_exact)
+
+
+def _whole(values: Floats) -> Ints:
+    """Return the values as whole numbers on one scale, fine enough for any sum to be exact, so that no order of adding can show."""
+    known = np.nan_to_num(values, nan=0.0)
+    largest = float(np.abs(known).max(initial=0.0))
+    if largest == 0.0:
+        return np.zeros(len(known), np.int64)
+    bits = 50 - math.ceil(math.log2(len(known) + 1))
+    return np.rint(known / largest * 2.0**bits).astype(np.int64)
+
+
+def tail_share(observed: float, drawn: Floats, is_exact: bool, slack: float = 0.0) -> float:
+    """Return the p value of an observed difference among drawn ones: the share that is as far from 0, within `slack` for rounding.
+
+    An undefined (NaN) draw counts as far. Random draws count the observed one among themselves, so that p is never 0.
+
+    >>> tail_share(0.5, np.array([0.5, -0.5, 0.1, 0.0]), is_exact=True), tail_share(0.5, np.array([0.1, 0.2, 0.3]), is_exact=False)
+    (0.5, 0.25)
+    """
+    near = int(np.count_nonzero(np.abs(drawn) < abs(observed) - slack))
+    far = len(drawn) - near
+    return far / len(drawn) if is_exact else (1 + far) / (1 + len(drawn))
+
+
+def mcnemar(first_only: int, second_only: int) -> float:
+    """Return the exact two-sided McNemar test of b documents that only the first system has right and c that only the second has.
+
+    min(1, 2 sum over i <= min(b, c) of C(b + c, i) / 2^(b + c)); McNemar (1947), the binomial form.
+
+    >>> mcnemar(1, 8), mcnemar(0, 0)
+    (0.0390625, 1.0)
+    """
+    n, least = first_only + second_only, min(first_only, second_only)
+    if n <= _LONGEST_EXACT:
+        total: int = sum(math.comb(n, i) for i in range(least + 1))
+        return min(1.0, 2 * total / (1 << n))
+    from scipy.special import bdtr
+
+    return min(1.0, 2.0 * float(bdtr(least, n, 0.5)))
+
+
+def adjust_max_t(observed: Sequence[float], drawn: Iterable[Floats]) -> list[float]:
+    """Return the p values of m differences, adjusted for looking at all of them: how often the largest of the drawn is as large as each.
+
+    `drawn` yields for each difference its values under B patterns of signs, the same patterns for all. Each difference is measured in units of
+    its own spread over the patterns, which for means is a monotone function of t. One that never varies has p 1. Westfall and Young (1993).
+
+    >>> adjust_max_t([3.0, 0.0], [np.array([1.0, -1.0, 1.0]), np.zeros(3)])
+    [0.25, 1.0]
+    """
+    own: list[float] = []
+    largest: Floats | None = None
+    for value, values in zip(observed, drawn, strict=True):
+        spread = math.sqrt(float(np.nanmean(np.square(values)))) if np.isfinite(values).any() else 0.0
+        own.append(abs(value) / spread if spread > 0 else 0.0)
+        scaled = np.nan_to_num(np.abs(values) / spread, nan=np.inf) if spread > 0 else np.zeros(len(values))
+        largest = scaled if largest is None else np.maximum(largest, scaled)
+    if largest is None:
+        return []
+    far = [int(np.count_nonzero(largest >= value * (1 - 1e-9))) for value in own]
+    return [(1 + count) / (1 + len(largest)) for count in far]
+
+
+def effect_size(differences: Floats) -> float | None:
+    """Return mean / standard deviation of per-document differences (n - 1 below); NaN ones are left out.
+
+    0 where all are 0; None where there are fewer than two, or where all are equal and not 0.
+
+    >>> effect_size(np.array([0.0, 1.0])), effect_size(np.array([1.0, 1.0])), effect_size(np.zeros(3))
+    (0.7071067811865475, None, 0.0)
+    """
+    known = differences[~np.isnan(differences)]
+    if len(known) and not known.any():
+        return 0.0
+    if len(known) < 2 or np.ptp(known) <= 1e-12 * float(np.abs(known).max()):
+        return None
+    ordered = np.sort(known)  # adding rounds, and no order of documents may show
+    return float(ordered.mean() / ordered.std(ddof=1))
+
+
+def count_wins(first: Floats, second: Floats, slack: float = 1e-9) -> Wins:
+    """Return the documents in which the second system's value is higher, lower, or neither (equal, or undefined for one of the two).
+
+    Documents that are undefined for both are not counted.
+
+    >>> count_wins(np.array([0.5, 0.5, np.nan]), np.array([1.0, 0.5, np.nan]))
+    Wins(higher=1, lower=0, ties=1)
+    """
+    documents = int(np.count_nonzero(~(np.isnan(first) & np.isnan(second))))
+    higher, lower = int(np.count_nonzero(second - first > slack)), int(np.count_nonzero(first - second > slack))
+    return Wins(higher, lower, documents - higher - lower)

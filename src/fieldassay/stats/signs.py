@@ -1,0 +1,109 @@
+"""Random signs of documents: draws that depend on nothing but the seed, the document's id and the draw's number; and exact sums under them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.stats.poisson import document_keys, draw_words
+
+DRAWS = 9999
+"""Random sign patterns of a test that cannot go through all of them."""
+
+MOST_ENUMERATED = 16
+"""Up to so many documents in which two systems differ, all sign patterns are gone through."""
+
+MOST_SIGNS = 2**14
+"""More documents than this share signs: each belongs to one of so many groups, by its key."""
+
+_STREAM = np.uint64(0x5349474E53000001)
+"""Keeps signs apart from the bootstrap's weights, which are drawn from the same keys."""
+
+_BITS = 64
+_BLOCK = 1 << 20
+_NARROW, _WIDE, _LIMB = 2**24, 2**53, 26
+
+Ints = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+
+
+def sign_keys(documents: Sequence[str], seed: int) -> Keys:
+    """Return the key of each document's signs."""
+    return document_keys(documents, seed) ^ _STREAM
+
+
+def group_columns(columns: Ints, documents: Sequence[str], seed: int) -> tuple[Ints, Keys]:
+    """Return the columns (columns x documents) with what has the same signs added up, and the keys of the signs.
+
+    Up to `MOST_SIGNS` documents each has signs of its own. More are put into groups by their keys. The groups do not look at the data, so a test
+    that flips whole groups is as valid as one that flips documents.
+
+    >>> group_columns(np.array([[5, 7]]), ["a", "b"], 0)[0].tolist()
+    [[5, 7]]
+    """
+    keys = sign_keys(documents, seed)
+    if len(keys) <= MOST_SIGNS:
+        return columns, keys
+    group = (keys % np.uint64(MOST_SIGNS)).astype(np.int64)
+    order = np.argsort(group, kind="stable")
+    present, starts = np.unique(group[order], return_index=True)
+    return np.add.reduceat(columns[:, order], starts, axis=1), sign_keys([f"group {number}" for number in present.tolist()], seed)
+
+
+def signed_sums(columns: Ints, keys: Keys, draws: int = DRAWS) -> Ints:
+    """Return the exact sums of the columns under each draw's signs, columns x draws.
+
+    >>> signed_sums(np.array([[1, 10]]), sign_keys(["a", "b"], 0), 6).tolist()
+    [[9, -11, -11, -11, 11, 11]]
+    """
+    plus = np.zeros((len(columns), draws), np.int64)
+    parts = list(_exact_parts(columns))
+    words = -(-draws // _BITS)
+    width = max(1, _BLOCK // (_BITS * max(1, len(keys))))
+    for first in range(0, words, width):
+        bits = _sign_bits(keys, first, min(width, words - first))[:, : draws - first * _BITS]
+        at = slice(first * _BITS, first * _BITS + bits.shape[1])
+        for rows, shift, values in parts:
+            plus[rows, at] += (values @ bits.astype(values.dtype)).astype(np.int64) << shift
+    return _signed(plus, columns)
+
+
+def enumerate_sums(columns: Ints) -> Ints:
+    """Return the exact sums of the columns under all 2^k patterns of signs, columns x 2^k.
+
+    >>> enumerate_sums(np.array([[1, 10]])).tolist()
+    [[-11, -9, 9, 11]]
+    """
+    documents = columns.shape[1]
+    bits = (np.arange(2**documents) >> np.arange(documents)[:, None]) & 1
+    plus = np.zeros((len(columns), 2**documents), np.int64)
+    for rows, shift, values in _exact_parts(columns):
+        plus[rows] += (values @ bits.astype(values.dtype)).astype(np.int64) << shift
+    return _signed(plus, columns)
+
+
+def _signed(plus: Ints, columns: Ints) -> Ints:
+    signed: Ints = 2 * plus - columns.sum(axis=1, keepdims=True)
+    return signed
+
+
+def _sign_bits(keys: Keys, first: int, count: int) -> npt.NDArray[np.uint8]:
+    """Return the bits of words `first` to `first + count - 1` of each key, the lowest first: 1 is a plus."""
+    words = draw_words(keys, first, count)
+    return np.unpackbits(words.astype("<u8", copy=False).view(np.uint8), axis=1, bitorder="little")
+
+
+def _exact_parts(columns: Ints) -> Iterator[tuple[npt.NDArray[np.intp], int, npt.NDArray[np.floating]]]:
+    """Yield rows, a shift and their values in a floating-point type in which every sum is a whole number that it holds."""
+    bounds = np.abs(columns).sum(axis=1, dtype=np.float64) * (1 + 1e-9)
+    narrow, large = bounds < _NARROW, bounds >= _WIDE
+    middle = ~narrow & ~large
+    for rows, dtype in ((np.flatnonzero(narrow), np.float32), (np.flatnonzero(middle), np.float64)):
+        if len(rows):
+            yield rows, 0, columns[rows].astype(dtype)
+    if large.any():
+        rows = np.flatnonzero(large)
+        yield rows, 0, (columns[rows] & ((1 << _LIMB) - 1)).astype(np.float64)
+        yield rows, _LIMB, (columns[rows] >> _LIMB).astype(np.float64)

@@ -1,0 +1,100 @@
+"""Fields that records may hold under other keys (`names:`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fieldassay.api.scoring import score
+from fieldassay.errors import ProblemsError
+from fieldassay.plan.compile import read_plan
+from fieldassay.plan.renaming import under_own_names
+from fieldassay.spec.parse import parse_spec
+from fieldassay.spec.write import write_spec
+
+SPEC = """
+fields:
+  total: {type: integer, names: [sum, amount]}
+  vendor: {names: [seller], fields: {name: {type: text, names: [called]}}}
+  lines: {type: list, names: [rows], items: {fields: {sku: {type: id, names: [code]}}}}
+"""
+GOLD = [{"id": 1, "total": 5, "vendor": {"name": "Ada"}, "lines": [{"sku": "x"}, {"sku": "y"}]}]
+
+
+@pytest.mark.parametrize(
+    ("record", "wanted"),
+    [
+        pytest.param({"a": 1}, {"a": 1}, id="own"),
+        pytest.param({"b": 1}, {"a": 1}, id="other"),
+        pytest.param({"c": 2, "b": 1}, {"c": 2, "a": 1}, id="the-first-listed-counts"),
+        pytest.param({"a": None, "c": 2}, {"a": 2}, id="null-gives-way"),
+        pytest.param({"b": None, "c": 2}, {"b": None, "a": 2}, id="a-null-other-is-passed-over"),
+        pytest.param({"a": 0, "b": 1}, {"a": 0, "b": 1}, id="own-counts-first"),
+        pytest.param({"a": [], "b": 1}, {"a": [], "b": 1}, id="empty-is-not-null"),
+        pytest.param({}, {}, id="neither"),
+    ],
+)
+def test_which_key_counts(record: dict[str, Any], wanted: dict[str, Any]) -> None:
+    given = dict(record)
+    assert under_own_names(record, (("a", ("b", "c")),)) == wanted
+    assert record == given
+
+
+def test_fields_are_found_under_their_other_names_at_every_level() -> None:
+    pred = [{"id": 1, "amount": 5, "seller": {"called": "Ada"}, "rows": [{"code": "y"}, {"code": "x"}]}]
+    result = score(GOLD, pred, SPEC)
+    assert result.value("accuracy") == 1.0
+    assert result.warnings == ()
+
+
+def test_gold_may_use_other_names_and_absent_fields_are_seen_under_them() -> None:
+    gold = [{"id": 1, "sum": 5, "seller": {"called": "Ada"}}]
+    result = score(gold, GOLD, f"absent_fields: skip\n{SPEC}")
+    assert result.value("accuracy") == 1.0
+    assert result.warnings[0] == "fields that no gold record has are not judged: lines"
+
+
+def test_other_names_are_no_undeclared_keys_and_a_second_one_is() -> None:
+    result = score(GOLD, [{**GOLD[0], "sum": 6}], f"extra: spurious\n{SPEC}")
+    spurious = result.evidence.filter(result.evidence["outcome"] == "spurious")
+    assert spurious["field"].to_list() == ["sum"]
+
+
+def test_a_column_of_a_table_may_hold_a_list_under_another_name(tmp_path: Path) -> None:
+    path = tmp_path / "pred.csv"
+    path.write_text('id,amount,seller.called,rows\n1,5,Ada,"[{""code"": ""x""}, {""code"": ""y""}]"\n', encoding="utf-8")
+    assert score(GOLD, path, SPEC).value("accuracy") == 1.0
+
+
+def test_a_data_key_and_a_raw_answer_are_read_under_other_names_too() -> None:
+    answer = json.dumps({"sum": 5, "seller": {"name": "Ada"}, "rows": [{"sku": "x"}, {"code": "y"}]})
+    assert score(GOLD, [{"id": 1, "raw": f"Here: {answer}"}], SPEC).value("accuracy") == 1.0
+
+
+def test_names_are_written_and_read_back() -> None:
+    spec = parse_spec(SPEC).spec
+    assert spec.fields[0].names == ("sum", "amount")
+    assert parse_spec(write_spec(spec)).spec == spec
+
+
+def test_names_decide_the_digest() -> None:
+    assert read_plan("fields: {a: text}").digest != read_plan("fields: {a: {type: text, names: [b]}}").digest
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        pytest.param("fields: {a: {type: text, names: [b]}, b: text}", "the field 'b' is declared twice", id="of-another-field"),
+        pytest.param("fields: {a: {type: text, names: [c]}, b: {type: text, names: [c]}}", "the field 'c' is declared twice", id="of-two"),
+        pytest.param("fields: {a: {type: list, items: {type: text, names: [b]}}}", "'names' does not apply to the items", id="of-items"),
+        pytest.param('fields: {a: {fields: {"**.x": {type: text, names: [b]}}}}', "'names' does not apply", id="of-a-pattern"),
+        pytest.param("fields: {a: {type: text, names: [[b]]}}", "must be a text, not a list", id="a-list"),
+    ],
+)
+def test_names_that_make_no_sense_are_refused(spec: str, message: str) -> None:
+    with pytest.raises(ProblemsError) as refused:
+        read_plan(spec)
+    assert message in str(refused.value)
