@@ -216,3 +216,9 @@ def test_each_system_is_decided_by_itself() -> None:
     result = Result((ACCURACY, other))
     verdicts = [judge_result([parse_gate("accuracy >= 0.9")], result, system)[0].verdict for system in ("a", "b")]
     assert verdicts == [PASS, FAIL]
+
+
+@pytest.mark.parametrize(("definitions", "verdict"), [("{accuracy: f1 * 1}", PASS), ("{other: f1 * 1}", OPEN)])
+def test_another_regime_is_taken_only_where_the_spec_defines_the_name_itself(definitions: str, verdict: Verdict) -> None:
+    run = {"spec": {"text": f"name: a\nfields: {{a: text}}\ndefinitions: {definitions}\n"}}
+    assert judge("accuracy >= 0.5", replace(ACCURACY, regime=None), run=run).verdict is verdict

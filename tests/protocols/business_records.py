@@ -67,6 +67,9 @@ def _value(draw: random.Random, kind: str, oddness: float) -> Any:
 
 
 def _joined(draw: random.Random, kind: str) -> str:
-    pools = {"list": "ink pen red-pen paper 1 12 2 $5.00 5.00 NOT_FOUND".split(), "transaction texts": "EFTPOS eftpos Salary Rent".split() + [""]}
+    pools = {
+        "list": "ink pen red-pen paper 1 12 2 $5.00 5.00 NOT_FOUND".split(),
+        "transaction texts": "EFTPOS eftpos Salary Rent".split() + [""],
+    }
     pool = pools.get(kind) or [part for value in POOLS[kind] if isinstance(value, str) for part in value.split("|")]
     return draw.choice(("|", " | ", "| ")).join(draw.choices(pool, k=draw.randint(1, 5)))

@@ -115,8 +115,9 @@ def judge(gold: Item, predicted: Item | None, kind: Kind) -> Outcome:
         ones = [item for item in wanted if normalize(item.get(kind.name)) == name]
         others = [item for item in found if normalize(item.get(kind.name)) == name]
         worth = [[judge_pair(one, other, kind) for other in others] for one in ones]
-        sums = [tuple(map(sum, zip((0, 0), *(worth[at][to] for at, to in pairs)))) for pairs in pairings(len(ones), len(others))]
-        best = max(sums, key=lambda made: (made[0], -made[1]))
+        made = [[worth[at][to] for at, to in pairs] for pairs in pairings(len(ones), len(others))]
+        sums = [(sum(part[0] for part in pairs), sum(part[1] for part in pairs)) for pairs in made]
+        best = max(sums, key=lambda found: (found[0], -found[1]))
         matched, right, counted = matched + min(len(ones), len(others)), right + best[0], counted + best[1]
     has_named = any(normalize(item.get(kind.name)) for item in found)
     return Outcome(len(wanted), len(found), matched, right, counted, has_named)

@@ -94,9 +94,11 @@ def member(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _walk(case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes: tuple[frozenset[str], Mapping[str, Sequence[Any]]]) -> None:
+def _walk(
+    case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes: tuple[frozenset[str], Mapping[str, Sequence[Any]]]
+) -> None:
     expected, actual = sides
-    path, key = at
+    path, _ = at
     if _kind(expected) == "leaf":
         _leaf(case, sides, at, notes)
     elif _kind(expected) != _kind(actual):
@@ -116,7 +118,9 @@ def _walk(case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes:
             _extra(case, actual[index], f"{path}[{index}]")
 
 
-def _child(case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes: tuple[frozenset[str], Mapping[str, Sequence[Any]]]) -> None:
+def _child(
+    case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes: tuple[frozenset[str], Mapping[str, Sequence[Any]]]
+) -> None:
     if sides[1] is not ABSENT:
         _walk(case, sides, at, notes)
         return
@@ -133,7 +137,9 @@ def _extra(case: Case, actual: Any, path: str) -> None:
         case.seen.append((place, "extra"))
 
 
-def _leaf(case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes: tuple[frozenset[str], Mapping[str, Sequence[Any]]]) -> None:
+def _leaf(
+    case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes: tuple[frozenset[str], Mapping[str, Sequence[Any]]]
+) -> None:
     expected, actual = sides
     path, key = at
     is_unit = key is not None and (key == "unit" or key.endswith("_unit")) and isinstance(expected, str)

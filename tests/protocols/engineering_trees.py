@@ -27,7 +27,9 @@ def make_case(source: random.Random) -> Case:
     critical = [path for path in leaves if source.random() < 0.3]
     critical += [path.rpartition(".")[0] for path in leaves if "." in path and '"' not in path and source.random() < 0.05]
     accepted = {
-        path: source.choices(UNITS if path.endswith("unit") else LEAVES, k=source.randint(1, 2)) for path in leaves if source.random() < 0.15
+        path: source.choices(UNITS if path.endswith("unit") else LEAVES, k=source.randint(1, 2))
+        for path in leaves
+        if source.random() < 0.15
     }
     return expected, actual if isinstance(actual, dict) else {"a": actual}, critical, accepted
 

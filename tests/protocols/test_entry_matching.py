@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from protocols.entry_pages import HOSTILE, NAMES, misread_page, random_page
 
 from fieldassay.api.scoring import score
 from fieldassay.plan.compile import read_plan
+from fieldassay.reports.curves import curve_table, draw_curves
 from fieldassay.result.curves import trace_curves
 from fieldassay.result.result import Result
 
@@ -284,3 +286,25 @@ def test_variants_in_one_file_are_systems_on_the_same_pages() -> None:
     predicted = [{"id": 1, "variant": "raw", "entries": GOLD[:1]}, {"id": 1, "variant": "corrected", "entries": GOLD}]
     result = score(gold, {"model": predicted}, {"protocol": PRODUCT})
     assert {name: result.value("imq", name) for name in ("model/raw", "model/corrected")} == {"model/raw": 0.5, "model/corrected": 1.0}
+
+
+def test_the_drawing_falls_where_the_curve_does_and_names_its_area() -> None:
+    result = score_pages([GOLD], [[{"name": "Dupond", "pages": [1, 3]}]])
+    drawn = ElementTree.fromstring(draw_curves(trace_curves(result.evidence), "F(t) of <pages>\0"))
+    space = "{http://www.w3.org/2000/svg}"
+    assert drawn.findtext(f"{space}title") == "F(t) of <pages>\ufffd"
+    texts = [text.text for text in drawn.iter(f"{space}text")]
+    assert texts[-1] == "prediction (0.444)"
+    [path] = [
+        found.get("d", "") for found in drawn.iter(f"{space}path") if found.get("stroke-width") == "2" and "h24" not in found.get("d", "")
+    ]
+    assert path == "M56 24.00V204.00H376.00V384.00H416.00V384"  # half from t = 0 on, nothing from 8/9 on
+
+
+def test_the_table_of_the_curve_is_csv() -> None:
+    table = curve_table(trace_curves(score_pages([GOLD], [GOLD[:1]]).evidence))
+    assert table.splitlines() == [
+        "system,field,slice,t,share,reached,n",
+        'prediction,entries[],"",0.0,1.0,2,2',
+        'prediction,entries[],"",1.0,0.5,1,2',
+    ]

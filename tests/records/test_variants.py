@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from fieldassay.api.options import InputOptions, ScoreOptions
+from fieldassay.api.rereading import document_of_run
 from fieldassay.api.scoring import score
+from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.records.memory import hold_records
 from fieldassay.records.variants import split_variants
@@ -33,7 +35,7 @@ def shape(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
     [
         pytest.param(ROWS, {"m/raw": ["a", "b"], "m/clean": ["a", "b"]}, id="each-id-once-per-variant"),
         pytest.param(ROWS[:3], {"m/raw": ["a", "b"], "m/clean": ["a"]}, id="a-variant-may-lack-documents"),
-        pytest.param([*ROWS, {"id": "a", "x": 3}], {"m/raw": ["a", "b"], "m/clean": ["a", "b"], "m": ["a"]}, id="no-variant-stays"),
+        pytest.param([*ROWS, {"id": "a", "x": 3}], {"m": ["a", "b", "a", "b", "a"]}, id="a-record-without-variant"),
         pytest.param(ROWS[:2], {"m": ["a", "b"]}, id="ids-that-do-not-repeat"),
         pytest.param([*ROWS, ROWS[0]], {"m": ["a", "b", "a", "b", "a"]}, id="repeated-within-a-variant"),
         pytest.param([{"id": "a"}, {"id": "a"}], {"m": ["a", "a"]}, id="no-variant-at-all"),
@@ -55,6 +57,35 @@ def test_variants_are_scored_as_systems_against_the_same_gold_and_a_note_says_so
     assert result.documents.select("system", "doc", "variant").rows() == [
         ("m/clean", "a", "clean"), ("m/clean", "b", "clean"), ("m/raw", "a", "raw"), ("m/raw", "b", "raw"),
     ]  # fmt: skip
+
+
+def test_a_system_named_after_a_variant_has_that_one_alone() -> None:
+    result = score(GOLD, {"m/raw": ROWS, "other": GOLD}, SPEC)
+    assert result.systems == ("m/raw", "other")
+    assert result.value("accuracy", "m/raw") == 0.5
+    assert result.notes == ()
+
+
+def test_a_line_whose_variant_cannot_be_seen_is_left_out_and_noted(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text("\n".join([*map(json.dumps, ROWS[:3]), '{"id": "b", "x": ']), encoding="utf-8")
+    result = score(GOLD, path, SPEC)
+    assert result.systems == ("m/raw", "m/clean")
+    assert any("m.jsonl:4" in note for note in result.notes)
+    assert result.counts["systems"]["m/clean"]["missing"] == 1
+
+
+@pytest.mark.parametrize("evidence", ["all", "errors"])
+def test_a_document_of_a_finished_run_is_explained_for_each_variant(tmp_path: Path, evidence: str) -> None:
+    for name, rows in (("gold", GOLD), ("m", ROWS)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text(SPEC, encoding="utf-8")
+    names = [str(tmp_path / name) for name in ("spec.yaml", "gold.jsonl", "m.jsonl", "run")]
+    assert (
+        main(["score", "--spec", names[0], "--gold", names[1], "--pred", names[2], "--out", names[3], "--evidence", evidence, "--quiet"])
+        == 0
+    )
+    assert document_of_run(tmp_path / "run", "b").systems == ("m/raw", "m/clean")
 
 
 def test_a_field_named_variant_is_data_and_takes_nothing_apart() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.api.checking import merge_violations
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
+from fieldassay.result.comparisons_file import Comparisons, comparisons_json
 from fieldassay.result.metrics_file import metrics_json
 from fieldassay.result.result import Result
 
@@ -25,6 +26,7 @@ FORMAT = "fieldassay run"
 SCHEMA_VERSION = 1
 METRICS, DOCUMENTS, EVIDENCE, RUN = "metrics.json", "documents.parquet", "evidence.parquet", "run.json"
 VIOLATIONS = "violations.jsonl"
+COMPARISONS = "comparisons.json"
 
 
 @dataclass(slots=True)
@@ -43,6 +45,8 @@ class RunFolder:
     def write(self, result: Result, facts: Mapping[str, Any]) -> None:
         """Write the result; `facts` go to `run.json` beside the provenance. Evidence in `parts` is merged in bounded memory."""
         (self.staging / METRICS).write_bytes(metrics_json(result))
+        if result.comparisons:
+            (self.staging / COMPARISONS).write_bytes(comparisons_json(Comparisons(result.comparisons, result.rankings)))
         if result.documents is not None:
             result.documents.write_parquet(self.staging / DOCUMENTS)
         if result.evidence is not None:

@@ -22,8 +22,8 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     """Return one system's result as the dictionary that the guide's programmatic evaluation returns; any spec will do.
 
     `overall_accuracy` is the main metric (`overall_accuracy`, else `accuracy`); `overall_correct` and `overall_total` are numerator and
-    denominator of the pooled one. Each field has `accuracy`, `correct` (a sum of scores) and `total`; each image its accuracy and its fields. A
-    value that is not there is None, and so is a figure that is undefined. `best_fields` and `worst_fields` are pairs of a name and the field's figures.
+    denominator of the pooled one. Each field has `accuracy`, `correct` (a sum of scores) and `total`; each image its accuracy and its fields.
+    A value that is not there is None, and so is a figure that is undefined. `best_fields` and `worst_fields` pair names and figures.
 
     Raises `ProblemsError` if the system is not clear, if the result kept no evidence or not all of it, or lacks one of these metrics.
 

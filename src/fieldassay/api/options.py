@@ -25,7 +25,8 @@ class ScoreOptions:
     `metrics` and `slices` replace the spec's, `gates` come on top of the spec's; what gates are about is always computed.
     `replicates` (0: no intervals), `seed` and `level` are those of the bootstrap.
     `evidence` says which rows are kept. `limit` takes the first documents only, `batch` documents are judged at a time,
-    `workers` processes share the work.
+    `workers` processes share the work. Of several systems, each is compared with `reference` (None: the first one) by the metrics
+    `compare` (None: the usual ones).
     """
 
     metrics: tuple[str, ...] | None = None
@@ -41,3 +42,5 @@ class ScoreOptions:
     inputs: InputOptions = InputOptions()
     evidence_folder: Path | None = None
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
+    reference: str | None = None
+    compare: tuple[str, ...] | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldassay.api.checking import CHECK_METRICS, Tallies, count_checks, default_metrics, join_tallies, name_idle
+from fieldassay.api.comparing import check_reference, compare_partials, remark_slices, with_compared
 from fieldassay.api.inputs import Records, fitted, open_inputs
 from fieldassay.api.options import ScoreOptions
 from fieldassay.api.provenance import provenance
@@ -67,6 +68,9 @@ def score(
         matching = matching.take(np.arange(min(options.limit, len(matching))))
     if not len(matching) or not matching.predictions:
         raise NothingEvaluatedError("nothing to evaluate: there is no gold document, or no prediction file")
+    check_reference(options.reference, matching.predictions)
+    if len(matching.predictions) > 1:
+        folding = with_compared(folding, options.compare)
     done = list(_run(_Run(plan, folding, matching, options), progress))
     return _result(_Run(plan, folding, matching, options), done)
 
@@ -124,6 +128,7 @@ def _result(run: _Run, done: Sequence[Done]) -> Result:
     partials = {system: merge([part.partials[system] for part in done]) for system in systems}
     found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
     frames = [frame for part in done for frame in part.frames]
+    paired, compared = compare_partials(run.folding, partials, run.options.reference or systems[0])
     return Result(
         found,
         documents_frame(partials.values()),
@@ -131,8 +136,11 @@ def _result(run: _Run, done: Sequence[Done]) -> Result:
         provenance(run.plan, run.folding, run.matching),
         _counts(run, done),
         tuple(map(str, run.matching.notes)),
-        _warnings(run, done),
+        (*_warnings(run, done), *remark_slices(paired)),
         checks=_checks(run, done),
+        comparisons=compared.comparisons,
+        rankings=compared.rankings,
+        paired=paired,
     )
 
 

@@ -22,6 +22,7 @@ from fieldassay.metrics.sums import Sum
 from fieldassay.result.documents import DocumentValues, frame_documents, value_documents
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.estimation import EstimationPlan, SliceSums, estimate_slices
+from fieldassay.result.pairing import DocumentStatistics, PairedData, join_statistics, list_kept
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,6 +47,8 @@ class FoldPlan:
     vocabulary: Vocabulary = CATALOGUE
     score: str | None = None
     """The metric whose value in a document is the document's `score`; None: the document accuracy."""
+    compared: tuple[MetricCall, ...] = ()
+    """Metrics that systems are compared by: what they are made of is kept document by document."""
 
     def __reduce__(self) -> tuple[type[FoldPlan], tuple[Any, ...]]:
         """Return what another process makes the plan of; recipes are bound again there."""
@@ -55,6 +58,18 @@ class FoldPlan:
     def bound(self) -> tuple[BoundMetric, ...]:
         """Return the metrics with their recipes. Raises ValueError for a metric that the catalogue does not have."""
         return tuple(bind_metric(call, self.vocabulary) for call in self.metrics)
+
+    @cached_property
+    def compared_bound(self) -> tuple[BoundMetric, ...]:
+        """Return the metrics that systems are compared by, with their recipes."""
+        return tuple(bind_metric(call, self.vocabulary) for call in self.compared)
+
+    @cached_property
+    def kept(self) -> Mapping[Statistic, bool]:
+        """Return the statistics that are kept document by document, and whether they are field by field."""
+        if self.keeps_statistics:
+            return dict.fromkeys((*self.drawn, *self.plain), True)
+        return list_kept(self.compared_bound)
 
     @cached_property
     def score_of(self) -> BoundMetric:
@@ -80,7 +95,7 @@ class FoldPlan:
     @cached_property
     def slice_keys(self) -> tuple[str, ...]:
         """Return the slice keys asked for, by the plan or by a metric."""
-        return tuple(dict.fromkeys([*self.slices, *(call.slice[0] for call in self.metrics if call.slice is not None)]))
+        return tuple(dict.fromkeys([*self.slices, *(call.slice[0] for call in (*self.metrics, *self.compared) if call.slice is not None)]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,9 +112,7 @@ def fold(plan: FoldPlan, evidence: Evidence, documents: DocumentTable) -> Partia
     if documents.documents != evidence.documents:
         raise ValueError("the document table and the evidence list different documents")
     columns = DocumentColumns(evidence, documents)
-    values = value_documents(
-        plan.bound, plan.score_of if plan.score else None, columns, (*plan.drawn, *plan.plain) if plan.keeps_statistics else ()
-    )
+    values = value_documents(plan.bound, plan.score_of if plan.score else None, columns, plan.kept)
     members = _find_members(plan.slice_keys, documents)
     drawn = _sum_columns(columns, plan.drawn, list(members.values()), plan)
     plain = _sum_columns(columns, plan.plain, list(members.values()), None)
@@ -166,3 +179,9 @@ def estimates(plan: FoldPlan, partial: Partial) -> tuple[Estimate, ...]:
 def documents_frame(partials: Iterable[Partial]) -> pl.DataFrame:
     """Return one row per system and document, sorted by both: score, values of the chosen metrics, claims and groups."""
     return frame_documents([(partial.system, values) for partial in partials for values in partial.documents])
+
+
+def pair_systems(plan: FoldPlan, partials: Iterable[Partial]) -> PairedData:
+    """Return what the systems can be compared by: the kept statistics of all their documents."""
+    systems: list[DocumentStatistics] = [join_statistics(partial.system, partial.documents) for partial in partials]
+    return PairedData(plan.compared_bound, tuple(systems), plan.slices, plan.replicates, plan.seed, plan.level)

@@ -146,7 +146,8 @@ class _CellSums:
         leaves = (coded for coded in self.items.leaves if _is_wanted(coded.leaf, node, wanted))
         nested = (inner for inner in self.nested if _is_wanted(inner.place.place.node, node, wanted))
         filled = node.aligner.filled_fields
-        found = [(coded.leaf, (self._filled if _is_in(coded.leaf, node, filled) else self._leaf)(coded)) for coded in leaves]
+        found: list[tuple[Leaf | ListNode, tuple[Floats, Masks]]] = []
+        found += [(coded.leaf, (self._filled if _is_in(coded.leaf, node, filled) else self._leaf)(coded)) for coded in leaves]
         found += [(inner.place.place.node, _share(inner)) for inner in nested]
         return [(_weight(of, node), part) for of, part in found]
 

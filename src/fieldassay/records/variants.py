@@ -8,37 +8,50 @@ from dataclasses import replace
 import numpy as np
 
 from fieldassay.errors import Problem
-from fieldassay.records.ids import MAX_LISTED
+from fieldassay.records.ids import MAX_LISTED, cap_problems
 from fieldassay.records.source import CHUNK, Source
 
 
 def split_variants(system: str, source: Source) -> dict[str, Source]:
     """Return the predictions of each variant as a system of its own, named SYSTEM/VARIANT, in order of appearance.
 
-    That is, where ids repeat, and no id repeats within a variant; any other source is returned whole, under its own name. Predictions
-    that name no variant stay with the system itself.
+    That is, where ids repeat, every readable record names its variant, and no id repeats within one; any other source is returned whole,
+    under its own name. A system that is itself named after one of the variants (`model/raw`) has that one alone. Records that cannot be
+    read, and whose variant cannot be seen, are left out with a note.
     """
     ids = source.ids()
     if source.is_numbered or len(set(ids)) == len(ids):
         return {system: source}
-    places: defaultdict[str | None, list[int]] = defaultdict(list)
-    for position, variant in enumerate(_variants(source)):
-        places[variant].append(position)
-    if any(len({ids[position] for position in found}) < len(found) for found in places.values()):
+    places, lost = _places(source)
+    wholly_named = None not in places
+    if not wholly_named or any(len({ids[position] for position in found}) < len(found) for found in places.values()):
         return {system: source}
-    parts = {
-        system if variant is None else f"{system}/{variant}": source.take(np.array(found, dtype=np.int64))
-        for variant, found in places.items()
-    }
+    named = {f"{system}/{variant}": found for variant, found in places.items()}
+    own = next((found for variant, found in places.items() if system.endswith(f"/{variant}")), None)
+    if own is not None:
+        named = {system: own}
+    parts = {name: source.take(np.array(found, dtype=np.int64)) for name, found in named.items()}
+    notes = [*source.notes, *cap_problems(lost), *([] if own is not None else [_note(source, list(parts))])]
     first, *others = parts
-    shown = ", ".join(list(parts)[:MAX_LISTED]) + (f" and {len(parts) - MAX_LISTED} more" if len(parts) > MAX_LISTED else "")
-    note = Problem(source.label, f"has ids once per variant, so each variant is a system: {shown}", kind="variants")
-    return {first: replace(parts[first], notes=(*source.notes, note))} | {name: replace(parts[name], notes=()) for name in others}
+    return {first: replace(parts[first], notes=tuple(notes))} | {name: replace(parts[name], notes=()) for name in others}
 
 
-def _variants(source: Source) -> list[str | None]:
-    found: list[str | None] = []
+def _places(source: Source) -> tuple[dict[str | None, list[int]], list[Problem]]:
+    """Return the positions of the records by variant, and a problem for each record that cannot be read and names none."""
+    places: defaultdict[str | None, list[int]] = defaultdict(list)
+    lost = []
     for start in range(0, len(source), CHUNK):
-        records = source.fetch(range(start, min(start + CHUNK, len(source))))
-        found += [record.meta.variant for record in records]
-    return found
+        positions = range(start, min(start + CHUNK, len(source)))
+        for position, record in zip(positions, source.fetch(positions), strict=True):
+            if record.data is None and record.meta.variant is None:
+                what = f"cannot be read ({record.invalid}), so its variant cannot be seen, and it is left out"
+                lost.append(Problem(record.place, what, "mend the line", "variants"))
+            else:
+                places[record.meta.variant].append(position)
+    return dict(places), lost
+
+
+def _note(source: Source, names: list[str]) -> Problem:
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    what = f"has ids once per variant, so each variant is a system: {', '.join(names[:MAX_LISTED])}{more}"
+    return Problem(source.label, what, kind="variants")

@@ -122,8 +122,8 @@ def _findings(result: Result, main: Estimate | None) -> list[str]:
     for system in result.systems:
         fields = [(estimate.value, field) for field, estimate in list_fields(result, system).items() if estimate.value is not None]
         if fields:
-            value, field = min(fields)
-            lines.append(f"- **Hardest field for {_text(system)}**: {_text(field)} ({100 * value:.1f}%)")
+            lowest, field = min(fields)
+            lines.append(f"- **Hardest field for {_text(system)}**: {_text(field)} ({100 * lowest:.1f}%)")
     return lines or ["- Nothing was compared."]
 
 

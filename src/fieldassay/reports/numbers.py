@@ -5,7 +5,7 @@ from __future__ import annotations
 from fieldassay.result.estimate import Estimate
 
 NOTHING = "—"
-_DECIMALS = {"ratio": 3, "ms": 0, "usd": 5, "documents/min": 1}
+_DECIMALS = {"ratio": 3, "percent": 2, "ms": 0, "usd": 5, "documents/min": 1}
 
 
 def show_value(estimate: Estimate | None) -> str:
@@ -32,7 +32,7 @@ def show_number(value: float, unit: str = "ratio") -> str:
 
 def suffix_of(unit: str) -> str:
     """Return what is written behind a value of the unit."""
-    return {"ms": " ms", "usd": " USD", "documents/min": "/min"}.get(unit, "")
+    return {"percent": " %", "ms": " ms", "usd": " USD", "documents/min": "/min"}.get(unit, "")
 
 
 def show_interval(estimate: Estimate | None) -> str:

@@ -41,13 +41,14 @@ class DocumentValues:
 
 
 def value_documents(
-    metrics: Sequence[BoundMetric], score_of: BoundMetric | None, columns: DocumentColumns, kept: Sequence[Statistic] = ()
+    metrics: Sequence[BoundMetric], score_of: BoundMetric | None, columns: DocumentColumns, kept: Mapping[Statistic, bool] | None = None
 ) -> DocumentValues:
     """Return the per-document values that go with the metrics.
 
     `score` is the value of `score_of` in the document; without it the document accuracy: that of the first metric `accuracy` among them,
     else with its defaults. Then come the chosen metrics that have a value per document (a spec's own definitions all have one), and always
-    `accuracy`, `accuracy_strict`, `leaves` (in the union), `matches` and `perfect`, unless a definition has that name.
+    `accuracy`, `accuracy_strict`, `leaves` (in the union), `matches` and `perfect`, unless a definition has that name. `kept` are statistics to keep
+    beside them: field by field (True) or added up over the fields.
     """
     rows = Rows()
     own = {str(bound.call): columns.evaluate(bound.recipe) for bound in metrics if _is_own(bound)}
@@ -64,8 +65,13 @@ def value_documents(
     numbers = _known_numbers(metrics, columns)
     found |= {"leaves": leaves, "matches": matches, "perfect": perfect}
     found |= {name: values for name, values in own.items() if name not in numbers}
-    statistics = {statistic: Sum(columns.fields(statistic), columns.values(statistic)) for statistic in kept}
+    statistics = {statistic: _keep(columns, statistic, is_by_field) for statistic, is_by_field in (kept or {}).items()}
     return DocumentValues(table.documents, found, numbers, table.claims, table.groups, statistics)
+
+
+def _keep(columns: DocumentColumns, statistic: Statistic, is_by_field: bool) -> Sum:
+    values = columns.values(statistic)
+    return Sum(columns.fields(statistic), values) if is_by_field else Sum((None,), values.sum(axis=0, keepdims=True))
 
 
 def frame_documents(parts: Sequence[tuple[str, DocumentValues]]) -> pl.DataFrame:

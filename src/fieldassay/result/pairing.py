@@ -93,11 +93,6 @@ def list_kept(metrics: Sequence[BoundMetric]) -> dict[Statistic, bool]:
     return kept
 
 
-def add_fields(total: Sum) -> Sum:
-    """Return a statistic's values with those of all fields added up."""
-    return Sum((None,), total.values.sum(axis=0, keepdims=True))
-
-
 def join_statistics(system: str, parts: Sequence[DocumentValues]) -> DocumentStatistics:
     """Return the kept statistics of all batches of a system as one, the documents sorted by id."""
     documents = [name for part in parts for name in part.documents]

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.metrics.selection import bind_metric
+from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.pairing import PairedData
 from fieldassay.result.violations import CheckCount
 
 if TYPE_CHECKING:
@@ -33,6 +35,12 @@ class Result:
     warnings: tuple[str, ...] = ()
     checks: tuple[CheckCount, ...] = ()
     """How often the predictions of each system violate each check of the spec; empty if it has none."""
+    comparisons: tuple[Comparison, ...] = ()
+    """Each further system against the reference; empty for one system."""
+    rankings: tuple[Ranking, ...] = ()
+    """More than two systems by each metric that they are compared by."""
+    paired: PairedData | None = None
+    """What other pairs can be compared by; None for one system, and in a result that was read from a file."""
 
     @property
     def evidence(self) -> pl.DataFrame | None:
@@ -81,8 +89,12 @@ class Result:
             for estimate in self.estimates
             if estimate.metric == call.name and estimate.field == call.field and dict(estimate.slice) == chosen
         ]
-        exact = [estimate for estimate in meant if _is_meant(estimate, _expect(call))]
-        yield from exact or [estimate for estimate in meant if _is_meant(estimate, dict(call.parameters))]
+        if call.name not in self.run.get("definitions", ()):
+            yield from (estimate for estimate in meant if _is_meant(estimate, _expect(call)))
+            return
+        found = [estimate for estimate in meant if _is_meant(estimate, dict(call.parameters))]
+        if len({estimate.regime for estimate in found}) <= 1:
+            yield from found
 
     def _choose_system(self, system: str | None) -> str:
         if system is None and len(self.systems) == 1:

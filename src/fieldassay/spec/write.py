@@ -57,8 +57,7 @@ def spec_data(spec: Spec) -> dict[str, Any]:
         }
     if spec.gold_keys or spec.pred_keys or says_all:
         data["data"] = {side: list(keys) for side, keys in (("gold", spec.gold_keys), ("pred", spec.pred_keys)) if keys}
-    if resets := _type_resets(spec.protocol):
-        data["types"] = resets
+    data.update(_type_resets(spec.protocol))
     data.update(_record_data(spec.fields))
     if spec.skips_absent_fields or says_all:
         data["absent_fields"] = "skip" if spec.skips_absent_fields else "judge"
@@ -73,8 +72,8 @@ def spec_data(spec: Spec) -> dict[str, Any]:
     return data
 
 
-def _type_resets(protocol: str | None) -> dict[str, str]:
-    """Return the built-in types that a protocol has rules for, each as itself: the fields say everything, and no rule may add to that."""
+def _type_resets(protocol: str | None) -> dict[str, Any]:
+    """Return `types` with the built-in types that a protocol has rules for, each as itself: the fields say everything, and no rule may add to it."""
     names: set[str] = set()
     seen: set[str] = set()
     while protocol is not None and protocol in preset_names() and protocol not in seen:
@@ -82,7 +81,8 @@ def _type_resets(protocol: str | None) -> dict[str, str]:
         data, _ = read_yaml(preset_text(protocol), f"protocol {protocol}")
         names |= data.get("types", {}).keys()
         protocol = data.get("protocol")
-    return {name: name for name in sorted(names & set(type_names()))}
+    resets = {name: name for name in sorted(names & set(type_names()))}
+    return {"types": resets} if resets else {}
 
 
 def _record_data(fields: tuple[Field, ...]) -> dict[str, Any]:

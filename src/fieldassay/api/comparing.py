@@ -1,0 +1,139 @@
+"""Comparing systems at the front door: by which metrics, against which system, and afterwards any pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fieldassay.engine.contest import MOST_VALUES, compare_pairs, compare_slices, contest, slice_values
+from fieldassay.engine.exchange import Arena
+from fieldassay.engine.fold import FoldPlan, Partial, pair_systems
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.metrics.grammar import MetricCall
+from fieldassay.metrics.selection import BoundMetric, bind_metric, select_metrics
+from fieldassay.result.comparison import Comparison
+from fieldassay.result.comparisons_file import Comparisons
+from fieldassay.result.pairing import PairedData, is_comparable
+
+if TYPE_CHECKING:
+    from fieldassay.result.result import Result
+
+USUAL = ("accuracy", "f1")
+"""The metrics that systems are compared by, where they are among the chosen ones and nobody says otherwise."""
+
+MOST_METRICS = 3
+"""How many metrics take the place of the usual ones at most: the more there are, the less each comparison can show."""
+
+
+def with_compared(plan: FoldPlan, names: Sequence[str] | None) -> FoldPlan:
+    """Return the plan with the metrics that systems are compared by: those named, else the usual ones, else the score and the first ones.
+
+    Raises `ProblemsError` for a name that no systems can be compared by.
+    """
+    return replace(plan, compared=_usual(plan) if names is None else _named(plan, names))
+
+
+def _usual(plan: FoldPlan) -> tuple[MetricCall, ...]:
+    able = [bound for bound in plan.bound if is_comparable(bound) and bound.call.field is None and bound.call.slice is None]
+    shares = [bound for bound in able if bound.metric.unit != "count" and bound.metric.group not in ("latency", "cost")]
+    score = [plan.score_of.call] if plan.score is not None and is_comparable(plan.score_of) else []
+    usual = [bound.call for bound in shares if bound.call.name in USUAL and not bound.is_own]
+    if score or not usual:
+        return tuple(dict.fromkeys((*score, *(bound.call for bound in shares))))[:MOST_METRICS]
+    return tuple(usual[:MOST_METRICS])
+
+
+def _named(plan: FoldPlan, names: Sequence[str]) -> tuple[MetricCall, ...]:
+    try:
+        calls = select_metrics(names, plan.vocabulary)
+        bound = [bind_metric(call, plan.vocabulary) for call in calls]
+    except ValueError as error:
+        raise ProblemsError([Problem("compare", str(error), kind="unknown_name")]) from None
+    able = [one for one in bound if is_comparable(one)]
+    if len(bound) > len(able) and len(bound) == len(names):
+        refused = next(one for one in bound if not is_comparable(one))
+        raise ProblemsError([_refusal(refused)])
+    return tuple(one.call for one in able)
+
+
+def _refusal(bound: BoundMetric) -> Problem:
+    if bound.metric.scope == "field" and bound.call.field is None:
+        return Problem("compare", f"{bound.call} exists field by field only", f"name one: {bound.call.name}[FIELD]", "not_comparable")
+    return Problem(
+        "compare", f"systems cannot be compared by {bound.call}: it is not made of sums", "name a mean or a ratio", "not_comparable"
+    )
+
+
+def check_reference(reference: str | None, systems: Iterable[str]) -> str:
+    """Return the system that the others are compared with: the one asked for, else the first. Raises `ProblemsError` if there is no such system."""
+    known = tuple(systems)
+    if reference is None:
+        return known[0]
+    if reference not in known:
+        shown = reference[:100]
+        raise ProblemsError([Problem("reference", f"there is no system {shown!r}", nearest(shown, known), "unknown_name")])
+    return reference
+
+
+def compare_partials(plan: FoldPlan, partials: Mapping[str, Partial], reference: str) -> tuple[PairedData | None, Comparisons]:
+    """Return what the systems of a run can be compared by, and the comparisons with the reference; nothing for one system."""
+    if len(partials) < 2 or not plan.compared:
+        return None, Comparisons()
+    data = pair_systems(plan, partials.values())
+    return data, contest(data, reference)
+
+
+def compare(result: Result, a: str, b: str, metrics: Sequence[str] | None = None, slices: Sequence[str] = ()) -> tuple[Comparison, ...]:
+    """Return how system `b` compares with system `a`, metric by metric, on all documents and then by each slice key named.
+
+    `metrics` are among those that the run kept what they are made of (`ScoreOptions.compare`; the usual ones without it). p values are adjusted
+    by Holm over the metrics, and over the values of each slice key. Raises `ProblemsError` for names that the result does not have.
+
+    >>> from fieldassay.api.scoring import score
+    >>> gold = [{"id": at, "total": at} for at in range(6)]
+    >>> right, wrong = gold, [{"id": at, "total": at + 1} for at in range(6)]
+    >>> [found, _] = compare(score(gold, {"llama": wrong, "qwen": right}, "fields: {total: number}"), "llama", "qwen")
+    >>> found.metric, found.difference, found.p, found.p_adjusted, found.verdict
+    ('accuracy', 1.0, 0.03125, 0.0625, 'no_difference_shown')
+    """
+    data = result.paired
+    if data is None:
+        raise ProblemsError(
+            [Problem("result", "it keeps no documents of two systems to compare", "score them in one call", "not_comparable")]
+        )
+    known = [system.system for system in data.systems]
+    for name in (a, b):
+        check_reference(name, known)
+    arena = Arena.open(replace(data, systems=tuple(one for one in data.systems if one.system in (a, b))))
+    chosen = data.metrics if metrics is None else tuple(_find(data, name) for name in metrics)
+    made = list(compare_pairs(arena, [(a, b)], chosen))
+    for key in slices:
+        values = slice_values(arena, key)
+        if not values:
+            raise ProblemsError(
+                [Problem("slices", f"no document has a value for the slice {key!r}", "ask for it when scoring", "unknown_name")]
+            )
+        made += compare_slices(arena, [(a, b)], chosen, key)
+    return tuple(made)
+
+
+def _find(data: PairedData, name: str) -> BoundMetric:
+    known = {str(bound.call): bound for bound in data.metrics}
+    if name in known:
+        return known[name]
+    remedy = f"{nearest(name, known)}; or score with ScoreOptions(compare=({name!r},))"
+    raise ProblemsError([Problem("metrics", f"nothing was kept to compare systems by {name!r}", remedy, "unknown_name")])
+
+
+def remark_slices(data: PairedData | None) -> tuple[str, ...]:
+    """Return what is to be said of slice keys that have too many values to be compared one by one."""
+    if data is None:
+        return ()
+    arena = Arena.open(data)
+    many = [(key, len(slice_values(arena, key))) for key in data.slices]
+    return tuple(
+        f"the slice {key!r} has {count:,} values; systems are compared within the values of at most {MOST_VALUES}"
+        for key, count in many
+        if count > MOST_VALUES
+    )

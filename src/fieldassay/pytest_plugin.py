@@ -1,0 +1,205 @@
+"""The pytest plugin: gates as tests, and the fixture `assert_extraction`.
+
+`pytest --fieldassay-spec spec.yaml --fieldassay-gold gold.jsonl --fieldassay-pred new.jsonl` adds one test per system and gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fieldassay.errors import FieldassayError
+
+if TYPE_CHECKING:
+    from fieldassay.reports.summary import Summary
+    from fieldassay.result.decision import Decision, GateOutcome
+    from fieldassay.result.result import Result
+
+_ID = "fieldassay_id"
+EVERYTHING_RIGHT = "accuracy_strict >= 1"
+"""The gate where neither the spec nor the caller names one."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("fieldassay", "score structured extraction, one test per system and gate")
+    group.addoption("--fieldassay-spec", metavar="FILE", help="how each field is judged, and the gates that must hold")
+    group.addoption("--fieldassay-protocol", metavar="NAME", help="a published protocol instead of a spec of your own")
+    group.addoption("--fieldassay-gold", metavar="PATH", help="the right values")
+    group.addoption("--fieldassay-pred", metavar="[NAME=]PATH", action="append", default=[], help="a system's predictions; repeat for more")
+    group.addoption(
+        "--fieldassay-gate", metavar="RULE", action="append", default=[], help="one more gate, such as 'accuracy >= 0.9'; repeat for more"
+    )
+    group.addoption("--fieldassay-strict", action="store_true", help="an inconclusive gate fails its test; otherwise it is skipped")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse options that say too little, before anything is collected."""
+    given = {name: config.getoption(f"fieldassay_{name}") for name in ("spec", "protocol", "gold", "pred")}
+    if not any(given.values()):
+        return
+    if bool(given["spec"]) == bool(given["protocol"]):
+        raise pytest.UsageError("fieldassay: give either --fieldassay-spec FILE or --fieldassay-protocol NAME")
+    lacking = [f"--fieldassay-{name}" for name in ("gold", "pred") if not given[name]]
+    if lacking:
+        raise pytest.UsageError(f"fieldassay: {' and '.join(lacking)} missing; give the spec, gold and predictions together")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add one test per system and gate, if the options ask for it."""
+    if config.getoption("fieldassay_gold"):
+        items.extend(Extraction.from_parent(session, name="fieldassay").collect())
+
+
+class Extraction(pytest.Collector):
+    """The run that the options ask for, scored once."""
+
+    def collect(self) -> list[pytest.Item]:
+        """Return a test for each system and gate."""
+        made = [
+            GateItem.from_parent(self, name=f"{decision.system}: {outcome.gate}", at=(system, gate))
+            for system, decision in enumerate(self.decisions)
+            for gate, outcome in enumerate(decision.outcomes)
+        ]
+        return list(made)
+
+    @cached_property
+    def result(self) -> Result:
+        """Return the scored run; an error of the user's ends the session with its message."""
+        option, place = self.config.getoption, self.config.invocation_params.dir
+        spec = option("fieldassay_spec")
+        from fieldassay.api.options import ScoreOptions
+        from fieldassay.api.scoring import score
+
+        source: Any = {"protocol": option("fieldassay_protocol")} if spec is None else _found(spec, place)
+        try:
+            options = ScoreOptions(gates=tuple(option("fieldassay_gate")) or (EVERYTHING_RIGHT,))
+            return score(_found(option("fieldassay_gold"), place), _named(option("fieldassay_pred"), place), source, options)
+        except FieldassayError as error:
+            raise pytest.UsageError(f"fieldassay: {error}") from None
+
+    @cached_property
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return what comes of the gates, by system."""
+        try:
+            return decide(self.result, self.config.getoption("fieldassay_gate"))
+        except FieldassayError as error:
+            raise pytest.UsageError(f"fieldassay: {error}") from None
+
+    @cached_property
+    def summary(self) -> Summary:
+        """Return the report's content."""
+        from fieldassay.reports.summary import summarize
+
+        return summarize(self.result)
+
+
+class GateItem(pytest.Item):
+    """One gate of one system."""
+
+    def __init__(self, *, at: tuple[int, int], **given: Any) -> None:
+        super().__init__(**given)
+        self.at = at
+
+    @property
+    def extraction(self) -> Extraction:
+        """Return the run that the gate belongs to."""
+        assert isinstance(self.parent, Extraction)
+        return self.parent
+
+    @property
+    def outcome(self) -> GateOutcome:
+        """Return what came of the gate."""
+        return self.extraction.decisions[self.at[0]].outcomes[self.at[1]]
+
+    def runtest(self) -> None:
+        """Fail where the gate fails; skip where nothing can be said, unless the run is strict."""
+        from fieldassay.reports.failures import render_failure, render_outcome
+        from fieldassay.result.decision import Verdict
+
+        verdict = self.outcome.verdict
+        if verdict is Verdict.PASS:
+            return
+        is_open = verdict is Verdict.INCONCLUSIVE and not self.config.getoption("fieldassay_strict")
+        if verdict is Verdict.SKIPPED or is_open:
+            pytest.skip(render_outcome(self.outcome))
+        raise ExtractionError(render_failure(self.extraction.summary, self.extraction.decisions[self.at[0]]))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return the message alone where a gate failed."""
+        return str(excinfo.value) if isinstance(excinfo.value, ExtractionError) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return where the test is from: the gold data."""
+        return Path(str(self.config.getoption("fieldassay_gold"))), None, f"fieldassay {self.name}"
+
+
+class ExtractionError(AssertionError):
+    """An extraction that is not good enough; the message says what is worst."""
+
+
+@pytest.fixture
+def assert_extraction() -> Callable[..., Result]:
+    """Return a function that scores an extraction and fails with the worst fields unless its gates hold."""
+    return _assert_extraction
+
+
+def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[str] = ()) -> Result:
+    """Return the result if every gate holds: those given and the spec's; without any, every value must be right.
+
+    `gold` and `pred` are one record each, or whatever `fieldassay.score` takes: lists of records, paths, mappings. An inconclusive gate fails.
+    """
+    __tracebackhide__ = True
+    from fieldassay.api.options import InputOptions, ScoreOptions
+    from fieldassay.api.scoring import score
+    from fieldassay.reports.failures import render_failure
+    from fieldassay.reports.summary import summarize
+    from fieldassay.result.decision import Verdict
+
+    rules = (gates,) if isinstance(gates, str) else tuple(gates)
+    options = ScoreOptions(gates=rules or (EVERYTHING_RIGHT,))
+    if isinstance(gold, dict) and isinstance(pred, dict):
+        gold, pred = [{_ID: 1, "data": gold}], [{_ID: 1, "data": pred}]
+        options = replace(options, inputs=InputOptions(gold_key="data", pred_key="data", id_names=(_ID,)))
+    result = score(gold, pred, spec, options)
+    for decision in decide(result, rules):
+        if any(outcome.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE) for outcome in decision.outcomes):
+            raise ExtractionError(render_failure(summarize(result), decision))
+    return result
+
+
+def decide(result: Result, gates: Sequence[str]) -> tuple[Decision, ...]:
+    """Return the decision for each system: by the spec's gates and these; where there are none, that everything is right."""
+    from fieldassay.api.gating import decide_result
+    from fieldassay.errors import Problem, ProblemsError
+    from fieldassay.metrics.grammar import parse_gate
+
+    try:
+        more = [parse_gate(text) for text in gates]
+    except ValueError as error:
+        raise ProblemsError([Problem("gate", str(error), kind="invalid_expression")]) from None
+    return decide_result(result, more) or decide_result(result, [parse_gate(EVERYTHING_RIGHT)])
+
+
+def _found(path: str, place: Path) -> str | Path:
+    """Return the path from where pytest was called; `module:Model` stays as it is."""
+    return path if ":" in path and not (place / path).exists() else place / path
+
+
+def _named(texts: Sequence[str], place: Path) -> dict[str, Any]:
+    return dict(_name(text, place) for text in texts)
+
+
+def _name(text: str, place: Path) -> tuple[str, Path]:
+    from fieldassay.api.inputs import system_name
+
+    name, equals, path = text.partition("=")
+    if equals and name.strip() and not (place / text).exists():
+        return name.strip(), place / path
+    return system_name(text), place / text

@@ -1,0 +1,165 @@
+"""Every error of every document, with what they add up to, as Markdown: for those who mend an extractor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.reports.error_lines import KINDS, ErrorLine
+from fieldassay.reports.numbers import NOTHING, show_both, show_count, show_number
+from fieldassay.reports.shown import escape_markdown, show, show_json, show_pair
+from fieldassay.result.decision import Decision, GateOutcome, Verdict
+from fieldassay.result.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_CASES = 200
+"""Documents whose errors are listed."""
+
+MOST_ERRORS = 100
+"""Errors that are listed of one document."""
+
+_WIDTH = 60
+_NOTED = ("difficulty", "type", "variant")
+_OF_CASES = ("score", "critical_field_accuracy", "unit_accuracy", "value_accuracy", "structure_accuracy")
+
+
+def render_error_report(result: Result, errors: Sequence[ErrorLine], decisions: Sequence[Decision] = ()) -> str:
+    """Return the error report of a result as GitHub-flavored Markdown: per system the figures, the errors by kind, gates, and each document.
+
+    `errors` are those of the result's evidence; gates on slices stand side by side by the slice's values.
+    """
+    spec = result.run.get("spec")
+    name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
+    documents = result.counts.get("documents")
+    parts = [f"# {_text(name or 'Extraction')}: error report"]
+    if isinstance(documents, int):
+        parts.append(f"**Cases**: {documents:,}")
+    found = {decision.system: decision for decision in decisions}
+    for system in result.systems:
+        own = [error for error in errors if error.system == system]
+        parts += [f"## {_text(system)}", *_statistics(result, system), *_breakdown(own)]
+        parts += _thresholds(found[system]) if system in found else []
+        parts += _cases(result.documents, system, own)
+    parts += _remarks(result)
+    return "\n\n".join(parts) + "\n"
+
+
+def _statistics(result: Result, system: str) -> list[str]:
+    """Return the figures over all documents; a pooled one stands beside the mean of its name."""
+    whole = {
+        estimate.metric: estimate
+        for estimate in result.estimates
+        if estimate.system == system and estimate.field is None and not estimate.slice and estimate.unit in ("ratio", "percent")
+    }
+    named = [metric for metric in whole if not metric.startswith("pooled_")]
+    has_pooled = any(f"pooled_{metric}" in whole for metric in named)
+    rows = []
+    for metric in named:
+        pooled = [show_both(whole.get(f"pooled_{metric}"))] if has_pooled else []
+        rows.append([metric.replace("_", " "), show_both(whole[metric]), *pooled, f"{whole[metric].n:,}"])
+    return ["### Summary statistics", _table(["", "value", *(["over all leaves"] if has_pooled else []), "n"], rows)] if rows else []
+
+
+def _breakdown(errors: Sequence[ErrorLine]) -> list[str]:
+    rows = []
+    for kind in KINDS:
+        of_kind = [error for error in errors if error.kind == kind and not _is_below(error)]
+        critical = sum(error.is_critical for error in errors if error.kind == kind)
+        rows.append([kind, f"{len(of_kind):,}", f"{len({error.document for error in of_kind}):,}", f"{critical:,}"])
+    return ["### Error breakdown", _table(["", "errors", "cases", "of them critical"], rows)]
+
+
+def _is_below(error: ErrorLine) -> bool:
+    """Return whether a line is about a critical value below a structure error, which is counted there."""
+    return error.kind == "structure" and error.actual is None
+
+
+def _thresholds(decision: Decision) -> list[str]:
+    """Return the gates: those on slices as a table per slice key with a column per value, the others as a list."""
+    keys = dict.fromkeys(outcome.gate.metric.slice[0] for outcome in decision.outcomes if outcome.gate.metric.slice is not None)
+    parts = []
+    for key in keys:
+        cells: dict[str, dict[str, list[str]]] = {}
+        for outcome in decision.outcomes:
+            chosen = outcome.gate.metric.slice
+            if chosen is not None and chosen[0] == key:
+                cells.setdefault(outcome.gate.metric.name, {}).setdefault(chosen[1], []).append(_cell(outcome))
+        values = list(dict.fromkeys(value for row in cells.values() for value in row))
+        rows = [[name.replace("_", " "), *("; ".join(row.get(value, [NOTHING])) for value in values)] for name, row in cells.items()]
+        parts += [f"### Thresholds by {_text(key)}", _table(["", *values], rows)]
+    others = [outcome for outcome in decision.outcomes if outcome.gate.metric.slice is None]
+    if others:
+        rows = [[str(outcome.gate), outcome.value_text, str(outcome.verdict)] for outcome in others]
+        parts += ["### Thresholds", _table(["", "value", ""], rows)]
+    return [*parts, f"**{decision.answer}**: {_text('; '.join(decision.reasons), 600)}"]
+
+
+def _cell(outcome: GateOutcome) -> str:
+    if outcome.verdict is Verdict.SKIPPED:
+        return "no case"
+    return f"{outcome.value_text} {outcome.threshold_text} {outcome.verdict}"
+
+
+def _cases(documents: pl.DataFrame | None, system: str, errors: Sequence[ErrorLine]) -> list[str]:
+    if documents is None:
+        return []
+    rows = [row for row in documents.iter_rows(named=True) if row["system"] == system]
+    by_document: dict[str, list[ErrorLine]] = {}
+    for error in errors:
+        by_document.setdefault(error.document, []).append(error)
+    rows.sort(key=lambda row: (row["score"] is not None, row["score"], row["doc"]))
+    columns = [name for name in _OF_CASES if any(row.get(name) is not None for row in rows)]
+    noted = next((name for name in _NOTED if any(row.get(name) for row in rows)), None)
+    lines = [_case_row(row, columns, noted, by_document.get(row["doc"], ())) for row in rows[:MOST_CASES]]
+    head = ["case", *([noted] if noted else []), *(name.replace("_", " ") for name in columns), *KINDS]
+    more = [f"And {len(rows) - MOST_CASES:,} more."] if len(rows) > MOST_CASES else []
+    parts = ["### Cases", "The worst come first.", _table(head, lines), *more]
+    for row in rows[:MOST_CASES]:
+        parts += _case(row["doc"], by_document.get(row["doc"], ()))
+    return parts
+
+
+def _case_row(row: Mapping[str, Any], columns: Sequence[str], noted: str | None, errors: Sequence[ErrorLine]) -> list[str]:
+    counts = Counter(error.kind for error in errors if not _is_below(error))
+    numbers = [NOTHING if row[name] is None else show_number(row[name]) for name in columns]
+    return [row["doc"], *([row[noted] or ""] if noted else []), *numbers, *(str(counts[kind]) for kind in KINDS)]
+
+
+def _case(document: str, errors: Sequence[ErrorLine]) -> list[str]:
+    if not errors:
+        return []
+    ordered = sorted(errors, key=lambda error: (KINDS.index(error.kind), not error.is_critical))
+    rows = []
+    for error in ordered[:MOST_ERRORS]:
+        expected, actual = _values(error)
+        rows.append([error.kind, error.path, expected, actual, error.diagnosis.replace("_", " "), "critical" if error.is_critical else ""])
+    parts = [f"#### {_text(document)}", _table(["error", "path", "expected", "actual", "most likely", ""], rows)]
+    if len(ordered) > MOST_ERRORS:
+        parts.append(f"And {show_count(len(ordered) - MOST_ERRORS, 'more error')}.")
+    lacking = [error.path for error in ordered if error.is_critical and (error.kind == "missing" or _is_below(error))]
+    if lacking:
+        parts.append("Critical values that are not there: " + ", ".join(_text(path, 120) for path in lacking[:MOST_ERRORS]) + ".")
+    return parts
+
+
+def _values(error: ErrorLine) -> tuple[str, str]:
+    if error.kind == "structure":
+        return error.expected or NOTHING, show_json(error.actual, _WIDTH)
+    return show_pair(error.expected, error.actual, _WIDTH)
+
+
+def _remarks(result: Result) -> list[str]:
+    lines = [f"- **warning:** {_text(text, 600)}" for text in result.warnings] + [f"- {_text(text, 600)}" for text in result.notes]
+    return ["## Remarks", "\n".join(lines)] if lines else []
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [[_text(cell) for cell in head], ["---"] * len(head), *([_text(cell, 200) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _text(text: str, width: int = 100) -> str:
+    return escape_markdown(show(text, width)) if text else ""

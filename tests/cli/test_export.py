@@ -1,0 +1,202 @@
+"""`fieldassay export`, and what it writes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_runs import Files, Ran
+
+from fieldassay import score
+from fieldassay.api.exporting import make_harmless
+from fieldassay.api.guide import guide_result
+from fieldassay.api.options import ScoreOptions
+from fieldassay.errors import ProblemsError
+
+Run = Callable[..., Ran]
+SAMPLE = Path(__file__).parents[2] / "examples" / "business"
+PROTOCOL = {"protocol": "business-documents"}
+
+
+@pytest.fixture
+def folder(run: Run, tmp_path: Path) -> Path:
+    systems = [part for name in ("atlas", "birch") for part in ("--pred", SAMPLE / f"{name}.csv")]
+    options = ["--bootstrap", 200, "--quiet", "--out", tmp_path / "run"]
+    assert run("score", "--protocol", "business-documents", "--gold", SAMPLE / "ground_truth.csv", *systems, *options).code == 0
+    return tmp_path / "run"
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_csv_has_every_judged_value_of_every_system(run: Run, folder: Path, tmp_path: Path) -> None:
+    ran = run("export", folder, "--to", tmp_path / "all.csv")
+    assert (ran.code, ran.out) == (0, "")
+    assert "judged values" in ran.err
+    rows = rows_of(tmp_path / "all.csv")
+    assert list(rows[0]) == ["doc", "system", "field", "extracted", "ground_truth", "correct", "score", "outcome", "reason", "diagnosis"]
+    assert {row["system"]: sum(1 for other in rows if other["system"] == row["system"]) for row in rows} == {"atlas": 110, "birch": 110}
+    known = {(row["system"], row["doc"], row["field"]): row for row in rows}
+    name = known["atlas", "invoice_01.png", "SUPPLIER_NAME"]
+    assert (name["extracted"], name["correct"], name["score"], name["reason"]) == ("Wattle Stationery Supplies", "true", "0.9", "contained")
+    date = known["atlas", "invoice_01.png", "INVOICE_DATE"]
+    assert (date["correct"], date["diagnosis"]) == ("true", "day_month_exchanged")
+    silent = known["atlas", "statement_01.png", "BUSINESS_ABN"]
+    assert (silent["extracted"], silent["correct"], silent["score"], silent["outcome"]) == ("", "true", "1.0", "absent")
+    lost = known["birch", "statement_02.png", "CONTACT_PHONE"]
+    assert (lost["ground_truth"], lost["correct"], lost["score"], lost["diagnosis"]) == ("13 44 55", "false", "0.0", "missing")
+
+
+def test_one_system_can_be_chosen(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("export", folder, "--to", tmp_path / "one.csv", "--system", "birch", "--quiet").err == ""
+    assert {row["system"] for row in rows_of(tmp_path / "one.csv")} == {"birch"}
+    ran = run("export", folder, "--to", tmp_path / "no.csv", "--system", "birhc")
+    assert (ran.code, "did you mean 'birch'?" in ran.err, (tmp_path / "no.csv").exists()) == (2, True, False)
+
+
+def test_the_scores_of_a_csv_add_up_to_the_metrics(run: Run, folder: Path, tmp_path: Path) -> None:
+    run("export", folder, "--to", tmp_path / "all.csv")
+    scores = [float(row["score"]) for row in rows_of(tmp_path / "all.csv") if row["system"] == "atlas"]
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["estimates"]
+    pooled = next(estimate for estimate in metrics if estimate["metric"] == "pooled_accuracy" and estimate["system"] == "atlas")
+    assert (len(scores), sum(scores) / len(scores)) == (pooled["n"], pytest.approx(pooled["value"], abs=1e-9))
+
+
+def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("export", folder, "--to", tmp_path / "result.json").code == 0
+    found = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    atlas = found["atlas"]
+    assert list(found) == ["atlas", "birch"]
+    assert list(atlas) == [
+        "overall_accuracy", "overall_correct", "overall_total", "field_accuracies", "detailed_results", "images_evaluated", "perfect_documents",
+        "best_performing_image", "best_performance_accuracy", "worst_performing_image", "worst_performance_accuracy", "summary_stats",
+    ]  # fmt: skip
+    assert (atlas["overall_total"], atlas["images_evaluated"], atlas["perfect_documents"]) == (110, 8, 1)
+    assert atlas["field_accuracies"]["SUPPLIER_NAME"] == pytest.approx(
+        {"accuracy": (5 + 0.9 * 2 + 6 / 7) / 8, "correct": 5 + 1.8 + 6 / 7, "total": 8}, abs=1e-8
+    )
+    assert (atlas["best_performing_image"], atlas["best_performance_accuracy"]) == ("receipt_03.png", 1.0)
+    assert found["birch"]["worst_performing_image"] == "statement_02.png"
+    first = atlas["detailed_results"][0]
+    assert first["fields"]["DOCUMENT_TYPE"] == {
+        "extracted": "Tax Invoice",
+        "ground_truth": "INVOICE",
+        "correct": True,
+        "accuracy_score": 1.0,
+    }
+    assert first["overall_accuracy"] == pytest.approx(sum(field["accuracy_score"] for field in first["fields"].values()) / 15, abs=1e-9)
+    assert "TRANSACTION_DATES" not in first["fields"]
+    stats = atlas["summary_stats"]
+    assert (stats["worst_fields"][0][0], len(stats["best_fields"])) == ("TRANSACTION_DATES", 5)
+    figures = [field["accuracy"] for field in atlas["field_accuracies"].values()]
+    assert stats["avg_field_accuracy"] == pytest.approx(sum(figures) / len(figures))
+    values = [image["overall_accuracy"] for image in atlas["detailed_results"]]
+    assert atlas["overall_accuracy"] == pytest.approx(sum(values) / len(values), abs=1e-9)
+
+
+def test_a_comparison_names_no_leader_among_few_documents(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("export", folder, "--to", tmp_path / "executive.md").code == 0
+    text = (tmp_path / "executive.md").read_text(encoding="utf-8")
+    assert "atlas is highest with 95.1% (birch 78.2%); 8 documents are too few" in text
+    assert "leads" not in text
+    assert "| invoice | 3 | 96.1% | 85.1% |" in text
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [("out.xls", ".csv, .json, .md"), ("out", "no ending"), ("missing/out.csv", "cannot be written"), ("run/out.csv", "in its folder")],
+)
+def test_a_target_that_cannot_be_is_refused(run: Run, folder: Path, tmp_path: Path, target: str, said: str) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    ran = run("export", folder, "--to", tmp_path / target)
+    assert (ran.code, said in ran.err) == (2, True), ran.err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_input_is_never_written_over(run: Run, files: Files, tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,total\n1,5\n", encoding="utf-8")
+    (tmp_path / "pred.csv").write_text("id,total\n1,6\n", encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text("fields: {total: number}\n", encoding="utf-8")
+    run("score", "--spec", tmp_path / "spec.yaml", "--gold", gold, "--pred", tmp_path / "pred.csv", "--out", tmp_path / "r", "--quiet")
+    ran = run("export", tmp_path / "r", "--to", gold)
+    assert (ran.code, gold.read_text(encoding="utf-8")) == (2, "id,total\n1,5\n")
+
+
+def test_a_run_that_kept_only_errors_says_so(run: Run, tmp_path: Path) -> None:
+    inputs = ["--gold", SAMPLE / "ground_truth.csv", "--pred", SAMPLE / "atlas.csv"]
+    run(
+        "score", "--protocol", "business-documents", *inputs, "--evidence", "errors", "--out", tmp_path / "run", "--quiet", "--bootstrap", 0
+    )
+    ran = run("export", tmp_path / "run", "--to", tmp_path / "x.csv")
+    assert (ran.code, "--evidence all" in ran.err) == (2, True)
+    assert run("export", tmp_path / "run", "--to", tmp_path / "x.md").code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("-2+3", "'-2+3"),
+        (" =1", "' =1"),
+        ("\t=1", "'\t=1"),
+        ("＝1+1", "'＝1+1"),
+        ("-12.50", "-12.50"),
+        ("+61", "+61"),
+        ("$5", "$5"),
+        ("a=b", "a=b"),
+        ("", ""),
+        ("a\x00b", "a\\0b"),
+    ],
+)
+def test_no_cell_is_a_formula(text: str, cell: str) -> None:
+    assert make_harmless(text) == cell
+
+
+def test_hostile_values_survive_the_way_through_a_csv(run: Run, tmp_path: Path) -> None:
+    values = ['=HYPERLINK("http://x")', 'a,"b"\nc', "\u202eevil", "\ud800", "🙂" * 1000]
+    gold = [{"id": number, "name": "Ada"} for number in range(len(values))]
+    pred = [{"id": number, "name": value} for number, value in enumerate(values)]
+    for name, records in (("gold", gold), ("pred", pred)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text("fields: {name: text}\n", encoding="utf-8")
+    options = ["--spec", tmp_path / "spec.yaml", "--gold", tmp_path / "gold.jsonl", "--pred", tmp_path / "pred.jsonl"]
+    run("score", *options, "--out", tmp_path / "run", "--quiet")
+    assert run("export", tmp_path / "run", "--to", tmp_path / "out.csv").code == 0
+    found = [row["extracted"] for row in rows_of(tmp_path / "out.csv")]
+    assert found == ["'" + values[0], values[1], values[2], found[3], values[4]]
+    assert "ud800" in found[3]
+
+
+def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
+    gold = [{"id": "a", "name": "Ada", "lines": [{"sku": "x", "n": 1}, {"sku": "y", "n": 2}]}, {"id": "b", "name": None, "lines": []}]
+    pred = [{"id": "a", "name": "Bo", "lines": [{"sku": "x", "n": 1}]}]
+    spec = "fields: {name: text, lines: {items: {fields: {sku: id, n: number}}, align: {key: sku}}}"
+    found = guide_result(score(gold, pred, spec, ScoreOptions(replicates=0)))
+    assert (found["overall_accuracy"], found["overall_correct"], found["overall_total"]) == (2 / 5, 2.0, 5)
+    assert [image["overall_accuracy"] for image in found["detailed_results"]] == [2 / 5, None]
+    fields = found["detailed_results"][0]["fields"]
+    assert fields["lines[1].n"] == {"extracted": None, "ground_truth": 2, "correct": False, "accuracy_score": 0.0}
+    assert found["detailed_results"][1]["fields"] == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "system", "said"),
+    [
+        (ScoreOptions(replicates=0), None, "several systems"),
+        (ScoreOptions(replicates=0), "aa", "no system 'aa'"),
+        (ScoreOptions(replicates=0, evidence="none"), "a", "kept no evidence"),
+        (ScoreOptions(replicates=0, metrics=("f1",)), "a", "lacks a metric"),
+    ],
+)
+def test_what_a_result_lacks_is_told(options: ScoreOptions, system: str | None, said: str) -> None:
+    result = score([{"id": 1, "n": 5}], {"a": [{"id": 1, "n": 5}], "b": [{"id": 1, "n": 6}]}, "fields: {n: number}", options)
+    with pytest.raises(ProblemsError, match=said):
+        guide_result(result, system)

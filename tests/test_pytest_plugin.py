@@ -1,0 +1,119 @@
+"""The pytest plugin, run as a team would run it: in a session of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fieldassay.pytest_plugin import ExtractionError
+
+SPEC = "name: bills\nfields: {total: money, name: text}\ngates: [accuracy >= 0.9, 'field_accuracy[total] >= 0.5']\n"
+GOLD = [{"id": k, "total": f"{k}.00", "name": f"Shop {k}"} for k in range(4)]
+GOOD = [{"id": k, "total": k, "name": f"Shop {k}"} for k in range(4)]
+BAD = [{"id": k, "total": k, "name": "Shop \x1b[31m <x>"} for k in range(4)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    for name, rows in {"gold": GOLD, "good": GOOD, "bad": BAD}.items():
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def session(folder: Path, *arguments: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-v", "--rootdir", str(folder), *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def scored(*more: str) -> tuple[str, ...]:
+    return ("--fieldassay-spec", "spec.yaml", "--fieldassay-gold", "gold.jsonl", *more)
+
+
+def test_gates_that_hold_are_tests_that_pass(folder: Path) -> None:
+    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl"))
+    assert code == 0, out
+    assert "2 passed" in out
+
+
+def test_a_gate_that_fails_names_the_worst_field_with_an_example_and_no_traceback(folder: Path) -> None:
+    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl", "--fieldassay-pred", "new=bad.jsonl"))
+    assert code == 1
+    assert "3 passed" in out and "1 failed" in out
+    assert "accuracy >= 0.9" in out and "worst fields:" in out and "name" in out and "Shop 0" in out
+    assert "Traceback" not in out and "pytest_plugin.py" not in out and "\x1b[31m" not in out.replace("\x1b[31m\x1b[1m", "")
+
+
+def test_a_gate_on_the_command_line_comes_on_top_and_an_unknown_metric_is_said_before_any_test(folder: Path) -> None:
+    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "f1 >= 0.99"))
+    assert (code, "3 passed" in out) == (0, True)
+    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "acuracy >= 0.99"))
+    assert code == 4
+    assert "did you mean 'accuracy'?" in out
+
+
+def test_an_inconclusive_gate_is_skipped_and_fails_if_the_run_is_strict(folder: Path) -> None:
+    gate = ("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "lower(accuracy) >= 0.5")
+    assert (session(folder, *scored(*gate))[0], session(folder, *scored(*gate, "--fieldassay-strict"))[0]) in ((0, 1), (0, 0))
+    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "regression(accuracy) > -0.01"))
+    assert (code, "1 skipped" in out) == (0, True), out
+    code, out = session(
+        folder, *scored("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "regression(accuracy) > -0.01", "--fieldassay-strict")
+    )
+    assert (code, "1 failed" in out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--fieldassay-gold", "gold.jsonl", "--fieldassay-pred", "good.jsonl"), "either --fieldassay-spec FILE or --fieldassay-protocol NAME"),
+        (("--fieldassay-spec", "spec.yaml"), "--fieldassay-gold and --fieldassay-pred missing"),
+        (scored("--fieldassay-pred", "none.jsonl"), "none.jsonl"),
+        (("--fieldassay-protocol", "slot-fillin", "--fieldassay-gold", "gold.jsonl", "--fieldassay-pred", "good.jsonl"), "did you mean 'slot-filling'?"),
+    ],
+    ids=["no-spec", "spec-alone", "no-file", "unknown-protocol"],
+)
+def test_what_cannot_be_scored_is_a_usage_error(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    code, out = session(folder, *arguments)
+    assert code == 4, out
+    assert said in out
+    assert "Traceback" not in out
+
+
+def test_a_session_without_the_options_is_left_alone(folder: Path) -> None:
+    (folder / "test_one.py").write_text("def test_one(): pass\n")
+    code, out = session(folder)
+    assert (code, "1 passed" in out) == (0, True)
+
+
+def test_gates_stand_beside_the_other_tests_of_a_session(folder: Path) -> None:
+    (folder / "test_one.py").write_text("def test_one(assert_extraction):\n    assert_extraction({'a': 1}, {'a': 1}, 'fields: {a: number}')\n")
+    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl"))
+    assert (code, "3 passed" in out) == (0, True)
+
+
+@pytest.mark.parametrize("gates", [(), "accuracy >= 0.99", ["accuracy >= 0.1", "f1 >= 0.99"]])
+def test_the_fixture_shows_the_worst_fields(assert_extraction: Any, gates: Any) -> None:
+    spec = "fields: {total: money, name: text, city: text}"
+    with pytest.raises(ExtractionError) as caught:
+        assert_extraction({"total": "1", "name": "Ada", "city": "Bern"}, {"total": "1.00", "name": "Ida", "city": None}, spec, gates)
+    told = str(caught.value)
+    assert "FAIL" in told and "Ada" in told and "Ida" in told and "city" in told and "total" not in told.split("worst fields:")[1]
+
+
+def test_the_fixture_returns_the_result_and_takes_whatever_score_takes(assert_extraction: Any, folder: Path) -> None:
+    assert assert_extraction({"a": 1, "id": "x"}, {"a": 1.0, "id": "x"}, "fields: {a: number, id: id}").value("accuracy") == 1.0
+    assert assert_extraction(folder / "gold.jsonl", folder / "good.jsonl", folder / "spec.yaml").value("accuracy") == 1.0
+    with pytest.raises(ExtractionError):
+        assert_extraction(folder / "gold.jsonl", folder / "bad.jsonl", folder / "spec.yaml")
+
+
+def test_the_fixture_fails_where_nothing_can_be_said(assert_extraction: Any) -> None:
+    with pytest.raises(ExtractionError, match="INCONCLUSIVE"):
+        assert_extraction({"a": None}, {"a": None}, "fields: {a: number}", "accuracy >= 0.9")
