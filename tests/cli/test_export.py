@@ -102,7 +102,7 @@ def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path
 def test_a_comparison_names_no_leader_among_few_documents(run: Run, folder: Path, tmp_path: Path) -> None:
     assert run("export", folder, "--to", tmp_path / "executive.md").code == 0
     text = (tmp_path / "executive.md").read_text(encoding="utf-8")
-    assert "atlas is highest with 95.1% (birch 78.2%); 8 documents are too few" in text
+    assert "atlas is highest with 95.1% (birch 78.2%); the difference to birch (p = .38) may be chance (n = 8)" in text
     assert "leads" not in text
     assert "| invoice | 3 | 96.1% | 85.1% |" in text
 
@@ -171,8 +171,7 @@ def test_hostile_values_survive_the_way_through_a_csv(run: Run, tmp_path: Path) 
     run("score", *options, "--out", tmp_path / "run", "--quiet")
     assert run("export", tmp_path / "run", "--to", tmp_path / "out.csv").code == 0
     found = [row["extracted"] for row in rows_of(tmp_path / "out.csv")]
-    assert found == ["'" + values[0], values[1], values[2], found[3], values[4]]
-    assert "ud800" in found[3]
+    assert found == ["'" + values[0], values[1], values[2], "\ufffd", values[4]]
 
 
 def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
@@ -180,8 +179,8 @@ def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
     pred = [{"id": "a", "name": "Bo", "lines": [{"sku": "x", "n": 1}]}]
     spec = "fields: {name: text, lines: {items: {fields: {sku: id, n: number}}, align: {key: sku}}}"
     found = guide_result(score(gold, pred, spec, ScoreOptions(replicates=0)))
-    assert (found["overall_accuracy"], found["overall_correct"], found["overall_total"]) == (2 / 5, 2.0, 5)
-    assert [image["overall_accuracy"] for image in found["detailed_results"]] == [2 / 5, None]
+    assert (found["overall_accuracy"], found["overall_correct"], found["overall_total"]) == pytest.approx((2 / 5, 2, 5), abs=1e-9)
+    assert [image["overall_accuracy"] for image in found["detailed_results"]] == [pytest.approx(2 / 5), None]
     fields = found["detailed_results"][0]["fields"]
     assert fields["lines[1].n"] == {"extracted": None, "ground_truth": 2, "correct": False, "accuracy_score": 0.0}
     assert found["detailed_results"][1]["fields"] == {}

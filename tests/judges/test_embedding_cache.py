@@ -11,7 +11,7 @@ import sys
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from tests.judges.references import TEXTS, VECTORS, every_pair
 from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.cli import progress
-from fieldassay.judges import known_vectors, vector_file
+from fieldassay.judges import blas_threads, known_vectors, vector_file
 from fieldassay.judges.cache_folder import cache_folder
 from fieldassay.judges.embedding import Embedding
 from fieldassay.judges.encoder import report_progress, watch_encoding
@@ -118,6 +118,35 @@ def test_no_bit_depends_on_them_with_the_kernels_of_other_processors(kernels, th
     environment = {**os.environ, "OPENBLAS_CORETYPE": kernels, "OPENBLAS_NUM_THREADS": threads}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("0\n", 0), done.stderr
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_number_of_threads_changes_no_bit(threads, tiny, monkeypatch):
+    plain = raw(tiny).encode(SMALL, 5)
+
+    @contextmanager
+    def some_threads():
+        yield threads
+
+    monkeypatch.setattr("fieldassay.judges.numpy_encoder.one_blas_thread", some_threads)
+    assert raw(tiny).encode(SMALL, 5).tobytes() == plain.tobytes()
+
+
+def test_the_threads_of_numpy_are_afterwards_what_they_were(tiny):
+    control = blas_threads._control()
+    if control is None:  # another BLAS: nothing is changed
+        with blas_threads.one_blas_thread() as threads:
+            assert threads == 1
+        return
+    before = control[0]()
+    seen = []
+    with watch_encoding(lambda done, total: seen.append(control[0]())):
+        tiny.encode(SMALL)
+    assert (set(seen[1:]), control[0]()) == ({1}, before)
+    with pytest.raises(ZeroDivisionError), blas_threads.one_blas_thread():
+        assert control[0]() == 1
+        print(1 / 0)
+    assert control[0]() == before
 
 
 @pytest.mark.parametrize("tiling", [*TILINGS, BY_TEXT], ids=str)

@@ -40,7 +40,7 @@ ALIASES = {
     "bank_statement": "bank_statement", "bank statement": "bank_statement", "account statement": "bank_statement", "statement": "bank_statement",
 }  # fmt: skip
 YES, NO = {"true", "1", "yes", "y"}, {"false", "0", "no", "n"}
-MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
 
 def is_list_kind(kind: str) -> bool:
@@ -111,7 +111,7 @@ def id_score(gold: str, pred: str) -> float:
 def amount(text: str) -> Fraction | None:
     kept = "".join(char for char in text if char.isdecimal() or char in ".-")
     sign, digits = (-1, kept[1:]) if kept.startswith("-") else (1, kept)
-    whole, point, rest = digits.partition(".")
+    whole, _point, rest = digits.partition(".")
     if not (whole + rest) or not all(char.isdecimal() for char in whole + rest):
         return None
     return sign * Fraction(int(whole + rest), 10 ** len(rest))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from fieldassay import score
 from fieldassay.api.options import ScoreOptions
 from fieldassay.reports.executive import render_executive
-from fieldassay.stats.pairs import paired_difference
 
 SPEC = {"protocol": "business-documents"}
 
@@ -28,30 +26,41 @@ def report(systems: dict[str, list[bool]], **options: Any) -> str:
     return render_executive(score(gold, made, SPEC, ScoreOptions(**options)), "2026-01-02")
 
 
+HALF = [number % 4 < 2 for number in range(40)]
+
+
 def test_a_clear_difference_has_a_leader() -> None:
     text = report({"good": [True] * 40, "bad": [number % 4 == 0 for number in range(40)]})
-    assert "good leads with 100.0%: 37.5 points ahead of bad (95 % interval " in text
-    assert "beyond chance" in text
+    assert "- **Accuracy**: good leads with 100.0%, ahead of bad by 37.5 points (p &lt; .001): beyond chance" in text
 
 
 def test_a_difference_that_may_be_chance_has_none() -> None:
-    text = report({"one": [number % 2 == 0 for number in range(40)], "other": [number % 2 == 1 for number in range(39)] + [False]})
-    assert "one is highest with 75.0% (other 73.8%); the difference to other may be chance" in text
+    text = report({"one": HALF, "other": [*(not right for right in HALF[:39]), False]})
+    assert "one is highest with 75.0% (other 73.8%); the difference to other (p = 1) may be chance (n = 40)" in text
     assert "leads" not in text
 
 
 def test_a_leader_must_be_ahead_of_every_other_system() -> None:
-    text = report({"one": [True] * 40, "near": [True] * 39 + [False], "far": [False] * 40})
-    assert "one is highest with 100.0%" in text
-    assert "the difference to near may be chance" in text
+    text = report({"far": [False] * 40, "one": [True] * 40, "near": [True] * 39 + [False]})
+    assert "- **Accuracy**: one is highest with 100.0% (near 98.8%, far 50.0%); the difference to near (p = " in text
+    text = report({"far": [False] * 40, "one": [True] * 40, "half": HALF})
+    assert (
+        "- **Accuracy**: one leads with 100.0%, ahead of half by 25.0 points (p &lt; .001), far by 50.0 points (p &lt; .001): beyond chance"
+        in text
+    )
+
+
+def test_within_a_slice_systems_are_only_known_by_the_reference() -> None:
+    text = report({"far": [False] * 40, "one": [True] * 40, "half": HALF})
+    assert "- **Best for invoice**: one is highest with 100.0% (half 75.0%, far 50.0%); whether that is chance is not known" in text
 
 
 @pytest.mark.parametrize(
     ("systems", "options", "said"),
     [
-        ({"a": [True] * 19, "b": [False] * 19}, {}, "19 documents are too few to say whether that is chance"),
-        ({"a": [True] * 40, "b": [False] * 40}, {"replicates": 0}, "nothing is known of chance"),
+        ({"a": [True] * 5, "b": [False] * 5}, {}, "may be chance (n = 5)"),
         ({"a": [True] * 40, "b": [True] * 40}, {}, "a, b are level with 100.0%"),
+        ({"a": [True] * 40, "b": [False] * 40}, {"compare": ("f1",)}, "whether that is chance is not known"),
     ],
 )
 def test_what_is_not_known_is_not_claimed(systems: dict[str, list[bool]], options: dict[str, Any], said: str) -> None:
@@ -85,26 +94,7 @@ def test_names_cannot_write_markup() -> None:
     assert "&lt;script&gt;\\|x" in text
 
 
-def test_a_metric_that_is_no_mean_over_documents_has_no_leader() -> None:
-    gold, made = records([True] * 40), {"a": records([True] * 40), "b": records([False] * 40)}
-    spec = {**SPEC, "score": "precision"}
-    text = render_executive(score(gold, made, spec, ScoreOptions()))
-    assert "leads" not in text
-    assert "nothing is known of chance" in text
-
-
 def test_a_result_without_metrics_or_documents_is_still_told() -> None:
     result = score(records([True]), records([True]), SPEC, ScoreOptions(replicates=0))
     assert "no metric by which systems could be compared" in render_executive(replace(result, estimates=()))
     assert "100.0%" in render_executive(replace(result, documents=None))
-
-
-def test_a_paired_difference_is_that_of_the_shared_documents() -> None:
-    differences = np.array([0.5, 0.0, 0.25, 0.25])
-    found = paired_difference(differences, list("abcd"), replicates=500)
-    assert (found.value, found.documents) == (0.25, 4)
-    assert found.interval is not None
-    assert 0 <= found.interval[0] < 0.25 < found.interval[1] <= 0.5
-    assert paired_difference(differences, list("abcd"), replicates=0).interval is None
-    order = [2, 0, 3, 1]
-    assert paired_difference(differences[order], ["cadb"[at] for at in range(4)], replicates=500) == found

@@ -10,7 +10,7 @@ from fieldassay.engine.contest import MOST_VALUES, compare_pairs, compare_slices
 from fieldassay.engine.exchange import Arena
 from fieldassay.engine.fold import FoldPlan, Partial, pair_systems
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.metrics.grammar import MetricCall
+from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric, select_metrics
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.comparisons_file import Comparisons
@@ -46,15 +46,20 @@ def _usual(plan: FoldPlan) -> tuple[MetricCall, ...]:
 
 def _named(plan: FoldPlan, names: Sequence[str]) -> tuple[MetricCall, ...]:
     try:
-        calls = select_metrics(names, plan.vocabulary)
-        bound = [bind_metric(call, plan.vocabulary) for call in calls]
+        bound = [bind_metric(call, plan.vocabulary) for name in names for call in _expand(plan, name)]
     except ValueError as error:
         raise ProblemsError([Problem("compare", str(error), kind="unknown_name")]) from None
-    able = [one for one in bound if is_comparable(one)]
-    if len(bound) > len(able) and len(bound) == len(names):
-        refused = next(one for one in bound if not is_comparable(one))
-        raise ProblemsError([_refusal(refused)])
-    return tuple(one.call for one in able)
+    refused = [one for one in bound if not is_comparable(one)]
+    if refused:
+        raise ProblemsError([_refusal(one) for one in refused])
+    return tuple(dict.fromkeys(one.call for one in bound))
+
+
+def _expand(plan: FoldPlan, name: str) -> list[MetricCall]:
+    """Return the metric of that name, where a name is both a metric's and a group's; else the members of the group by which one can compare."""
+    calls = select_metrics([name], plan.vocabulary)
+    one = [call for call in calls if call.name == parse_metric(name).name]
+    return one or [call for call in calls if is_comparable(bind_metric(call, plan.vocabulary))] or list(calls)
 
 
 def _refusal(bound: BoundMetric) -> Problem:

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.api.error_report import error_report_of_run
 from fieldassay.api.folder import read_run, scan_evidence
 from fieldassay.api.guide import guide_result
 from fieldassay.api.judgements import Judgement, counts_silence, list_judgements
-from fieldassay.api.rereading import result_of_run
+from fieldassay.api.rereading import damage_told, result_of_run
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.reports.executive import render_executive
 from fieldassay.result.result import Result
@@ -34,18 +35,20 @@ _ROWS_AT_ONCE = 5_000
 def export_run(folder: Path, target: Path, system: str | None = None) -> str:
     """Write a run's export to a file and return what it holds, in words. The file's ending says which.
 
-    `.csv`: one row per judged value, of all systems or of one. `.json`: by system, the dictionary of `guide_result`. `.md`: the executive comparison.
+    `.csv`: one row per judged value, of all systems or of one. `.json`: by system, the dictionary of `guide_result`. `.md`: the executive comparison,
+    but `errors.md` (and any name that ends so): every error of every document.
     The file appears whole or not at all. Raises `ProblemsError` for another ending, an unknown system, a run that kept too little, and a target
     that is one of the run's own inputs or files.
     """
-    writers: dict[str, Callable[[Path, str | None], Iterable[str]]] = {".csv": _csv, ".json": _json, ".md": _markdown}
-    writer = writers.get(target.suffix.lower())
-    if writer is None:
+    found = next((format for ending, format in _FORMATS.items() if target.name.lower().endswith(ending)), None)
+    if found is None:
         what = f"the ending {target.suffix!r} is no format of an export" if target.suffix else "the name has no ending"
-        raise _refusal(target, what, f"use one of: {', '.join(writers)}", "unknown_format")
+        raise _refusal(target, what, f"use one of: {', '.join(sorted(_FORMATS))}", "unknown_format")
+    writer, held = found
     _check_target(folder, target)
-    _write_whole(target, writer(folder, system))
-    return {".csv": "judged values", ".json": "results by system", ".md": "executive comparison"}[target.suffix.lower()]
+    with damage_told(folder):
+        _write_whole(target, writer(folder, system))
+    return held
 
 
 def _refusal(place: Path, what: str, remedy: str, kind: str) -> ProblemsError:
@@ -80,6 +83,19 @@ def _markdown(folder: Path, system: str | None) -> Iterator[str]:
     if system is not None:
         raise _refusal(folder, "a comparison is of all systems", "leave out --system", "invalid_option")
     yield render_executive(result_of_run(folder), str(read_run(folder).get("started") or ""))
+
+
+def _errors(folder: Path, system: str | None) -> Iterator[str]:
+    yield error_report_of_run(folder, system)
+
+
+_FORMATS: dict[str, tuple[Callable[[Path, str | None], Iterable[str]], str]] = {
+    "errors.md": (_errors, "error report"),
+    ".csv": (_csv, "judged values"),
+    ".json": (_json, "results by system"),
+    ".md": (_markdown, "executive comparison"),
+}
+"""What a file's name ends with, what writes it, and what it holds; the first that fits counts."""
 
 
 def _with_evidence(folder: Path, system: str | None) -> tuple[Result, pl.LazyFrame]:

@@ -10,12 +10,13 @@ from typing import Any
 
 from fieldassay.api.digests import digest_inputs
 from fieldassay.api.explaining import DocumentExplanation, explain_document, unknown_document
-from fieldassay.api.folder import DOCUMENTS, METRICS, read_run, scan_evidence
+from fieldassay.api.folder import COMPARISONS, DOCUMENTS, METRICS, read_run, scan_evidence
 from fieldassay.api.inputs import fitted, open_inputs
 from fieldassay.api.options import InputOptions
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
+from fieldassay.result.comparisons_file import Comparisons, read_comparisons
 from fieldassay.result.metrics_file import read_metrics
 from fieldassay.result.result import Result
 
@@ -26,7 +27,7 @@ def plan_of_run(folder: Path) -> Plan:
 
 
 @contextmanager
-def _damage_told(folder: Path) -> Iterator[None]:
+def damage_told(folder: Path) -> Iterator[None]:
     """Turn what Polars says of a damaged file into a problem of the run."""
     import polars as pl
 
@@ -42,14 +43,14 @@ def document_of_run(folder: Path, document: str) -> DocumentExplanation:
     import polars as pl
 
     facts = read_run(folder)
-    with _damage_told(folder):
+    with damage_told(folder):
         table = pl.read_parquet(folder / DOCUMENTS)
     if document not in table["doc"]:
         raise unknown_document(document, table["doc"].unique(maintain_order=True).to_list(), str(folder))
     evidence = scan_evidence(folder)
     if facts.get("evidence") != "all" or evidence is None:
         return _from_inputs(facts, folder, document)
-    with _damage_told(folder):
+    with damage_told(folder):
         rows = evidence.filter(pl.col("doc") == document).collect().to_dicts()
     systems = tuple(facts["inputs"]["predictions"])
     return DocumentExplanation(document, None, tuple(rows), (), _remarks(table, document), systems)
@@ -94,16 +95,29 @@ def _from_inputs(facts: dict[str, Any], folder: Path, document: str) -> Document
 
 
 def result_of_run(folder: Path) -> Result:
-    """Return the result of a run: its estimates and documents, and its evidence if it kept all of it (made when it is asked for).
+    """Return the result of a run: estimates, documents and comparisons, and its evidence if it kept all of it (made when it is asked for).
 
     Raises `ProblemsError` for a folder that is not a run, and for a damaged one.
     """
     import polars as pl
 
     facts = read_run(folder)
-    with _damage_told(folder):
+    with damage_told(folder):
         documents = pl.read_parquet(folder / DOCUMENTS)
     read = read_metrics((folder / METRICS).read_bytes(), str(folder / METRICS))
     rows = scan_evidence(folder) if facts.get("evidence") == "all" else None
     notes, warnings = (tuple(map(str, facts.get(name) or ())) for name in ("notes", "warnings"))
-    return replace(read, documents=documents, evidence_table=None if rows is None else rows.collect, notes=notes, warnings=warnings)
+    compared = _comparisons(folder / COMPARISONS)
+    return replace(
+        read,
+        documents=documents,
+        evidence_table=None if rows is None else rows.collect,
+        notes=notes,
+        warnings=warnings,
+        comparisons=compared.comparisons,
+        rankings=compared.rankings,
+    )
+
+
+def _comparisons(file: Path) -> Comparisons:
+    return read_comparisons(file.read_bytes(), str(file)) if file.is_file() else Comparisons()

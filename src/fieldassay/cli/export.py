@@ -17,7 +17,7 @@ import click
     type=click.Path(path_type=Path),
     help="Where it goes; the ending says what: .csv, .json, .md.",
 )
-@click.option("--system", metavar="NAME", help="Of a .csv or .json: this system only.")
+@click.option("--system", metavar="NAME", help="Of a .csv, .json or errors.md: this system only.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def export(run: Path, target: Path, system: str | None, *, quiet: bool) -> int:
     """Write the judged values of a run, or its comparison, to a file.
@@ -28,6 +28,7 @@ def export(run: Path, target: Path, system: str | None, *, quiet: bool) -> int:
     fieldassay export run --to details.csv       one row per judged value
     fieldassay export run --to result.json       per system: fields, documents, best and worst
     fieldassay export run --to executive.md      the comparison of the systems
+    fieldassay export run --to errors.md         every error of every document
     """
     from fieldassay.api.exporting import export_run
     from fieldassay.cli.output import complain

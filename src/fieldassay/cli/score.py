@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 @click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
 @click.option("--metrics", metavar="LIST", multiple=True, help="Metrics or groups, separated by commas, instead of the spec's.")
 @click.option("--slice", "slices", metavar="KEY", multiple=True, help="Show results by the values of this key too; repeat for more.")
+@click.option("--reference", metavar="NAME", help="The system that the others are compared with.  [default: the first]")
+@click.option("--compare", metavar="LIST", multiple=True, help="Compare systems by these metrics.  [default: accuracy and F1]")
 @click.option("--fail-under", metavar="METRIC=VALUE", multiple=True, help="Exit with 1 if a system is below the value; repeat for more.")
 @click.option("--strict", is_flag=True, help="Exit with 4 if a gate of the spec cannot be decided.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if a gate or a threshold failed.")
@@ -82,6 +84,7 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Ga
     from fieldassay.cli.texts import split_outside
 
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
+    compared = tuple(part for text in given["compare"] for part in split_outside(text))
     evidence: Literal["all", "errors", "none"] = given["evidence"] or ("all" if given["out"] else "errors")
     return ScoreOptions(
         metrics=metrics or None,
@@ -95,6 +98,8 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Ga
         batch=given["batch"],
         limit=given["limit"],
         inputs=inputs.options,
+        reference=given["reference"],
+        compare=compared or None,
     )
 
 
@@ -127,6 +132,7 @@ def _verdict(run: Scored, thresholds: tuple[Gate, ...], given: Mapping[str, Any]
         tables = ["metrics.json", "documents.parquet", *(["evidence.parquet"] if run.evidence is not None else [])]
         tables += ["violations.jsonl"] if run.result.checks else []
         tables += ["gates.json"] if run.decisions else []
+        tables += ["comparisons.json"] if run.result.comparisons else []
         complain(f"written to {given['out']}: {', '.join(tables)}, run.json")
     for line in tell_outcomes(run.decisions, thresholds):
         complain(line)

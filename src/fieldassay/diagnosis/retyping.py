@@ -33,7 +33,7 @@ def diagnose_retyped(type_name: str, gold: Wording, pred: Wording) -> tuple[Bits
     """Return the diagnoses of the pairs that are two numbers or two dates, and which pairs are settled by that.
 
     Two writings of one number or date are `other_format`, unless their match keys are equal: then the finer surface rules are left to say how
-    they differ.
+    they differ. The same writing is `other_format` too: one is a text, the other is not.
     """
     bits = np.zeros(len(gold.texts), dtype=np.int64)
     settled = np.zeros(len(gold.texts), dtype=np.bool_)
@@ -113,6 +113,7 @@ def _read_dates(texts: list[str]) -> tuple[list[str], list[str]]:
 
 def _settle_same(gold: Wording, pred: Wording, rows: Rows, found: tuple[Bits, Flags]) -> None:
     bits, settled = found
-    other = rows[~equal(pick(gold.keys, rows), pick(pred.keys, rows))]
+    is_plain = equal(pick(gold.keys, rows), pick(pred.keys, rows)) & ~equal(pick(gold.texts, rows), pick(pred.texts, rows))
+    other = rows[~is_plain]
     bits[other] = BIT["other_format"]
     settled[other] = True

@@ -16,7 +16,7 @@ from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Form, Statistic
 from fieldassay.metrics.sums import Sum, join_fields, spread_rows
 from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
-from fieldassay.stats.paired import Tested, mcnemar, tail_share
+from fieldassay.stats.paired import PValue, mcnemar, tail_share
 from fieldassay.stats.signs import MOST_ENUMERATED, enumerate_sums, group_columns, signed_sums
 
 Floats = npt.NDArray[np.float64]
@@ -26,7 +26,7 @@ SLACK = {"ratio": 1e-9, "percent": 1e-7}
 """How far two values may be apart for the rounding of the shares they are made of; in other units a share of 1e-9 of the values."""
 
 
-class Test(NamedTuple):
+class PairTest(NamedTuple):
     """The p value of a difference, and the test that gave it."""
 
     p: float
@@ -192,17 +192,17 @@ class Pair:
         total = (first + second).sum(axis=1, keepdims=True)
         return self.view.evaluate((total + flipped) // 2) - self.view.evaluate((total - flipped) // 2)
 
-    def test(self) -> Test:
+    def test(self) -> PairTest:
         """Return the two-sided test that the systems are equally good; both values must be defined."""
         discordant = self._count_discordant()
         if discordant is not None:
-            return Test(mcnemar(*discordant), "mcnemar_exact")
+            return PairTest(mcnemar(*discordant), "mcnemar_exact")
         first, second = (float(value) for value in self.values if value is not None)
         is_exact = len(self.differing) <= MOST_ENUMERATED
         share = tail_share(second - first, self.exchanged(is_exact=is_exact), is_exact, self.view.slack(first, second))
-        tested = Tested(share, is_exact)
+        tested = PValue(share, is_exact)
         name = "sign_flip" if self._is_mean() else "exchange"
-        return Test(tested.p, f"{name}_exact" if tested.is_exact else name)
+        return PairTest(tested.p, f"{name}_exact" if tested.is_exact else name)
 
     def _count_discordant(self) -> tuple[int, int] | None:
         """Return the documents that only the first has right and those that only the second has, if the metric is yes or no in each."""

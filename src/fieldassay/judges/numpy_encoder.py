@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ import numpy as np
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.judges.bert import Tokens, pooled
+from fieldassay.judges.blas_threads import one_blas_thread
 from fieldassay.judges.encoder import Array, Encoder, encodable, report_progress, unit_vectors
 from fieldassay.judges.model_settings import read_settings
 from fieldassay.judges.products import choose_tiling
@@ -35,7 +37,8 @@ class NumpyEncoder(Encoder):
         self._settings = read_settings(folder)
         self._weights = read_weights(self._settings)
         first = self._weights.layers[0]
-        self._tiling = choose_tiling(affine.weight for affine in (first.qkv, first.mixed, first.wide, first.narrow))
+        with one_blas_thread():
+            self._tiling = choose_tiling(affine.weight for affine in (first.qkv, first.mixed, first.wide, first.narrow))
         path = self._settings.folder / "tokenizer.json"
         self._tokenizer = _open_tokenizer(path, self._settings.max_length)
         known, made = len(self._weights.words), self._tokenizer.get_vocab_size()
@@ -50,15 +53,20 @@ class NumpyEncoder(Encoder):
 
     def encode(self, texts: Sequence[str], batch: int) -> Array:
         vectors = np.empty((len(texts), self._settings.dimension), dtype=np.float32)
-        for start in range(0, len(texts), _WINDOW):
-            tokens = self._tokenize(texts[start : start + _WINDOW])
-            done = start
-            for positions in _batches([len(text) for text in tokens], batch):
-                made = pooled(self._weights, self._settings, self._tiling, [tokens[position] for position in positions])
-                vectors[[start + position for position in positions]] = unit_vectors(made)
-                done += len(positions)
-                report_progress(done, len(texts))
+        with one_blas_thread() as threads, ThreadPoolExecutor(threads) as pool:
+            for start in range(0, len(texts), _WINDOW):
+                tokens = self._tokenize(texts[start : start + _WINDOW])
+                portions = list(_batches([len(text) for text in tokens], batch))
+                made = pool.map(self._encode_tokens, [[tokens[position] for position in positions] for positions in portions])
+                done = start
+                for positions, part in zip(portions, made, strict=True):
+                    vectors[[start + position for position in positions]] = part
+                    done += len(positions)
+                    report_progress(done, len(texts))
         return vectors
+
+    def _encode_tokens(self, texts: Sequence[Tokens]) -> Array:
+        return unit_vectors(pooled(self._weights, self._settings, self._tiling, texts))
 
     def _tokenize(self, texts: Sequence[str]) -> list[Tokens]:
         """Return the token numbers of each text, special tokens included, cut at the model's length."""

@@ -232,6 +232,8 @@ class SumTable:
         for statistic in linear.statistics:
             if isinstance(statistic, RowSum) and statistic in self.sums:
                 known = self.sums[statistic].fields
+                if known == (None,):  # summed over fields already
+                    continue
                 fields = known if fields is None else join_fields(fields, known)
         return (*(fields or ()), None)
 

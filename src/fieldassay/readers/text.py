@@ -63,8 +63,8 @@ def coerced(raw: Any) -> tuple[str, ...]:
 class TextReader(Reader):
     """Reads text: trimmed, then normalized in the given order.
 
-    Case, accents and Unicode form count unless a normalizer removes them. With `nothing_left: empty` a text of which the normalizers leave
-    nothing is no value.
+    Case, accents and Unicode form count unless a normalizer removes them. A text of which the normalizers leave nothing is a value,
+    no value (`nothing_left: empty`), or a value that cannot be read (`nothing_left: unreadable`).
 
     >>> from fieldassay.readers.normalizers import Accents, Case
     >>> TextReader((Accents(), Case("upper"))).read(" Losartán ").canonical
@@ -72,22 +72,24 @@ class TextReader(Reader):
     """
 
     normalize: tuple[Normalizer, ...] = ()
-    nothing_left: Literal["value", "empty"] = "value"
+    nothing_left: Literal["value", "empty", "unreadable"] = "value"
 
     def __post_init__(self) -> None:
-        if self.nothing_left not in ("value", "empty"):
-            raise ValueError(f"nothing_left is {self.nothing_left!r}; write `value` or `empty`")
+        if self.nothing_left not in ("value", "empty", "unreadable"):
+            raise ValueError(f"nothing_left is {self.nothing_left!r}; write `value`, `empty` or `unreadable`")
 
     def find_empty(self, column: Column) -> npt.NDArray[np.bool_] | None:
-        return None if self.nothing_left == "value" else np.asarray(column.canonical == "", dtype=np.bool_)
+        return None if self.nothing_left != "empty" else np.asarray(column.canonical == "", dtype=np.bool_)
 
     def read(self, raw: Scalar) -> Reading:
         text = json_text(raw)
         value = self._normalized(text)
+        if not value and self.nothing_left == "unreadable":
+            return Reading(text, None, value, coerced(raw), "says nothing")
         return Reading(text, value, value, coerced(raw))
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        if self.normalize:
+        if self.normalize or self.nothing_left == "unreadable":
             return read_distinct(self.read, raws)
         if set(map(type, raws)) <= {str}:
             texts = objects([raw.strip() for raw in raws])  # type: ignore[union-attr]

@@ -85,7 +85,7 @@ def find_duplicates(source: Source) -> list[Problem]:
     if len(set(ids)) == len(ids):
         return []
     first: dict[str, int] = {}
-    problems = []
+    problems: list[Problem] = []
     for position, name in enumerate(ids):
         before = first.setdefault(name, position)
         if before != position:

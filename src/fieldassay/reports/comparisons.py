@@ -9,8 +9,8 @@ from fieldassay.reports.numbers import show_number, suffix_of
 from fieldassay.reports.shown import show
 from fieldassay.result.comparison import Comparison, Place, Ranking
 
-MOST_LINES = 8
-"""More sentences than this are left to `comparisons.json`."""
+MOST_LINES, MOST_SPOKEN = 8, 3
+"""More sentences than this are left to `comparisons.json`; of more systems than this against the reference, only the ranking is shown."""
 
 _NAME = 60
 
@@ -35,17 +35,14 @@ def summarize_comparisons(comparisons: Sequence[Comparison], rankings: Sequence[
     """Return what a report says; None where there is nothing to compare. `names` are those of metrics in reports."""
     if not comparisons:
         return None
-    overall = [one for one in comparisons if not one.slice and one.field is None]
-    if not overall:
-        overall = list(comparisons)
+    overall = [one for one in comparisons if not one.slice and one.field is None] or list(comparisons)
     first, reference = overall[0].metric, overall[0].systems[0]
     main = [one for one in overall if one.metric == first]
     ranking = next((one for one in rankings if one.metric == first), None)
-    spoken = [one for one in overall if len(main) <= MOST_LINES // 2 or one.metric == first]
-    lines = [say(one, names) for one in (*spoken, *(one for one in comparisons if one not in overall))]
+    spoken = list(comparisons) if ranking is None or len(main) <= MOST_SPOKEN else []
     return Compared(
-        lines=tuple(lines[:MOST_LINES]),
-        hidden=len(comparisons) - min(len(lines), MOST_LINES),
+        lines=tuple(say(one, names) for one in spoken[:MOST_LINES]),
+        hidden=len(comparisons) - (min(len(spoken), MOST_LINES) if spoken else len(main)),
         ranking=ranking,
         reference=reference,
         verdicts={one.systems[1]: say_shortly(one) for one in main},

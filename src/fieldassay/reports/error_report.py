@@ -131,7 +131,7 @@ def _case_row(row: Mapping[str, Any], columns: Sequence[str], noted: str | None,
 def _case(document: str, errors: Sequence[ErrorLine]) -> list[str]:
     if not errors:
         return []
-    ordered = sorted(errors, key=lambda error: (KINDS.index(error.kind), not error.is_critical))
+    ordered = sorted(errors, key=lambda error: (KINDS.index(error.kind), _is_below(error), not error.is_critical))
     rows = []
     for error in ordered[:MOST_ERRORS]:
         expected, actual = _values(error)

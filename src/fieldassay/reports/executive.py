@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fieldassay.reports.headline import by_system, find_main, find_named, list_fields
 from fieldassay.reports.numbers import show_count, show_number
-from fieldassay.reports.ranking import Ranking, rank_systems, tell_ranking
+from fieldassay.reports.ranking import order_systems, tell_order
 from fieldassay.reports.shown import escape_markdown, show
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _FAILURES = {
     "missing": "no prediction for {}",
@@ -26,7 +23,7 @@ _FAILURES = {
 def render_executive(result: Result, generated: str = "") -> str:
     """Return the comparison as GitHub-flavored Markdown. `generated` says when the run was made.
 
-    Nobody is called the leader unless the difference to every other system is beyond chance; without that the report says `highest`.
+    Nobody is said to lead unless the difference to every other system is beyond chance; without that the report says `highest`.
     """
     spec = result.run.get("spec")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
@@ -128,24 +125,9 @@ def _findings(result: Result, main: Estimate | None) -> list[str]:
 
 
 def _rank(result: Result, main: Estimate, chosen: tuple[str, str] | None) -> str:
-    found = by_system(result, main, {} if chosen is None else {chosen[0]: chosen[1]})
-    ranking = rank_systems(result, found, _documents_of(result.documents, chosen))
-    return "" if ranking is None else tell_ranking(_scaled(ranking, main))
-
-
-def _scaled(ranking: Ranking, main: Estimate) -> Ranking:
-    return ranking if main.unit != "percent" else ranking.divided(100.0)
-
-
-def _documents_of(documents: pl.DataFrame | None, chosen: tuple[str, str] | None) -> pl.DataFrame | None:
-    """Return the documents of a slice; None where these are not to be had."""
-    import polars as pl
-
-    if documents is None or chosen is None:
-        return documents
-    key, value = chosen
-    column = key if documents.schema.get(key) == pl.String else f"group_{key}"
-    return documents.filter(pl.col(column) == value) if documents.schema.get(column) == pl.String else None
+    slice_ = {} if chosen is None else {chosen[0]: chosen[1]}
+    order = order_systems(result, by_system(result, main, slice_), slice_)
+    return "" if order is None else tell_order(order)
 
 
 def _fastest(result: Result) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fieldassay.reports.differences import comparisons_markdown
 from fieldassay.reports.gates import gates_markdown
 from fieldassay.reports.numbers import show_both, show_count, show_value
 from fieldassay.reports.shown import escape_markdown, show, show_pair
@@ -20,6 +21,8 @@ def render_markdown(summary: Summary) -> str:
         rows.insert(1, ["documents behind it (n)", *(f"{estimate.n:,}" if estimate else "—" for estimate in counted.estimates)])
     parts.append(_table(["", *summary.systems], [*rows, ["failures", *summary.failures]]))
     parts.append(f"{summary.method[:1].upper()}{summary.method[1:]}.")
+    if summary.compared is not None:
+        parts += comparisons_markdown(summary.compared)
     for position in range(len(summary.systems)):
         parts += _fields(summary, position)
     if summary.diagnoses:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.reports.checked import CheckLine, list_checks
+from fieldassay.reports.comparisons import Compared, summarize_comparisons
 from fieldassay.reports.mistakes import Mistake, count_mistakes
 from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
@@ -91,6 +92,8 @@ class Summary:
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     decisions: tuple[Decision, ...] = ()
+    compared: Compared | None = None
+    """None: one system."""
 
 
 def summarize(
@@ -123,6 +126,7 @@ def summarize(
         notes=_grouped(result.notes, systems),
         warnings=_grouped(result.warnings, systems),
         decisions=decisions,
+        compared=summarize_comparisons(result.comparisons, result.rankings, {**HEADLINE, "f1": "F1"}),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fieldassay.reports.checked import CheckLine
+from fieldassay.reports.differences import add_comparisons
 from fieldassay.reports.gates import add_gates
 from fieldassay.reports.numbers import show_count, show_interval, show_value
 from fieldassay.reports.page import Column, Page, Screen
@@ -21,6 +22,8 @@ def render_terminal(summary: Summary, screen: Screen) -> str:
     page.line()
     _head(page, summary)
     page.line(summary.method, "dim")
+    if summary.compared is not None:
+        add_comparisons(page, summary.compared)
     for position in range(len(summary.systems)):
         _fields(page, summary, position)
     _diagnoses(page, summary)

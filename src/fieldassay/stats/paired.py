@@ -21,7 +21,7 @@ _LONGEST_EXACT = 1000
 """Up to so many discordant documents binomial sums are added as whole numbers."""
 
 
-class Tested(NamedTuple):
+class PValue(NamedTuple):
     """A two-sided p value; `is_exact` if every pattern of signs was gone through, else it comes from 9999 random ones."""
 
     p: float
@@ -36,23 +36,23 @@ class Wins(NamedTuple):
     ties: int
 
 
-def sign_flip(differences: Sequence[float] | Floats, documents: Sequence[str], seed: int = 0) -> Tested:
+def sign_flip(differences: Sequence[float] | Floats, documents: Sequence[str], seed: int = 0) -> PValue:
     """Return the sign-flip test of per-document differences: how often a sum with random signs is as far from 0 as the one observed.
 
     p is (1 + count) / (B + 1) with B = 9999 random patterns, keyed by seed and document id; with at most 16 differences that are not 0 all patterns
     are gone through and p is count / 2^k. NaN differences (undefined in one of the systems) are left out. The order of documents never matters.
 
     >>> sign_flip([0.1, 0.2, 0.3, 0.1, 0.2], ["a", "b", "c", "d", "e"])
-    Tested(p=0.0625, is_exact=True)
+    PValue(p=0.0625, is_exact=True)
     """
     whole = _whole(np.asarray(differences, np.float64))
     kept = np.flatnonzero(whole)
     if not len(kept):
-        return Tested(1.0, True)
+        return PValue(1.0, True)
     column = whole[None, kept]
     is_exact = len(kept) <= MOST_ENUMERATED
     drawn = enumerate_sums(column) if is_exact else signed_sums(*group_columns(column, [documents[at] for at in kept.tolist()], seed))
-    return Tested(tail_share(float(column.sum()), drawn[0].astype(np.float64), is_exact, slack=len(kept)), is_exact)
+    return PValue(tail_share(float(column.sum()), drawn[0].astype(np.float64), is_exact, slack=len(kept)), is_exact)
 
 
 def _whole(values: Floats) -> Ints:

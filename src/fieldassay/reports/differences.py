@@ -1,0 +1,62 @@
+"""Comparisons of systems as parts of the terminal's and the Markdown report."""
+
+from __future__ import annotations
+
+from fieldassay.reports.comparisons import Compared, show_places
+from fieldassay.reports.numbers import NOTHING, show_number, suffix_of
+from fieldassay.reports.page import Column, Page
+from fieldassay.reports.shown import escape_markdown, show
+
+FILE = "comparisons.json"
+TITLE = "What is significantly better"
+_NAME = 32
+
+
+def add_comparisons(page: Page, compared: Compared) -> None:
+    """Add what is significantly better: sentences, and a ranking of more than two systems."""
+    page.line()
+    page.title(TITLE)
+    for line in compared.lines:
+        page.line(line)
+    rows = _ranking_rows(compared)
+    if rows:
+        if compared.lines:
+            page.line()
+        page.table([Column(head) for head in _heads(compared)], rows)
+    for line in _remarks(compared):
+        page.line(line, "dim")
+
+
+def comparisons_markdown(compared: Compared) -> list[str]:
+    """Return the same as paragraphs of Markdown."""
+    parts = [f"## {TITLE}"]
+    if compared.lines:
+        parts.append("\n".join(f"- {escape_markdown(line)}" for line in compared.lines))
+    rows = _ranking_rows(compared)
+    if rows:
+        lines = [_heads(compared), ["---"] * len(rows[0]), *rows]
+        parts.append("\n".join(f"| {' | '.join(escape_markdown(cell) if cell != '---' else cell for cell in line)} |" for line in lines))
+    return [*parts, *(f"{escape_markdown(line[:1].upper() + line[1:])}." for line in _remarks(compared))]
+
+
+def _heads(compared: Compared) -> list[str]:
+    return ["place", "system", compared.label, f"against {show(compared.reference, _NAME)}"]
+
+
+def _ranking_rows(compared: Compared) -> list[list[str]]:
+    ranking = compared.ranking
+    if ranking is None:
+        return []
+    values = [
+        NOTHING if one.value is None else f"{show_number(one.value, ranking.unit)}{suffix_of(ranking.unit)}" for one in ranking.places
+    ]
+    return [
+        [show_places(place), show(place.system, _NAME), value, compared.verdicts.get(place.system, "")]
+        for place, value in zip(ranking.places, values, strict=True)
+    ]
+
+
+def _remarks(compared: Compared) -> list[str]:
+    more = [f"and {compared.hidden:,} more comparisons in {FILE}"] if compared.hidden else []
+    places = "place: those that a system may really have; all pairs tested at once (max-|t|)"
+    return [*more, compared.method, *([places] if compared.ranking is not None else [])]

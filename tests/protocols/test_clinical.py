@@ -1,0 +1,236 @@
+"""The protocols `prescription` and `lab-report`: worked figures and edges, with numbers computed by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+
+from fieldassay.api.options import ScoreOptions
+from fieldassay.api.scoring import score
+from fieldassay.plan.compile import read_plan
+from fieldassay.plan.nodes import Leaf, ListNode, ObjectNode
+from fieldassay.result.result import Result
+
+FAST = ScoreOptions(replicates=0)
+
+
+def rx(name: Any = None, dose: Any = None, every: Any = None, days: Any = None, note: Any = None) -> dict[str, Any]:
+    return {"nombre_medicamento": name, "dosis": dose, "frecuencia": every, "duracion": days, "instrucciones": note}
+
+
+def lab(name: Any = None, value: Any = None, unit: Any = None, normal: Any = None, state: Any = None) -> dict[str, Any]:
+    return {"nombre_prueba": name, "valor": value, "unidad": unit, "rango_referencia": normal, "estado": state}
+
+
+def judge(protocol: str, gold: Any, predicted: Any, **beside: Any) -> Result:
+    """One document."""
+    key = "medications" if protocol == "prescription" else "results"
+    return score([{"doc_id": "a", key: gold}], {"s": [{"doc_id": "a", key: predicted, **beside}]}, {"protocol": protocol}, FAST)
+
+
+def figures(result: Result) -> dict[str, float | None]:
+    return {estimate.metric: estimate.value for estimate in result.estimates if estimate.field is None}
+
+
+def figure(result: Result, metric: str) -> Any:
+    value = figures(result)[metric]
+    return value if value is None else pytest.approx(value, rel=0, abs=1e-9)
+
+
+def document_scores(result: Result) -> list[float | None]:
+    assert result.documents is not None
+    return result.documents["score"].to_list()
+
+
+METFORMIN = rx("METFORMINA", "850 mg", "cada 12 h", "30 días", "con alimentos")
+LOSARTAN = rx("LOSARTÁN", "50 mg", "cada 24 h", "30 días", "")
+
+
+def test_the_worked_prescription_scores_0_575() -> None:
+    result = judge("prescription", [METFORMIN, LOSARTAN], [rx("Metformina", "850 mg", "cada 8 h", "30 dias", "Con alimentos.")])
+    assert document_scores(result) == [pytest.approx(0.575, rel=0, abs=1e-12)]
+    found = figures(result)
+    wanted = {"prescription_accuracy": 57.5, "name_recall": 0.5, "attribute_accuracy": 0.75, "name_precision": 1.0, "items_spurious": 0}
+    assert {name: found[name] for name in wanted} == pytest.approx(wanted, rel=0, abs=1e-9)
+
+
+VALUES: list[tuple[Any, Any, bool]] = [
+    ("5,0", "5.1", True), ("5,0", "5.11", False), ("5,0", 5.1, True), ("5,0", "4.9", True), ("5,0", "4,89", False), (5.0, "5", True),
+    ("-5", "-5.1", True), ("-5", "5", False), ("-5", "-5.11", False), ("0", "0.0", True), ("0", "0.001", False), ("1e3", "1020", True),
+    ("1E+03", "1020.0001", False), ("1e3", "1000", True), ("1e-3", "0.001", False), ("<5", "5", False), ("<5", "< 5", False), ("<5", "<5.", True),
+    ("5 mg/dL", "5.05 mg/dL", False), ("5 mg/dL", "5 MG DL", True), ("5%", "5.1", True), ("٥", "5", True), ("５，０", "5.1", True),
+    ("normal", "NORMAL.", True), ("", None, True), ("-", "", True), ("5", "", False), ("", "5", False), ("inf", "5", False), ("NaN", "nan", True),
+    ("1,000,5", "1.000.5", True), ("1,000", "1000", False), ("100", "102", True), ("100", "98", True), ("100", "97.999999999999999", False),
+    ("1e9999", "2e9999", False), ("9" * 3000, "9" * 2999 + "8", False), (True, "true", True), ([], None, True), (["5"], "5", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "predicted", "is_right"), VALUES, ids=lambda given: repr(given)[:25])
+def test_a_value_is_right_if_equal_or_within_2_percent(gold: Any, predicted: Any, is_right: bool) -> None:
+    result = judge("lab-report", [lab("GLUCOSA", gold)], [lab("Glucosa", predicted)])
+    assert figure(result, "lab_field_accuracy") == (1.0 if is_right else 2 / 3)  # unit and state are both empty; no range
+    assert figure(result, "lab_accuracy") == (100.0 if is_right else 60 + 40 * 2 / 3)
+
+
+RANGES: list[tuple[Any, Any, float]] = [
+    ("70-100", "70 – 100", 4 / 4), ("70-100", "70-99", 3 / 4), ("70-100", None, 3 / 4), (None, "70-100", 3 / 3), (None, None, 3 / 3),
+    ("-", "70-100", 3 / 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "predicted", "accuracy"), RANGES)
+def test_a_range_of_reference_counts_where_gold_has_one(gold: Any, predicted: Any, accuracy: float) -> None:
+    result = judge("lab-report", [lab("Na", "140", "mmol/L", gold, "normal")], [lab("NA", "140", "MMOL L", predicted, "Normal")])
+    assert figure(result, "lab_field_accuracy") == accuracy
+    assert figure(result, "lab_accuracy") == 60 + 40 * accuracy
+
+
+EQUAL = [
+    ("LOSARTÁN", "losarta\u0301n"), ("Con alimentos.", "con  alimentos"), ("1-2 TABLETAS", "1 2 tabletas"), ("1–2 tabletas", "1-2 TABLETAS"),
+    ("5,0 mg", "5.0 MG"),
+    ("５，０ mg", "5.0 mg"), ("ﬁltro", "FILTRO"), ("µg", "μG"), ("a\u00a0b", "A B"), ("½", "1⁄2"),
+    (". 5", "5"), ("5-", "5"), ("A-5", "a 5"), ("–5", "5"),
+    ("(-5)", "-5"), ("…", ""), ("—", None), ("Straße", "STRASSE"), (850, "850"), (True, "TRUE"), ("[a]", "a"), ("1.000.5", "1,000,5"),
+]  # fmt: skip
+UNEQUAL = [
+    ("1-2 TABLETAS", "12 TABLETAS"), ("-5", "5"), ("5.0", "50"), ("½", "1/2"), ("−5", "-5"), ("5.0", "5"), ("a+b", "a b"), ("850 mg", "850"),
+    ("٥", "5"), ("a\u200bb", "ab"), ("3-5", "3 -5"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "is_equal"), [*((*pair, True) for pair in EQUAL), *((*pair, False) for pair in UNEQUAL)], ids=repr
+)
+def test_attributes_are_compared_after_normalization(gold: Any, predicted: Any, is_equal: bool) -> None:
+    result = judge("prescription", [rx("A", gold)], [rx("a", predicted)])
+    assert figure(result, "attribute_accuracy") == (1.0 if is_equal else 0.75)
+
+
+@pytest.mark.parametrize(("gold", "predicted"), [pair for pair in EQUAL if pair[1]], ids=repr)
+def test_names_are_matched_after_normalization(gold: Any, predicted: Any) -> None:
+    assert figure(judge("prescription", [rx(gold, "1")], [rx(predicted, "1")]), "prescription_accuracy") == 100
+
+
+CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "nothing matched": (
+        [METFORMIN],
+        [rx("OTRO")],
+        {"prescription_accuracy": 0, "name_recall": 0, "attribute_accuracy": 0, "items_spurious": 1},
+    ),
+    "nothing predicted": ([METFORMIN], [], {"prescription_accuracy": 0, "attribute_accuracy": 0, "name_precision": None}),
+    "gold is empty": (
+        [],
+        [METFORMIN],
+        {"prescription_accuracy": None, "name_recall": None, "attribute_accuracy": None, "documents_without_gold": 1},
+    ),
+    "gold is empty items": (
+        [{}, None, rx(".")],
+        [METFORMIN],
+        {"prescription_accuracy": None, "items_spurious": 1, "pipeline_success_rate": 100},
+    ),
+    "gold is no list": ("ninguno", [METFORMIN], {"prescription_accuracy": None, "pipeline_success_rate": 100}),
+    "prediction is no list": ([METFORMIN], "METFORMINA", {"prescription_accuracy": 0, "items_spurious": 0, "pipeline_success_rate": 0}),
+    "one object for a list": ([METFORMIN], METFORMIN, {"prescription_accuracy": 100}),
+    "a list as JSON text": ([METFORMIN], json.dumps([METFORMIN]), {"prescription_accuracy": 100}),
+    "spurious ones go unpunished": ([METFORMIN], [METFORMIN, LOSARTAN, rx("X")], {"prescription_accuracy": 100, "name_precision": 1 / 3}),
+    "a repeated prediction matches once": ([METFORMIN, LOSARTAN], [METFORMIN] * 2, {"name_recall": 0.5, "items_spurious": 1}),
+    "two nameless ones have equal names": (
+        [rx(None, "5")],
+        [rx("-", "6")],
+        {"name_recall": 1, "attribute_accuracy": 0.75, "pipeline_success_rate": 0},
+    ),
+    "a nameless one is not a named one": ([rx(None, "5")], [rx("A", "5")], {"name_recall": 0, "pipeline_success_rate": 100}),
+    "texts are no medications": ([METFORMIN], ["METFORMINA", METFORMIN], {"prescription_accuracy": 100, "items_spurious": 1}),
+    "missing keys are empty": ([{"nombre_medicamento": "A"}], [rx("a")], {"prescription_accuracy": 100}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_edges(case: str) -> None:
+    gold, predicted, wanted = CASES[case]
+    found = figures(judge("prescription", gold, predicted))
+    assert {name: found[name] for name in wanted} == {
+        name: value if value is None else pytest.approx(value) for name, value in wanted.items()
+    }
+
+
+def test_a_document_without_a_prediction_scores_0_and_is_a_run_without_success() -> None:
+    gold = [{"doc_id": doc, "medications": [METFORMIN]} for doc in ("a", "b")]
+    found = score(gold, gold[:1], {"protocol": "prescription"}, FAST)
+    assert document_scores(found) == [1.0, 0.0]
+    assert figures(found)["prescription_accuracy"] == figures(found)["pipeline_success_rate"] == 50
+
+
+def test_of_equal_names_the_pairing_with_most_attributes_right_is_taken() -> None:
+    gold = [rx("A", "1", "x", "p", "k"), rx("a", "2", "y", "q", "l"), rx("A.", "3", "z", "r", "m")]
+    predicted = [rx("A", "2", "y", "r", "m"), rx("A", "1", "y", "p", "k"), rx("A", "3", "x", "r", "l")]
+    # 1 with 2: x is wrong (3); 2 with 1: q, l (2); 3 with 3: z, m (2); every other pairing has fewer than 7 right
+    assert figure(judge("prescription", gold, predicted), "attribute_accuracy") == 7 / 12
+
+
+def test_a_test_without_a_range_wins_among_equally_good_pairings() -> None:
+    gold = [lab("A", "1", "u", "0-1", "n"), lab("A", "1", "u", None, "n")]
+    found = judge("lab-report", gold, [lab("A", "1", "u", None, "n")])
+    assert figure(found, "lab_field_accuracy") == 1  # 3 of 3, not 3 of 4
+    assert figure(found, "lab_accuracy") == 70
+
+
+RUNS: list[tuple[dict[str, Any], Any, int]] = [
+    ({}, [METFORMIN], 100), ({"error": "boom"}, [METFORMIN], 0), ({"error": "timeout"}, [METFORMIN], 0), ({"error": ""}, [METFORMIN], 100),
+    ({"parse_success": False}, [METFORMIN], 0), ({"parse_success": True}, [METFORMIN], 100), ({"parse_success": True}, [], 0),
+    ({}, [rx(None, "5 mg")], 0), ({}, [rx("OTRO")], 100), ({"error": "boom", "parse_success": False}, [METFORMIN], 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("beside", "predicted", "rate"), RUNS, ids=str)
+@pytest.mark.parametrize("gold", [[METFORMIN], []], ids=["gold", "no gold"])
+def test_a_run_succeeds_without_an_error_parsed_and_with_a_named_item(beside: dict[str, Any], predicted: Any, rate: int, gold: Any) -> None:
+    result = judge("prescription", gold, predicted, **beside)
+    assert figures(result)["pipeline_success_rate"] == rate
+    assert result.documents is not None
+    assert result.documents["pipeline_success_rate"].to_list() == [rate]
+
+
+def test_components_are_means_over_documents_and_pooled_ones_are_beside() -> None:
+    gold = [{"doc_id": 1, "medications": [METFORMIN]}, {"doc_id": 2, "medications": [METFORMIN, LOSARTAN, rx("C")]}, {"doc_id": 3}]
+    bad = rx("losartan", "50 mg", "nunca", "nunca", "nunca")
+    found = figures(
+        score(gold, [{"doc_id": 1, "medicamentos": [METFORMIN]}, {"doc_id": 2, "medications": [bad]}], {"protocol": "prescription"}, FAST)
+    )
+    wanted = {
+        "name_recall": (1 + 1 / 3) / 2,
+        "attribute_accuracy": (1 + 1 / 4) / 2,
+        "pooled_name_recall": 2 / 4,
+        "pooled_attribute_accuracy": 5 / 8,
+        "prescription_accuracy": 100 * (1 + 0.7 / 3 + 0.3 / 4) / 2,
+        "documents_without_gold": 1,
+        "pipeline_success_rate": 200 / 3,
+    }
+    assert {name: found[name] for name in wanted} == pytest.approx(wanted, rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize("protocol", ["prescription", "lab-report"])
+def test_latency_and_the_documents_table_have_the_published_names(protocol: str) -> None:
+    result = judge(protocol, [rx("A") | lab("A")], [rx("A") | lab("A")], timing={"duration_ms": 1500})
+    assert figures(result)["latency_p50"] == 1500
+    assert isinstance(result.documents, pl.DataFrame)
+    names = {"prescription": ["name_recall", "attribute_accuracy"], "lab-report": ["test_recall", "lab_field_accuracy"]}[protocol]
+    assert {"system", "doc", "score", "pipeline_success_rate", *names} <= set(result.documents.columns)
+
+
+@pytest.mark.parametrize(("protocol", "size"), [("prescription", 5), ("lab-report", 5)])
+def test_every_field_is_read_by_the_one_normalization(protocol: str, size: int) -> None:
+    [listed] = read_plan({"protocol": protocol}).root.children
+    assert isinstance(listed, ListNode)
+    assert isinstance(listed.items, ObjectNode)
+    readers = [leaf.reader for leaf in listed.items.children if isinstance(leaf, Leaf)]
+    assert len(readers) == size
+    assert len(set(readers)) == 1
+
+
+def test_the_gates_are_the_published_thresholds() -> None:
+    assert read_plan({"protocol": "prescription"}).spec.gates == ("prescription_accuracy >= 85", "pipeline_success_rate >= 90")
+    assert read_plan({"protocol": "lab-report"}).spec.gates == ("lab_accuracy >= 75", "pipeline_success_rate >= 90")

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fieldassay.stats.corrections import adjust_benjamini_hochberg, adjust_holm
+from fieldassay.stats.paired import PValue, adjust_max_t, count_wins, effect_size, mcnemar, sign_flip, tail_share
+from fieldassay.stats.power import documents_needed, minimum_detectable_effect
+from fieldassay.stats.signs import DRAWS, MOST_SIGNS, enumerate_sums, group_columns, sign_keys, signed_sums
+
+
+def names(count: int) -> list[str]:
+    return [f"d{number}" for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        pytest.param([1, 2, 3, 4, 5], 2 / 32, id="five, all in one direction"),
+        pytest.param([0.1, 0.2, 0.3, 0, 0], 2 / 8, id="zeros do not count"),
+        pytest.param([3, -1], 2 / 4, id="two patterns of four are as far"),
+        pytest.param([1, -1], 1.0, id="no difference in the sum"),
+        pytest.param([1 / 3, 1 / 3, -2 / 3], 1.0, id="a sum that is 0 but for rounding"),
+        pytest.param([0.1, 0.2, -0.3], 1.0, id="another one"),
+        pytest.param([1, 1, -1], 1.0, id="all eight are as far as 1"),
+        pytest.param([5, 1, 1, 1, -1], 10 / 32, id="counted by hand"),
+        pytest.param([0, 0], 1.0, id="identical"),
+        pytest.param([], 1.0, id="no documents"),
+        pytest.param([math.nan, 1, 2], 2 / 4, id="an undefined difference is left out"),
+        pytest.param([1] * 16, 2 / 2**16, id="sixteen are still gone through"),
+    ],
+)
+def test_few_differences_are_tested_by_all_patterns_of_signs(differences: list[float], p: float) -> None:
+    assert sign_flip(differences, names(len(differences))) == PValue(p, True)
+
+
+def test_the_exact_p_value_is_that_of_counting() -> None:
+    differences = [0.5, -0.25, 0.125, 1.0, -0.75, 0.5]
+    sums = [abs(sum(sign * value for sign, value in zip(signs, differences, strict=True))) for signs in product((1, -1), repeat=6)]
+    assert sign_flip(differences, names(6)).p == sum(found >= abs(sum(differences)) for found in sums) / 64
+
+
+def test_many_differences_are_tested_by_9999_random_patterns() -> None:
+    tested = sign_flip([1.0] * 17, names(17))
+    assert not tested.is_exact
+    assert tested.p == pytest.approx(2 / 2**17, abs=4e-4)
+    assert tested.p >= 1 / (DRAWS + 1)
+    assert sign_flip([1.0] * 60, names(60)).p == 1 / 10000
+
+
+def test_random_p_values_are_near_the_exact_ones() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        differences = rng.normal(0.3, 1.0, 14)
+        exact = sign_flip(differences, names(14)).p
+        far = np.concatenate([differences, 1e-7 * rng.normal(size=10)])  # more than 16 now, and next to nothing changed
+        assert sign_flip(far, names(24)).p == pytest.approx(exact, abs=0.02)
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=60), st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_neither_order_nor_direction_matters(differences: list[float], random: object) -> None:
+    documents = names(len(differences))
+    tested = sign_flip(differences, documents, seed=7)
+    assert sign_flip([-value for value in differences], documents, seed=7) == tested
+    order = list(range(len(differences)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    assert sign_flip([differences[at] for at in order], [documents[at] for at in order], seed=7) == tested
+    assert 0 < tested.p <= 1
+
+
+@given(st.lists(st.sampled_from([-1, 0, 1]), max_size=16))
+@settings(max_examples=40, deadline=None)
+def test_mcnemar_is_the_sign_flip_of_yes_and_no(differences: list[int]) -> None:
+    assert mcnemar(differences.count(-1), differences.count(1)) == pytest.approx(sign_flip(differences, names(len(differences))).p)
+
+
+@pytest.mark.parametrize(
+    ("b", "c", "p"), [(1, 8, 0.0390625), (0, 5, 0.0625), (0, 0, 1.0), (3, 3, 1.0), (0, 1, 1.0), (2, 10, 0.03857421875), (10, 2, 0.03857421875)]
+)
+def test_mcnemar_is_binomial(b: int, c: int, p: float) -> None:
+    assert mcnemar(b, c) == p
+
+
+def test_mcnemar_of_many_documents_goes_on_where_counting_ends() -> None:
+    exact = 2 * sum(math.comb(1001, i) for i in range(451)) / 2**1001
+    assert mcnemar(450, 551) == pytest.approx(exact, rel=1e-9)
+    assert 0.0 <= mcnemar(10_000, 1_000_000) < 1e-300
+
+
+def test_signs_are_pinned() -> None:
+    assert signed_sums(np.array([[1, 10, 100]]), sign_keys(["a", "b", "ü"], 0), 8).tolist() == [[109, -111, -111, -111, -89, -89, -109, -91]]
+    assert [hex(key) for key in sign_keys(["a"], 5)] == ["0xbfb6bba6fea9adcd"]
+
+
+@pytest.mark.parametrize("size", [1, 2**20, 2**45, 2**57], ids=["narrow", "float32 and 64", "two limbs", "the largest"])
+def test_signed_sums_are_exact(size: int) -> None:
+    columns = np.array([[size, -3 * size // 2, 7, 1], [1, 2, 3, 4]])
+    found = signed_sums(columns, sign_keys(names(4), 0), 200)
+    signs = np.stack([signed_sums(np.eye(4, dtype=np.int64)[[at]], sign_keys(names(4), 0), 200)[0] for at in range(4)])
+    expected = [[sum(int(sign) * int(value) for sign, value in zip(pattern, row, strict=True)) for pattern in signs.T] for row in columns]
+    assert set(signs.ravel().tolist()) == {-1, 1}
+    assert found.tolist() == expected
+    assert sorted(map(abs, enumerate_sums(columns)[1].tolist())) == sorted(2 * [10, 8, 6, 4, 2, 4, 2, 0])
+
+
+def test_signs_are_fair_and_independent_of_the_bootstrap() -> None:
+    signs = signed_sums(np.eye(40, dtype=np.int64), sign_keys(names(40), 0))
+    assert abs(signs.mean()) < 4 / math.sqrt(signs.size)
+    assert np.abs(np.corrcoef(signs) - np.eye(40)).max() < 5 / math.sqrt(DRAWS)
+
+
+def test_very_many_documents_share_signs_in_groups_that_order_does_not_change() -> None:
+    count = MOST_SIGNS + 5000
+    values = np.arange(count)[None, :]
+    columns, keys = group_columns(values, names(count), 0)
+    assert columns.shape[1] == len(keys) <= MOST_SIGNS
+    assert columns.sum() == values.sum()
+    turned, same = group_columns(values[:, ::-1], names(count)[::-1], 0)
+    assert (turned == columns).all()
+    assert (same == keys).all()
+
+
+def test_undefined_draws_count_as_far() -> None:
+    assert tail_share(0.5, np.array([0.1, np.nan, 0.2, 0.3]), is_exact=True) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("given_p", "adjusted"),
+    [
+        pytest.param([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02], id="by hand"),
+        pytest.param([0.4, 0.9], [0.8, 0.9], id="large"),
+        pytest.param([0.6, 0.7], [1.0, 1.0], id="never above 1"),
+        pytest.param([0.02, 0.02], [0.04, 0.04], id="ties"),
+        pytest.param([0.2], [0.2], id="one"),
+        pytest.param([], [], id="none"),
+    ],
+)
+def test_holm(given_p: list[float], adjusted: list[float]) -> None:
+    assert adjust_holm(given_p) == pytest.approx(adjusted)
+
+
+@pytest.mark.parametrize(
+    ("given_p", "adjusted"),
+    [([0.01, 0.04, 0.03, 0.005], [0.02, 0.04, 0.04, 0.02]), ([0.9, 0.5], [0.9, 0.9]), ([], [])],
+)
+def test_benjamini_hochberg(given_p: list[float], adjusted: list[float]) -> None:
+    assert adjust_benjamini_hochberg(given_p) == pytest.approx(adjusted)
+
+
+@given(st.lists(st.floats(1e-6, 1), max_size=20))
+@settings(max_examples=40)
+def test_corrections_never_help_and_holm_is_the_stricter(given_p: list[float]) -> None:
+    holm, bh = adjust_holm(given_p), adjust_benjamini_hochberg(given_p)
+    assert all(p <= b + 1e-12 and b <= h + 1e-12 and h <= 1 for p, b, h in zip(given_p, bh, holm, strict=True))
+
+
+def test_the_largest_of_one_difference_is_that_difference() -> None:
+    drawn = signed_sums(np.array([[3, 1, 4, 1, 5]]), sign_keys(names(5), 0)).astype(np.float64)
+    assert adjust_max_t([12.0], drawn) == [tail_share(12.0, drawn[0], is_exact=False)]
+
+
+def test_more_differences_make_each_less_certain() -> None:
+    rng = np.random.default_rng(0)
+    columns = np.rint(1000 * rng.normal(0.3, 1, (6, 50))).astype(np.int64)
+    drawn, observed = signed_sums(columns, sign_keys(names(50), 0)).astype(np.float64), columns.sum(axis=1).tolist()
+    alone = [adjust_max_t([value], row[None, :])[0] for value, row in zip(observed, drawn, strict=True)]
+    together = adjust_max_t(observed, drawn)
+    assert all(one <= other <= min(1.0, 6 * one + 0.02) for one, other in zip(alone, together, strict=True))
+    assert adjust_max_t([], []) == []
+
+
+@pytest.mark.parametrize(
+    ("differences", "size"),
+    [([0, 1], math.sqrt(0.5)), ([0.5, 0.5], None), ([0.0, 0.0], 0.0), ([0.3], None), ([], None), ([math.nan, 0, 1], math.sqrt(0.5))],
+)
+def test_effect_size(differences: list[float], size: float | None) -> None:
+    assert effect_size(np.array(differences, np.float64)) == (size if size is None else pytest.approx(size))
+
+
+def test_wins_losses_and_ties_are_of_documents_that_count() -> None:
+    first, second = np.array([0.5, 0.9, 0.2, 0.1, np.nan, np.nan]), np.array([0.6, 0.8, 0.2, 0.1 + 1e-11, 1.0, np.nan])
+    assert count_wins(first, second) == (1, 1, 3)
+
+
+def test_what_could_be_seen_and_what_it_takes_to_see_more() -> None:
+    assert minimum_detectable_effect(0.01) == pytest.approx((1.959964 + 0.841621) * 0.01, abs=1e-7)
+    assert minimum_detectable_effect(0.0) == 0.0
+    assert documents_needed(100, 0.04, 0.01) == 1600
+    assert documents_needed(100, 0.04, 0.03) == 178
+    assert documents_needed(100, 0.04, 0.0) is None
