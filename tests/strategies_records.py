@@ -82,7 +82,12 @@ def name_of(call: Any) -> str:
 NOTHING = [None, "", "  ", "N/A", [], {}]
 """What is nothing, wherever it stands."""
 
-COVERED = {*map(name_of, TEXT_COMPARATORS), *LIST_COMPARATORS, *(name for names in TYPED_COMPARATORS.values() for name in names), *OF_ANY_KIND}
+COVERED = {
+    *map(name_of, TEXT_COMPARATORS),
+    *LIST_COMPARATORS,
+    *(name for names in TYPED_COMPARATORS.values() for name in names),
+    *OF_ANY_KIND,
+}
 UNCOVERED = set(COMPARATORS.entries) - COVERED
 
 

@@ -72,10 +72,16 @@ def test_an_inconclusive_gate_is_skipped_and_fails_if_the_run_is_strict(folder: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--fieldassay-gold", "gold.jsonl", "--fieldassay-pred", "good.jsonl"), "either --fieldassay-spec FILE or --fieldassay-protocol NAME"),
+        (
+            ("--fieldassay-gold", "gold.jsonl", "--fieldassay-pred", "good.jsonl"),
+            "either --fieldassay-spec FILE or --fieldassay-protocol NAME",
+        ),
         (("--fieldassay-spec", "spec.yaml"), "--fieldassay-gold and --fieldassay-pred missing"),
         (scored("--fieldassay-pred", "none.jsonl"), "none.jsonl"),
-        (("--fieldassay-protocol", "slot-fillin", "--fieldassay-gold", "gold.jsonl", "--fieldassay-pred", "good.jsonl"), "did you mean 'slot-filling'?"),
+        (
+            ("--fieldassay-protocol", "slot-fillin", "--fieldassay-gold", "gold.jsonl", "--fieldassay-pred", "good.jsonl"),
+            "did you mean 'slot-filling'?",
+        ),
     ],
     ids=["no-spec", "spec-alone", "no-file", "unknown-protocol"],
 )
@@ -93,7 +99,9 @@ def test_a_session_without_the_options_is_left_alone(folder: Path) -> None:
 
 
 def test_gates_stand_beside_the_other_tests_of_a_session(folder: Path) -> None:
-    (folder / "test_one.py").write_text("def test_one(assert_extraction):\n    assert_extraction({'a': 1}, {'a': 1}, 'fields: {a: number}')\n")
+    (folder / "test_one.py").write_text(
+        "def test_one(assert_extraction):\n    assert_extraction({'a': 1}, {'a': 1}, 'fields: {a: number}')\n"
+    )
     code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl"))
     assert (code, "3 passed" in out) == (0, True)
 

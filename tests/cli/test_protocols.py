@@ -14,11 +14,19 @@ from fieldassay.presets.catalogue import own_copy, preset_heads, preset_names, p
 
 Runner = Callable[..., Ran]
 SPECS = [head.name for head in preset_heads() if head.kind == "spec"]
-PUBLISHED = {"slot-filling", "prescription", "lab-report", "engineering-extractor", "entry-matching", "entry-matching-mean", "business-documents"}
+PUBLISHED = {
+    "slot-filling",
+    "prescription",
+    "lab-report",
+    "engineering-extractor",
+    "entry-matching",
+    "entry-matching-mean",
+    "business-documents",
+}
 
 
 def test_the_published_protocols_are_there(run: Runner) -> None:
-    assert PUBLISHED <= set(SPECS)
+    assert set(SPECS) >= PUBLISHED
     told = json.loads(run("protocols", "list", "--json").out)
     assert [head["name"] for head in told] == list(preset_names())
     assert all(name in run("protocols", "list").out for name in preset_names())

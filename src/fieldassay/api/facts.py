@@ -94,7 +94,9 @@ def _claims(predictions: Sequence[Record | None]) -> dict[str, npt.NDArray[np.bo
         "is_invalid": lambda record: record is not None and record.data is None and not record.meta.error,
         "has_error": lambda record: record is not None and bool(record.meta.error) and not _is_timeout(record),
         "is_timeout": lambda record: record is not None and _is_timeout(record),
-        "is_unparsed": lambda record: record is not None and (record.meta.parse_success is False or (record.data is None and not record.meta.error)),
+        "is_unparsed": lambda record: (
+            record is not None and (record.meta.parse_success is False or (record.data is None and not record.meta.error))
+        ),
         "is_repaired": lambda record: record is not None and record.data is not None and bool(set(record.meta.repairs) - UNWRAPPED),
     }
     return {name: np.array([claim(record) for record in predictions], dtype=bool) for name, claim in claims.items()}

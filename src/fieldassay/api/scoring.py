@@ -86,9 +86,7 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
         raise ProblemsError([Problem("metrics", str(error), kind="unknown_name")]) from None
     calls = tuple(dict.fromkeys((*calls, *asked)))
     slices = plan.spec.slices if options.slices is None else options.slices
-    return FoldPlan(
-        calls, tuple(slices), options.replicates, options.seed, options.level, vocabulary=vocabulary, score=plan.spec.score
-    )
+    return FoldPlan(calls, tuple(slices), options.replicates, options.seed, options.level, vocabulary=vocabulary, score=plan.spec.score)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -169,7 +169,9 @@ def _verdict(step: Explanation) -> list[tuple[str, str]]:
         is_text = step.gold.problem is not None or step.pred.problem is not None
         how = "as text" if is_text else f"by {step.compared or 'its kind'}"
         lines += _tried(step.trials)
-        lines.append(("compared", f"{'decided by the last step' if _are_steps(step.trials) else how}: {score}, {say(REASONS, step.reason)}"))
+        lines.append(
+            ("compared", f"{'decided by the last step' if _are_steps(step.trials) else how}: {score}, {say(REASONS, step.reason)}")
+        )
         lines.append(("accepted", f"a match needs a score {step.accept}") if step.accept else ("accepted", "not asked"))
     lines.append(("outcome", f"{step.outcome}: {say(OUTCOMES, step.outcome)}"))
     lines += [("flag", say(FLAGS, flag)) for flag in step.flags if flag not in ("ambiguous",)]

@@ -16,7 +16,7 @@ from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Form, Statistic
 from fieldassay.metrics.sums import Sum, join_fields, spread_rows
 from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
-from fieldassay.stats.paired import PValue, mcnemar, tail_share
+from fieldassay.stats.paired import mcnemar, tail_share
 from fieldassay.stats.signs import MOST_ENUMERATED, enumerate_sums, group_columns, signed_sums
 
 Floats = npt.NDArray[np.float64]
@@ -200,9 +200,8 @@ class Pair:
         first, second = (float(value) for value in self.values if value is not None)
         is_exact = len(self.differing) <= MOST_ENUMERATED
         share = tail_share(second - first, self.exchanged(is_exact=is_exact), is_exact, self.view.slack(first, second))
-        tested = PValue(share, is_exact)
         name = "sign_flip" if self._is_mean() else "exchange"
-        return PairTest(tested.p, f"{name}_exact" if tested.is_exact else name)
+        return PairTest(share, f"{name}_exact" if is_exact else name)
 
     def _count_discordant(self) -> tuple[int, int] | None:
         """Return the documents that only the first has right and those that only the second has, if the metric is yes or no in each."""

@@ -70,7 +70,9 @@ class ListReader(Reader):
         if not self.null_values:
             return items
         nulls = {text.strip().casefold() for text in self.null_values}
-        return [None if isinstance(item, str) and len(item) <= _LONGEST_NULL and item.strip().casefold() in nulls else item for item in items]
+        return [
+            None if isinstance(item, str) and len(item) <= _LONGEST_NULL and item.strip().casefold() in nulls else item for item in items
+        ]
 
 
 def _is_empty(item: Any) -> bool:

@@ -50,6 +50,12 @@ def _find_name(path: Path, options: SourceOptions) -> tuple[str | None, str | No
     row = read_json_file(path, options.encoding)
     if options.id_names is None or not isinstance(row.value, dict):
         return None, row.problem
-    if options.data_keys and options.is_tree and not options.is_gold and options.key_of(row.value) is None and holds_tree(row.value, options):
+    if (
+        options.data_keys
+        and options.is_tree
+        and not options.is_gold
+        and options.key_of(row.value) is None
+        and holds_tree(row.value, options)
+    ):
         return None, row.problem  # the file is the tree itself, and what a tree calls its id is a value
     return find_id(row.value, options.id_names), row.problem

@@ -65,7 +65,9 @@ def _checks(summary: Summary) -> list[str]:
     rows = []
     for line in summary.checks:
         count = line.count
-        rows.append([count.check, count.system, count.at, f"{count.violations:,}", f"{count.values:,}", f"{count.documents:,}", line.example(120)])
+        rows.append(
+            [count.check, count.system, count.at, f"{count.violations:,}", f"{count.values:,}", f"{count.documents:,}", line.example(120)]
+        )
     more = [f"And {summary.hidden_checks} more."] if summary.hidden_checks else []
     return ["## Checks that predictions violate", _table(head, rows), *more]
 

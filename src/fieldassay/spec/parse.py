@@ -123,13 +123,18 @@ def _preset(name: str, report: Report, above: tuple[str, ...] = ()) -> dict[str,
         return {}
     data, _ = read_yaml(preset_text(name), f"protocol {name}")
     if data.get("kind") == "decision":
-        report.add(("protocol",), f"{name!r} decides on finished runs and judges no records", f"fieldassay gate RUN --protocol {name}", "invalid")
+        report.add(
+            ("protocol",), f"{name!r} decides on finished runs and judges no records", f"fieldassay gate RUN --protocol {name}", "invalid"
+        )
         return {}
     below = data.get("protocol")
     if below is None:
         return dict(data)
     base = _preset(below, report, (*above, name))
-    own = {field: over_preset_field(as_definition(raw) or {}, base.get("fields", {}).get(field)) for field, raw in data.get("fields", {}).items()}
+    own = {
+        field: over_preset_field(as_definition(raw) or {}, base.get("fields", {}).get(field))
+        for field, raw in data.get("fields", {}).items()
+    }
     return over_preset({**data, **({"fields": own} if own else {})}, base)
 
 

@@ -10,7 +10,23 @@ from fieldassay.spec.cursor import kind_of
 from fieldassay.spec.names import FIELD_KEYS, type_names
 from fieldassay.spec.report import Report, Steps
 
-_INHERITED = ("id", "data", "null_values", "locale", "unreadable_gold", "document_type", "absent_fields", "definitions", "score", "metrics", "gates", "slices", "prices", "description", "checks")
+_INHERITED = (
+    "id",
+    "data",
+    "null_values",
+    "locale",
+    "unreadable_gold",
+    "document_type",
+    "absent_fields",
+    "definitions",
+    "score",
+    "metrics",
+    "gates",
+    "slices",
+    "prices",
+    "description",
+    "checks",
+)
 
 
 @dataclass(frozen=True, slots=True)
