@@ -47,10 +47,12 @@ LISTS = {"perp_individual": PEOPLE, "perp_organization": GROUPS, "target": TARGE
 
 
 def some(chance: random.Random, values: tuple[str, ...], most: int = 2) -> list[str]:
+    """Return up to `most` of the values."""
     return chance.sample(values, chance.choices(range(most + 1), weights=(35, 45, 20)[: most + 1])[0])
 
 
 def report(chance: random.Random, number: int) -> dict[str, Any]:
+    """Return the gold record of an invented report."""
     record: dict[str, Any] = {"id": f"TST-{number:03}", "incident_type": chance.choice(TYPES)}
     known = chance.random() < 0.8
     record["incident_date"] = f"1989-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}" if known else None
@@ -79,6 +81,7 @@ def strategy(chance: random.Random, skill: float, fills: float, pace: int) -> Ca
 
 
 def main() -> None:
+    """Write gold and the three strategies' records."""
     chance = random.Random(1989)
     gold = [report(chance, number) for number in range(1, DOCUMENTS + 1)]
     strategies = {

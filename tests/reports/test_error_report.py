@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command_runs import invoke
+from tests.command_runs import spawn
 from tests.protocols.engineering_runs import ACTUAL, CRITICAL, EXPECTED, VARIATIONS, judge, judge_rows
 from tests.protocols.engineering_trees import make_case
 
@@ -61,7 +61,8 @@ def test_the_lines_of_random_trees_are_as_many_as_the_metrics_count() -> None:
     source = random.Random(5)
     cases = [make_case(source) for _ in range(80)]
     gold = [
-        {"id": number, "expected_extraction": case[0], "acceptable_variations": case[3], "difficulty": "easy"} for number, case in enumerate(cases)
+        {"id": number, "expected_extraction": case[0], "acceptable_variations": case[3], "difficulty": "easy"}
+        for number, case in enumerate(cases)
     ]
     result = judge_rows(gold, [{"id": number, "extraction": case[1]} for number, case in enumerate(cases)])
     counted = Counter(line.kind for line in lines_of(result))
@@ -69,7 +70,15 @@ def test_the_lines_of_random_trees_are_as_many_as_the_metrics_count() -> None:
 
 
 def test_the_report_has_figures_errors_thresholds_and_cases() -> None:
-    gold = [{"test_case_id": "c1", "difficulty": "easy", "expected_extraction": EXPECTED, "critical_fields": CRITICAL, "acceptable_variations": VARIATIONS}]
+    gold = [
+        {
+            "test_case_id": "c1",
+            "difficulty": "easy",
+            "expected_extraction": EXPECTED,
+            "critical_fields": CRITICAL,
+            "acceptable_variations": VARIATIONS,
+        }
+    ]
     report = error_report(judge_rows(gold, [{"id": "c1", "extraction": ACTUAL}]))
     assert "| overall accuracy | 0.667 | 0.667 | 1 |" in report
     assert "| unit | 2 | 1 | 2 |" in report
@@ -87,7 +96,9 @@ def test_paths_and_values_cannot_break_the_table_or_become_markup() -> None:
 
 
 def test_a_spec_without_definitions_has_an_error_report_too() -> None:
-    result = score([{"id": 1, "total": "5", "name": "a"}], [{"id": 1, "total": "6"}], "fields: {total: number, name: text}", ScoreOptions(replicates=0))
+    result = score(
+        [{"id": 1, "total": "5", "name": "a"}], [{"id": 1, "total": "6"}], "fields: {total: number, name: text}", ScoreOptions(replicates=0)
+    )
     report = error_report(result)
     assert "| value | total | 5 | 6 |" in report
     assert "| missing | name | a | — |" in report
@@ -105,7 +116,7 @@ def test_a_run_is_exported_as_an_error_report(tmp_path: Path, evidence: str) -> 
     (tmp_path / "p.jsonl").write_text('{"id": "c1", "extraction": {"a": {"unit": "F"}}}')
     run, target = str(tmp_path / "run"), tmp_path / "errors.md"
     files = ["--gold", str(tmp_path / "gold.jsonl"), "--pred", str(tmp_path / "p.jsonl"), "--out", run]
-    assert invoke("score", "--protocol", "engineering-extractor", *files, "--evidence", evidence, "--quiet").exit_code == 1
-    assert invoke("export", run, "--to", str(target)).exit_code == 0
+    assert spawn("score", "--protocol", "engineering-extractor", *files, "--evidence", evidence, "--quiet").wait() == 1
+    assert spawn("export", run, "--to", target, "--system", "p").wait() == 0
     assert "| unit | a.unit | K | F |" in target.read_text()
     assert "0.000 &gt;= 0.85 FAIL" in target.read_text()

@@ -167,7 +167,7 @@ def _id_keys(row: Mapping[str, Json], options: SourceOptions) -> set[str]:
 def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_key: bool = False) -> Meta:
     """Return what is known beside the data; values of unexpected kinds are passed over.
 
-    With `has_key`, other scalars become attributes, and lists of them labels.
+    With `has_key`, other scalars become attributes, lists of them labels.
     """
     if not beside and not repairs:
         return _NOTHING_BESIDE

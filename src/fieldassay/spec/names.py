@@ -21,8 +21,8 @@ FIELD_KEYS = (
 """Keys of a field that mean the same for every type; any other key is an option of its reader or comparator."""
 
 SPEC_KEYS = (
-    "fieldassay", "name", "version", "description", "citation", "protocol", "id", "null_values", "locale", "unreadable_gold", "extra", "document_type", "types", "type",
-    "align", "fields", "data", "absent_fields", "checks", "definitions", "score", "metrics", "gates", "slices", "prices",
+    "fieldassay", "name", "version", "description", "citation", "protocol", "id", "null_values", "locale", "unreadable_gold", "extra",
+    "document_type", "types", "type", "align", "fields", "data", "absent_fields", "checks", "definitions", "score", "metrics", "gates", "slices", "prices",
 )  # fmt: skip
 """Keys of a spec."""
 

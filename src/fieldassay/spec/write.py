@@ -33,43 +33,48 @@ def write_spec(spec: Spec, comments: Mapping[tuple[str, ...], str] | None = None
 
 def spec_data(spec: Spec) -> dict[str, Any]:
     """Return the spec as a mapping in the spec language, without what is default; of a protocol's spec everything is said."""
-    data: dict[str, Any] = {"fieldassay": spec.version, "name": spec.name}
-    if spec.protocol is not None:
-        data["protocol"] = spec.protocol
     says_all = spec.protocol is not None
-    data.update({key: text for key, text in (("version", spec.edition), ("citation", spec.citation)) if text})
-    if spec.description or says_all:
-        data["description"] = spec.description
-    if spec.id or says_all:
-        data["id"] = spec.id[0] if len(spec.id) == 1 else list(spec.id)
-    if spec.null_values or says_all:
-        data["null_values"] = list(spec.null_values)
+    return {
+        **_head_data(spec, says_all),
+        **_type_resets(spec.protocol),
+        **_record_data(spec.fields),
+        **_measuring_data(spec, says_all),
+    }
+
+
+def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
+    """Return what comes before the fields."""
+    texts = {"protocol": spec.protocol, "version": spec.edition, "citation": spec.citation}
+    told: dict[str, Any] = {"fieldassay": spec.version, "name": spec.name, **{key: text for key, text in texts.items() if text}}
+    places = (("gold", spec.gold_keys), ("pred", spec.pred_keys))
+    given = {
+        "description": (spec.description, ""),
+        "id": (spec.id[0] if len(spec.id) == 1 else list(spec.id), []),
+        "null_values": (list(spec.null_values), []),
+        "unreadable_gold": (spec.unreadable_gold, "text"),
+        "extra": (spec.extra, "ignore"),
+        "data": ({side: list(keys) for side, keys in places if keys}, {}),
+    }
+    told |= {key: value for key, (value, plain) in given.items() if says_all or value != plain}
     if spec.locale is not None:
-        data["locale"] = spec.locale
-    if spec.unreadable_gold != "text" or says_all:
-        data["unreadable_gold"] = spec.unreadable_gold
-    if spec.extra != "ignore" or says_all:
-        data["extra"] = spec.extra
-    if spec.document_type is not None:
-        data["document_type"] = {
-            "field": spec.document_type.field,
-            "aliases": {name: list(texts) for name, texts in spec.document_type.aliases},
-        }
-    if spec.gold_keys or spec.pred_keys or says_all:
-        data["data"] = {side: list(keys) for side, keys in (("gold", spec.gold_keys), ("pred", spec.pred_keys)) if keys}
-    data.update(_type_resets(spec.protocol))
-    data.update(_record_data(spec.fields))
-    if spec.skips_absent_fields or says_all:
-        data["absent_fields"] = "skip" if spec.skips_absent_fields else "judge"
-    if spec.definitions or says_all:
-        data["definitions"] = {definition.name: definition_data(definition) for definition in spec.definitions}
-    if spec.score is not None:
-        data["score"] = spec.score
-    data.update({"checks": checks_data(spec.checks)} if spec.checks or says_all else {})
-    data.update({key: list(getattr(spec, key)) for key in _TEXTS if getattr(spec, key) or says_all})
-    if spec.prices or says_all:
-        data["prices"] = {model: dict(kinds) for model, kinds in spec.prices}
-    return data
+        told["locale"] = spec.locale
+    kind = spec.document_type
+    if kind is not None:
+        told["document_type"] = {"field": kind.field, "aliases": {name: list(texts) for name, texts in kind.aliases}}
+    return told
+
+
+def _measuring_data(spec: Spec, says_all: bool) -> dict[str, Any]:
+    """Return what comes after the fields."""
+    given: dict[str, tuple[Any, Any]] = {
+        "absent_fields": ("skip" if spec.skips_absent_fields else "judge", "judge"),
+        "definitions": ({definition.name: definition_data(definition) for definition in spec.definitions}, {}),
+        "checks": (checks_data(spec.checks), checks_data(())),
+        **{key: (list(getattr(spec, key)), []) for key in _TEXTS},
+        "prices": ({model: dict(kinds) for model, kinds in spec.prices}, {}),
+    }
+    told = {key: value for key, (value, plain) in given.items() if says_all or value != plain}
+    return told if spec.score is None else {**told, "score": spec.score}
 
 
 def _type_resets(protocol: str | None) -> dict[str, Any]:
