@@ -100,7 +100,7 @@ def test_a_spec_without_definitions_has_an_error_report_too() -> None:
         [{"id": 1, "total": "5", "name": "a"}], [{"id": 1, "total": "6"}], "fields: {total: number, name: text}", ScoreOptions(replicates=0)
     )
     report = error_report(result)
-    assert "| value | total | 5 | 6 |" in report
+    assert '| value | total | "5" | "6" |' in report
     assert "| missing | name | a | — |" in report
 
 

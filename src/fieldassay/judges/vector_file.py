@@ -95,8 +95,8 @@ class VectorFile:
         connection.execute(_TABLE)
         rows = ((key, vector, self._seal(key, vector)) for key, vector in vectors.items())
         connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
-        pages = _number(connection, "page_count") - _number(connection, "freelist_count")
-        if pages * _number(connection, "page_size") > MOST_BYTES:
+        count, free, size = (_number(connection, pragma) for pragma in ("page_count", "freelist_count", "page_size"))
+        if (count - free) * size > MOST_BYTES:
             connection.execute(_OLDER_HALF)
         connection.execute("COMMIT")
 

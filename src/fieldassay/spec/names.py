@@ -22,7 +22,8 @@ FIELD_KEYS = (
 
 SPEC_KEYS = (
     "fieldassay", "name", "version", "description", "citation", "protocol", "id", "null_values", "locale", "unreadable_gold", "extra",
-    "document_type", "types", "type", "align", "fields", "data", "absent_fields", "checks", "definitions", "score", "metrics", "gates", "slices", "prices",
+    "document_type", "types", "type", "align", "fields", "data", "absent_fields", "checks", "definitions", "score", "metrics", "gates",
+    "slices", "prices",
 )  # fmt: skip
 """Keys of a spec."""
 
