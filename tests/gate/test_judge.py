@@ -220,5 +220,5 @@ def test_each_system_is_decided_by_itself() -> None:
 
 @pytest.mark.parametrize(("definitions", "verdict"), [("{accuracy: f1 * 1}", PASS), ("{other: f1 * 1}", OPEN)])
 def test_another_regime_is_taken_only_where_the_spec_defines_the_name_itself(definitions: str, verdict: Verdict) -> None:
-    run = {"spec": {"text": f"name: a\nfields: {{a: text}}\ndefinitions: {definitions}\n"}}
+    run = {"definitions": [definitions[1:].split(":")[0]], "spec": {"text": f"name: a\nfields: {{a: text}}\ndefinitions: {definitions}\n"}}
     assert judge("accuracy >= 0.5", replace(ACCURACY, regime=None), run=run).verdict is verdict
