@@ -120,10 +120,12 @@ ITEMS = {
 
 NUMBERS = {"duration_ms": [100.0, 200.0, np.nan, 400.0], "cost_usd": [0.01, np.nan, 0.03, 0.02]}
 CLAIMED = {"has_prediction": [True, True, False, False], "is_invalid": [True, False, False, False], "has_error": [False, False, True, True],
-           "is_timeout": [False, False, True, False], "is_repaired": [True, True, True, False], "is_unparsed": [True, False, True, False]}  # fmt: skip
+           "is_timeout": [False, False, True, False],
+           "is_repaired": [True, True, True, False], "is_unparsed": [True, False, True, False]}  # fmt: skip
 OF_DOCUMENTS = {
     "documents_missing": (2, 4), "documents_invalid": (1, 4), "documents_error": (2, 4), "documents_timeout": (1, 4),
-    "documents_repaired": (3, 4), "documents_unparsed": (2, 4), "latency_mean": (700 / 3, 3), "latency_min": (100.0, 3), "latency_max": (400.0, 3), "latency_p50": (200.0, 3),
+    "documents_repaired": (3, 4), "documents_unparsed": (2, 4),
+    "latency_mean": (700 / 3, 3), "latency_min": (100.0, 3), "latency_max": (400.0, 3), "latency_p50": (200.0, 3),
     "latency_p90": (360.0, 3), "latency_p95": (380.0, 3), "latency_p99": (396.0, 3), "throughput": (3 * 60_000 / 700, 3), "cost_usd": (0.02, 3),
     "cost_usd_total": (0.06, 3),
 }  # fmt: skip
