@@ -64,13 +64,14 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 }
 TEXT_COMPARATORS: list[Any] = [
     "exact", "digits", "contains", "indel", "levenshtein", "jaro_winkler", "ratcliff", "anls", "words", "token_set", "phone_digits", "number",
-    "range", "date_parts", {"cascade": {"steps": ["exact", "levenshtein"]}},
+    "range", "date_parts", "bare_number", {"synonyms": {"words": {"a": ["b"], "5": ["five"]}}},
+    {"cascade": {"steps": ["exact", "levenshtein"]}},
 ]  # fmt: skip
 LIST_COMPARATORS = ["iou", "overlap", "bag", "by_position", "sequence", "contained_items", "soft_coverage"]
 TYPED_COMPARATORS = {
     "date": ["date", "date_components"], "money": ["money"], "quantity": ["quantity"], "number": ["number", "range"],
 }  # fmt: skip
-OF_ANY_KIND = ["by_kind"]
+OF_ANY_KIND = ["by_kind", "bare_number", {"synonyms": {"words": {"paid": ["settled"]}}}]
 """Comparators of values of any kind."""
 
 

@@ -73,7 +73,7 @@ FIELDS: list[tuple[str, Any, list[Any]]] = [
     *((kind, {"type": kind, **options}, VALUES[kind]) for kind in VALUES for options in OPTIONS.get(kind, [{}])),
     *((f"text-{name_of(call)}", {"type": "text", "compare": call}, VALUES["text"]) for call in TEXT_COMPARATORS),
     *((f"{kind}-{name}", {"type": kind, "compare": name}, VALUES[kind]) for kind, names in TYPED_COMPARATORS.items() for name in names),
-    *((f"any-{name}", {"type": "any", "compare": name}, [1, "x", True, 1.5, "", [1, ["y"]], {"a": 2}]) for name in OF_ANY_KIND),
+    *((f"any-{name_of(name)}", {"type": "any", "compare": name}, [1, "x", True, 1.5, "", [1, ["y"]], {"a": 2}]) for name in OF_ANY_KIND),
     ("any", {"type": "any"}, [1, "x", True, 1.5, "", [1, [2, {"a": None}]], {"a": {"b": [3]}, "c.d": "x"}]),
 ]
 
