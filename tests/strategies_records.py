@@ -71,8 +71,8 @@ LIST_COMPARATORS = ["iou", "overlap", "bag", "by_position", "sequence", "contain
 TYPED_COMPARATORS = {
     "date": ["date", "date_components"], "money": ["money"], "quantity": ["quantity"], "number": ["number", "range"],
 }  # fmt: skip
-OF_ANY_KIND = ["by_kind", "bare_number", {"synonyms": {"words": {"paid": ["settled"]}}}]
-"""Comparators of values of any kind."""
+OF_ANY_KIND = ["by_kind"]
+"""Comparators only of values of any kind."""
 
 
 def name_of(call: Any) -> str:

@@ -1,0 +1,148 @@
+"""What is significantly better, in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from fieldassay.api.options import InputOptions, ScoreOptions
+from fieldassay.api.scoring import score
+from fieldassay.cli.main import commands, main
+from fieldassay.reports.comparisons import say, show_p
+from fieldassay.result.comparison import Comparison
+
+FINRAG = Path(__file__).resolve().parents[3] / "shared" / "data" / "finrag-2024"
+
+
+def made(**changed: Any) -> Comparison:
+    parts: dict[str, Any] = {
+        "metric": "accuracy", "field": None, "slice": {}, "systems": ("llama", "qwen"), "values": (0.8, 0.861), "difference": 0.061,
+        "interval": (0.02, 0.104), "level": 0.95, "p": 0.004, "p_adjusted": 0.0041, "effect_size": 0.3, "wins": 20, "losses": 9, "ties": 71,
+        "documents": 100, "method": "sign_flip", "verdict": "better",
+    }  # fmt: skip
+    return Comparison(**{**parts, **changed})
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        pytest.param({}, "qwen is better than llama by 6.1 points of accuracy (95 % 2.0 to 10.4, p = .004)", id="better"),
+        pytest.param(
+            {"difference": -0.061, "interval": (-0.104, -0.02), "verdict": "worse"},
+            "qwen is worse than llama by 6.1 points of accuracy (95 % 2.0 to 10.4, p = .004)",
+            id="worse",
+        ),
+        pytest.param(
+            {"metric": "latency_mean", "difference": -120.0, "interval": (-180.0, -60.4), "unit": "ms", "better": "lower"},
+            "qwen is better than llama by 120 ms of latency_mean (95 % 60 to 180, p = .004)",
+            id="better where lower is",
+        ),
+        pytest.param(
+            {"interval": (-0.02, 0.14), "verdict": "no_difference_shown", "p_adjusted": 0.148},
+            "no difference could be shown between llama and qwen in accuracy (+6.1 points, 95 % −2.0 to 14.0, p = .15, n = 100)",
+            id="nothing shown",
+        ),
+        pytest.param(
+            {"slice": {"type": "invoice"}, "interval": None},
+            "qwen is better than llama by 6.1 points of accuracy where type is invoice (p = .004, n = 100)",
+            id="slice, no interval",
+        ),
+        pytest.param({"verdict": "identical"}, "qwen and llama are the same in accuracy (n = 100)", id="identical"),
+        pytest.param(
+            {"verdict": "undefined", "values": (0.5, None), "difference": None},
+            "qwen and llama cannot be compared in accuracy: it is undefined for qwen",
+            id="undefined",
+        ),
+        pytest.param(
+            {"field": "total", "marks": ("few_documents",)},
+            "qwen is better than llama by 6.1 points of accuracy of total (95 % 2.0 to 10.4, few documents, p = .004)",
+            id="field, few documents",
+        ),
+        pytest.param(
+            {"metric": "score_100", "unit": "percent", "difference": 6.1, "interval": (2.0, 10.4)},
+            "qwen is better than llama by 6.1 points of score_100 (95 % 2.0 to 10.4, p = .004)",
+            id="percent",
+        ),
+    ],
+)
+def test_every_verdict_is_a_sentence(changed: dict[str, Any], said: str) -> None:
+    assert say(made(**changed)) == said
+
+
+def test_names_cannot_move_the_cursor() -> None:
+    assert "\x1b" not in say(made(systems=("a\x1b[2J", "b\u202e"), slice={"k\x1b": "v\x1b"}))
+
+
+@pytest.mark.parametrize("p", [0.05, 0.0501, 0.04999, 0.0005, 0.001, 0.0995, 0.9949, 1.0, 1e-300])
+def test_a_printed_p_value_is_on_the_side_of_the_level_that_the_decision_is(p: float) -> None:
+    shown = show_p(p)
+    value = float(shown.split()[-1])
+    assert (value <= 0.05) == (p <= 0.05)
+    assert shown != "p = .000"
+
+
+def write(folder: Path, systems: Sequence[str]) -> list[str]:
+    gold = [{"id": f"d{at}", "total": at} for at in range(40)]
+    (folder / "gold.jsonl").write_text("\n".join(map(json.dumps, gold)))
+    (folder / "spec.yaml").write_text("fields: {total: number}")
+    given = ["score", "--spec", str(folder / "spec.yaml"), "--gold", str(folder / "gold.jsonl")]
+    for number, name in enumerate(systems):
+        rows = [{**row, "total": int(row["total"]) + (at % (2 + number) == 0)} for at, row in enumerate(gold)]
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        given += ["--pred", f"{name}={folder / f'{name}.jsonl'}"]
+    return given
+
+
+@pytest.mark.parametrize("shape", ["table", "markdown"])
+def test_the_report_says_what_is_better(tmp_path: Path, shape: str) -> None:
+    given = write(tmp_path, ["a", "b", "c"])
+    found = CliRunner().invoke(commands, [*given, "--format", shape, "--out", str(tmp_path / "run"), "--reference", "c"])
+    assert found.exit_code == 0, found.output
+    text = " ".join(found.output.replace("\\", "").split())
+    assert "What is significantly better" in text
+    assert re.search(r"a is worse than c by 25.0 points of accuracy \(95 % [0-9.]+ to [0-9.]+, p = \.0\d+\)", text)
+    assert "no difference could be shown between c and b in accuracy" in text
+    assert "against c" in text
+    written = json.loads((tmp_path / "run" / "comparisons.json").read_text())
+    assert [one["systems"] for one in written["comparisons"]] == [["c", "a"], ["c", "b"], ["c", "a"], ["c", "b"]]
+
+
+def test_many_systems_are_one_table(tmp_path: Path) -> None:
+    found = CliRunner().invoke(commands, [*write(tmp_path, [f"s{number}" for number in range(6)]), "--bootstrap", "200"])
+    assert "better than" not in found.output
+    assert re.search(r"^\d( to \d)? +s5 .*better by", found.output, re.MULTILINE)
+    assert "and 5 more comparisons in comparisons.json" in found.output
+
+
+def test_one_system_is_compared_with_nothing(tmp_path: Path) -> None:
+    found = CliRunner().invoke(commands, [*write(tmp_path, ["a"]), "--out", str(tmp_path / "run")])
+    assert "significantly" not in found.output
+    assert not (tmp_path / "run" / "comparisons.json").exists()
+
+
+def test_without_replicates_there_is_still_a_p_value(tmp_path: Path) -> None:
+    found = CliRunner().invoke(commands, [*write(tmp_path, ["a", "b"]), "--bootstrap", "0"])
+    assert re.search(r"\(\+?[0-9.]+ points, p = \.\d+, n = 40\)", " ".join(found.output.split()))
+
+
+def test_an_unknown_reference_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*write(tmp_path, ["a", "b"]), "--reference", "B"]) == 2
+    assert "did you mean 'b'?" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not FINRAG.is_dir(), reason="the finRAG data are not shipped")
+def test_real_systems_far_apart_are_ranked_and_near_ones_are_not() -> None:
+    data = FINRAG / "selection_text_100_rev_meta.jsonl"
+    spec = Path(__file__).resolve().parents[2] / "examples" / "finrag" / "spec.yaml"
+    options = ScoreOptions(inputs=InputOptions(gold_key="gold_raw", systems_key="answers_raw"), evidence="none", replicates=500)
+    result = score(data, data, spec, options)
+    ranking = next(one for one in result.rankings if one.metric == "accuracy")
+    places = {place.system: (place.first, place.last) for place in ranking.places}
+    assert places["meta/meta-llama-3-8b-instruct"] == (len(places), len(places))
+    assert places["gpt-4o"][0] == places["claude-3-opus-20240229"][0] == 1
