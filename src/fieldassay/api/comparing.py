@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 USUAL = ("accuracy", "f1")
 """The metrics that systems are compared by, where they are among the chosen ones and nobody says otherwise."""
 
+BY_FIELD = ("accuracy", "field_accuracy", "field_accuracy_strict", "precision", "recall", "f1")
+"""What is kept for later comparisons, also field by field."""
+
 MOST_METRICS = 3
 """How many metrics take the place of the usual ones at most: the more there are, the less each comparison can show."""
 
@@ -32,6 +35,13 @@ def with_compared(plan: FoldPlan, names: Sequence[str] | None) -> FoldPlan:
     Raises `ProblemsError` for a name that no systems can be compared by.
     """
     return replace(plan, compared=_usual(plan) if names is None else _named(plan, names))
+
+
+def with_kept(plan: FoldPlan, gates: Iterable[MetricCall]) -> FoldPlan:
+    """Return the plan with what later comparisons may be about: the usual metrics, field by field, and what gates are about."""
+    able = [call for call in gates if is_comparable(bind_metric(call, plan.vocabulary))]
+    by_field = [MetricCall(name) for name in BY_FIELD if name not in plan.vocabulary.own]
+    return replace(plan, also_kept=tuple(dict.fromkeys((*by_field, *able))))
 
 
 def _usual(plan: FoldPlan) -> tuple[MetricCall, ...]:
@@ -82,11 +92,14 @@ def check_reference(reference: str | None, systems: Iterable[str]) -> str:
 
 
 def compare_partials(plan: FoldPlan, partials: Mapping[str, Partial], reference: str) -> tuple[PairedData | None, Comparisons]:
-    """Return what the systems of a run can be compared by, and the comparisons with the reference; nothing for one system."""
-    if len(partials) < 2 or not plan.compared:
+    """Return what the systems of a run can be compared by, and the comparisons with the reference: none for one system.
+
+    Nothing at all where nothing was kept, as for one system that nobody wants to compare later.
+    """
+    if not plan.kept:
         return None, Comparisons()
     data = pair_systems(plan, partials.values())
-    return data, contest(data, reference)
+    return data, contest(data, reference) if len(partials) > 1 and plan.compared else Comparisons()
 
 
 def compare(result: Result, a: str, b: str, metrics: Sequence[str] | None = None, slices: Sequence[str] = ()) -> tuple[Comparison, ...]:
@@ -125,8 +138,12 @@ def compare(result: Result, a: str, b: str, metrics: Sequence[str] | None = None
 
 def _find(data: PairedData, name: str) -> BoundMetric:
     known = {str(bound.call): bound for bound in data.metrics}
-    if name in known:
-        return known[name]
+    try:
+        bound = known.get(name) or bind_metric(parse_metric(name), data.vocabulary)
+    except ValueError as error:
+        raise ProblemsError([Problem("metrics", str(error), kind="unknown_name")]) from None
+    if data.can_compare(bound):
+        return bound
     remedy = f"{nearest(name, known)}; or score with ScoreOptions(compare=({name!r},))"
     raise ProblemsError([Problem("metrics", f"nothing was kept to compare systems by {name!r}", remedy, "unknown_name")])
 

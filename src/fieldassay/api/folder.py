@@ -18,6 +18,7 @@ from fieldassay.evidence import evidence_schema
 from fieldassay.result.comparisons_file import Comparisons, comparisons_json
 from fieldassay.result.metrics_file import metrics_json
 from fieldassay.result.result import Result
+from fieldassay.result.statistics_file import STATISTICS, write_statistics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,6 +48,8 @@ class RunFolder:
         (self.staging / METRICS).write_bytes(metrics_json(result))
         if result.comparisons:
             (self.staging / COMPARISONS).write_bytes(comparisons_json(Comparisons(result.comparisons, result.rankings)))
+        if result.paired is not None:
+            write_statistics(self.staging / STATISTICS, result.paired.systems)
         if result.documents is not None:
             result.documents.write_parquet(self.staging / DOCUMENTS)
         if result.evidence is not None:

@@ -44,3 +44,5 @@ class ScoreOptions:
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
     reference: str | None = None
     compare: tuple[str, ...] | None = None
+    keeps_statistics: bool = False
+    """Whether the result can be compared with others later, field by field too, even if it has one system."""

@@ -23,6 +23,7 @@ def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, A
         "spec": {"name": plan.spec.name, "digest": plan.digest, "text": write_spec(plan.spec)},
         "metrics": [str(call) for call in folding.metrics],
         "definitions": [definition.name for definition in plan.spec.definitions],
+        "kept": {"compared": [str(call) for call in folding.compared], "also": [str(call) for call in folding.also_kept]},
         "slices": list(folding.slices),
         "gates": list(plan.spec.gates),
         "bootstrap": {"replicates": folding.replicates, "seed": folding.seed, "level": folding.level},

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldassay.api.checking import CHECK_METRICS, Tallies, count_checks, default_metrics, join_tallies, name_idle
-from fieldassay.api.comparing import check_reference, compare_partials, remark_slices, with_compared
+from fieldassay.api.comparing import check_reference, compare_partials, remark_slices, with_compared, with_kept
 from fieldassay.api.inputs import Records, fitted, open_inputs
 from fieldassay.api.options import ScoreOptions
 from fieldassay.api.provenance import provenance
@@ -21,7 +21,7 @@ from fieldassay.engine.executors.pool import run_pool
 from fieldassay.engine.fold import FoldPlan, documents_frame, estimates, merge
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
-from fieldassay.metrics.grammar import parse_gate
+from fieldassay.metrics.grammar import MetricCall, parse_gate
 from fieldassay.metrics.selection import select_metrics
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.expressions import gate_metrics, vocabulary_of
@@ -69,8 +69,10 @@ def score(
     if not len(matching) or not matching.predictions:
         raise NothingEvaluatedError("nothing to evaluate: there is no gold document, or no prediction file")
     check_reference(options.reference, matching.predictions)
-    if len(matching.predictions) > 1:
+    if len(matching.predictions) > 1 or options.keeps_statistics:
         folding = with_compared(folding, options.compare)
+    if options.keeps_statistics:
+        folding = with_kept(folding, gate_calls(plan, options, folding))
     done = list(_run(_Run(plan, folding, matching, options), progress))
     return _result(_Run(plan, folding, matching, options), done)
 
@@ -87,6 +89,11 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
     calls = tuple(dict.fromkeys((*calls, *asked)))
     slices = plan.spec.slices if options.slices is None else options.slices
     return FoldPlan(calls, tuple(slices), options.replicates, options.seed, options.level, vocabulary=vocabulary, score=plan.spec.score)
+
+
+def gate_calls(plan: Plan, options: ScoreOptions, folding: FoldPlan) -> list[MetricCall]:
+    """Return the metrics that gates are about."""
+    return [call for text in (*plan.spec.gates, *options.gates) for call in gate_metrics(parse_gate(text), folding.vocabulary)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -61,7 +61,8 @@ def scored(request: Request) -> Iterator[Scored]:
         held = None if request.lock is None else request.lock.hold(request.spec, request.gold, request.options.inputs)
         folder = _open_folder(request, stack)
         rows = folder.parts if folder is not None else _open_rows(request, stack)
-        options = replace(request.options, evidence_folder=rows) if rows is not None else replace(request.options, evidence="none")
+        options = replace(request.options, keeps_statistics=folder is not None or request.options.keeps_statistics)
+        options = replace(options, evidence_folder=rows) if rows is not None else replace(options, evidence="none")
         try:
             yield _finish(request, options, folder, held)
         except KeyboardInterrupt:

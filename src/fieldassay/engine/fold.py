@@ -49,6 +49,8 @@ class FoldPlan:
     """The metric whose value in a document is the document's `score`; None: the document accuracy."""
     compared: tuple[MetricCall, ...] = ()
     """Metrics that systems are compared by: what they are made of is kept document by document."""
+    also_kept: tuple[MetricCall, ...] = ()
+    """Further metrics of which that is kept: as they are, and field by field."""
 
     def __reduce__(self) -> tuple[type[FoldPlan], tuple[Any, ...]]:
         """Return what another process makes the plan of; recipes are bound again there."""
@@ -69,7 +71,8 @@ class FoldPlan:
         """Return the statistics that are kept document by document, and whether they are field by field."""
         if self.keeps_statistics:
             return dict.fromkeys((*self.drawn, *self.plain), True)
-        return list_kept(self.compared_bound)
+        also = tuple(bind_metric(call, self.vocabulary) for call in self.also_kept)
+        return list_kept((*self.compared_bound, *also), tuple(bound for bound in also if bound.metric.scope != "overall"))
 
     @cached_property
     def score_of(self) -> BoundMetric:
@@ -184,4 +187,4 @@ def documents_frame(partials: Iterable[Partial]) -> pl.DataFrame:
 def pair_systems(plan: FoldPlan, partials: Iterable[Partial]) -> PairedData:
     """Return what the systems can be compared by: the kept statistics of all their documents."""
     systems: list[DocumentStatistics] = [join_statistics(partial.system, partial.documents) for partial in partials]
-    return PairedData(plan.compared_bound, tuple(systems), plan.slices, plan.replicates, plan.seed, plan.level)
+    return PairedData(plan.compared_bound, tuple(systems), plan.slices, plan.replicates, plan.seed, plan.level, plan.vocabulary)

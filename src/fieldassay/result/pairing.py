@@ -9,9 +9,10 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.metrics.definitions import CATALOGUE, Vocabulary
 from fieldassay.metrics.recipes import AtLeast, Combined, Constant, FieldMean, Otherwise, Quantile, Ratio, Recipe
 from fieldassay.metrics.selection import BoundMetric
-from fieldassay.metrics.statistics import Statistic
+from fieldassay.metrics.statistics import RowSum, Statistic
 from fieldassay.metrics.sums import Sum, join_fields, spread_rows
 from fieldassay.result.documents import DocumentValues
 
@@ -38,6 +39,19 @@ class PairedData:
     replicates: int = 2000
     seed: int = 0
     level: float = 0.95
+    vocabulary: Vocabulary = CATALOGUE
+
+    def can_compare(self, bound: BoundMetric) -> bool:
+        """Return whether everything that a metric is made of was kept, field by field if it is a metric of one field."""
+        if not is_comparable(bound):
+            return False
+        is_by_field = bound.call.field is not None or _has_field_mean(bound.recipe)
+        return all(_is_kept(system, statistic, is_by_field) for system in self.systems for statistic in list_parts(bound.recipe))
+
+
+def _is_kept(system: DocumentStatistics, statistic: Statistic, is_by_field: bool) -> bool:
+    total = system.statistics.get(statistic)
+    return total is not None and not (is_by_field and isinstance(statistic, RowSum) and None in total.fields)
 
 
 def is_comparable(bound: BoundMetric) -> bool:
@@ -83,9 +97,9 @@ def _has_field_mean(recipe: Recipe) -> bool:
     return isinstance(recipe, FieldMean)
 
 
-def list_kept(metrics: Sequence[BoundMetric]) -> dict[Statistic, bool]:
-    """Return the statistics that comparing by the metrics takes, and whether they are needed field by field."""
-    kept: dict[Statistic, bool] = {}
+def list_kept(metrics: Sequence[BoundMetric], by_field: Sequence[BoundMetric] = ()) -> dict[Statistic, bool]:
+    """Return the statistics that comparing by the metrics takes, and whether they are needed field by field, as those of `by_field` are."""
+    kept: dict[Statistic, bool] = {statistic: True for bound in by_field for statistic in list_parts(bound.recipe)}
     for bound in metrics:
         is_by_field = bound.call.field is not None or _has_field_mean(bound.recipe)
         for statistic in list_parts(bound.recipe):

@@ -1,0 +1,109 @@
+"""`statistics.parquet`: what a run can be compared by later, the statistics of every document as whole numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fieldassay.metrics.statistics import Statistic
+from fieldassay.metrics.sums import Sum
+from fieldassay.result.pairing import DocumentStatistics
+
+if TYPE_CHECKING:
+    import polars as pl
+
+STATISTICS = "statistics.parquet"
+SYSTEM, DOCUMENT, GROUP = "system", "doc", "group"
+
+
+def name_statistic(statistic: Statistic) -> str:
+    """Return the name of a statistic in files: a digest of its definition, so that one that is defined otherwise is not taken for it."""
+    return hashlib.sha256(f"{statistic!r} in units of 2^-{statistic.bits}".encode()).hexdigest()[:16]
+
+
+def statistics_frame(systems: Iterable[DocumentStatistics]) -> pl.DataFrame:
+    """Return one row per system and document.
+
+    Columns are named by JSON lists: `["system"]`, `["doc"]` (as UTF-8 bytes, so that no id is lost), `["group", KEY]` (lists of texts), and
+    `[STATISTIC, FIELD]` (int64; FIELD is null for the document as a whole). What a system does not have is null.
+    """
+    import polars as pl
+
+    frames = [_frame(system) for system in systems]
+    if not frames:
+        return pl.DataFrame(schema={_column(SYSTEM): pl.String, _column(DOCUMENT): pl.Binary})
+    return pl.concat(frames, how="diagonal")
+
+
+def _frame(system: DocumentStatistics) -> pl.DataFrame:
+    import polars as pl
+
+    count = len(system.documents)
+    columns = {
+        _column(SYSTEM): pl.Series([system.system] * count, dtype=pl.String),
+        _column(DOCUMENT): pl.Series([name.encode("utf-8", "surrogatepass") for name in system.documents], dtype=pl.Binary),
+    }
+    for key, groups in system.groups.items():
+        texts = [[name.encode("utf-8", "backslashreplace").decode() for name in names] for names in groups]
+        columns[_column(GROUP, key)] = pl.Series(texts, dtype=pl.List(pl.String))
+    for statistic, total in system.statistics.items():
+        name = name_statistic(statistic)
+        for field, values in zip(total.fields, total.values, strict=True):
+            columns[_column(name, field)] = pl.Series(values, dtype=pl.Int64)
+    return pl.DataFrame(columns)
+
+
+def _column(*parts: str | None) -> str:
+    return json.dumps(parts)
+
+
+def systems_of(frame: pl.DataFrame, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:
+    """Return the systems of a frame that `statistics_frame` made, with those of the wanted statistics that it has.
+
+    Raises ValueError for a frame of another form.
+    """
+    import polars as pl
+
+    names = {name_statistic(statistic): statistic for statistic in wanted}
+    try:
+        systems = frame.get_column(_column(SYSTEM)).unique(maintain_order=True).to_list()
+        return tuple(_system(name, frame.filter(pl.col(_column(SYSTEM)) == name), names) for name in systems)
+    except (pl.exceptions.PolarsError, AttributeError, TypeError, UnicodeDecodeError) as error:
+        raise ValueError(f"not a table of statistics ({type(error).__name__})") from None
+
+
+def _system(name: str, frame: pl.DataFrame, names: dict[str, Statistic]) -> DocumentStatistics:
+    documents = tuple(text.decode("utf-8", "surrogatepass") for text in frame.get_column(_column(DOCUMENT)).to_list())
+    parts: dict[Statistic, list[tuple[str | None, np.ndarray]]] = {}
+    groups: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for column in frame.columns:
+        kind, *rest = json.loads(column)
+        values = frame.get_column(column)
+        if kind == GROUP:
+            groups[rest[0]] = tuple(tuple(one or ()) for one in values.to_list())
+        elif kind in names and values.null_count() < len(values):
+            parts.setdefault(names[kind], []).append((rest[0], values.fill_null(0).to_numpy().astype(np.int64)))
+    statistics = {statistic: Sum(tuple(field for field, _ in found), np.stack([one for _, one in found])) for statistic, found in parts.items()}
+    return DocumentStatistics(name, documents, statistics, groups)
+
+
+def write_statistics(file: Path, systems: Sequence[DocumentStatistics]) -> None:
+    """Write the statistics of the systems' documents."""
+    statistics_frame(systems).write_parquet(file, compression="zstd")
+
+
+def read_statistics(file: Path, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:
+    """Return what `write_statistics` wrote, of the wanted statistics. Raises ValueError if the file is another or damaged, OSError if it is not there."""
+    import polars as pl
+
+    with file.open("rb") as stream:
+        data = stream.read()
+    try:
+        return systems_of(pl.read_parquet(data), wanted)
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"not a table of statistics ({type(error).__name__})") from None
