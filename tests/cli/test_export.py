@@ -199,3 +199,28 @@ def test_what_a_result_lacks_is_told(options: ScoreOptions, system: str | None, 
     result = score([{"id": 1, "n": 5}], {"a": [{"id": 1, "n": 5}], "b": [{"id": 1, "n": 6}]}, "fields: {n: number}", options)
     with pytest.raises(ProblemsError, match=said):
         guide_result(result, system)
+
+
+ENTRIES = {
+    "gold.jsonl": '{"id": 1, "entries": [{"name": "Dupont", "pages": [1, 2]}, {"name": "Durand", "pages": [7]}]}\n',
+    "=a.jsonl": '{"id": 1, "entries": [{"name": "Dupond", "pages": [1, 3]}]}\n',
+}
+
+
+def test_the_curve_of_paired_items_is_a_table_and_a_drawing(run: Run, tmp_path: Path) -> None:
+    for name, text in ENTRIES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    given = ("--protocol", "entry-matching", "--gold", tmp_path / "gold.jsonl", "--pred", tmp_path / "=a.jsonl")
+    assert run("score", *given, "--out", tmp_path / "run", "--quiet").code == 0
+    assert run("export", tmp_path / "run", "--to", tmp_path / "curve.csv").code == 0
+    rows = rows_of(tmp_path / "curve.csv")
+    assert [(round(float(row["t"]), 3), float(row["share"]), row["n"]) for row in rows] == [(0, 1, "2"), (0.889, 0.5, "2"), (1, 0, "2")]
+    assert {row["system"] for row in rows} == {"'=a"}
+    assert run("export", tmp_path / "run", "--to", tmp_path / "curve.svg").code == 0
+    assert (tmp_path / "curve.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_a_run_without_such_lists_has_no_curve(run: Run, folder: Path, tmp_path: Path) -> None:
+    ran = run("export", folder, "--to", tmp_path / "curve.csv")
+    assert (ran.code, "paired by similarity" in ran.err) == (2, True)
+    assert not (tmp_path / "curve.csv").exists()

@@ -18,7 +18,9 @@ from fieldassay.api.guide import guide_result
 from fieldassay.api.judgements import Judgement, counts_silence, list_judgements
 from fieldassay.api.rereading import damage_told, result_of_run
 from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.reports.curves import curve_table, draw_curves
 from fieldassay.reports.executive import render_executive
+from fieldassay.result.curves import trace_curves
 from fieldassay.result.result import Result
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def export_run(folder: Path, target: Path, system: str | None = None) -> str:
     """Write a run's export to a file and return what it holds, in words. The file's ending says which.
 
     `.csv`: one row per judged value, of all systems or of one. `.json`: by system, the dictionary of `guide_result`. `.md`: the executive comparison,
-    but `errors.md` (and any name that ends so): every error of every document.
+    but `errors.md` (and any name that ends so): every error of every document. `curve.csv`, `curve.svg`: F(t) of lists paired by similarity.
     The file appears whole or not at all. Raises `ProblemsError` for another ending, an unknown system, a run that kept too little, and a target
     that is one of the run's own inputs or files.
     """
@@ -47,7 +49,7 @@ def export_run(folder: Path, target: Path, system: str | None = None) -> str:
     writer, held = found
     _check_target(folder, target)
     with damage_told(folder):
-        _write_whole(target, writer(folder, system))
+        write_whole(target, writer(folder, system))
     return held
 
 
@@ -89,8 +91,33 @@ def _errors(folder: Path, system: str | None) -> Iterator[str]:
     yield error_report_of_run(folder, system)
 
 
+def _curves(folder: Path, system: str | None) -> pl.DataFrame:
+    """Return the steps of F(t) of a run's lists. Raises `ProblemsError` where no list was paired by similarity."""
+    import polars as pl
+
+    _, rows = _with_evidence(folder, system)
+    items = rows.filter(pl.col("kind") == "item")
+    steps = trace_curves((items if system is None else items.filter(pl.col("system") == system)).collect(), result_of_run(folder).documents)
+    if steps.is_empty():
+        raise _refusal(folder, "has no list whose items were paired by similarity", "F(t) is of such lists", "missing_part")
+    return steps
+
+
+def _curve_csv(folder: Path, system: str | None) -> Iterator[str]:
+    import polars as pl
+
+    texts = pl.col("system", "field", "slice").map_elements(make_harmless, return_dtype=pl.String)
+    yield curve_table(_curves(folder, system).with_columns(texts))
+
+
+def _curve_svg(folder: Path, system: str | None) -> Iterator[str]:
+    yield draw_curves(_curves(folder, system))
+
+
 _FORMATS: dict[str, tuple[Callable[[Path, str | None], Iterable[str]], str]] = {
     "errors.md": (_errors, "error report"),
+    "curve.csv": (_curve_csv, "steps of F(t)"),
+    "curve.svg": (_curve_svg, "drawing of F(t)"),
     ".csv": (_csv, "judged values"),
     ".json": (_json, "results by system"),
     ".md": (_markdown, "executive comparison"),
@@ -151,7 +178,7 @@ def make_harmless(text: str) -> str:
     return f"'{plain}" if is_formula else plain
 
 
-def _write_whole(target: Path, portions: Iterable[str]) -> None:
+def write_whole(target: Path, portions: Iterable[str]) -> None:
     """Write a file under another name first, so that nobody sees half of it."""
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.partial-", dir=target.parent)

@@ -15,7 +15,7 @@ import click
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path),
-    help="Where it goes; the ending says what: .csv, .json, .md.",
+    help="Where it goes; the ending says what: .csv, .json, .md, curve.csv, curve.svg.",
 )
 @click.option("--system", metavar="NAME", help="Of a .csv, .json or errors.md: this system only.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -29,6 +29,7 @@ def export(run: Path, target: Path, system: str | None, *, quiet: bool) -> int:
     fieldassay export run --to result.json       per system: fields, documents, best and worst
     fieldassay export run --to executive.md      the comparison of the systems
     fieldassay export run --to errors.md         every error of every document
+    fieldassay export run --to curve.csv         how similar paired items are: F(t); curve.svg draws it
     """
     from fieldassay.api.exporting import export_run
     from fieldassay.cli.output import complain
