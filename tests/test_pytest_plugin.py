@@ -58,15 +58,36 @@ def test_a_gate_on_the_command_line_comes_on_top_and_an_unknown_metric_is_said_b
     assert "did you mean 'accuracy'?" in out
 
 
-def test_an_inconclusive_gate_is_skipped_and_fails_if_the_run_is_strict(folder: Path) -> None:
-    gate = ("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "lower(accuracy) >= 0.5")
-    assert (session(folder, *scored(*gate))[0], session(folder, *scored(*gate, "--fieldassay-strict"))[0]) in ((0, 1), (0, 0))
-    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "regression(accuracy) > -0.01"))
+OPEN = ("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "regression(accuracy) > -0.01")
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [((), 1, "1 failed"), (("--fieldassay-xfail-inconclusive",), 0, "1 xfailed")],
+    ids=["fails", "expected-failure"],
+)
+def test_a_gate_that_cannot_be_decided_never_passes(folder: Path, more: tuple[str, ...], code: int, said: str) -> None:
+    found, out = session(folder, *scored(*OPEN, *more))
+    assert (found, said in out, "2 passed" in out) == (code, True, True), out
+    assert "no baseline" in out or more
+
+
+def test_a_gate_that_fails_is_no_expected_failure(folder: Path) -> None:
+    code, out = session(folder, *scored("--fieldassay-pred", "bad.jsonl", "--fieldassay-xfail-inconclusive"))
+    assert (code, "1 failed" in out, "xfailed" in out) == (1, True, False), out
+
+
+def test_each_gate_of_the_spec_is_a_test_of_its_own_name(folder: Path) -> None:
+    code, out = session(folder, *scored("--fieldassay-pred", "llama=good.jsonl", "--collect-only"))
+    assert code == 0
+    assert "llama: accuracy >= 0.9" in out and "llama: field_accuracy[total] >= 0.5" in out
+
+
+def test_a_gate_that_does_not_apply_is_skipped(folder: Path) -> None:
+    gate = ("--fieldassay-gate", "accuracy{type=invoice} >= 0.9 if present")
+    (folder / "spec.yaml").write_text(SPEC + "slices: [type]\n")
+    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl", *gate))
     assert (code, "1 skipped" in out) == (0, True), out
-    code, out = session(
-        folder, *scored("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "regression(accuracy) > -0.01", "--fieldassay-strict")
-    )
-    assert (code, "1 failed" in out) == (1, True)
 
 
 @pytest.mark.parametrize(

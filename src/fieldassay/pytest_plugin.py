@@ -35,7 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--fieldassay-gate", metavar="RULE", action="append", default=[], help="one more gate, such as 'accuracy >= 0.9'; repeat for more"
     )
-    group.addoption("--fieldassay-strict", action="store_true", help="an inconclusive gate fails its test; otherwise it is skipped")
+    group.addoption(
+        "--fieldassay-xfail-inconclusive",
+        dest="fieldassay_xfail",
+        action="store_true",
+        help="a gate that cannot be decided is an expected failure; otherwise it fails its test",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -119,16 +124,17 @@ class GateItem(pytest.Item):
         return self.extraction.decisions[self.at[0]].outcomes[self.at[1]]
 
     def runtest(self) -> None:
-        """Fail where the gate fails; skip where nothing can be said, unless the run is strict."""
+        """Fail unless the gate passes; skip where it does not apply. An undecided gate may be an expected failure."""
         from fieldassay.reports.failures import render_failure, render_outcome
         from fieldassay.result.decision import Verdict
 
         verdict = self.outcome.verdict
         if verdict is Verdict.PASS:
             return
-        is_open = verdict is Verdict.INCONCLUSIVE and not self.config.getoption("fieldassay_strict")
-        if verdict is Verdict.SKIPPED or is_open:
+        if verdict is Verdict.SKIPPED:
             pytest.skip(render_outcome(self.outcome))
+        if verdict is Verdict.INCONCLUSIVE and self.config.getoption("fieldassay_xfail"):
+            pytest.xfail(render_outcome(self.outcome))
         raise ExtractionError(render_failure(self.extraction.summary, self.extraction.decisions[self.at[0]]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -224,3 +224,28 @@ def test_a_run_without_such_lists_has_no_curve(run: Run, folder: Path, tmp_path:
     ran = run("export", folder, "--to", tmp_path / "curve.csv")
     assert (ran.code, "paired by similarity" in ran.err) == (2, True)
     assert not (tmp_path / "curve.csv").exists()
+
+
+def test_a_comparison_comes_with_a_drawing_and_recommends_nothing_that_may_be_chance(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("export", folder, "--to", tmp_path / "old" / ".." / "executive.md").code == 2
+    assert run("export", folder, "--to", tmp_path / "executive.md").code == 0
+    text = (tmp_path / "executive.md").read_text(encoding="utf-8")
+    assert "![Accuracy by system, with intervals](executive.svg)" in text
+    assert "no difference could be shown between atlas and birch" in text
+    assert "**Choose" not in text
+    repairs = [line for line in text.splitlines() if line.startswith("- **Repair first in atlas**")]
+    assert len(repairs) == 3
+    drawing = (tmp_path / "executive.svg").read_text(encoding="utf-8")
+    assert all(found in drawing for found in (">95.1 %<", ">78.2 %<", ">atlas<", ">invoice<"))
+
+
+def test_a_system_that_is_ahead_beyond_chance_is_recommended(run: Run, tmp_path: Path) -> None:
+    for name, least in (("gold", 0), ("good", 0), ("b<a>d", 30)):
+        lines = "".join(f'{{"id": {at}, "total": {at if at >= least else -1}}}\n' for at in range(40))
+        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    given = ("--gold", tmp_path / "gold.jsonl", "--pred", tmp_path / "good.jsonl", "--pred", tmp_path / "b<a>d.jsonl")
+    (tmp_path / "spec.yaml").write_text("fields: {total: number}\n", encoding="utf-8")
+    assert run("score", "--spec", tmp_path / "spec.yaml", *given, "--out", tmp_path / "run", "--quiet").code == 0
+    assert run("export", tmp_path / "run", "--to", tmp_path / "executive.md").code == 0
+    assert "- **Choose good**: it is ahead of every other system beyond chance." in (tmp_path / "executive.md").read_text(encoding="utf-8")
+    assert "b&lt;a&gt;d" in (tmp_path / "executive.svg").read_text(encoding="utf-8")

@@ -9,6 +9,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,9 @@ from fieldassay.api.judgements import Judgement, counts_silence, list_judgements
 from fieldassay.api.rereading import damage_told, result_of_run
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.reports.curves import curve_table, draw_curves
+from fieldassay.reports.dashboard import draw_dashboard
 from fieldassay.reports.executive import render_executive
+from fieldassay.reports.losses import find_losses
 from fieldassay.result.curves import trace_curves
 from fieldassay.result.result import Result
 
@@ -34,12 +37,22 @@ _OPENS_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 _ROWS_AT_ONCE = 5_000
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Of which run what is written where, and of which system only (None: of all)."""
+
+    folder: Path
+    target: Path
+    system: str | None
+
+
 def export_run(folder: Path, target: Path, system: str | None = None) -> str:
     """Write a run's export to a file and return what it holds, in words. The file's ending says which.
 
     `.csv`: one row per judged value, of all systems or of one. `.json`: by system, the dictionary of `guide_result`. `.md`: the executive comparison,
     but `errors.md` (and any name that ends so): every error of every document. `curve.csv`, `curve.svg`: F(t) of lists paired by similarity.
-    The file appears whole or not at all. Raises `ProblemsError` for another ending, an unknown system, a run that kept too little, and a target
+    The comparison has a drawing beside it: `executive.svg` for `executive.md`. The file appears whole or not at
+    all. Raises `ProblemsError` for another ending, an unknown system, a run that kept too little, and a target
     that is one of the run's own inputs or files.
     """
     found = next((format for ending, format in _FORMATS.items() if target.name.lower().endswith(ending)), None)
@@ -49,7 +62,7 @@ def export_run(folder: Path, target: Path, system: str | None = None) -> str:
     writer, held = found
     _check_target(folder, target)
     with damage_told(folder):
-        write_whole(target, writer(folder, system))
+        write_whole(target, writer(_Asked(folder, target, system)))
     return held
 
 
@@ -69,52 +82,60 @@ def _check_target(folder: Path, target: Path) -> None:
         raise _refusal(target, "is a folder", "name a file", "export_target")
 
 
-def _csv(folder: Path, system: str | None) -> Iterator[str]:
-    result, rows = _with_evidence(folder, system)
-    return write_csv(list_judgements(rows, system, with_silence=counts_silence(result)))
+def _csv(asked: _Asked) -> Iterator[str]:
+    result, rows = _with_evidence(asked)
+    return write_csv(list_judgements(rows, asked.system, with_silence=counts_silence(result)))
 
 
-def _json(folder: Path, system: str | None) -> Iterator[str]:
-    result, _ = _with_evidence(folder, system)
-    chosen = result.systems if system is None else (system,)
+def _json(asked: _Asked) -> Iterator[str]:
+    result, _ = _with_evidence(asked)
+    chosen = result.systems if asked.system is None else (asked.system,)
     found = {name: guide_result(result, name) for name in chosen}
     yield json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def _markdown(folder: Path, system: str | None) -> Iterator[str]:
-    if system is not None:
-        raise _refusal(folder, "a comparison is of all systems", "leave out --system", "invalid_option")
-    yield render_executive(result_of_run(folder), str(read_run(folder).get("started") or ""))
+def _markdown(asked: _Asked) -> Iterator[str]:
+    """Return the comparison; the drawing that it shows is written beside it first."""
+    if asked.system is not None:
+        raise _refusal(asked.folder, "a comparison is of all systems", "leave out --system", "invalid_option")
+    result, rows = result_of_run(asked.folder), scan_evidence(asked.folder)
+    drawing = asked.target.with_suffix(".svg")
+    _check_target(asked.folder, drawing)
+    losses = {} if rows is None or result.documents is None else find_losses(rows, result.documents, result.systems)
+    text = render_executive(result, str(read_run(asked.folder).get("started") or ""), drawing.name, losses)
+    write_whole(drawing, [draw_dashboard(result)])
+    yield text
 
 
-def _errors(folder: Path, system: str | None) -> Iterator[str]:
-    yield error_report_of_run(folder, system)
+def _errors(asked: _Asked) -> Iterator[str]:
+    yield error_report_of_run(asked.folder, asked.system)
 
 
-def _curves(folder: Path, system: str | None) -> pl.DataFrame:
+def _curves(asked: _Asked) -> pl.DataFrame:
     """Return the steps of F(t) of a run's lists. Raises `ProblemsError` where no list was paired by similarity."""
     import polars as pl
 
-    _, rows = _with_evidence(folder, system)
+    result, rows = _with_evidence(asked)
     items = rows.filter(pl.col("kind") == "item")
-    steps = trace_curves((items if system is None else items.filter(pl.col("system") == system)).collect(), result_of_run(folder).documents)
+    chosen = items if asked.system is None else items.filter(pl.col("system") == asked.system)
+    steps = trace_curves(chosen.collect(), result.documents)
     if steps.is_empty():
-        raise _refusal(folder, "has no list whose items were paired by similarity", "F(t) is of such lists", "missing_part")
+        raise _refusal(asked.folder, "has no list whose items were paired by similarity", "F(t) is of such lists", "missing_part")
     return steps
 
 
-def _curve_csv(folder: Path, system: str | None) -> Iterator[str]:
+def _curve_csv(asked: _Asked) -> Iterator[str]:
     import polars as pl
 
     texts = pl.col("system", "field", "slice").map_elements(make_harmless, return_dtype=pl.String)
-    yield curve_table(_curves(folder, system).with_columns(texts))
+    yield curve_table(_curves(asked).with_columns(texts))
 
 
-def _curve_svg(folder: Path, system: str | None) -> Iterator[str]:
-    yield draw_curves(_curves(folder, system))
+def _curve_svg(asked: _Asked) -> Iterator[str]:
+    yield draw_curves(_curves(asked))
 
 
-_FORMATS: dict[str, tuple[Callable[[Path, str | None], Iterable[str]], str]] = {
+_FORMATS: dict[str, tuple[Callable[[_Asked], Iterable[str]], str]] = {
     "errors.md": (_errors, "error report"),
     "curve.csv": (_curve_csv, "steps of F(t)"),
     "curve.svg": (_curve_svg, "drawing of F(t)"),
@@ -125,7 +146,8 @@ _FORMATS: dict[str, tuple[Callable[[Path, str | None], Iterable[str]], str]] = {
 """What a file's name ends with, what writes it, and what it holds; the first that fits counts."""
 
 
-def _with_evidence(folder: Path, system: str | None) -> tuple[Result, pl.LazyFrame]:
+def _with_evidence(asked: _Asked) -> tuple[Result, pl.LazyFrame]:
+    folder, system = asked.folder, asked.system
     result, rows = result_of_run(folder), scan_evidence(folder)
     if system is not None and system not in result.systems:
         raise _refusal(folder, f"no system {system[:100]!r}", nearest(system[:100], result.systems), "unknown_name")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,24 +18,33 @@ from fieldassay.result.comparisons_file import Comparisons, comparisons_json
 from fieldassay.result.metrics_file import metrics_json
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import STATISTICS, write_statistics
+from fieldassay.store.locate import parse_time
+from fieldassay.store.names import identify, name_run
+from fieldassay.store.run_file import FORMAT, SCHEMA_VERSION
+from fieldassay.store.run_file import RUN as RUN
+from fieldassay.store.run_file import is_run as is_run
+from fieldassay.store.run_file import read_run as read_run
+from fieldassay.store.staging import place, replace, settle, stage
 
 if TYPE_CHECKING:
     import polars as pl
 
-FORMAT = "fieldassay run"
-SCHEMA_VERSION = 1
-METRICS, DOCUMENTS, EVIDENCE, RUN = "metrics.json", "documents.parquet", "evidence.parquet", "run.json"
+METRICS, DOCUMENTS, EVIDENCE = "metrics.json", "documents.parquet", "evidence.parquet"
 VIOLATIONS = "violations.jsonl"
 COMPARISONS = "comparisons.json"
 
 
 @dataclass(slots=True)
 class RunFolder:
-    """A run folder in the making: everything goes to `staging`, which becomes `target` when it is committed."""
+    """A run folder in the making: everything goes to `staging`, which becomes `target` when it is committed.
+
+    In a store of runs the target is not known before the run is written, since its name says what the run is.
+    """
 
     target: Path
     staging: Path
     is_committed: bool = False
+    is_stored: bool = False
 
     @property
     def parts(self) -> Path:
@@ -44,8 +52,12 @@ class RunFolder:
         return self.staging / "parts"
 
     def write(self, result: Result, facts: Mapping[str, Any]) -> None:
-        """Write the result; `facts` go to `run.json` beside the provenance. Evidence in `parts` is merged in bounded memory."""
-        (self.staging / METRICS).write_bytes(metrics_json(result))
+        """Write the result; `facts` go to `run.json` beside the provenance. Evidence in `parts` is merged in bounded memory.
+
+        `run.json` comes last and names the other files that are there by then, with their sizes.
+        """
+        metrics = metrics_json(result)
+        (self.staging / METRICS).write_bytes(metrics)
         if result.comparisons:
             (self.staging / COMPARISONS).write_bytes(comparisons_json(Comparisons(result.comparisons, result.rankings)))
         if result.paired is not None:
@@ -59,25 +71,24 @@ class RunFolder:
         merge_violations(self.parts, self.staging / VIOLATIONS)
         shutil.rmtree(self.parts, ignore_errors=True)
         remarks = {"counts": dict(result.counts), "notes": list(result.notes), "warnings": list(result.warnings)}
-        head = {"schema_version": SCHEMA_VERSION, "format": FORMAT}
+        id = identify(metrics, str(facts.get("started")).encode(), self.staging.name.encode("utf-8", "surrogateescape"))
+        head = {"schema_version": SCHEMA_VERSION, "format": FORMAT, "id": id, "files": self._sizes()}
         text = json.dumps({**head, **facts, **result.run, **remarks}, ensure_ascii=False, indent=1, allow_nan=False)
         (self.staging / RUN).write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
+        if self.is_stored:
+            spec = str(result.run.get("spec", {}).get("name") or "")
+            self.target = self.target / name_run(parse_time(facts.get("started")), spec, result.systems, id)
+
+    def _sizes(self) -> dict[str, int]:
+        return {path.name: path.stat().st_size for path in sorted(self.staging.iterdir()) if path.is_file() and path.name[0] != "."}
 
     def commit(self) -> None:
-        """Put the folder in its place; an earlier run there is replaced."""
-        before = None
-        if self.target.exists():
-            before = Path(tempfile.mkdtemp(prefix=f".{self.target.name}.old-", dir=self.target.parent)) / "run"
-            self.target.rename(before)
-        try:
-            self.staging.rename(self.target)
-        except OSError:
-            if before is not None:
-                before.rename(self.target)
-            raise
-        finally:
-            if before is not None:
-                shutil.rmtree(before.parent, ignore_errors=True)
+        """Put the folder in its place, in one step and safe on disk; an earlier run there is replaced."""
+        settle(self.staging)
+        if self.target.exists() and not self.is_stored:
+            replace(self.staging, self.target)
+        else:
+            place(self.staging, self.target)
         self.is_committed = True
 
 
@@ -88,23 +99,30 @@ def make_folder(target: Path) -> Iterator[RunFolder]:
     Raises `ProblemsError` if something is in the way that is not a run, or where nothing can be written.
     """
     check_target(target)
-    place = target.resolve()
-    made: list[Path] = []
-    staging: Path | None = None
+    with _staged(target, target.resolve()) as folder:
+        yield folder
+
+
+@contextmanager
+def make_stored(store: Path) -> Iterator[RunFolder]:
+    """Yield a run folder of a store, to be filled and committed; it is named when it is written. Otherwise as `make_folder`."""
+    if is_run(store):
+        raise _refusal(store, "is a run, not a store of runs", "name the folder that it is in, or write it again with `--out`")
+    if store.exists() and not store.is_dir():
+        raise _refusal(store, "is not a folder", "name a folder")
+    with _staged(store, store.resolve() / "run") as folder:
+        folder.target, folder.is_stored = store, True
+        yield folder
+
+
+@contextmanager
+def _staged(named: Path, target: Path) -> Iterator[RunFolder]:
     try:
-        made = _make_parents(place.parent)
-        staging = Path(tempfile.mkdtemp(prefix=f".{place.name}.partial-", dir=place.parent))
-        staging.chmod(0o777 & ~_umask())
-        (staging / "parts").mkdir()
-        yield RunFolder(place, staging)
+        with stage(target.parent, target.name) as staging:
+            (staging / "parts").mkdir()
+            yield RunFolder(target, staging)
     except OSError as error:
-        raise _refusal(target, f"cannot be written ({error.strerror or error})", "choose another folder") from error
-    finally:
-        if staging is not None:
-            shutil.rmtree(staging, ignore_errors=True)
-        for parent in made:
-            if parent.is_dir() and not any(parent.iterdir()):
-                parent.rmdir()
+        raise _refusal(named, f"cannot be written ({error.strerror or error})", "choose another folder") from error
 
 
 def check_target(target: Path) -> None:
@@ -119,26 +137,6 @@ def check_target(target: Path) -> None:
         raise _refusal(target, "is a mount point and cannot be replaced as a whole", "name a folder in it")
     if any(target.iterdir()) and not is_run(target):
         raise _refusal(target, "is a folder that is not a run of fieldassay, and is left alone", "choose another name, or empty it")
-
-
-def is_run(folder: Path) -> bool:
-    """Return whether a folder holds a run."""
-    try:
-        return read_run(folder).get("format") == FORMAT
-    except ProblemsError:
-        return False
-
-
-def read_run(folder: Path) -> dict[str, Any]:
-    """Return what `run.json` of a run folder says. Raises `ProblemsError` if it is not one."""
-    try:
-        facts = json.loads((folder / RUN).read_bytes().decode("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not JSON"
-        raise _refusal(folder, f"is not a run: {RUN}: {why}", "give a folder that `fieldassay score --out` wrote") from None
-    if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("schema_version") != SCHEMA_VERSION:
-        raise _refusal(folder, f"is not a run: {RUN} is of another kind", "give a folder that `fieldassay score --out` wrote")
-    return facts
 
 
 def merge_parts(parts: Path, target: Path) -> None:
@@ -166,19 +164,6 @@ def scan_evidence(folder: Path) -> pl.LazyFrame | None:
 
     file = folder / EVIDENCE
     return pl.scan_parquet(file) if file.is_file() else None
-
-
-def _make_parents(folder: Path) -> list[Path]:
-    """Make a folder with its parents; return those that were made, the innermost first."""
-    lacking = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    return lacking
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _refusal(path: Path, what: str, remedy: str) -> ProblemsError:

@@ -15,7 +15,7 @@ from fieldassay.api.provenance import models
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.lock.differences import Difference, find_differences
 from fieldassay.lock.file import read_bytes, read_lock, write_lock
-from fieldassay.lock.frozen import Frozen, part_of
+from fieldassay.lock.frozen import Frozen, Part, part_of
 from fieldassay.lock.labels import digest_labels
 from fieldassay.lock.lock import Lock, restart, start
 from fieldassay.lock.specs import freeze_formulas, freeze_spec
@@ -112,9 +112,14 @@ def freeze(spec: Any, gold: Records, inputs: InputOptions | None = None) -> Froz
     matching = open_inputs(plan, gold, {}, inputs or InputOptions())
     records = chain.from_iterable(batch.gold for batch in batches(matching, _BATCH))
     labels = digest_labels(records, len(matching))
+    parts = freeze_plan(plan)
+    return Frozen(plan.spec.name, plan.spec.protocol, parts["spec"], parts["formulas"], parts["models"], labels)
+
+
+def freeze_plan(plan: Plan) -> dict[str, Part]:
+    """Return what a baseline stands on but for the gold data: `spec`, `formulas` and `models`."""
     used = [{key: facts[key] for key in _MODEL_FACTS if key in facts} for facts in models(plan)]
-    frozen_models = part_of(sorted(used, key=str))
-    return Frozen(plan.spec.name, plan.spec.protocol, freeze_spec(plan.spec), freeze_formulas(plan.spec), frozen_models, labels)
+    return {"spec": freeze_spec(plan.spec), "formulas": freeze_formulas(plan.spec), "models": part_of(sorted(used, key=str))}
 
 
 def make_lock(path: Path, frozen: Frozen, now: datetime) -> Held:

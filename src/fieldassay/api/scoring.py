@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldassay.api.checking import CHECK_METRICS, Tallies, count_checks, default_metrics, join_tallies, name_idle
+from fieldassay.api.classes import count_classes
 from fieldassay.api.comparing import check_reference, compare_partials, remark_slices, with_compared, with_kept
 from fieldassay.api.inputs import Records, fitted, open_inputs
+from fieldassay.api.locking import freeze_plan
 from fieldassay.api.options import ScoreOptions
 from fieldassay.api.provenance import provenance
 from fieldassay.api.shards import Done, Progress, Work, do_work
@@ -21,6 +23,7 @@ from fieldassay.engine.executors.pool import run_pool
 from fieldassay.engine.fold import FoldPlan, documents_frame, estimates, merge
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
+from fieldassay.lock.labels import digest_rows
 from fieldassay.metrics.grammar import MetricCall, parse_gate
 from fieldassay.metrics.selection import select_metrics
 from fieldassay.plan.compile import read_plan
@@ -63,6 +66,7 @@ def score(
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
     folding = fold_plan(plan, options)
     matching = open_inputs(plan, gold, predictions, options.inputs)
+    frozen = {name: part.digest for name, part in freeze_plan(plan).items()}
     plan = fitted(plan, matching)
     if options.limit is not None:
         matching = matching.take(np.arange(min(options.limit, len(matching))))
@@ -73,8 +77,8 @@ def score(
         folding = with_compared(folding, options.compare)
     if options.keeps_statistics:
         folding = with_kept(folding, gate_calls(plan, options, folding))
-    done = list(_run(_Run(plan, folding, matching, options), progress))
-    return _result(_Run(plan, folding, matching, options), done)
+    run = _Run(plan, folding, matching, options, frozen)
+    return _result(run, list(_run(run, progress)))
 
 
 def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
@@ -102,6 +106,8 @@ class _Run:
     folding: FoldPlan
     matching: Matching
     options: ScoreOptions
+    frozen: Mapping[str, str]
+    """The digests of what decides the numbers, but for gold."""
 
 
 def _run(run: _Run, progress: Progress | None) -> Iterator[Done]:
@@ -138,7 +144,7 @@ def _result(run: _Run, done: Sequence[Done]) -> Result:
         found,
         documents_frame(partials.values()),
         None if run.options.evidence == "none" or run.options.evidence_folder is not None else cache(partial(_evidence, frames)),
-        provenance(run.plan, run.folding, run.matching),
+        {**provenance(run.plan, run.folding, run.matching), "digests": _digests(run, done)},
         _counts(run, done),
         tuple(map(str, run.matching.notes)),
         (*_warnings(run, done), *remark_slices(paired)),
@@ -147,6 +153,11 @@ def _result(run: _Run, done: Sequence[Done]) -> Result:
         rankings=compared.rankings,
         paired=paired,
     )
+
+
+def _digests(run: _Run, done: Sequence[Done]) -> dict[str, str]:
+    """Return the digests that a lock has too; that of gold is of the documents that were scored."""
+    return {**run.frozen, "gold": digest_rows(np.concatenate([rows for part in done for rows in part.labels]))}
 
 
 def _distinct(found: Iterable[Estimate]) -> tuple[Estimate, ...]:
@@ -186,6 +197,7 @@ def _counts(run: _Run, done: Sequence[Done]) -> dict[str, Any]:
             "unmatched": len(run.matching.unmatched.get(system, ())),
             **{name: claims[claim] for name, claim in CLAIMS.items()},
             "undeclared": dict(undeclared.most_common()),
+            "classes": count_classes(sum((part.classes.get(system, Counter()) for part in done), Counter())),
         }
         if run.plan.checks:
             counts["systems"][system]["checks"] = [count.to_dict() for count in _checks(run, done) if count.system == system]

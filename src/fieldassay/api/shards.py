@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from fieldassay.api.checking import CLAIM, NUMBER, Sink, Tallies, check_records, join_tallies, open_sink
+from fieldassay.api.classes import classify
 from fieldassay.api.facts import document_table, document_types
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.assemble import Identity, assemble
@@ -27,6 +29,7 @@ from fieldassay.engine.overrides import GoldNotes, apply_notes
 from fieldassay.engine.scopes import Masks
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import FLAG, DocumentTable, Evidence
+from fieldassay.lock.labels import digest_part
 from fieldassay.paths import plain_path
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import Matching, batches
@@ -74,6 +77,10 @@ class Done:
     """Slice keys under which any document had a value."""
     tallies: Mapping[str, Tallies]
     """By system, what the spec's checks found in predictions."""
+    classes: Mapping[str, Counter[str]]
+    """By system, what became of how many documents."""
+    labels: tuple[npt.NDArray[np.uint8], ...]
+    """The digests of the gold records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,6 +175,8 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
     excluded: Counter[str] = Counter()
     grouped: set[str] = set()
     tallies: dict[str, Tallies] = {}
+    classes: dict[str, Counter[str]] = {}
+    labels: list[npt.NDArray[np.uint8]] = []
     for batch in chain.from_iterable(portions(work.plan, batch) for batch in batches(work.matching, work.batch)):
         for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys, sink)):
             system = judged.evidence.system
@@ -178,13 +187,17 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
             tallies[system] = join_tallies([tallies.get(system, {}), judged.tallies])
             true = {name: int(mask.sum()) for name, mask in judged.documents.claims.items()}
             claims.setdefault(system, Counter()).update(true)
+            classes.setdefault(system, Counter()).update(classify(judged.evidence, judged.documents))
             if position == 0:  # what is known of the batch whatever the system
                 untyped += judged.untyped
                 excluded.update(judged.excluded)
             grouped.update(key for key, names in judged.documents.groups.items() if any(names))
+        labels.append(digest_part(batch.gold))
         if progress is not None:
             progress(len(batch.ids))
-    return Done(partials, tuple(frames), undeclared, claims, untyped, len(work.matching), excluded, frozenset(grouped), tallies)
+    documents = len(work.matching)
+    found = (undeclared, claims, untyped, documents, excluded, frozenset(grouped), tallies, classes, tuple(labels))
+    return Done(partials, tuple(frames), *found)
 
 
 def count_excluded(plan: Plan, batch: Batch, applies: Mapping[str, Masks]) -> Counter[str]:

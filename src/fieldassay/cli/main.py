@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "score": "fieldassay.cli.score:score",
     "explain": "fieldassay.cli.explain:explain",
     "gate": "fieldassay.cli.gate:gate",
+    "report": "fieldassay.cli.report:report",
     "lock": "fieldassay.cli.lock:lock",
     "protocols": "fieldassay.cli.protocols:protocols",
     "export": "fieldassay.cli.export:export",

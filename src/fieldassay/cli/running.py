@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,10 @@ class Request:
     keeps_rows: bool = True
     is_quiet: bool = False
     lock: LockRequest | None = None
+    store: Path | None = None
+    """The store of runs that the run goes to, under a name of its own, instead of `out`."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the record of the run says besides."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +56,8 @@ class Scored:
     result: Result
     evidence: pl.LazyFrame | None
     decisions: tuple[Decision, ...] = ()
+    folder: Path | None = None
+    """Where it is on disk, if anywhere."""
 
 
 @contextmanager
@@ -70,10 +76,12 @@ def scored(request: Request) -> Iterator[Scored]:
 
 
 def _open_folder(request: Request, stack: ExitStack) -> RunFolder | None:
+    from fieldassay.api.folder import make_folder, make_stored
+
+    if request.store is not None:
+        return stack.enter_context(make_stored(request.store))
     if request.out is None:
         return None
-    from fieldassay.api.folder import make_folder
-
     return stack.enter_context(make_folder(request.out))
 
 
@@ -92,7 +100,7 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None, h
 
     started, clock = datetime.now(UTC), time.perf_counter()
     with show_progress(request.is_quiet) as progress:
-        result = _with_digests(score(request.gold, request.predictions, request.spec, options, progress), options)
+        result = _with_digests(score(request.gold, request.predictions, request.spec, options, progress), request)
     if held is not None:
         result = _with_remarks(result, held)
     decisions = decide_result(result, [parse_gate(text) for text in options.gates])
@@ -101,20 +109,23 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None, h
         rows = options.evidence_folder
         return Scored(result, None if rows is None else scan_parts(rows), decisions)
     locked = {} if held is None else {"lock": held.facts()}
-    folder.write(result, {**_facts(options, started, time.perf_counter() - clock, result), **locked})
     write_decisions(decisions, folder.staging)
+    folder.write(result, {**_facts(options, started, time.perf_counter() - clock, result), **locked, **request.facts})
     _save(held, request.is_quiet)
     folder.commit()
-    return Scored(result, scan_evidence(folder.target), decisions)
+    place = request.out or folder.target
+    return Scored(result, scan_evidence(folder.target), decisions, place)
 
 
-def _with_digests(result: Result, options: ScoreOptions) -> Result:
+def _with_digests(result: Result, request: Request) -> Result:
     """Return the result with the digests of its inputs, and how they were read."""
     from fieldassay.api.digests import digest_inputs
 
     inputs = dict(result.run["inputs"])
     inputs["sha256"] = digest_inputs([inputs["gold"], *inputs["predictions"].values()])
-    inputs["options"] = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(options.inputs).items()}
+    inputs["options"] = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(request.options.inputs).items()}
+    predictions = {name: str(path) for name, path in request.predictions.items()}
+    inputs["given"] = {"gold": str(request.gold), "predictions": predictions}
     return replace(result, run={**result.run, "inputs": inputs})
 
 
@@ -137,23 +148,31 @@ def _save(held: Held | None, is_quiet: bool) -> None:
 
 
 def _facts(options: ScoreOptions, started: datetime, seconds: float, result: Result) -> dict[str, Any]:
+    from fieldassay.api.runs import find_headline, recorded_options
+    from fieldassay.api.surroundings import describe_git, describe_host
+
     documents = int(result.counts.get("documents", 0))
     return {
         "command": ["fieldassay", *sys.argv[1:]],
-        "started": started.isoformat(timespec="seconds"),
+        "started": started.isoformat(timespec="microseconds"),
         "timings": {"seconds": round(seconds, 3), "documents_per_second": round(documents / seconds, 1) if seconds > 0 else None},
         "evidence": options.evidence,
         "limit": options.limit,
         "workers": options.workers,
         "batch": options.batch,
+        "options": recorded_options(options),
+        "git": describe_git(Path.cwd()),
+        "host": describe_host(),
+        "headline": [estimate.to_dict() for estimate in find_headline(result)],
     }
 
 
 def _what_is_kept(request: Request, folder: RunFolder | None) -> str:
-    if folder is None or request.out is None:
+    place = request.out or request.store
+    if folder is None or place is None:
         return "interrupted; nothing was written"
     if folder.is_committed:
-        return f"interrupted; the run in {request.out} is complete"
-    if request.out.exists():
+        return f"interrupted; the run in {request.out or folder.target} is complete"
+    if request.out is not None and request.out.exists():
         return f"interrupted; what was in {request.out} before is still there, unchanged"
-    return f"interrupted; nothing was written to {request.out}"
+    return f"interrupted; nothing was written to {place}"

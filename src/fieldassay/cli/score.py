@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, spec_options
+from fieldassay.cli.inputs import data_options, spec_options
 from fieldassay.cli.lock import lock_options, read_lock_options
+from fieldassay.cli.report import read_report_options, report_options, write_reports
+from fieldassay.cli.storing import read_sources, store_options
 
 if TYPE_CHECKING:
     from fieldassay.api.options import ScoreOptions
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 @spec_options
 @data_options
 @lock_options
+@store_options
+@report_options
 @click.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="Write the run there: estimates, documents, evidence, provenance."
 )
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--fail-under", metavar="METRIC=VALUE", multiple=True, help="Exit with 1 if a system is below the value; repeat for more.")
 @click.option("--strict", is_flag=True, help="Exit with 4 if a gate of the spec cannot be decided.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if a gate or a threshold failed.")
-@click.option("--evidence", type=click.Choice(["all", "errors", "none"]), help="Which judged values are kept.  [default: all with --out]")
+@click.option("--evidence", type=click.Choice(["all", "errors", "none"]), help="Which judged values are kept.  [default: all with --out or --report]")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that share the work.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where the work is done.")
 @click.option("--limit", type=click.IntRange(1), help="Score the first documents only.")
@@ -57,16 +62,20 @@ def score(**given: Any) -> int:
     from fieldassay.cli.thresholds import read_thresholds
 
     shape = _shape(given)
-    inputs, spec = read_inputs(given), read_spec_option(given)
+    sources = read_sources(given)
+    inputs, spec, given = sources.inputs, sources.spec, dict(sources.given)
     thresholds = read_thresholds(given["fail_under"], spec)
     if given["engine"] == "ray":
         raise click.UsageError("--engine ray is not there yet; use --engine local with --workers N.")
     options = score_options(given, inputs, thresholds)
-    keeps_rows = shape != "json" and not given["quiet"]
+    reports = read_report_options(given)
+    keeps_rows = bool(reports) or (shape != "json" and not given["quiet"])
     request = Request(inputs.gold, inputs.predictions, spec, options, given["out"], keeps_rows, given["quiet"], read_lock_options(given))
+    request = replace(request, store=given["store"], facts=sources.facts)
     with scored(request) as run:
         if not given["quiet"]:
             show_run(run, shape, shows_all=bool(given["metrics"]))
+        write_reports(run, reports, options.evidence, is_quiet=given["quiet"])
         return _verdict(run, thresholds, given)
 
 
@@ -85,7 +94,7 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Ga
 
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
     compared = tuple(part for text in given["compare"] for part in split_outside(text))
-    evidence: Literal["all", "errors", "none"] = given["evidence"] or ("all" if given["out"] else "errors")
+    evidence: Literal["all", "errors", "none"] = given["evidence"] or ("all" if given["out"] or given["store"] or given["reports"] else "errors")
     return ScoreOptions(
         metrics=metrics or None,
         slices=tuple(given["slices"]) or None,
@@ -128,12 +137,12 @@ def _verdict(run: Scored, thresholds: tuple[Gate, ...], given: Mapping[str, Any]
     from fieldassay.cli.output import complain
     from fieldassay.cli.thresholds import find_exit_code, tell_outcomes
 
-    if given["out"] is not None and not given["quiet"]:
+    if run.folder is not None and not given["quiet"]:
         tables = ["metrics.json", "documents.parquet", *(["evidence.parquet"] if run.evidence is not None else [])]
         tables += ["violations.jsonl"] if run.result.checks else []
         tables += ["gates.json"] if run.decisions else []
         tables += ["comparisons.json"] if run.result.comparisons else []
-        complain(f"written to {given['out']}: {', '.join(tables)}, run.json")
+        complain(f"written to {run.folder}: {', '.join(tables)}, run.json")
     for line in tell_outcomes(run.decisions, thresholds):
         complain(line)
     return 0 if given["exit_zero"] else find_exit_code(run.decisions, thresholds, is_strict=given["strict"])

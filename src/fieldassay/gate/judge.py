@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fieldassay.gate.lookup import Found, Holder, Holdings
+from fieldassay.gate.power import reach_of_bound
+from fieldassay.gate.regression import BaselineMatch, judge_change
 from fieldassay.metrics.grammar import Gate
+from fieldassay.metrics.sense import find_nonsense
 from fieldassay.result.compared import WORDS, holds, is_number, show_compared, show_plain, show_threshold
 from fieldassay.result.decision import GateOutcome, Verdict
 from fieldassay.result.estimate import Estimate
@@ -29,15 +32,15 @@ class _Look:
     """The numbers are about nothing, so that they can fail a gate and never pass it."""
 
 
-def judge_result(gates: Sequence[Gate], result: Result, system: str) -> tuple[GateOutcome, ...]:
-    """Return the outcomes of gates over one result's estimates of one system.
+def judge_result(gates: Sequence[Gate], result: Result, system: str, baseline: BaselineMatch | None = None) -> tuple[GateOutcome, ...]:
+    """Return the outcomes of gates over one result's estimates of one system; `baseline` is what regressions are measured against.
 
     >>> from fieldassay.metrics.grammar import parse_gate
     >>> result = Result((Estimate("accuracy", "a", None, {}, "filled", 0.5, 30, 30, 0, "leaf"),))
     >>> [(outcome.verdict.value, outcome.rule) for outcome in judge_result([parse_gate("accuracy >= 0.5")], result, "a")]
     [('PASS', '0.500 is at least 0.5')]
     """
-    return judge_gates(gates, Holdings((Holder("", result, system),)))
+    return judge_gates(gates, Holdings((Holder("", result, system, baseline),)))
 
 
 def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome, ...]:
@@ -52,7 +55,10 @@ def judge_gate(gate: Gate, found: Found) -> GateOutcome:
         return GateOutcome(gate, Verdict.SKIPPED, f"does not apply: {found.why}", evidence=found.evidence)
     if estimate is None:
         return GateOutcome(gate, Verdict.INCONCLUSIVE, found.why, evidence=found.evidence)
-    look = _look(gate.function, estimate, found.is_count)
+    if gate.function == "regression":
+        return _judge_regression(gate, estimate, found)
+    nonsense = find_nonsense(gate, estimate.unit, estimate.better)
+    look = _Look(why=nonsense, unit=estimate.unit) if nonsense else _look(gate.function, estimate, found.is_count)
     outcome = GateOutcome(
         gate,
         Verdict.INCONCLUSIVE,
@@ -63,7 +69,26 @@ def judge_gate(gate: Gate, found: Found) -> GateOutcome:
         interval=estimate.interval,
         evidence=(*_describe(estimate), *found.evidence),
     )
-    return outcome if look.why else _compare(gate, look, outcome)
+    judged = outcome if look.why else _compare(gate, look, outcome)
+    return _ask_for_more(judged, estimate) if gate.function in ("lower", "upper") and not nonsense else judged
+
+
+def _judge_regression(gate: Gate, estimate: Estimate, found: Found) -> GateOutcome:
+    baseline = found.baseline or BaselineMatch()
+    try:
+        outcome = judge_change(gate, baseline.compare(gate.metric), max(0, estimate.failed))
+    except ValueError as error:
+        outcome = GateOutcome(gate, Verdict.INCONCLUSIVE, str(error), unit=estimate.unit, evidence=_describe(estimate))
+    return replace(outcome, evidence=(*outcome.evidence, *baseline.evidence, *found.evidence))
+
+
+def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
+    """Return the outcome of a gate on a bound with what it would take to pass, if it did not."""
+    if outcome.verdict is Verdict.PASS:
+        return outcome
+    reach = reach_of_bound(outcome.gate, estimate)
+    more = "" if reach.needed is None else f"; about {reach.needed:,} documents would show it if the value stays {show_plain(estimate.value or 0.0, estimate.unit)}"
+    return replace(outcome, rule=f"{outcome.rule}{more}", detectable=reach.detectable, documents_needed=reach.needed)
 
 
 def _compare(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:
@@ -80,8 +105,6 @@ def _compare(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:
 
 
 def _look(function: str, estimate: Estimate, is_count: bool) -> _Look:
-    if function == "regression":
-        return _Look(why="no baseline")
     if function == "n":
         return _Look((estimate.n,), "count", "n =", is_vacuous=estimate.n == 0)
     if function in ("lower", "upper"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from fieldassay.errors import ProblemsError, nearest
 from fieldassay.gate.pooling import pool_shares
+from fieldassay.gate.regression import BaselineMatch
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import Gate, MetricCall
 from fieldassay.metrics.selection import bind_metric
@@ -25,7 +26,7 @@ MOST_NAMED = 8
 class Found:
     """The estimate that a gate is about, or `why` there is none. `is_absent`: its slice is known to have no document.
 
-    `is_count`: the estimate counts errors itself, which `errors(…)` asked for.
+    `is_count`: the estimate counts errors itself, which `errors(…)` asked for. `baseline` is that of the run that has the estimate.
     """
 
     estimate: Estimate | None = None
@@ -33,15 +34,17 @@ class Found:
     is_absent: bool = False
     is_count: bool = False
     evidence: tuple[str, ...] = ()
+    baseline: BaselineMatch | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Holder:
-    """One run's estimates of one system; `label` is the run's name on the page, empty where there is only one."""
+    """One run's estimates of one system, and its baseline; `label` is the run's name on the page, empty where there is only one."""
 
     label: str
     result: Result
     system: str
+    baseline: BaselineMatch | None = None
 
     def select(self, call: MetricCall) -> list[Estimate]:
         """Return the estimates of the system that a call names: never those of another regime or granularity."""
@@ -103,11 +106,12 @@ class Holdings:
         if not there:
             return Found(why=self._explain_missing(call))
         if call.name in self.pooled and len(self.holders) > 1:
-            return self._pool(call, there)
+            return replace(self._pool(call, there), baseline=BaselineMatch(why="it is pooled over runs, and a baseline is of one run"))
         if len(there) > 1:
             return Found(why=f"{len(there)} runs have {call}: {', '.join(holder.label for holder, _ in there)}; name one run, or pool it")
         holder, estimate = there[0]
-        return Found(estimate, evidence=(f"from {holder.label}, system {holder.system}",) if holder.label else ())
+        evidence = (f"from {holder.label}, system {holder.system}",) if holder.label else ()
+        return Found(estimate, evidence=evidence, baseline=holder.baseline)
 
     def _pool(self, call: MetricCall, there: Sequence[tuple[Holder, Estimate]]) -> Found:
         lacking = [holder.label for holder in self.holders if holder not in [one for one, _ in there]]
@@ -119,7 +123,8 @@ class Holdings:
     def _from_records(self, call: MetricCall) -> Found:
         if call.parameters or call.field is not None or call.slice is not None:
             return Found(why=f"{call.name} comes from the records, which have no parameters, fields or slices")
-        return Found(self.records[call.name], evidence=self.evidence.get(call.name, ()))
+        baseline = BaselineMatch(why="it comes from the records, and a baseline is of a run")
+        return Found(self.records[call.name], evidence=self.evidence.get(call.name, ()), baseline=baseline)
 
     def _knows(self, name: str) -> bool:
         return any(holder.has_metric(name) for holder in self.holders)

@@ -12,6 +12,7 @@ from typing import Any
 PARTS = ("spec", "formulas", "models", "gold")
 """What is frozen, in the order in which it is told."""
 
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits
 
 
@@ -66,9 +67,9 @@ def canonical(value: Any) -> bytes:
     b'{"a":"\\\\u00e9","b":[1,1.0,"1",null]}'
     """
     try:
-        text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        text = _ENCODER.encode(value)
     except ValueError:
-        text = json.dumps(_without_long_numbers(value), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        text = _ENCODER.encode(_without_long_numbers(value))
     return text.encode("ascii")
 
 

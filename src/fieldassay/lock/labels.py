@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fieldassay.lock.frozen import Labels, canonical
 from fieldassay.records.record import Record
@@ -38,7 +39,16 @@ def digest_labels(records: Iterable[Record], documents: int) -> Labels:
         found[position] = np.frombuffer(digest, dtype=np.uint8)
         if documents <= MOST_LISTED:
             listed[record.id] = digest.hex()
-    return Labels(_digest_all(found), documents, dict(sorted(listed.items())) if documents <= MOST_LISTED else None)
+    return Labels(digest_rows(found), documents, dict(sorted(listed.items())) if documents <= MOST_LISTED else None)
+
+
+def digest_part(records: Sequence[Record]) -> npt.NDArray[np.uint8]:
+    """Return the digests of some gold records, one a row of `SIZE` bytes; `digest_rows` makes one digest of all parts.
+
+    >>> digest_part([]).shape
+    (0, 16)
+    """
+    return np.frombuffer(b"".join(map(digest_record, records)), dtype=np.uint8).reshape(len(records), SIZE)
 
 
 def digest_listed(digests: Iterable[str]) -> str:
@@ -48,7 +58,7 @@ def digest_listed(digests: Iterable[str]) -> str:
     True
     """
     rows = [bytes.fromhex(digest) for digest in digests]
-    return _digest_all(np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), SIZE))
+    return digest_rows(np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), SIZE))
 
 
 def digest_record(record: Record) -> bytes:
@@ -56,8 +66,8 @@ def digest_record(record: Record) -> bytes:
     return hashlib.sha256(canonical([record.id, record.data, _beside(record)])).digest()[:SIZE]
 
 
-def _digest_all(rows: Any) -> str:
-    """Return the SHA-256 of the rows in sorted order."""
+def digest_rows(rows: npt.NDArray[np.uint8]) -> str:
+    """Return the digest of gold data from those of its documents, a row of `SIZE` bytes each: the SHA-256 of the rows in sorted order."""
     words = np.ascontiguousarray(rows).view(">u8")
     order = np.lexsort((words[:, 1], words[:, 0]))
     return hashlib.sha256(_HEAD + np.ascontiguousarray(rows[order]).tobytes()).hexdigest()
@@ -66,6 +76,8 @@ def _digest_all(rows: Any) -> str:
 def _beside(record: Record) -> dict[str, Any]:
     """Return what stands beside the data and belongs to the gold, without what is not there."""
     meta = record.meta
+    if not (meta.critical_paths or meta.accepted_values or meta.variant or meta.tags or meta.attributes):
+        return {}
     accepted = {path: sorted(values, key=canonical) for path, values in meta.accepted_values.items()}
     facts = {
         "critical": sorted(set(meta.critical_paths)),

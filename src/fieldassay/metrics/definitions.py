@@ -65,7 +65,8 @@ class Defined:
 
 
 def bind_definition(call: MetricCall, vocabulary: Vocabulary) -> Defined:
-    """Return the metric that a call of a spec's own definition means; its parameters go to every metric inside that has and does not set them.
+    """Return the metric that a call of a spec's own definition means; its parameters go to every metric inside that has them and does not set
+    them, or sets them to several values (`type="text|list"`) some of which the call names.
 
     Raises ValueError for an unknown name inside, for a parameter that nothing inside takes, and for definitions that stand on themselves.
     """
@@ -162,11 +163,19 @@ class _Builder:
             raise ValueError(f"{call.name} stands on itself; a definition may use its own name only for the catalogue's metric")
         metric = list_metrics().get(call.name)
         names = {parameter.name for parameter in metric.parameters} if metric is not None else set()
-        handed = {name: value for name, value in self.given.items() if name in names and name not in dict(call.parameters)}
+        fixed = dict(call.parameters)
+        handed = {
+            name: value for name, value in self.given.items() if name in names and (name not in fixed or _narrows(value, fixed[name]))
+        }
         self.taken.update(dict.fromkeys(handed))
-        bound = bind_metric(MetricCall(call.name, tuple({**dict(call.parameters), **handed}.items())))
+        bound = bind_metric(MetricCall(call.name, tuple({**fixed, **handed}.items())))
         self.bound.append((bound.metric, dict(bound.options)))
         return bound.recipe
+
+
+def _narrows(given: Value, fixed: Value) -> bool:
+    """Return whether a value names some of the several that a formula fixes: `text` those of `text|list`."""
+    return isinstance(given, str) and isinstance(fixed, str) and "|" in fixed and set(given.split("|")) <= set(fixed.split("|"))
 
 
 def join(operator: str, left: Recipe, right: Recipe) -> Recipe:

@@ -9,6 +9,7 @@ from fieldassay.errors import nearest
 from fieldassay.metrics.definitions import Definition, Vocabulary
 from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.selection import bind_metric, select_metrics
+from fieldassay.metrics.sense import find_nonsense
 from fieldassay.paths import ITEM, join_path
 from fieldassay.spec.model import Field, Spec
 from fieldassay.spec.report import Report, Steps
@@ -30,7 +31,8 @@ def check_expressions(spec: Spec, report: Report) -> None:
 def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
     """Return the metrics that must be computed for a gate: the one that it is about, and the documents of the slice that may be empty.
 
-    Raises ValueError for a metric that does not exist, a group, and a metric that exists per field only where no field is named.
+    Raises ValueError for a metric that does not exist, a group, a metric that exists per field only where no field is named, and a threshold
+    that cannot be meant.
 
     >>> [str(call) for call in gate_metrics(parse_gate("f1(granularity=leaf){type=invoice} >= 0.8 if present"), Vocabulary())]
     ['f1{type=invoice}', 'documents{type=invoice}']
@@ -42,8 +44,13 @@ def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
     named = [found for found in select_metrics([str(call)], vocabulary) if found.name == call.name]
     if len(named) != 1:
         raise ValueError(f"{call} stands for several metrics; name one")
-    if call.field is None and bind_metric(call, vocabulary).metric.scope == "field":
+    bound = bind_metric(call, vocabulary)
+    if call.field is None and bound.metric.scope == "field":
         raise ValueError(f"{call.name} is defined per field only; name one: {call.name}[FIELD]")
+    unit = "" if bound.is_own and bound.metric.unit == "ratio" else bound.metric.unit  # a formula has no bounds unless it says so
+    nonsense = find_nonsense(gate, unit, bound.metric.better)
+    if nonsense:
+        raise ValueError(nonsense)
     return (*named, MetricCall("documents", slice=call.slice)) if gate.is_optional and call.slice is not None else (named[0],)
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
+from fieldassay.reports.findings import join_names, tell_loss
 from fieldassay.reports.headline import by_system, find_main, find_named, list_fields
+from fieldassay.reports.losses import Loss
 from fieldassay.reports.numbers import show_count, show_number
-from fieldassay.reports.ranking import order_systems, tell_order
+from fieldassay.reports.ranking import Order, order_systems, tell_order
 from fieldassay.reports.shown import escape_markdown, show
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
@@ -19,9 +22,14 @@ _FAILURES = {
     "timeout": "a timeout for {}",
 }
 
+MOST_REPAIRS = 3
+"""How many of the costliest kinds of wrong are recommended for repair."""
 
-def render_executive(result: Result, generated: str = "") -> str:
+
+def render_executive(result: Result, generated: str = "", drawing: str = "", losses: Mapping[str, Sequence[Loss]] | None = None) -> str:
     """Return the comparison as GitHub-flavored Markdown. `generated` says when the run was made.
+
+    `drawing` is the file of the dashboard beside it, if there is one; `losses` are the costliest of each system, the costliest first.
 
     Nobody is said to lead unless the difference to every other system is beyond chance; without that the report says `highest`.
     """
@@ -30,11 +38,25 @@ def render_executive(result: Result, generated: str = "") -> str:
     head = [f"**Run**: {generated}"] if generated else []
     head.append(f"**Spec**: {_text(name or 'unnamed')}, {show_count(_documents(result), 'document')}")
     main = find_main(result)
-    parts = ["# Executive comparison", "  \n".join(head), "## Summary"]
+    parts = ["# Executive comparison", "  \n".join(head)]
+    parts += ["## Performance dashboard", f"![Accuracy by system, with intervals]({quote(drawing)})"] if drawing else []
+    parts.append("## Summary")
     for system in result.systems:
         parts += [f"### {_text(system)}", "\n".join(_facts(result, main, system))]
     tables = [] if main is None else [table for key in result.run.get("slices", ()) if (table := _slice_table(result, main, str(key)))]
-    return "\n\n".join([*parts, *tables, "## Key findings", "\n".join(_findings(result, main)), *_remarks(result)]) + "\n"
+    return (
+        "\n\n".join(
+            [
+                *parts,
+                *tables,
+                "## Key findings",
+                "\n".join(_findings(result, main)),
+                *_advice(result, main, losses or {}),
+                *_remarks(result),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _documents(result: Result) -> int:
@@ -141,6 +163,23 @@ def _fastest(result: Result) -> str:
     value, system = min(found)
     others = ", ".join(f"{name} {other / 1000:.1f} s" for other, name in sorted(found)[1:])
     return f"{system} has the shortest average processing time, {value / 1000:.1f} s ({others})"
+
+
+def _advice(result: Result, main: Estimate | None, losses: Mapping[str, Sequence[Loss]]) -> list[str]:
+    """Return the recommendations: whom to choose only where that is beyond chance, and what costs the chosen or the best system most."""
+    order = None if main is None else order_systems(result, by_system(result, main))
+    lines = [] if order is None else [_choice(order)]
+    best = order.first if order is not None else next(iter(result.systems), "")
+    lines += [f"- **Repair first in {_text(best)}**: {_text(tell_loss(loss), 600)}" for loss in list(losses.get(best, ()))[:MOST_REPAIRS]]
+    return ["## Recommendations", "\n".join(lines)] if lines else []
+
+
+def _choice(order: Order) -> str:
+    if all(lead.certainty == "beyond_chance" for lead in order.leads):
+        return f"- **Choose {_text(order.first)}**: it is ahead of every other system beyond chance."
+    rivals = [lead.other for lead in order.leads if lead.certainty != "beyond_chance"]
+    named = f"{_text(order.first)} and {_text(join_names(rivals), 300)}"
+    return f"- **Do not choose by accuracy alone**: no difference could be shown between {named}. Go by cost and speed, or score more documents."
 
 
 def _remarks(result: Result) -> list[str]:

@@ -36,7 +36,8 @@ class GateOutcome:
     """What came of one gate: the verdict, what was compared, and what it stands on.
 
     `value` is what the gate looked at (None: there was nothing to compare), in `unit`; `n`, `documents` and `interval` are those of the
-    estimate behind it. `rule` says in words what decided, `evidence` what was looked at.
+    estimate behind it. `rule` says in words what decided, `evidence` what was looked at. Of a gate that is about an interval and did not
+    pass, `detectable` is the least difference that would have been seen with probability 0.8, `documents_needed` how many documents would decide.
     """
 
     gate: Gate
@@ -49,6 +50,8 @@ class GateOutcome:
     interval: tuple[float, float] | None = None
     evidence: tuple[str, ...] = ()
     title: str = ""
+    detectable: float | None = None
+    documents_needed: int | None = None
 
     @property
     def threshold(self) -> float:
@@ -78,6 +81,8 @@ class GateOutcome:
             "n": self.n,
             "documents": self.documents,
             "interval": None if self.interval is None else list(self.interval),
+            "detectable": self.detectable,
+            "documents_needed": self.documents_needed,
             "rule": self.rule,
             "evidence": list(self.evidence),
         }

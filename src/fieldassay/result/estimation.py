@@ -149,14 +149,25 @@ def _bound_one(draft: _Draft, level: float, drawn: tuple[float, float, int] | No
         return _Bounds()
     recipe = draft.bound.recipe
     is_proportion = isinstance(recipe, Ratio) and recipe.is_proportion and draft.n == draft.documents
-    highest = _HIGHEST.get(draft.bound.metric.unit, 0.0)
-    is_extreme = highest > 0 and draft.value in (0.0, highest) and draft.bound.metric.group != "extras" and draft.documents > 0
+    highest = highest_value(draft.bound)
+    is_extreme = highest > 0 and draft.value in (0.0, highest) and draft.documents > 0
     if is_extreme or (is_proportion and few):
         low, high = wilson_interval(round(draft.value / highest * draft.documents), draft.documents, level)
         return _Bounds((low * highest, high * highest), ("wilson",) if is_proportion else ("wilson", *few))
     low, high, dropped = drawn
     marks = (*few, f"undefined_replicates={dropped}") if dropped else few
     return _Bounds(None if math.isnan(low) else (low, high), marks)
+
+
+def highest_value(bound: BoundMetric) -> float:
+    """Return the largest value that a metric can have if its smallest is 0; 0 where it has no such bounds.
+
+    >>> from fieldassay.metrics.grammar import parse_metric
+    >>> from fieldassay.metrics.selection import bind_metric
+    >>> [highest_value(bind_metric(parse_metric(name))) for name in ("f1", "latency_mean")]
+    [1.0, 0.0]
+    """
+    return 0.0 if bound.metric.group == "extras" else _HIGHEST.get(bound.metric.unit, 0.0)
 
 
 def _bound_quantile(draft: _Draft, recipe: Quantile, level: float, few: tuple[str, ...]) -> _Bounds:

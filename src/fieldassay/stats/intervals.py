@@ -12,6 +12,9 @@ import numpy.typing as npt
 FEW_DOCUMENTS = 20
 """Below this many documents a bootstrap interval is marked, because it is too narrow."""
 
+FEW_DIFFERENCES = 5
+"""Where two systems differ in fewer documents, what the others might have shown weighs more than what these show, and resampling cannot know it."""
+
 
 class Interval(NamedTuple):
     """A lower and an upper bound."""
@@ -69,6 +72,21 @@ def wilson_interval(successes: float, n: int, level: float) -> Interval:
     low = 0.0 if successes == 0 else max(0.0, center - half)
     high = 1.0 if successes == n else min(1.0, center + half)
     return Interval(low, high)
+
+
+def same_difference_interval(difference: float, documents: int, level: float, highest: float) -> Interval:
+    """Return an interval of a mean difference that all of n documents show alike, so that no resampling of them can vary.
+
+    At least the share of all documents that Wilson's lower bound of n out of n says would show it too; of the others nothing is known, except that
+    a difference lies between -`highest` and `highest`. n must be positive.
+
+    >>> low, high = same_difference_interval(-1.0, 100, 0.95, 1.0)
+    >>> low, round(high, 4)
+    (-1.0, -0.926)
+    """
+    share = wilson_interval(documents, documents, level).low
+    reach = (1.0 - share) * highest
+    return Interval(max(-highest, share * difference - reach), min(highest, share * difference + reach))
 
 
 def quantile_interval(ordered: npt.NDArray[np.float64], share: float, level: float) -> Interval | None:

@@ -1,0 +1,191 @@
+"""Simulated extractors with known quality: many small experiments, scored in one run, each as a slice of its own.
+
+A document can be hard for everybody (a bad scan), and any extractor can fail on a document of its own (an answer that cannot be read). In both
+cases most of the document's fields are wrong at once: this is what makes fields dependent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.api.options import ScoreOptions
+from fieldassay.api.scoring import score
+from fieldassay.engine.contest import compare_pairs, rank
+from fieldassay.engine.exchange import Arena
+from fieldassay.metrics.selection import BoundMetric
+from fieldassay.result.comparison import Comparison, Ranking
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.result import Result
+
+Floats = npt.NDArray[np.float64]
+Masks = npt.NDArray[np.bool_]
+Records = list[dict[str, Any]]
+
+TRIAL = "trial"
+MOST_TOGETHER = 10_000
+"""So many documents are scored in one run."""
+
+NAMES = tuple(f"f{number:02}" for number in range(40))
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """How often an extractor gets a field wrong, how often it fails on a document and then gets `ruin` of the fields wrong, and is silent if wrong."""
+
+    error: float = 0.05
+    failing: float = 0.06
+    ruin: float = 0.7
+    silent: float = 0.3
+    weak_fields: Mapping[int, float] = field(default_factory=dict)
+    """Error rates of single fields that differ from the others."""
+
+
+@dataclass(frozen=True)
+class World:
+    """Documents and who reads them. `hard` documents are so for all extractors; `fewest` < `fields` gives each document its own number of fields."""
+
+    extractors: Mapping[str, Extractor]
+    documents: int = 50
+    fields: int = 12
+    hard: float = 0.0
+    fewest: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the fields."""
+        return NAMES[: self.fields]
+
+    def rates(self, extractor: Extractor) -> tuple[Floats, Floats]:
+        """Return an extractor's error rates by field, in ordinary documents and in those that it fails on or that are hard."""
+        ordinary = np.array([extractor.weak_fields.get(number, extractor.error) for number in range(self.fields)])
+        return ordinary, np.maximum(ordinary, extractor.ruin)
+
+    def expect(self, metric: str, name: str) -> float:
+        """Return the true value of a metric for an extractor: over all the documents that there could be."""
+        extractor = self.extractors[name]
+        ordinary, ruined = self.rates(extractor)
+        spoilt = 1.0 - (1.0 - extractor.failing) * (1.0 - self.hard)
+        wrong = (1.0 - spoilt) * ordinary + spoilt * ruined
+        if metric.startswith("field_accuracy["):
+            return float(1.0 - wrong[self.names.index(metric.removeprefix("field_accuracy[").rstrip("]"))])
+        right, lost = 1.0 - float(wrong.mean()), float(wrong.mean())
+        if metric == "f1":
+            return 2 * right / (2 * right + 2 * lost * (1 - extractor.silent) + lost * extractor.silent)
+        return right
+
+    def draw(self, rng: np.random.Generator, trials: int) -> Drawn:
+        """Return the documents of many trials, and what the extractors make of them."""
+        count = trials * self.documents
+        hard = rng.random(count) < self.hard
+        leaves = np.full(count, self.fields) if self.fewest is None else rng.integers(self.fewest, self.fields + 1, count)
+        present = rng.random((count, self.fields)).argsort(axis=1) < leaves[:, None]
+        wrong, silent = {}, {}
+        for name, extractor in self.extractors.items():
+            ordinary, ruined = self.rates(extractor)
+            is_spoilt = hard | (rng.random(count) < extractor.failing)
+            wrong[name] = present & (rng.random((count, self.fields)) < np.where(is_spoilt[:, None], ruined, ordinary))
+            silent[name] = wrong[name] & (rng.random((count, self.fields)) < extractor.silent)
+        return Drawn(self, trials, present, wrong, silent)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """The documents of many trials, one after the other: which fields they have (documents x fields), which each extractor has wrong or leaves out."""
+
+    world: World
+    trials: int
+    present: Masks
+    wrong: Mapping[str, Masks]
+    silent: Mapping[str, Masks]
+
+    def gold(self) -> Records:
+        """Return the gold records: true where there is a value."""
+        each = self.world.documents
+        return [
+            {"id": f"{at // each}-{at % each}", TRIAL: f"{at // each:05}", **dict.fromkeys(self._pick(row), True)}
+            for at, row in enumerate(self.present)
+        ]
+
+    def predictions(self, name: str) -> Records:
+        """Return an extractor's records: false where it is wrong, nothing where it is silent."""
+        each, wrong = self.world.documents, self.wrong[name]
+        return [
+            {"id": f"{at // each}-{at % each}", **dict.fromkeys(self._pick(right), True), **dict.fromkeys(self._pick(other), False)}
+            for at, (right, other) in enumerate(zip(self.present & ~wrong, wrong & ~self.silent[name], strict=True))
+        ]
+
+    def _pick(self, row: Masks) -> list[str]:
+        return [NAMES[at] for at in np.flatnonzero(row).tolist()]
+
+    def score(self, metrics: Sequence[str], **options: Any) -> Block:
+        """Return the trials, scored in one run by the library's front door."""
+        spec = {"name": "simulated", "fields": dict.fromkeys(self.world.names, "boolean")}
+        chosen: dict[str, Any] = {"evidence": "none", "replicates": 500, "slices": (TRIAL,), "compare": (), **options}
+        predictions = {name: self.predictions(name) for name in self.world.extractors}
+        return Block(self, score(self.gold(), predictions, spec, ScoreOptions(metrics=tuple(metrics), **chosen)))
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Trials that were scored together."""
+
+    drawn: Drawn
+    result: Result
+
+    def estimates(self, metric: str, name: str) -> Iterator[Estimate]:
+        """Yield a metric's estimate in each trial."""
+        plain, _, field_name = metric.rstrip("]").partition("[")
+        for one in self.result.estimates:
+            if one.slice and (one.system, one.metric, one.field) == (name, plain, field_name or None):
+                yield one
+
+    @cached_property
+    def arenas(self) -> tuple[Arena, ...]:
+        """Return what the engine compares systems by, trial by trial."""
+        assert self.result.paired is not None
+        whole = Arena.open(self.result.paired)
+        trial = np.array([int(name.partition("-")[0]) for name in whole.documents])
+        return tuple(whole.narrow(np.flatnonzero(trial == number)) for number in range(self.drawn.trials))
+
+    def bound(self, metric: str) -> BoundMetric:
+        """Return a metric that extractors are compared by."""
+        assert self.result.paired is not None
+        return next(one for one in self.result.paired.metrics if str(one.call) == metric)
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Trials of a world, block by block."""
+
+    blocks: tuple[Block, ...]
+
+    def estimates(self, metric: str, name: str) -> list[Estimate]:
+        """Return a metric's estimate in each trial."""
+        return [one for block in self.blocks for one in block.estimates(metric, name)]
+
+    def families(self, metrics: Sequence[str], pair: tuple[str, str] = ("a", "b")) -> list[list[Comparison]]:
+        """Return two extractors compared by some metrics in each trial: the metrics are one family."""
+        bound = [self.blocks[0].bound(name) for name in metrics]
+        return [list(compare_pairs(arena, [pair], bound)) for block in self.blocks for arena in block.arenas]
+
+    def comparisons(self, metric: str, pair: tuple[str, str] = ("a", "b")) -> list[Comparison]:
+        """Return the comparison of two extractors in each trial."""
+        return [one for [one] in self.families([metric], pair)]
+
+    def rankings(self, metric: str) -> list[Ranking]:
+        """Return the ranking of all extractors in each trial."""
+        bound = self.blocks[0].bound(metric)
+        return [rank(arena, bound) for block in self.blocks for arena in block.arenas]
+
+
+def simulate(world: World, trials: int, seed: int, metrics: Sequence[str], **options: Any) -> Trials:
+    """Return trials of a world: the same ones for the same seed."""
+    rng, most = np.random.default_rng(seed), max(1, MOST_TOGETHER // world.documents)
+    sizes = [min(most, trials - first) for first in range(0, trials, most)]
+    return Trials(tuple(world.draw(rng, size).score(metrics, **options) for size in sizes))

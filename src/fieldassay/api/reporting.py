@@ -1,0 +1,172 @@
+"""Reports of runs for other programs and for pages: which formats there are, and writing them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.api.exporting import write_whole
+from fieldassay.api.folder import COMPARISONS, DOCUMENTS, EVIDENCE, METRICS, VIOLATIONS, scan_evidence
+from fieldassay.api.gating import GATES, decide_result
+from fieldassay.api.gold_places import places_of_run
+from fieldassay.api.rereading import damage_told, result_of_run
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.reports.reported import Kept, Reported, ReportOptions
+from fieldassay.result.decisions_file import read_decisions
+from fieldassay.store.run_file import RUN, read_run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fieldassay.result.decision import Decision, GateOutcome
+    from fieldassay.result.result import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of reports: the function that makes it (`module:name`), and what its file is called in a run folder.
+
+    The function takes what runs consist of (`Sequence[Reported]`) and `ReportOptions`, and yields text portion by portion.
+    """
+
+    maker: str
+    file: str
+
+    def make(self, reported: Sequence[Reported], options: ReportOptions) -> Iterable[str]:
+        """Return the text of a report, portion by portion."""
+        module, _, name = self.maker.partition(":")
+        found: Callable[[Sequence[Reported], ReportOptions], Iterable[str]] = getattr(importlib.import_module(module), name)
+        return found(reported, options)
+
+
+FORMATS: dict[str, Format] = {
+    "junit": Format("fieldassay.reports.junit:render_junit", "junit.xml"),
+    "markdown": Format("fieldassay.reports.reported:render_markdown_report", "report.md"),
+    "github": Format("fieldassay.reports.step_summary:render_step_summary", "summary.md"),
+    "annotations": Format("fieldassay.reports.annotations:render_annotations", "annotations.txt"),
+    "comment": Format("fieldassay.reports.comment:render_comment", "comment.md"),
+    "latex": Format("fieldassay.reports.latex:render_latex", "tables.tex"),
+}
+"""The formats by name; a further one is one more line here."""
+
+_RUN_FILES = (METRICS, DOCUMENTS, EVIDENCE, RUN, VIOLATIONS, COMPARISONS, GATES)
+
+
+def find_format(name: str) -> Format:
+    """Return the format of a name. Raises `ProblemsError` with the nearest name.
+
+    >>> find_format("junit").file
+    'junit.xml'
+    """
+    if name not in FORMATS:
+        raise ProblemsError([Problem("format", f"no report is called {name[:100]!r}", nearest(name[:100], FORMATS), "unknown_name")])
+    return FORMATS[name]
+
+
+def read_reported(folders: Sequence[Path], root: Path | None = None) -> tuple[Reported, ...]:
+    """Return runs on disk as reports take them. `root` is the folder that places of gold are told from; None: no places.
+
+    Raises `ProblemsError` for everything that is wrong with any of the folders, and for one that is given twice.
+    """
+    problems: list[Problem] = []
+    found: list[Reported] = []
+    seen: set[Path] = set()
+    for folder in folders:
+        place = folder.resolve()
+        if place in seen:
+            problems.append(Problem(str(folder), "is given twice", "name each run once", "duplicate"))
+            continue
+        seen.add(place)
+        try:
+            found.append(_read(folder, str(folder) if len(folders) > 1 else "", root))
+        except ProblemsError as error:
+            problems += error.problems
+    if problems:
+        raise ProblemsError(problems)
+    return tuple(found)
+
+
+def _read(folder: Path, label: str, root: Path | None) -> Reported:
+    facts, result = read_run(folder), result_of_run(folder)
+    run = Reported(
+        result=result,
+        evidence=scan_evidence(folder),
+        decisions=decisions_of_run(folder, result),
+        kept=_kept(facts.get("evidence")),
+        label=label,
+        facts=facts,
+    )
+    return run if root is None else replace(run, find_places=places_of_run(result, root))
+
+
+def report_scored(
+    result: Result, evidence: pl.LazyFrame | None, decisions: tuple[Decision, ...], kept: str | None = None, root: Path | None = None
+) -> Reported:
+    """Return a run that was just scored as reports take it. `kept` says what its evidence has; None: everything, if there is any."""
+    rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
+    has = _kept("all" if kept is None else kept) if rows is not None else "none"
+    run = Reported(result, rows, decisions, has)
+    return run if root is None else replace(run, find_places=places_of_run(result, root))
+
+
+def _kept(word: object) -> Kept:
+    return "all" if word == "all" else "errors" if word == "errors" else "none"
+
+
+def decisions_of_run(folder: Path, result: Result) -> tuple[Decision, ...]:
+    """Return what came of a run's gates: decided again by its estimates; what that cannot tell (a loss against a baseline) as it was recorded."""
+    file = folder / GATES
+    recorded = read_decisions(file.read_bytes(), str(file)) if file.is_file() else ()
+    known = {(decision.system, outcome.gate): outcome for decision in recorded for outcome in decision.outcomes}
+    again = decide_result(result, tuple(dict.fromkeys(gate for _, gate in known)))
+    return tuple(replace(one, outcomes=tuple(_settle(one.system, outcome, known) for outcome in one.outcomes)) for one in again)
+
+
+def _settle(system: str, outcome: GateOutcome, known: Mapping[tuple[str, Any], GateOutcome]) -> GateOutcome:
+    recorded = known.get((system, outcome.gate))
+    return recorded if recorded is not None and outcome.gate.function == "regression" else outcome
+
+
+def write_report(reported: Sequence[Reported], name: str, target: Path, options: ReportOptions | None = None) -> None:
+    """Write a report to a file, whole or not at all. Raises `ProblemsError` for an unknown format, and for a target that is in the way.
+
+    >>> from fieldassay.api.scoring import score
+    >>> result = score([{"id": 1, "n": 5}], [{"id": 1, "n": 4}], "fields: {n: number}")
+    >>> write_report([Reported(result)], "junit", Path(getfixture("tmp_path")) / "junit.xml")
+    """
+    found = find_format(name)
+    check_target(target, [run.result for run in reported])
+    with damage_told(target):
+        write_whole(target, found.make(reported, options or ReportOptions()))
+
+
+def append_report(reported: Sequence[Reported], name: str, target: Path, options: ReportOptions | None = None) -> None:
+    """Append a report to a file that others write to as well. Raises `ProblemsError` where that cannot be."""
+    used = target.stat().st_size if target.is_file() else 0
+    text = "".join(find_format(name).make(reported, replace(options or ReportOptions(), used=used)))
+    try:
+        with target.open("ab") as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        what = f"cannot be written ({error.strerror or error})"
+        raise ProblemsError([Problem(str(target), what, "name another file with --out", "export_target")]) from None
+
+
+def check_target(target: Path, results: Sequence[Result]) -> None:
+    """Raise `ProblemsError` if a report would be written over an input of a run, or over a file of a run folder."""
+    place = target.resolve()
+    inputs = [result.run.get("inputs") for result in results]
+    named = [label for given in inputs if isinstance(given, Mapping) for label in _labels(given)]
+    in_run = target.name in _RUN_FILES and (place.parent / RUN).is_file()
+    if in_run or target.is_dir() or place in {Path(label).resolve() for label in named}:
+        what = "is a folder" if target.is_dir() else "is an input or a part of a run"
+        raise ProblemsError([Problem(str(target), what, "name another file", "export_target")])
+
+
+def _labels(inputs: Mapping[str, Any]) -> list[str]:
+    predictions = inputs.get("predictions")
+    labels = [inputs.get("gold"), *(predictions.values() if isinstance(predictions, Mapping) else ())]
+    return [label for label in labels if isinstance(label, str)]

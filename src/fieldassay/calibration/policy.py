@@ -1,0 +1,194 @@
+"""A review policy: which values a person looks at, which are accepted, and what is promised of those."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+from fieldassay.result.calibrated import Promise, Unit
+
+AUDIT_SHARE, COST_ERROR, COST_REVIEW = 0.03, 20.0, 1.0
+"""What a policy has unless it is told: how much of what is accepted is audited, and what an error and a look at a value cost."""
+
+
+class ReviewReason(StrEnum):
+    """Why a person looks at a value; every reason is a true text, so it can be asked like a yes."""
+
+    NO_CONFIDENCE = "no confidence"
+    BAD_CONFIDENCE = "confidence is no probability"
+    UNKNOWN_FIELD = "field was not calibrated"
+    NOT_CERTIFIED = "no threshold could be certified"
+    BELOW_THRESHOLD = "below the threshold"
+    AUDIT = "random audit"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The threshold of some fields (None: everything is reviewed, for `reason`), and the labels that it stands on."""
+
+    fields: tuple[str, ...]
+    threshold: float | None
+    labels: int
+    support: int
+    errors: int
+    upper: float
+    needed: int
+    coverage: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a policy was computed from: the run, how much of it, and a digest of its observations."""
+
+    run: str
+    documents: int
+    values: int
+    observations: str
+
+
+@dataclass(frozen=True)
+class ReviewPolicy:
+    """Thresholds with their promise, and how much of the accepted is audited.
+
+    Confidences are probabilities here; `scale` says what the predictions give. `digests` are those of the run (`spec` always).
+    Costs are in any one unit: they decide the order of review, never what is accepted.
+    """
+
+    system: str
+    promise: Promise
+    rules: tuple[Rule, ...]
+    basis: Basis
+    digests: dict[str, str] = field(default_factory=dict)
+    spec: str = ""
+    scale: str = "probability"
+    created: str = ""
+    fieldassay: str = ""
+    audit_share: float = AUDIT_SHARE
+    audit_seed: int = 0
+    cost_error: float = COST_ERROR
+    cost_review: float = COST_REVIEW
+
+    @cached_property
+    def _rules(self) -> dict[str, Rule]:
+        return {name: rule for rule in self.rules for name in rule.fields}
+
+    @property
+    def reviews_everything(self) -> bool:
+        """Return whether no threshold could be certified at all."""
+        return all(rule.threshold is None for rule in self.rules)
+
+    def needs_review(self, field: str, confidence: float | None) -> ReviewReason | None:
+        """Return why a predicted value of a field needs review, None if it is accepted.
+
+        >>> rule = Rule(("total",), 0.9, 400, 300, 0, 0.01, 299, 0.7)
+        >>> policy = ReviewPolicy("llama", Promise(), (rule,), Basis("run", 400, 400, ""))
+        >>> policy.needs_review("total", 0.95) is None, policy.needs_review("total", 0.85).value, policy.needs_review("date", 1.0).value
+        (True, 'below the threshold', 'field was not calibrated')
+        """
+        if confidence is None or math.isnan(confidence):
+            return ReviewReason.NO_CONFIDENCE
+        if not 0.0 <= confidence <= 1.0:
+            return ReviewReason.BAD_CONFIDENCE
+        rule = self._rules.get(field)
+        if rule is None:
+            return ReviewReason.UNKNOWN_FIELD
+        if rule.threshold is None:
+            return ReviewReason.NOT_CERTIFIED
+        return None if confidence >= rule.threshold else ReviewReason.BELOW_THRESHOLD
+
+    def is_audited(self, document: str, path: str) -> bool:
+        """Return whether an accepted value is drawn for the audit: decided by seed, document and path alone, whatever its confidence.
+
+        >>> policy = ReviewPolicy("llama", Promise(), (), Basis("run", 0, 0, ""), audit_share=0.03)
+        >>> sum(policy.is_audited(f"doc-{number}", "total") for number in range(10_000))
+        300
+        """
+        text = f"audit {self.audit_seed} {len(document)} {document} {path}"
+        drawn = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(drawn, "little") < self.audit_share * 2.0**64
+
+    def margin(self, confidence: float | None) -> float:
+        """Return what looking at a value is worth: (1 - confidence) x cost of an error - cost of a review; no confidence counts as 0.
+
+        >>> round(ReviewPolicy("llama", Promise(), (), Basis("run", 0, 0, "")).margin(0.9), 9)
+        1.0
+        """
+        is_known = confidence is not None and 0.0 <= confidence <= 1.0
+        return (1.0 - (confidence or 0.0 if is_known else 0.0)) * self.cost_error - self.cost_review
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A predicted value that is to be accepted or reviewed."""
+
+    document: str
+    path: str
+    field: str
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A value that a person looks at, why, and what that is worth.
+
+    `probability` is how likely it was to be looked at: 1 for a review, the audit share for an audit.
+    """
+
+    item: Item
+    reason: ReviewReason
+    margin: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewPlan:
+    """What is reviewed, the most worthwhile first, what is audited, and how many values are accepted (the audited among them)."""
+
+    reviews: tuple[Task, ...]
+    audits: tuple[Task, ...]
+    accepted: int
+
+
+def plan_review(policy: ReviewPolicy, items: Iterable[Item]) -> ReviewPlan:
+    """Return what to look at, in order. Audits stand apart: their estimate needs all of them, so a budget must not cut them off.
+
+    >>> rule = Rule(("total",), 0.9, 400, 300, 0, 0.01, 299, 0.7)
+    >>> policy = ReviewPolicy("llama", Promise(), (rule,), Basis("run", 400, 400, ""), audit_share=0.0)
+    >>> plan = plan_review(policy, [Item("a", "total", "total", 0.8), Item("b", "total", "total", 0.3), Item("c", "total", "total", 0.97)])
+    >>> [task.item.document for task in plan.reviews], plan.accepted
+    (['b', 'a'], 1)
+    """
+    reviews, audits, accepted = [], [], 0
+    for item in items:
+        reason, margin = policy.needs_review(item.field, item.confidence), policy.margin(item.confidence)
+        if reason is not None:
+            reviews.append(Task(item, reason, margin, 1.0))
+            continue
+        accepted += 1
+        if policy.is_audited(item.document, item.path):
+            audits.append(Task(item, ReviewReason.AUDIT, margin, policy.audit_share))
+    return ReviewPlan(tuple(sorted(reviews, key=_order)), tuple(sorted(audits, key=_order)), accepted)
+
+
+def _order(task: Task) -> tuple[float, str, str]:
+    return -task.margin, task.item.document, task.item.path
+
+
+def say_promise(promise: Promise, families: int = 1) -> str:
+    """Return what a policy promises, in words.
+
+    >>> print(say_promise(Promise(0.01, 0.95, Unit.VALUE)))
+    With 95 % confidence at most 1 % of the accepted values are wrong, if values are independent of one another and new documents are like these.
+    """
+    each = " of each field" if promise.by_field else ""
+    together = ", for all fields at once" if promise.by_field and families > 1 else ""
+    if promise.unit is Unit.VALUE:
+        how = ", if values are independent of one another and new documents are like these."
+    else:
+        how = ", every document counted once however many values it has, if new documents are like these."
+    return f"With {100 * promise.confidence:g} % confidence at most {100 * promise.risk:g} % of the accepted values{each} are wrong{together}{how}"

@@ -1,0 +1,66 @@
+"""The certified thresholds of a promise, for all fields together or for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fieldassay.calibration.certify import Found, certify, needed_labels
+from fieldassay.calibration.observations import Observations
+from fieldassay.result.calibrated import Certificate, Promise, Step, Unit
+
+_NOUNS = {Unit.DOCUMENT: "documents", Unit.VALUE: "values"}
+
+
+def split_delta(promise: Promise, families: int) -> float:
+    """Return the level at which each of several thresholds is tested, so that all promises hold together (Bonferroni).
+
+    >>> round(split_delta(Promise(confidence=0.95), 5), 6)
+    0.01
+    """
+    return (1.0 - promise.confidence) / max(1, families)
+
+
+def certify_fields(observations: Observations, fields: Sequence[str], promise: Promise) -> tuple[Certificate, ...]:
+    """Return one certificate for all fields together, or one for each field where the promise is by field."""
+    families = [(name,) for name in fields] if promise.by_field else [tuple(fields)]
+    delta = split_delta(promise, len(families))
+    return tuple(_certify(observations.of_fields(family), family, promise, delta) for family in families)
+
+
+def _certify(observations: Observations, fields: tuple[str, ...], promise: Promise, delta: float) -> Certificate:
+    drawn = observations.draw(promise.unit)
+    found = certify(drawn.confidence, drawn.is_correct, promise.risk, delta)
+    least, last = needed_labels(promise.risk, delta), found.last
+    accepted = observations.confidence >= (2.0 if last is None else last.threshold)
+    count = int(accepted.sum())
+    return Certificate(
+        fields=fields,
+        threshold=None if last is None else last.threshold,
+        labels=len(drawn),
+        support=0 if last is None else last.labels,
+        errors=0 if last is None else last.errors,
+        upper=1.0 if last is None else last.upper,
+        delta=delta,
+        needed=least,
+        coverage=count / len(observations) if len(observations) else 0.0,
+        observed_risk=float((~observations.is_correct[accepted]).mean()) if count else None,
+        reason="" if last is not None else _explain(found, len(drawn), least, promise),
+        steps=found.steps,
+    )
+
+
+def _explain(found: Found, labels: int, least: int, promise: Promise) -> str:
+    """Return why nothing could be certified, and what it would take."""
+    noun = _NOUNS[promise.unit]
+    if labels < least:
+        return f"needs at least {least:,} labeled {noun} with a confidence, all right among the most confident; there are {labels:,}"
+    if not found.steps:
+        return f"too many confidences are equal: no {least:,} of the {labels:,} labeled {noun} lie above a tie that would fit"
+    return _explain_failure(found.steps[0], noun, promise)
+
+
+def _explain_failure(step: Step, noun: str, promise: Promise) -> str:
+    seen = f"of the {step.labels:,} most confident {noun} {step.errors:,} are wrong, so their risk may be up to {100 * step.upper:.2f} %"
+    if step.errors / step.labels >= promise.risk:
+        return f"{seen}; more labels do not help while the most confident values are wrong more often than {100 * promise.risk:g} %"
+    return f"{seen}; more labels may help, as {100 * step.errors / step.labels:.2f} % is below the target"

@@ -1,0 +1,152 @@
+"""`fieldassay report`, and the option of `score` that writes reports of its run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from fieldassay.cli.running import Scored
+    from fieldassay.reports.reported import Reported, ReportOptions
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_PATH = click.Path(path_type=Path)
+SUMMARY, WORKSPACE = "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"
+STDOUT = "-"
+
+
+def _check_format(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Return the name of a format if there is one; the table of formats is read only now."""
+    from fieldassay.api.reporting import FORMATS
+    from fieldassay.errors import nearest
+
+    if value not in FORMATS:
+        raise click.BadParameter(f"no report is called {value!r}; {nearest(value, FORMATS)}", context, parameter)
+    return value
+
+
+def report_options(command: Command) -> Command:
+    """Add `--report` to a command that scores."""
+    text = "Write a report of the run: junit, markdown, github, annotations, comment; into --out, or to FILE. Repeat for more."
+    option: Callable[[Command], Command] = click.option("--report", "reports", metavar="FORMAT[=FILE]", multiple=True, help=text)
+    return option(command)
+
+
+def read_report_options(given: Mapping[str, Any]) -> tuple[tuple[str, Path], ...]:
+    """Return the formats and files that `--report` asks for; raises UsageError for an unknown format, and where no file can be meant."""
+    if not given["reports"]:
+        return ()
+    from fieldassay.api.reporting import FORMATS
+    from fieldassay.errors import nearest
+
+    found: list[tuple[str, Path]] = []
+    for text in given["reports"]:
+        name, equals, file = text.partition("=")
+        if name not in FORMATS:
+            raise click.UsageError(f"--report {text}: no report is called {name!r}; {nearest(name, FORMATS)}")
+        if not file and (equals or given["out"] is None):
+            raise click.UsageError(f"--report {text}: say where it goes: --report {name}=FILE, or give --out DIR.")
+        _check_file(text, file, given)
+        found.append((name, Path(file) if file else given["out"] / FORMATS[name].file))
+    if len({path.resolve() for _, path in found}) < len(found):
+        raise click.UsageError("--report: two reports would go to the same file.")
+    return tuple(found)
+
+
+def _check_file(text: str, file: str, given: Mapping[str, Any]) -> None:
+    """Refuse a file that cannot be meant, before anything is scored."""
+    if file == STDOUT:
+        raise click.UsageError(f"--report {text}: name a file; `fieldassay report RUN` writes to standard output.")
+    read = [given["gold"], given["spec"], *(pred.partition("=")[2] or pred for pred in given["preds"])]
+    if file and Path(file).resolve() in {Path(path).resolve() for path in read if path}:
+        raise click.UsageError(f"--report {text}: would write over what is read; name another file.")
+    if file and (not Path(file).parent.is_dir() or Path(file).is_dir()):
+        raise click.UsageError(f"--report {text}: there is no such folder, or it is one; name a file in a folder that is there.")
+
+
+def write_reports(run: Scored, reports: Sequence[tuple[str, Path]], kept: str | None, *, is_quiet: bool) -> None:
+    """Write the reports of a finished run."""
+    if not reports:
+        return
+    from fieldassay.api.reporting import report_scored, write_report
+    from fieldassay.cli.output import complain
+
+    reported = report_scored(run.result, run.evidence, run.decisions, kept, _root())
+    for name, path in reports:
+        write_report([reported], name, path)
+        if not is_quiet:
+            complain(f"written to {path}: {name} report")
+
+
+@click.command()
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--format",
+    "shape",
+    metavar="FORMAT",
+    callback=_check_format,
+    required=True,
+    help="What is written: junit, markdown, github (a step summary), annotations (of GitHub), comment (of a pull request).",
+)
+@click.option("--out", metavar="FILE", type=_PATH, help="Where it goes.  [default: standard output]")
+@click.option("--runs", "store", metavar="DIR", type=_PATH, default="runs", show_default=True, help="The store that RUN is looked up in.")
+@click.option("--name", metavar="NAME", default="report", show_default=True, help="Of a comment: tells several of one pull request apart.")
+@click.option("--max-cases", "most", type=click.IntRange(1), help="Of JUnit: test cases of documents at most.  [default: 100000]")
+def report(**given: Any) -> int:
+    """Write a report of finished runs, for CI and for people.
+
+    RUN is a folder that `score --out` wrote, or a run in a store. `--format github` without --out is appended to the step summary of
+    GitHub, where there is one.
+
+    \b
+    fieldassay report run --format junit --out junit.xml
+    fieldassay report run --format github
+    fieldassay report run --format annotations
+    fieldassay report run --format comment --name invoices --out comment.md
+    """
+    from fieldassay.api.reporting import read_reported, write_report
+    from fieldassay.cli.output import complain
+
+    options = _options(given)
+    reported = read_reported([_find(text, given["store"]) for text in given["runs"]], _root())
+    if given["out"] is not None:
+        write_report(reported, given["shape"], given["out"], options)
+        complain(f"written to {given['out']}: {given['shape']} report")
+        return 0
+    _print(reported, given["shape"], options)
+    return 0
+
+
+def _options(given: Mapping[str, Any]) -> ReportOptions:
+    from fieldassay.reports.reported import MOST_CASES, ReportOptions
+
+    return ReportOptions(name=given["name"], most_cases=given["most"] or MOST_CASES)
+
+
+def _find(reference: str, store: Path) -> Path:
+    from fieldassay.store.locate import find_run
+
+    return find_run(reference, store)
+
+
+def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> None:
+    """Write a report to standard output; a step summary to the file that GitHub names for it."""
+    from fieldassay.api.reporting import append_report, find_format
+    from fieldassay.cli.output import complain, write
+
+    summary = os.environ.get(SUMMARY)
+    if shape == "github" and summary:
+        append_report(reported, shape, Path(summary), options)
+        complain("appended to the step summary")
+        return
+    for text in find_format(shape).make(reported, options):
+        write(text)
+
+
+def _root() -> Path:
+    """Return the folder that annotations name files from: the checkout on GitHub, else the current folder."""
+    return Path(os.environ.get(WORKSPACE) or Path.cwd())

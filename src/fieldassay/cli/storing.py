@@ -1,0 +1,103 @@
+"""The options of `fieldassay score` that name a store of runs: where the run goes, and which run's predictions are scored again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from fieldassay.cli.inputs import Inputs, keep_interruptible, read_inputs, read_spec_option
+
+if TYPE_CHECKING:
+    from fieldassay.api.runs import Recipe
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+STORE = Path("runs")
+"""The store of runs where nobody names one."""
+
+_OPTION_OF = {"replicates": "bootstrap"}
+_READING = {"gold_key": "gold_key", "pred_key": "pred_key", "systems_key": "systems_key", "id_names": "id_keys", "wrap": "wrap"}
+
+
+def store_options(command: Command) -> Command:
+    """Add `--runs` and `--run` to a command that scores."""
+    runs = click.option(
+        "--runs",
+        "store",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Write the run into this store of runs, under a name of its own.",
+    )
+    run = click.option(
+        "--run",
+        "rerun",
+        metavar="ID",
+        help="Score the predictions of this run again: with --spec or --gold, with others; else as they were.",
+    )
+    return runs(run(command))
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What is scored: inputs and spec, the options of the command as they are now meant, and what the record of the run says of it."""
+
+    inputs: Inputs
+    spec: Any
+    given: Mapping[str, Any]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_sources(given: Mapping[str, Any]) -> Sources:
+    """Return what the options of `score` name; those of a run that is scored again are its own where they are not given."""
+    if given["out"] is not None and given["store"] is not None:
+        raise click.UsageError("--out names one run, --runs a store of runs; give one of them.")
+    if given["rerun"] is None:
+        return Sources(read_inputs(given), read_spec_option(given), given)
+    if given["preds"]:
+        raise click.UsageError("--run takes the predictions of a run; leave out --pred.")
+    from fieldassay.api.runs import read_recipe
+    from fieldassay.store.locate import find_run
+
+    folder = find_run(given["rerun"], given["store"] or STORE)
+    recipe = read_recipe(folder, needs_gold=given["gold"] is None)
+    keep_interruptible()
+    named = given["spec"] is not None or given["protocol"] is not None
+    spec = read_spec_option(given) if named else recipe.spec
+    meant = {**given, **_recorded(recipe), "gold": given["gold"] or recipe.gold, "store": _new_place(given, folder)}
+    return Sources(_inputs(meant, recipe), spec, meant, {"rescored_from": recipe.id})
+
+
+def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
+    """Return the store that a run scored again goes to: the one named, else the one that it is in."""
+    if given["out"] is not None or given["store"] is not None:
+        store: Path | None = given["store"]
+        return store
+    from fieldassay.store.names import parse_name
+
+    if parse_name(folder.name) is None:
+        raise click.UsageError(f"{folder} is not in a store of runs; say where the new run goes: --out DIR or --runs DIR.")
+    return folder.parent
+
+
+def _recorded(recipe: Recipe) -> dict[str, Any]:
+    """Return the options of the run that the command line does not give itself."""
+    from click.core import ParameterSource
+
+    context = click.get_current_context()
+    found: dict[str, Any] = {}
+    for name, value in recipe.options.items():
+        option = _OPTION_OF.get(name, name)
+        if context.get_parameter_source(option) in (ParameterSource.DEFAULT, None):
+            found[option] = tuple(value) if isinstance(value, list) else () if value is None and option in _LISTS else value
+    return found
+
+
+_LISTS = frozenset({"metrics", "slices", "compare"})
+
+
+def _inputs(given: Mapping[str, Any], recipe: Recipe) -> Inputs:
+    told = {name: given[option] for name, option in _READING.items() if given[option]}
+    return Inputs(given["gold"], recipe.predictions, replace(recipe.inputs, **told))

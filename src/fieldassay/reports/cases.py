@@ -1,0 +1,134 @@
+"""Fields of documents as test cases, made from evidence portion by portion."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from fieldassay.reports.mistakes import WRONG
+from fieldassay.reports.wrong_values import SHOWN, WrongValue, cut_values, is_case_row, read_wrong_value
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
+STATUSES: tuple[Status, ...] = ("failed", "error", "passed", "skipped")
+"""What a case can be, in the order in which a file lists them."""
+
+MOST_VALUES = 20
+"""The wrong values that a case names; more are counted."""
+
+_ROWS_AT_ONCE = 50_000
+_KEY = ("system", "doc", "field")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One field of one document: `failed` if a value of it is wrong, `error` if one could not be judged, `skipped` if neither side has any."""
+
+    system: str
+    document: str
+    field: str
+    status: Status
+    wrong: tuple[WrongValue, ...] = ()
+    hidden: int = 0
+    """How many more values are wrong."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases:
+    """The cases of an evidence table: unread, cut where no document goes on, so that a portion holds whole documents."""
+
+    evidence: pl.LazyFrame
+    portions: tuple[tuple[int, int], ...]
+    """Start and number of rows of each."""
+
+    def count(self) -> pl.DataFrame:
+        """Return one row per system and document: how many of its cases have each status."""
+        import polars as pl
+
+        counted = [
+            table.group_by("system", "doc", maintain_order=True).agg(
+                (pl.col("status") == status).sum().alias(status) for status in STATUSES
+            )
+            for table in map(self._read_statuses, self.portions)
+        ]
+        empty = pl.DataFrame(schema={"system": pl.String, "doc": pl.String, **dict.fromkeys(STATUSES, pl.UInt32)})
+        return pl.concat(counted) if counted else empty
+
+    def list_cases(self, chosen: pl.DataFrame | None, status: Status, most: int) -> Iterator[Case]:
+        """Yield at most so many cases of a status, of the documents chosen (`system`, `doc`; None: all)."""
+        import polars as pl
+
+        for portion in self.portions:
+            if most <= 0:
+                return
+            cases = self._read_statuses(portion).filter(pl.col("status") == status)
+            keys = (cases if chosen is None else cases.join(chosen, on=["system", "doc"], how="semi", maintain_order="left")).head(most)
+            most -= keys.height
+            if status in ("passed", "skipped"):
+                yield from (Case(*row) for row in keys.iter_rows())
+            elif keys.height:
+                yield from self._describe(portion, keys, status)
+
+    def _read_statuses(self, portion: tuple[int, int]) -> pl.DataFrame:
+        """Return the cases of a portion: `system`, `doc`, `field`, `status`; documents in the order of their first rows."""
+        import polars as pl
+
+        rows = self._read(portion, ("kind", "outcome", "flags")).filter(is_case_row())
+        outcome = pl.col("outcome")
+        grouped = rows.group_by(_KEY, maintain_order=True).agg(
+            outcome.is_in(WRONG).any().alias("wrong"),
+            (outcome == "failed").any().alias("failed"),
+            (outcome == "match").any().alias("match"),
+        )
+        status = pl.when("wrong").then(pl.lit("failed")).when("failed").then(pl.lit("error")).when("match").then(pl.lit("passed"))
+        cases = grouped.select(*_KEY, status=status.otherwise(pl.lit("skipped")))
+        order = pl.int_range(pl.len()).min().over("system", "doc")
+        return cases.sort(order, maintain_order=True)
+
+    def _read(self, portion: tuple[int, int], columns: Collection[str]) -> pl.DataFrame:
+        return self.evidence.slice(*portion).select(*_KEY, *columns).collect()
+
+    def _describe(self, portion: tuple[int, int], keys: pl.DataFrame, status: Status) -> Iterator[Case]:
+        """Yield cases with what is wrong with them."""
+        import polars as pl
+
+        outcomes = WRONG if status == "failed" else ("failed",)
+        wanted = is_case_row() & pl.col("outcome").is_in(outcomes)
+        rows = self.evidence.slice(*portion).filter(wanted).select(*_KEY, *SHOWN).with_columns(cut_values()).collect()
+        values: dict[tuple[Any, ...], list[WrongValue]] = {}
+        hidden: dict[tuple[Any, ...], int] = {}
+        for row in rows.join(keys.select(_KEY), on=_KEY, how="semi", maintain_order="left").iter_rows(named=True):
+            key = row["system"], row["doc"], row["field"]
+            found = values.setdefault(key, [])
+            if len(found) < MOST_VALUES:
+                found.append(read_wrong_value(row))
+            else:
+                hidden[key] = hidden.get(key, 0) + 1
+        for system, document, field, _ in keys.iter_rows():
+            key = system, document, field
+            yield Case(system, document, field, status, tuple(values.get(key, ())), hidden.get(key, 0))
+
+
+def read_cases(evidence: pl.LazyFrame) -> Cases:
+    """Return the cases of an evidence table. It is read portion by portion: the rows of one batch of scoring, or about 50,000, at a time.
+
+    >>> import polars as pl
+    >>> rows = pl.LazyFrame({"system": ["a"] * 3, "doc": ["1", "2", "1"]})
+    >>> read_cases(rows).portions
+    ((0, 3),)
+    """
+    import polars as pl
+
+    spans = evidence.with_row_index("at").group_by("system", "doc").agg(pl.col("at").min().alias("first"), pl.col("at").max().alias("last"))
+    table = spans.select("first", "last").collect().sort("first")
+    portions: list[tuple[int, int]] = []
+    start, end = 0, -1
+    for first, last in table.iter_rows():
+        if first > end and first - start >= _ROWS_AT_ONCE:
+            portions.append((start, first - start))
+            start = first
+        end = max(end, last)
+    return Cases(evidence, tuple(portions) + (((start, end + 1 - start),) if end >= start else ()))

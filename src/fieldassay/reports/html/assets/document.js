@@ -1,0 +1,162 @@
+// One document: gold and every system side by side, in a tree.
+const SHOWN_SYSTEMS = 3;
+
+async function drawDocument(target, data, params) {
+  const place = data.ids.indexOf(params.doc);
+  if (place < 0) return replace(target, crumbs(data, params, -1), el("p", { class: "note", text: `There is no document ${plain(params.doc, 100)} in this run.` }));
+  const rows = await rowsOf(place);
+  const head = [crumbs(data, params, place), el("h1", {}, el("bdi", { text: plain(params.doc, 120) })), scoreLine(data, place)];
+  if (rows === null) return replace(target, head, el("p", { class: "note", text: `The values of this document are not in this file.${keptNote(data)}` }));
+  const systems = chosenSystems(rows, params);
+  const onlyWrong = params.only === "wrong";
+  const nodes = joinNodes(rows, systems);
+  replace(target, head, documentTools(rows, systems, params, onlyWrong), treeOf(nodes, systems, onlyWrong), alignments(rows, nodes, systems));
+}
+
+function crumbs(data, params, place) {
+  const { doc, ...rest } = params;
+  const at = listed.indexOf(place);
+  const step = (by, label) => {
+    const next = at < 0 ? undefined : listed[at + by];
+    return el("button", { type: "button", class: "button", text: label, id: by < 0 ? "doc-before" : "doc-after", disabled: next === undefined, on: { click: () => go("documents", { ...params, doc: data.ids[next] }) } });
+  };
+  return el("nav", { class: "crumbs", "aria-label": "Documents" }, el("a", { href: addressOf("documents", { ...rest, only: "", shown: "" }), id: "doc-back", text: "← all documents" }), step(-1, "before"), step(1, "next"), at < 0 ? null : el("span", { class: "interval", text: `${at + 1} of ${listed.length.toLocaleString("en-US")}` }));
+}
+
+function scoreLine(data, place) {
+  const groups = Object.entries(data.groups).map(([key, group]) => [key, group.values[group.codes[place]]]).filter(([, value]) => value !== undefined && value !== null);
+  return el("p", { class: "lead" }, groups.slice(0, 4).map(([key, value]) => [el("bdi", { text: `${plain(key, 24)}: ${plain(value, 60)}` }), " · "]),
+    CORE.systems.slice(0, 8).map((system, at) => [at ? " · " : "", el("bdi", { text: plain(system, 30) }), ` ${showNumber(scoresAt(data, place)[at])}`]), CORE.systems.length > 8 ? " …" : "");
+}
+
+function chosenSystems(rows, params) {
+  const given = (params.shown || "").split("|").map((name) => CORE.systems.indexOf(name)).filter((at) => at >= 0);
+  if (given.length) return given;
+  const focus = CORE.systems.indexOf(params.system);
+  const all = CORE.systems.map((_, at) => at);
+  return (focus >= 0 ? [focus, ...all.filter((at) => at !== focus)] : all).slice(0, SHOWN_SYSTEMS);
+}
+
+function documentTools(rows, systems, params, onlyWrong) {
+  const wrong = (at) => rows.filter((row) => row.system === at && row.kind === "value" && isWrong(row)).length;
+  const toggle = (at) => {
+    const next = systems.includes(at) ? systems.filter((one) => one !== at) : [...systems, at].sort((one, other) => one - other);
+    if (next.length) change({ shown: next.map((one) => CORE.systems[one]).join("|") });
+  };
+  return el("div", { class: "chips", role: "group", "aria-label": "What is shown" },
+    el("button", { type: "button", class: "button", "aria-pressed": String(onlyWrong), text: "only what is wrong", on: { click: () => change({ only: onlyWrong ? "" : "wrong" }) } }),
+    CORE.systems.map((system, at) => el("button", { type: "button", class: "button", "aria-pressed": String(systems.includes(at)), on: { click: () => toggle(at) } }, el("bdi", { text: plain(system, 30) }), ` (${wrong(at)} wrong)`)));
+}
+
+const isWrong = (row) => ["partial", "mismatch", "missing", "spurious", "failed"].includes(row.outcome);
+
+// Joins the rows of all systems by the place in gold; what only a prediction has stands at its place in the prediction, marked with +.
+function joinNodes(rows, systems) {
+  const nodes = new Map();
+  for (const at of systems) {
+    const own = rows.filter((row) => row.system === at);
+    const moved = own.filter((row) => row.kind === "item" && row.goldPath !== null && row.predPath !== null).map((row) => [row.predPath, row.goldPath]);
+    for (const row of own) {
+      const path = row.goldPath ?? goldPlace(row.predPath ?? row.field, moved, nodes);
+      if (!nodes.has(path)) nodes.set(path, { path, field: row.field, kind: row.kind, type: row.type, critical: row.critical, cells: new Map(), gold: null });
+      const node = nodes.get(path);
+      if (node.kind === "value" && row.kind !== "value") node.kind = row.kind;
+      if (row.gold !== null) node.gold = row;
+      const known = node.cells.get(at);
+      if (!known || known.kind !== "value") node.cells.set(at, row);
+    }
+  }
+  return [...nodes.values()].sort(comparePaths);
+}
+
+function goldPlace(path, moved) {
+  const found = moved.filter(([from]) => path.startsWith(from) && /^[.[]|^$/.test(path.slice(from.length))).sort((one, other) => other[0].length - one[0].length)[0];
+  return found ? found[1] + path.slice(found[0].length) : path.replace(/\[(\d+)\](?!.*\[\d+\])/, "[+$1]");
+}
+
+const stepsOf = (path) => path.match(/\[\+?\d+\]|[^.[\]]+/g) || [path];
+const rankOf = (step) => { const match = /^\[(\+?)(\d+)\]$/.exec(step); return match ? Number(match[2]) + (match[1] ? 1e9 : 0) : null; };
+const fieldRank = (path) => { const at = CORE.names.field.indexOf(path); return at < 0 ? 1e6 : at; };
+
+function comparePaths(one, other) {
+  const [left, right] = [stepsOf(one.path), stepsOf(other.path)];
+  for (let at = 0; at < Math.min(left.length, right.length); at += 1) {
+    if (left[at] === right[at]) continue;
+    const [first, second] = [rankOf(left[at]), rankOf(right[at])];
+    if (first !== null && second !== null) return first - second;
+    const order = fieldRank(prefixField(left, at)) - fieldRank(prefixField(right, at));
+    return order || fieldRank(one.field) - fieldRank(other.field) || (left[at] < right[at] ? -1 : 1);
+  }
+  return left.length - right.length;
+}
+
+const prefixField = (steps, at) => steps.slice(0, at + 1).map((step) => (step.startsWith("[") ? "[]" : `.${step}`)).join("").replace(/^\./, "");
+
+function treeOf(nodes, systems, onlyWrong) {
+  const shown = onlyWrong ? nodes.filter((node) => [...node.cells.values()].some(isWrong)) : nodes;
+  const heads = ["field", "gold", ...systems.map((at) => plain(CORE.systems[at], 40))];
+  const tree = el("div", { class: "tree", tabindex: "0", role: "region", "aria-label": "Values", vars: { least: `${12 + 15 * (systems.length + 1)}rem` } }, el("table", {},
+    el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col" }, el("bdi", { text: name }))))),
+    el("tbody", {}, shown.map((node) => nodeRow(node, systems)))));
+  return shown.length ? tree : el("p", { class: "note", text: onlyWrong ? "Nothing is wrong in this document." : "There is nothing to show." });
+}
+
+function nodeRow(node, systems) {
+  const steps = stepsOf(node.path);
+  const label = steps.at(-1).replace("[+", "[").replace(/^\[(\d+)\]$/, (_, at) => `item ${Number(at) + 1}`);
+  const isGroup = node.kind !== "value";
+  const head = el("th", { scope: "row", vars: { depth: steps.length - 1 }, title: plain(node.path, 200) }, el("bdi", { text: plain(label, 80) }), node.critical ? el("span", { class: "type", text: " critical" }) : null);
+  const gold = isGroup && !node.gold ? el("td", { "data-label": "gold" }) : el("td", { "data-label": "gold" }, node.gold ? goldValue(node.gold) : el("span", { class: "none", text: "nothing" }));
+  return el("tr", { class: isGroup ? "group" : null, "data-row": "" }, head, gold, systems.map((at) => el("td", { "data-label": plain(CORE.systems[at], 40) }, predValue(node.cells.get(at), isGroup))));
+}
+
+function goldValue(row) {
+  return [showText(bare(row.gold)), cutNote(row.goldCut, row.gold), readNote(row.gold, row.goldValue)];
+}
+
+const cutNote = (whole, text) => (whole ? el("span", { class: "cut", text: ` … ${(whole - text.length).toLocaleString("en-US")} more characters are in evidence.parquet` }) : null);
+const readNote = (given, read) => (read !== null && given !== null && read !== bare(given) ? el("span", { class: "why", text: `read as ${plain(read, 120)}` }) : null);
+
+function predValue(row, isGroup) {
+  if (!row) return el("span", { class: "none", text: "not judged" });
+  const sign = el("span", { class: `sign sign-${row.outcome}`, title: say("outcomes", row.outcome), role: "img", "aria-label": row.outcome });
+  if (isGroup && row.kind !== "value") return [sign, el("span", { class: "why" }, groupWords(row))];
+  if (row.outcome === "absent") return [sign, el("span", { class: "none", text: "nothing" })];
+  if (row.pred === null) return [sign, el("span", { class: "none", text: "nothing" }), why(row)];
+  const same = row.outcome === "match" && row.gold === row.pred;
+  const value = same || row.gold === null ? showText(bare(row.pred)) : showDifferences(bare(row.gold), bare(row.pred));
+  return el("div", { class: same ? "same" : null }, sign, value, cutNote(row.predCut, row.pred), same ? null : readNote(row.pred, row.predValue), same ? null : why(row));
+}
+
+function groupWords(row) {
+  const score = row.score === null ? "" : ` ${row.score.toFixed(2)}`;
+  const moved = row.kind === "item" && row.predPath !== null && row.goldPath !== null && row.predPath !== row.goldPath ? `, predicted as item ${indexOf(row.predPath) + 1}` : "";
+  const flags = row.flags.filter((flag) => flag !== "lone_parent").map((flag) => `, ${say("flags", flag)}`).join("");
+  return `${row.outcome}${score}${moved}${flags}`;
+}
+
+function why(row) {
+  const [main, ...others] = row.diagnoses;
+  const parts = [];
+  if (main && main !== row.outcome) parts.push(el("b", { text: say("diagnoses", main) }), ". ");
+  if (row.otherField) parts.push(`It is the value of ${plain(row.otherField, 60)}. `);
+  parts.push(`${row.outcome}: ${say("reasons", row.reason)}`);
+  if (row.score !== null && row.score > 0 && row.score < 1) parts.push(`, score ${row.score.toFixed(2)}`);
+  if (others.length) parts.push(`; also ${others.map((name) => name.replaceAll("_", " ")).join(", ")}`);
+  const flags = row.flags.filter((flag) => !["lone_parent", "under_wrong_kind"].includes(flag));
+  if (flags.length) parts.push(`. ${flags.map((flag) => say("flags", flag)).join("; ")}`);
+  if (row.confidence !== null && row.confidence !== undefined) parts.push(` · confidence ${row.confidence.toFixed(2)}`);
+  return el("span", { class: "why" }, parts);
+}
+
+function alignments(rows, nodes, systems) {
+  const lists = nodes.filter((node) => node.kind === "list").map((node) => node.path);
+  const drawings = lists.map((list) => {
+    const found = systems.map((at) => [at, rows.filter((row) => row.system === at)]).map(([at, own]) => [at, own, alignmentOf(own, list)]).filter(([, , pairs]) => pairs.length);
+    if (!found.length) return null;
+    const box = el("details", { open: found.some(([, , pairs]) => isInteresting(pairs)) }, el("summary", {}, el("bdi", { text: plain(list, 80) })),
+      el("div", { class: "align" }, found.map(([at, own, pairs]) => drawAlignment(own, list, pairs, CORE.systems[at]))));
+    return box;
+  }).filter(Boolean);
+  return drawings.length ? [el("h2", { text: "How list items were paired" }), drawings] : null;
+}

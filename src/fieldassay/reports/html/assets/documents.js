@@ -1,0 +1,150 @@
+// The documents: sorted, filtered, searched; one of them in full when the address names it.
+let grid = null;
+let listed = [];
+let listKey = "";
+const MOST_COLUMNS = 4;
+
+painters.documents = async (params) => {
+  const data = await block("documents");
+  const isOne = params.doc !== undefined && params.doc !== "";
+  find("#documents-list").hidden = isOne;
+  find("#document-one").hidden = !isOne;
+  const key = JSON.stringify([params.q, params.sort, params.down, params.group, params.value, params.system, params.field, params.diagnosis, params.outcome]);
+  if (!isOne || !listed.length || key !== listKey) listed = await chooseDocuments(data, params);
+  if (isOne) return drawDocument(find("#document-one"), data, params);
+  if (key !== listKey || !grid) await drawTools(data, params);
+  listKey = key;
+  drawList(data, params);
+};
+
+const scoresAt = (data, place) => data.systems.map((system) => (system.score ? system.score[place] : null));
+
+function meanScore(data, place) {
+  const known = scoresAt(data, place).filter((score) => score !== null);
+  return known.length ? known.reduce((sum, score) => sum + score, 0) / known.length : null;
+}
+
+function wrongAt(data, place) {
+  return data.systems.reduce((sum, system) => sum + (system.leaves ? (system.leaves[place] || 0) - (system.matches[place] || 0) : 0), 0);
+}
+
+function sortValue(data, key) {
+  if (key === "id") return (place) => data.ids[place];
+  if (key === "wrong") return (place) => wrongAt(data, place);
+  if (key === "mean") return (place) => meanScore(data, place) ?? 2;
+  if (key.startsWith("group:")) return (place) => { const group = data.groups[key.slice(6)]; return group ? group.values[group.codes[place]] ?? "" : ""; };
+  const at = CORE.systems.indexOf(key.slice(7));
+  return (place) => (at < 0 ? 0 : scoresAt(data, place)[at] ?? 2);
+}
+
+async function chooseDocuments(data, params) {
+  let places = data.ids.map((_, place) => place);
+  if (params.q) places = places.filter((place) => data.ids[place].toLowerCase().includes(params.q.toLowerCase()));
+  const group = data.groups[params.group];
+  if (group && params.value) places = places.filter((place) => group.values[group.codes[place]] === params.value);
+  if (params.field || params.diagnosis || params.outcome || params.system) {
+    const found = await documentsWith(params);
+    places = places.filter((place) => found.has(place));
+  }
+  const key = params.sort || "mean";
+  const value = sortValue(data, key);
+  const sign = params.down === "1" ? -1 : 1;
+  if (key === "mean" && sign === 1) return places;
+  const keys = new Map(places.map((place) => [place, value(place)]));
+  return places.sort((one, other) => {
+    const [left, right] = [keys.get(one), keys.get(other)];
+    return sign * (left < right ? -1 : left > right ? 1 : 0) || one - other;
+  });
+}
+
+async function documentsWith({ field, diagnosis, outcome, system }) {
+  const { fields, diagnoses, outcomes, columns } = await block("errors");
+  const wanted = [["field", fields.indexOf(field), field], ["diagnosis", diagnoses.indexOf(diagnosis), diagnosis], ["outcome", outcomes.indexOf(outcome), outcome], ["system", CORE.systems.indexOf(system), system]].filter(([, , given]) => given);
+  const found = new Set();
+  const length = (columns.doc || []).length;
+  for (let at = 0; at < length; at += 1) if (wanted.every(([name, code]) => columns[name][at] === code)) found.add(columns.doc[at]);
+  return found;
+}
+
+async function drawTools(data, params) {
+  const errors = CORE.kept === "none" ? { fields: [], diagnoses: [], outcomes: [] } : await block("errors");
+  const search = el("input", { type: "search", id: "search", placeholder: "Search ids  ( / )", "aria-label": "Search ids of documents", value: params.q || "" });
+  search.addEventListener("input", () => change({ q: search.value }).then(() => find("#search").focus()));
+  const choose = (name, label, values, chosen, words = (value) => plain(value, 40)) => {
+    if (!values.length) return null;
+    const select = el("select", { id: `filter-${name}` });
+    fillSelect(select, [["", "any"], ...values.map((value) => [value, words(value)])], chosen || "", (event) => change({ [name]: event.target.value }));
+    return el("label", {}, `${label} `, select);
+  };
+  const spaced = (value) => plain(value.replaceAll("_", " "), 40);
+  const groups = Object.entries(data.groups).slice(0, 2).map(([key, group]) => {
+    const select = el("select", { "aria-label": plain(key, 40) });
+    fillSelect(select, [["", "any"], ...group.values.slice(0, 200).map((value) => [value, plain(value, 40)])], params.group === key ? params.value : "", (event) => change(event.target.value ? { group: key, value: event.target.value } : { group: "", value: "" }));
+    return el("label", {}, `${plain(key, 24)} `, select);
+  });
+  const active = ["q", "group", "field", "diagnosis", "outcome", "system"].some((name) => params[name]);
+  const clear = active ? el("button", { type: "button", class: "button", text: "Clear filters", on: { click: () => change({ q: "", group: "", value: "", field: "", diagnosis: "", outcome: "", system: "" }) } }) : null;
+  const focused = document.activeElement && document.activeElement.id;
+  const from = document.activeElement === find("#search") ? find("#search").selectionStart : null;
+  replace(find("#documents-tools"), search, groups,
+    choose("field", "wrong in field", errors.fields, params.field), choose("diagnosis", "kind of wrong", errors.diagnoses, params.diagnosis, spaced),
+    choose("outcome", "outcome", errors.outcomes, params.outcome), CORE.systems.length > 1 && errors.fields.length ? choose("system", "wrong by", CORE.systems, params.system) : null,
+    clear, el("button", { type: "button", class: "button", text: "CSV", on: { click: () => download("documents.csv", documentsCsv(data)) } }));
+  if (focused && find(`#${CSS.escape(focused)}`)) find(`#${CSS.escape(focused)}`).focus();
+  if (from !== null) find("#search").setSelectionRange(from, from);
+}
+
+function documentsCsv(data) {
+  const rows = listed.map((place) => ({ document: data.ids[place], ...Object.fromEntries(CORE.systems.map((system, at) => [`score: ${system}`, scoresAt(data, place)[at]])), wrong: wrongAt(data, place) }));
+  return toCsv(["document", ...CORE.systems.map((system) => `score: ${system}`), "wrong"], rows);
+}
+
+function drawList(data, params) {
+  const few = CORE.systems.length <= MOST_COLUMNS;
+  const groupKey = Object.keys(data.groups)[0];
+  const columns = [
+    { key: "id", label: "document", size: "minmax(9rem, 2fr)" },
+    groupKey ? { key: `group:${groupKey}`, label: plain(groupKey, 20), size: "minmax(7rem, 1fr)" } : null,
+    { key: "mean", label: few && CORE.systems.length === 1 ? "score" : "mean score", size: "minmax(9rem, 1fr)", num: true },
+    ...(few && CORE.systems.length > 1 ? CORE.systems.map((system) => ({ key: `system:${system}`, label: plain(system, 18), size: "minmax(5.5rem, 1fr)", num: true })) : []),
+    { key: "wrong", label: few ? "wrong values" : "wrong, all systems", size: "minmax(7rem, 1fr)", num: true },
+  ].filter(Boolean);
+  const cells = (place) => {
+    const mean = meanScore(data, place);
+    const link = el("a", { href: addressOf("documents", { ...params, doc: data.ids[place] }), tabindex: "-1", on: { click: (event) => event.stopPropagation() } }, el("bdi", { text: plain(data.ids[place], 120) }));
+    const group = groupKey ? data.groups[groupKey] : null;
+    return [
+      [link, ...claimsAt(data, place)],
+      groupKey ? [el("bdi", { text: plain(group.values[group.codes[place]] ?? "—", 40) })] : null,
+      [showNumber(mean), meter(mean)],
+      ...(few && CORE.systems.length > 1 ? scoresAt(data, place).map((score) => [showNumber(score)]) : []),
+      [wrongAt(data, place).toLocaleString("en-US")],
+    ].filter(Boolean);
+  };
+  const sort = params.sort || "mean";
+  const onSort = (key) => change(sort === key ? { down: params.down === "1" ? "" : "1" } : { sort: key, down: key === "wrong" ? "1" : "" });
+  grid = rowGrid(find("#documents-grid"), { label: "Documents", columns, count: listed.length, rowAt: (at) => cells(listed[at]), open: (at) => go("documents", { ...params, doc: data.ids[listed[at]] }), sorted: { key: sort, down: params.down === "1" }, onSort, least: `${columns.length * 7 + 3}rem` });
+  const all = listed.length === data.ids.length;
+  replace(find("#documents-count"), all ? `${showCount(data.ids.length, "document")}. ` : `${listed.length.toLocaleString("en-US")} of ${showCount(data.ids.length, "document")}. `, sort === "mean" && params.down !== "1" ? "The worst come first." : "", keptNote(data));
+}
+
+function keptNote(data) {
+  const shown = CORE.spans.length ? CORE.spans.at(-1)[1] : 0;
+  if (CORE.kept === "none") return " The run kept no evidence: documents cannot be opened.";
+  const part = shown < data.ids.length ? ` Values of the ${shown.toLocaleString("en-US")} worst documents are in this file; evidence.parquet has all.` : "";
+  return part + (CORE.kept === "errors" ? " The run kept wrong values only." : "");
+}
+
+const CLAIMS = { has_prediction: "no prediction", is_invalid: "unreadable answer", has_error: "error", is_timeout: "timeout" };
+
+function claimsAt(data, place) {
+  const found = new Set();
+  for (const system of data.systems) for (const [claim, places] of Object.entries(system.claims)) if (CLAIMS[claim] && places.includes(place)) found.add(CLAIMS[claim]);
+  return [...found].map((text) => el("span", { class: "few", text: ` ${text}` }));
+}
+
+function meter(value) {
+  const bar = el("i");
+  bar.style.width = `${100 * Math.max(0, value || 0)}%`;
+  return el("span", { class: "meter", "aria-hidden": "true" }, bar);
+}

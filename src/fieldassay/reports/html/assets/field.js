@@ -1,0 +1,87 @@
+// One field: its numbers, the distribution of its scores, what is wrong, confusions, and how far off numbers are.
+async function drawField(target, field, data, params) {
+  if (!field) return replace(target);
+  const name = field.field;
+  replace(target, el("section", { class: "detail", "aria-labelledby": "field-title" },
+    el("h2", { id: "field-title" }, el("bdi", { text: plain(name, 120) }), " ", el("span", { class: "type", text: field.type })),
+    fieldNumbers(name, data),
+    mistakesOf(name, data),
+    data.confusions[name] ? confusionOf(data.confusions[name], params) : null,
+    data.residuals[name] && data.residuals[name].some((entry) => entry.pairs.length) ? el("figure", { class: "chart", "data-chart": "residuals" }) : null,
+    data.scores[name] ? el("figure", { class: "chart", "data-chart": "scores" }) : null));
+  const residuals = find('[data-chart="residuals"]', target);
+  if (residuals) await drawResiduals(residuals, name, data.residuals[name]);
+  const scores = find('[data-chart="scores"]', target);
+  if (scores) await drawScores(scores, name, data.scores[name]);
+}
+
+function fieldNumbers(name, data) {
+  const measures = Object.keys(data.measures).filter((measure) => data.measures[measure][name]);
+  const row = (system, at) => el("tr", {}, el("th", { scope: "row" }, el("bdi", { text: plain(system, 60) })), measures.map((measure) => {
+    const cell = data.measures[measure][name][at];
+    const [, unit] = data.better[measure] || ["higher", "ratio"];
+    if (!cell || cell[0] === null) return el("td", { class: "num", text: "—" });
+    const interval = cell[1] === null ? `n = ${cell[3]}` : `${showNumber(cell[1], unit).replace(" %", "")} to ${showNumber(cell[2], unit).replace(" %", "")}`;
+    return el("td", { class: "num" }, el("span", { class: "number", text: showNumber(cell[0], unit), title: `n = ${cell[3]}` }), el("span", { class: "interval", text: interval }));
+  }));
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Numbers of ${plain(name, 60)}` }, el("table", { class: "wide" },
+    el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "system" }), measures.map((measure) => el("th", { scope: "col", class: "num" }, el("a", { href: addressOf("methods", { metric: measure }), text: metricLabel(measure), title: meaningOf(measure) }))))),
+    el("tbody", {}, CORE.systems.map(row))));
+}
+
+function mistakesOf(name, data) {
+  const kinds = data.mistakes[name] || [];
+  const title = el("h3", { text: "What is wrong" });
+  if (CORE.kept === "none") return [title, el("p", { class: "note", text: "This run kept no evidence, so nothing can be shown." })];
+  if (!kinds.length) return [title, el("p", { class: "note", text: "Nothing: every value is right." })];
+  return [title, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Kinds of wrong" }, el("table", { class: "wide" },
+    el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "kind of wrong" }), CORE.systems.map((system) => el("th", { scope: "col", class: "num" }, el("bdi", { text: plain(system, 24) }))), el("th", { scope: "col", text: "for example" }))),
+    el("tbody", {}, kinds.map((kind) => el("tr", {},
+      el("th", { scope: "row" }, el("a", { href: addressOf("documents", { field: name, diagnosis: kind.diagnosis }), text: kind.diagnosis.replaceAll("_", " ") }), el("span", { class: "why", text: say("diagnoses", kind.diagnosis) })),
+      kind.counts.map((count) => el("td", { class: "num", text: count || "·" })),
+      el("td", {}, examplesOf(kind)))))))];
+}
+
+function examplesOf(kind) {
+  const chosen = [];
+  const seen = new Set();
+  for (const one of kind.examples) if (!seen.has(one[0]) && chosen.length < 3) { seen.add(one[0]); chosen.push(one); }
+  return chosen.map(([system, doc, gold, pred]) => el("div", { class: "why" },
+    el("a", { href: addressOf("documents", { doc }), text: plain(doc, 40) }), " ", el("span", { text: `${plain(CORE.systems[system], 24)}: ` }),
+    gold === null ? el("span", { class: "none", text: "nothing" }) : showText(shorten(bare(gold))), " → ",
+    pred === null ? el("span", { class: "none", text: "nothing" }) : gold === null ? showText(shorten(bare(pred))) : showDifferences(shorten(bare(gold)), shorten(bare(pred)))));
+}
+
+const shorten = (text, most = 160) => (text.length > most ? `${text.slice(0, most)}…` : text);
+
+function confusionOf({ labels: names, systems }, params) {
+  const known = CORE.systems.filter((system) => systems[system]);
+  const chosen = known.includes(params.of) ? params.of : known[0];
+  const counts = new Map((systems[chosen] || []).map(([gold, pred, count]) => [`${gold}/${pred}`, count]));
+  const others = (systems[chosen] || []).some(([gold, pred]) => gold === -1 || pred === -1);
+  const heads = [...names.map((name, at) => [String(at), plain(name, 24)]), ...(others ? [["-1", "other"]] : []), ["null", "nothing"]];
+  const select = el("select", { "aria-label": "system" });
+  fillSelect(select, known.map((system) => [system, plain(system, 40)]), chosen, (event) => change({ of: event.target.value }));
+  const row = ([gold, label]) => el("tr", {}, el("th", { scope: "row", text: label }), heads.map(([pred, column]) => {
+    const count = counts.get(`${gold}/${pred}`) || 0;
+    const right = gold === pred && gold !== "-1";
+    return el("td", { class: count ? (right ? "right" : "wrong") : null, title: `gold ${label}, predicted ${column}: ${count}`, text: count ? `${right ? "✓ " : ""}${count}` : "·" });
+  }));
+  return [el("h3", { text: "Gold against prediction" }), el("div", { class: "bar-of-tools" }, el("label", {}, "system ", select)),
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gold against prediction" }, el("table", { class: "confusion" },
+      el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "gold ↓ predicted →" }), heads.map(([, label]) => el("th", { scope: "col", class: "num", text: label })))),
+      el("tbody", {}, heads.map(row))))];
+}
+
+function drawResiduals(figure, name, entries) {
+  const rows = entries.flatMap((entry, at) => entry.pairs.map(([document, gold, prediction]) => ({ system: CORE.systems[at], document, gold, prediction, difference: prediction - gold, ratio: gold !== 0 && prediction / gold > 0 ? prediction / gold : null })));
+  const shown = rows.filter((row) => row.ratio !== null);
+  const equal = entries.map((entry, at) => `${plain(CORE.systems[at], 30)} ${entry.equal} of ${entry.equal + entry.other}`).slice(0, 4).join(", ");
+  const columns = ["system", "document", "gold", "prediction", "difference", "ratio"];
+  return drawChart(figure, { title: `How far off the numbers are (equal: ${equal})`, name: `residuals-${plain(name, 30)}`, columns, rows, make: residualSpec(shown.length ? shown : [{ system: "", ratio: 1 }]) });
+}
+
+function drawScores(figure, name, counts) {
+  const rows = counts.flatMap((bins, at) => bins.map((count, bin) => ({ system: CORE.systems[at], from: bin / 20, range: bin === 20 ? "1" : `${bin / 20} to ${(bin + 1) / 20}`, count })));
+  return drawChart(figure, { title: "Distribution of scores (1 is right)", name: `scores-${plain(name, 30)}`, columns: ["system", "range", "count"], rows, make: scoreSpec(rows) });
+}

@@ -1,0 +1,46 @@
+// Keys, the theme, and the help.
+let rowAt = -1;
+
+function moveRow(step) {
+  const rows = findAll("[data-row]").filter((row) => row.offsetParent !== null || row.getClientRects().length);
+  if (!rows.length) return;
+  rowAt = Math.min(rows.length - 1, Math.max(0, rowAt + step));
+  rows.forEach((row, at) => row.classList.toggle("at", at === rowAt));
+  rows[rowAt].scrollIntoView({ block: "nearest" });
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = event.target.closest && event.target.closest("input, select, textarea");
+  if (typing && event.key === "Escape") return event.target.blur();
+  if (typing || find("#help-box").open) return;
+  const { view, params } = readState();
+  const isList = view === "documents" && !params.doc;
+  const act = {
+    "/": () => { if (isList) find("#search").focus(); else { go("documents"); wants = "#search"; } },
+    f: () => { if (isList) (find("#documents-tools select") || find("#search")).focus(); else { go("documents"); wants = "#documents-tools select"; } },
+    "?": () => find("#help-box").showModal(),
+    j: () => (isList ? grid.move(1) : moveRow(1)),
+    k: () => (isList ? grid.move(-1) : moveRow(-1)),
+    Enter: () => { if (isList && event.target.closest("a, button") === null) grid.open(); else if (view === "fields" && rowAt >= 0 && event.target.closest("a, button") === null) find("tr.at .button-row")?.click(); },
+    Escape: () => { if (view === "documents" && params.doc) find("#doc-back").click(); },
+  }[event.key];
+  if (act) {
+    if (event.key !== "Enter" && event.key !== "Escape") event.preventDefault();
+    act();
+  } else if (/^[1-6]$/.test(event.key)) go(VIEWS[Number(event.key) - 1]);
+}
+
+let wants = null;
+
+function focusWanted() {
+  if (wants && find(wants)) find(wants).focus();
+  wants = null;
+}
+
+function nextTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  redrawAll();
+}

@@ -1,0 +1,37 @@
+// Starts the page.
+painters.gates = () => {};
+
+painters.methods = (params) => {
+  const target = params.metric ? document.getElementById(`metric-${params.metric}`) : params.about ? document.getElementById(`about-${params.about}`) : null;
+  if (target) {
+    target.scrollIntoView({ block: "center" });
+    target.tabIndex = -1;
+    target.focus({ preventScroll: true });
+  }
+};
+
+function followLinks(event) {
+  const link = event.target.closest("a[data-document], a[data-field], a.skip");
+  if (!link) return;
+  event.preventDefault();
+  if (link.classList.contains("skip")) find("#main").focus();
+  else if (link.dataset.document !== undefined) go("documents", { doc: link.dataset.document });
+  else go("fields", { field: link.dataset.field });
+}
+
+async function start() {
+  CORE = await block("core");
+  document.addEventListener("click", followLinks);
+  document.addEventListener("keydown", onKey);
+  find("#theme").addEventListener("click", nextTheme);
+  find("#help").addEventListener("click", () => find("#help-box").showModal());
+  window.addEventListener("hashchange", () => { rowAt = -1; paint().then(focusWanted); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
+  let width = window.innerWidth;
+  window.addEventListener("resize", () => { if (window.innerWidth !== width) { width = window.innerWidth; redrawAll(); } });
+  await paint();
+}
+
+if (typeof DecompressionStream === "undefined") {
+  find("#main").prepend(el("p", { class: "verdict tone-unsure", text: "This browser cannot unpack the report's data. The summary, the gates and the methods can be read; for the rest use a browser of 2023 or later." }));
+} else start();

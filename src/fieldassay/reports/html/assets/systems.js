@@ -1,0 +1,57 @@
+// Systems side by side: differences, slices, cost, latency.
+painters.systems = async (params) => {
+  const data = await block("systems");
+  const figures = Object.fromEntries(findAll('[data-view="systems"] [data-chart]').map((figure) => [`${figure.dataset.chart}${figure.dataset.key || ""}`, figure]));
+  if (figures.forest) await drawForest(figures.forest, data.differences, params);
+  for (const figure of Object.values(figures)) if (figure.dataset.chart === "slices") await drawSlices(figure, data);
+  for (const name of ["cost", "latency"]) {
+    if (!data[name].length) continue;
+    find(`[data-if="${name}"]`).hidden = false;
+    await (name === "cost" ? drawCost(figures.cost, data) : drawLatency(figures.latency, data));
+  }
+};
+
+function drawForest(figure, differences, params) {
+  const metrics = [...new Set(differences.map((row) => row.metric))];
+  const slices = ["", ...new Set(differences.map((row) => row.slice).filter(Boolean))];
+  const metric = metrics.includes(params.metric) ? params.metric : metrics[0];
+  const slice = slices.includes(params.slice) ? params.slice : "";
+  const choose = (name) => (event) => change({ [name]: event.target.value });
+  fillSelect("#forest-metric", metrics.map((name) => [name, name]), metric, choose("metric"));
+  fillSelect("#forest-slice", slices.map((name) => [name, name === "" ? "all documents" : `each ${plain(name, 30)}`]), slice, choose("slice"));
+  const rows = differences.filter((row) => row.metric === metric && row.slice === slice).map((row) => ({ ...row, row: slice ? `${row.system} · ${row.group}` : row.system }));
+  replace(find("#forest-words"), rows.map((row) => el("li", { text: `${row.said}.` })));
+  const [first] = rows;
+  if (!first) return replace(figure, el("p", { class: "note", text: "Nothing was compared here." }));
+  const points = AS_POINTS[first.unit] ? "points" : first.unit;
+  const title = `${metric}: difference to ${plain(first.reference, 40)} (${points}${first.better === "lower" ? ", lower is better" : ""})`;
+  const columns = ["metric", "slice", "group", "reference", "system", "difference", "low", "high", "p", "verdict", "wins", "losses", "ties", "documents"];
+  return drawChart(figure, { title, name: "differences", columns, rows, make: forestSpec(rows, `difference in ${points}`, first.unit) });
+}
+
+function fillSelect(selector, choices, chosen, onChange) {
+  const select = typeof selector === "string" ? find(selector) : selector;
+  replace(select, choices.map(([value, label]) => option(value, label, chosen)));
+  select.onchange = onChange;
+}
+
+function drawSlices(figure, { main, slices }) {
+  if (drawn.has(figure)) return redraw(figure);
+  const rows = slices.filter((row) => row.slice === figure.dataset.key && row.value !== null);
+  if (!rows.length) return figure.remove();
+  const columns = ["slice", "group", "system", "value", "low", "high", "n", "documents"];
+  const title = `${main.label} by ${plain(figure.dataset.key, 40)}, with intervals`;
+  return drawChart(figure, { title, name: `slices-${plain(figure.dataset.key, 20)}`, columns, rows, make: slicesSpec(rows, main.label, main.unit) });
+}
+
+function drawCost(figure, { main, cost }) {
+  if (drawn.has(figure)) return redraw(figure);
+  const columns = ["system", "cost", "value", "low", "high", "documents"];
+  return drawChart(figure, { title: `${main.label} against cost`, name: "cost", columns, rows: cost, make: costSpec(cost, main.label, main.unit) });
+}
+
+function drawLatency(figure, { latency }) {
+  if (drawn.has(figure)) return redraw(figure);
+  const columns = ["system", "min", "p50", "p90", "p95", "p99", "max", "n"];
+  return drawChart(figure, { title: "Time per document", name: "latency", columns, rows: latency, make: latencySpec(latency) });
+}

@@ -1,0 +1,42 @@
+// Text from documents: shown whole and as it is, with what cannot be seen made visible. Nothing in it can turn the text around it.
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u3164\uffa0]|(?! )\p{Zs}/u;
+const UNSEEN_ALL = new RegExp(UNSEEN.source, "gu");
+const PICTURES = { "\n": "↵", "\r": "␍", "\t": "⇥", "\u00a0": "⍽", "\u0000": "␀" };
+
+function codeOf(letter) {
+  return `U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+function pictureOf(letter) {
+  if (PICTURES[letter]) return PICTURES[letter];
+  const code = letter.codePointAt(0);
+  return code < 32 ? String.fromCodePoint(0x2400 + code) : codeOf(letter);
+}
+
+// Pieces of text and marks for what is unseen; `spaces` marks every space too, for differences that consist of them.
+function visiblePieces(text, spaces = false) {
+  const pieces = [];
+  const pattern = spaces ? new RegExp(`${UNSEEN.source}| `, "gu") : UNSEEN_ALL;
+  let from = 0;
+  for (const match of text.matchAll(pattern)) {
+    const letter = match[0];
+    if (match.index > from) pieces.push(text.slice(from, match.index));
+    const name = letter === " " ? "space" : codeOf(letter);
+    pieces.push(el("span", { class: "hidden-char", title: name, text: letter === " " ? "·" : pictureOf(letter) }));
+    if (letter === "\n") pieces.push("\n");
+    from = match.index + letter.length;
+  }
+  if (from < text.length) pieces.push(text.slice(from));
+  return pieces;
+}
+
+function showText(text, spaces = false) {
+  const edges = /^ | $| {2}/.test(text);
+  return el("bdi", { class: "value" }, visiblePieces(text, spaces || edges));
+}
+
+// Text for places that take plain text only (charts, titles, CSV heads): unseen characters as codes.
+function plain(text, most = 60) {
+  const shown = String(text).slice(0, 4 * most).replace(UNSEEN_ALL, (letter) => `‹${codeOf(letter)}›`);
+  return shown.length > most ? `${shown.slice(0, most - 1)}…` : shown;
+}

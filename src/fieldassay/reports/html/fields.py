@@ -1,0 +1,171 @@
+"""What the page of fields shows: estimates, the distribution of scores, kinds of wrong with examples, confusions and residuals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.reports.html.chunks import LONGEST
+from fieldassay.reports.html.source import ReportSource
+from fieldassay.reports.mistakes import WRONG
+from fieldassay.result.estimate import Estimate
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MEASURES = (
+    "field_accuracy_strict", "field_accuracy", "precision", "recall", "f1", "fda", "hr", "mr", "rfa", "item_precision", "item_recall", "item_f1",
+)  # fmt: skip
+"""The metrics of fields that the page offers, in its order, behind those that the spec defines itself."""
+
+BINS = 20
+MOST_EXAMPLES = 3
+MOST_LABELS = 12
+MOST_RESIDUALS = 400
+_NUMERIC = ("number", "integer", "money", "quantity")
+_BOTH = ("match", "partial", "mismatch")
+
+
+def describe_fields(source: ReportSource) -> dict[str, Any]:
+    """Return the data of the page; sequences by system are in the order of the result's systems."""
+    rows = source.fields.to_dicts()
+    measures = _measures(source)
+    with_estimates = {field for found in measures.values() for field in found}
+    listed = [row for row in rows if row["field"] in with_estimates or row["kind"] == "value"]
+    data: dict[str, Any] = {"fields": listed, "measures": measures, "better": _directions(source, measures)}
+    if source.evidence is None:
+        return {**data, "scores": {}, "mistakes": {}, "confusions": {}, "residuals": {}}
+    values = _values(source)
+    return {
+        **data,
+        "scores": _scores(source, values),
+        "mistakes": _mistakes(source, values),
+        "confusions": _confusions(values),
+        "residuals": _residuals(source, values),
+    }
+
+
+def _values(source: ReportSource) -> pl.LazyFrame:
+    import polars as pl
+
+    assert source.evidence is not None
+    return source.evidence.filter(pl.col("kind") == "value")
+
+
+def _measures(source: ReportSource) -> dict[str, dict[str, list[Any]]]:
+    """Return metric -> field -> one entry per system: value, low, high, n, failed, marks; null where there is no estimate."""
+    own = [str(name) for name in source.result.run.get("definitions", ())]
+    place = {system: number for number, system in enumerate(source.systems)}
+    found: dict[str, dict[str, list[Any]]] = {name: {} for name in (*own, *MEASURES)}
+    for one in source.result.estimates:
+        if one.field is None or one.slice or one.parameters or one.metric not in found:
+            continue
+        cells = found[one.metric].setdefault(one.field, [None] * len(place))
+        cells[place[one.system]] = cells[place[one.system]] or _cell(one)
+    return {name: fields for name, fields in found.items() if fields}
+
+
+def _cell(one: Estimate) -> list[Any]:
+    low, high = one.interval or (None, None)
+    numbers = [None if number is None else round(number, 6) for number in (one.value, low, high)]
+    return [*numbers, one.n, one.failed, list(one.marks)]
+
+
+def _directions(source: ReportSource, measures: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return by metric which way is better, and its unit."""
+    return {one.metric: [one.better, one.unit] for one in source.result.estimates if one.metric in measures}
+
+
+def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[int]]]:
+    """Return field -> per system the counts of scores in `BINS` bins of [0, 1); the last of `BINS` + 1 counts are those of 1."""
+    import polars as pl
+
+    known = values.filter(pl.col("score").is_not_null() & (pl.col("outcome") != "absent"))
+    binned = known.group_by("field", "system", bin=(pl.col("score").clip(0.0, 1.0) * BINS).floor().cast(pl.Int64)).agg(pl.len().alias("count"))
+    place = {system: number for number, system in enumerate(source.systems)}
+    found: dict[str, list[list[int]]] = {}
+    for row in binned.collect().iter_rows(named=True):
+        counts = found.setdefault(row["field"], [[0] * (BINS + 1) for _ in place])
+        counts[place[row["system"]]][row["bin"]] += row["count"]
+    return found
+
+
+def _mistakes(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dict[str, Any]]]:
+    """Return field -> kinds of wrong, the most frequent first: counts per system and some examples (system, document, gold, prediction)."""
+    import polars as pl
+
+    wrong = values.filter(pl.col("outcome").is_in(WRONG))
+    named = wrong.select("field", "system", "doc", "outcome", _short("gold"), _short("pred"), diagnosis=pl.col("diagnoses").list.first().fill_null(pl.col("reason")))
+    grouped = named.group_by("field", "diagnosis", "system", maintain_order=True).agg(
+        pl.len().alias("count"), pl.struct("doc", "gold", "pred", "outcome").head(MOST_EXAMPLES).alias("examples")
+    )
+    place = {system: number for number, system in enumerate(source.systems)}
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in grouped.collect().iter_rows(named=True):
+        entry = found.setdefault(row["field"], {}).setdefault(
+            row["diagnosis"], {"diagnosis": row["diagnosis"], "counts": [0] * len(place), "examples": []}
+        )
+        entry["counts"][place[row["system"]]] = row["count"]
+        entry["examples"] += [[place[row["system"]], one["doc"], one["gold"], one["pred"], one["outcome"]] for one in row["examples"]]
+    return {field: sorted(kinds.values(), key=lambda kind: -sum(kind["counts"])) for field, kinds in found.items()}
+
+
+def _short(name: str) -> pl.Expr:
+    import polars as pl
+
+    return pl.col(name).str.slice(0, LONGEST // 10)
+
+
+def _confusions(values: pl.LazyFrame) -> dict[str, dict[str, Any]]:
+    """Return field -> labels and, per system, [gold, prediction, count] of enums and truth values; rare labels are joined as null."""
+    import polars as pl
+
+    chosen = values.filter(pl.col("type").is_in(["enum", "boolean"]) & (pl.col("outcome") != "absent"))
+    keys = ["field", "system", "gold_value", "pred_value"]
+    table = chosen.with_columns(pl.col("gold_value", "pred_value").str.slice(0, 200)).group_by(keys).agg(pl.len().alias("count")).sort(keys).collect()
+    found: dict[str, dict[str, Any]] = {}
+    for (field,), part in table.group_by("field", maintain_order=True):
+        common = part.group_by("gold_value").agg(pl.col("count").sum()).drop_nulls().sort(["count", "gold_value"], descending=[True, False])
+        labels = common["gold_value"].head(MOST_LABELS).to_list()
+        found[str(field)] = {"labels": labels, "systems": _cells(part, labels)}
+    return found
+
+
+def _cells(part: pl.DataFrame, labels: list[str]) -> dict[str, list[list[Any]]]:
+    """Return per system [gold, prediction, count]; a label that is not listed is `other`, a side without a value is null."""
+    import polars as pl
+
+    cells: dict[str, dict[tuple[Any, Any], int]] = {}
+    for row in part.iter_rows(named=True):
+        gold, pred = (None if row[name] is None else labels.index(row[name]) if row[name] in labels else -1 for name in ("gold_value", "pred_value"))
+        counts = cells.setdefault(row["system"], {})
+        counts[gold, pred] = counts.get((gold, pred), 0) + row["count"]
+    assert isinstance(part, pl.DataFrame)
+    return {system: [[gold, pred, count] for (gold, pred), count in counts.items()] for system, counts in cells.items()}
+
+
+def _residuals(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dict[str, Any]]]:
+    """Return field -> per system how many predicted numbers are equal to gold, and up to `MOST_RESIDUALS` [document, gold, prediction] that differ."""
+    import polars as pl
+
+    numbers = values.filter(pl.col("type").is_in(_NUMERIC) & pl.col("outcome").is_in(_BOTH))
+    read = numbers.select("field", "system", "doc", gold=_number("gold_value"), pred=_number("pred_value")).filter(
+        pl.col("gold").is_finite() & pl.col("pred").is_finite()
+    )
+    differs = pl.col("gold") != pl.col("pred")
+    pairs = pl.struct("doc", "gold", "pred").filter(differs).head(MOST_RESIDUALS).alias("pairs")
+    table = read.group_by("field", "system").agg((~differs).sum().alias("equal"), differs.sum().alias("other"), pairs).collect()
+    place = {system: number for number, system in enumerate(source.systems)}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in table.iter_rows(named=True):
+        entries = found.setdefault(row["field"], [{"equal": 0, "other": 0, "pairs": []} for _ in place])
+        pairs_of = [[pair["doc"], pair["gold"], pair["pred"]] for pair in row["pairs"]]
+        entries[place[row["system"]]] = {"equal": row["equal"], "other": row["other"], "pairs": pairs_of}
+    return found
+
+
+def _number(name: str) -> pl.Expr:
+    """Return the number at the head of a read value such as `12.5 AUD`; null where there is none."""
+    import polars as pl
+
+    return pl.col(name).str.slice(0, 64).str.split(" ").list.first().cast(pl.Float64, strict=False)

@@ -1,0 +1,96 @@
+"""What the page of methods shows: where the numbers come from, and what each of them means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fieldassay.metrics.catalogue import list_metrics
+from fieldassay.metrics.grammar import parse_metric
+from fieldassay.reports.html.source import ReportSource
+from fieldassay.reports.meanings import LETTERS, MEANINGS
+from fieldassay.reports.numbers import show_count
+from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES
+
+_ALWAYS = ("accuracy", "accuracy_strict", "field_accuracy", "field_accuracy_strict", "precision", "recall", "f1")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricNote:
+    """A metric, what it means, and its formula; `group` is the one of the catalogue, or `spec`."""
+
+    name: str
+    meaning: str
+    formula: str
+    group: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Methods:
+    """The page of methods."""
+
+    facts: tuple[tuple[str, str], ...]
+    inputs: tuple[tuple[str, str, str], ...]
+    versions: tuple[tuple[str, str], ...]
+    spec: str
+    metrics: tuple[MetricNote, ...]
+    letters: Mapping[str, str]
+    outcomes: Mapping[str, str]
+    diagnoses: Mapping[str, str]
+    flags: Mapping[str, str]
+
+
+def methods(source: ReportSource) -> Methods:
+    """Return what the page of methods shows."""
+    run = source.result.run
+    spec = _inner(run, "spec")
+    return Methods(
+        facts=tuple(_facts(source)),
+        inputs=tuple(_inputs(_inner(run, "inputs"))),
+        versions=tuple((str(name), str(value)) for name, value in _inner(run, "versions").items()),
+        spec=str(spec.get("text") or ""),
+        metrics=tuple(_metrics(source)),
+        letters=LETTERS,
+        outcomes=OUTCOMES,
+        diagnoses=DIAGNOSES,
+        flags=FLAGS,
+    )
+
+
+def _inner(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = data.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _facts(source: ReportSource) -> list[tuple[str, str]]:
+    run, facts = source.result.run, source.facts
+    bootstrap, spec = _inner(run, "bootstrap"), _inner(run, "spec")
+    lines = [("Spec", str(spec.get("name") or "unnamed")), ("Digest of the spec", str(spec.get("digest") or ""))]
+    lines += [("Scored", str(facts.get("started") or "")), ("Command", " ".join(map(str, facts.get("command") or ())))]
+    lines.append(("Documents", f"{source.result.counts.get('documents', 0):,}"))
+    if facts.get("limit") is not None:
+        lines.append(("Limit", f"only the first {show_count(int(facts['limit']), 'document')} were scored"))
+    if bootstrap.get("replicates"):
+        told = f"{100 * float(bootstrap.get('level', 0.95)):g} %, {bootstrap['replicates']:,} bootstrap replicates over documents, seed {bootstrap.get('seed', 0)}"
+        lines.append(("Intervals", told))
+    kept = {"all": "every judged value", "errors": "errors only", "none": "nothing: documents cannot be shown"}[source.kept]
+    lines.append(("Evidence in this file", kept))
+    return [(name, text) for name, text in lines if text]
+
+
+def _inputs(inputs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    digests = _inner(inputs, "sha256")
+    named = [("gold", inputs.get("gold")), *_inner(inputs, "predictions").items()]
+    return [(str(name), str(path), str(digests.get(str(path)) or "")) for name, path in named if path]
+
+
+def _metrics(source: ReportSource) -> list[MetricNote]:
+    """Return the metrics of the run in the catalogue's order, behind those that the spec defines."""
+    catalogue = list_metrics()
+    own = [str(name) for name in source.result.run.get("definitions", ())]
+    used = {parse_metric(text).name for text in source.result.run.get("metrics", ())} | set(_ALWAYS)
+    notes = [MetricNote(name, "Defined by the spec: see its text below.", "", "spec") for name in own]
+    return notes + [
+        MetricNote(name, *MEANINGS[name], metric.group) for name, metric in catalogue.items() if name in used and name not in own and name in MEANINGS
+    ]

@@ -1,0 +1,184 @@
+"""What the summary page says: the verdict, each system's numbers, findings, and what to fix first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fieldassay.reports.findings import join_names, say_estimate, say_interval, say_number, tell_comparison, tell_loss, tell_verdict
+from fieldassay.reports.headline import find_main
+from fieldassay.reports.html.source import ReportSource
+from fieldassay.reports.losses import Loss, find_losses
+from fieldassay.reports.shown import show, show_pair
+from fieldassay.reports.summary import HEADLINE, Line, Summary, summarize
+from fieldassay.result.comparison import Comparison, Ranking
+from fieldassay.result.estimate import Estimate
+
+MOST_CARDS = 4
+"""More systems than this stand in a table instead of cards."""
+
+MOST_FINDINGS, MOST_LOSSES = 6, 5
+NAMES: Mapping[str, str] = {**HEADLINE, "f1": "F1"}
+ANSWERS = {"GO": ("good", "✓"), "NO-GO": ("bad", "✕"), "INCONCLUSIVE": ("unsure", "?")}
+"""The tone and the sign of each answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An estimate as pages show it; `low` and `high` are its bounds as shares of one, where it is a share."""
+
+    text: str
+    interval: str
+    n: int
+    documents: int
+    is_few: bool
+    value: float | None
+    low: float | None
+    high: float | None
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One system on the summary page."""
+
+    system: str
+    answer: str
+    main: Shown | None
+    rest: tuple[tuple[str, Shown], ...]
+    failures: str
+    is_best: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A loss as the page shows it; `share` is its part of the largest one."""
+
+    loss: Loss
+    sentence: str
+    gold: str
+    pred: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overview:
+    """The summary page."""
+
+    summary: Summary
+    verdict: str
+    tone: str
+    main: str
+    cards: tuple[Card, ...]
+    lines: tuple[Line, ...]
+    findings: tuple[str, ...]
+    fixes: Mapping[str, tuple[Fix, ...]]
+    best: str
+
+
+def show_estimate(one: Estimate | None) -> Shown | None:
+    """Return an estimate as pages show it; None for None and for an undefined one."""
+    if one is None or one.value is None:
+        return None
+    low, high = one.interval or (None, None)
+    scale = {"ratio": 1.0, "percent": 0.01}.get(one.unit)
+    bounds = [None if scale is None or number is None else scale * number for number in (one.value, low, high)]
+    interval = say_interval(one.interval, one.level, one.unit)
+    return Shown(
+        say_number(one.value, one.unit), interval, one.n, one.documents, "few_documents" in one.marks, *bounds, say_estimate(one)
+    )
+
+
+def overview(source: ReportSource) -> Overview:
+    """Return what the summary page says of a result."""
+    result = replace(source.result, evidence_table=None)
+    summary = summarize(result)
+    lines = summary.headline
+    main = find_main(result)
+    main_line = next((line for line in lines if main and any(one and one.metric == main.metric for one in line.estimates)), lines[0] if lines else None)
+    best = _best(main_line, source.systems)
+    answers = {str(decision["system"]): str(decision["answer"]) for decision in source.decisions}
+    cards = tuple(_card(place, system, lines, main_line, summary, answers, best) for place, system in enumerate(source.systems))
+    return Overview(
+        summary=summary,
+        verdict=tell_verdict(source.decisions),
+        tone=_tone(list(answers.values())),
+        main="" if main_line is None else main_line.label,
+        cards=cards,
+        lines=lines,
+        findings=tuple(_findings(source, main_line, best)),
+        fixes=_fixes(source, best),
+        best=best,
+    )
+
+
+def _tone(answers: Sequence[str]) -> str:
+    if not answers:
+        return "none"
+    tones = {ANSWERS[answer][0] for answer in answers}
+    return next(iter(tones)) if len(tones) == 1 else "mixed"
+
+
+def _best(line: Line | None, systems: Sequence[str]) -> str:
+    if line is None:
+        return systems[0] if systems else ""
+    known = [one for one in line.estimates if one is not None and one.value is not None]
+    if not known:
+        return systems[0]
+    sign = -1.0 if known[0].better == "lower" else 1.0
+    return max(known, key=lambda one: sign * float(one.value or 0.0)).system
+
+
+def _card(
+    place: int, system: str, lines: Sequence[Line], main: Line | None, summary: Summary, answers: Mapping[str, str], best: str
+) -> Card:  # fmt: skip
+    rest = [(line.label, shown) for line in lines if line is not main and (shown := show_estimate(line.estimates[place])) is not None]
+    first = None if main is None else show_estimate(main.estimates[place])
+    return Card(system, answers.get(system, ""), first, tuple(rest), summary.failures[place], system == best)
+
+
+def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
+    if line is None:
+        return []
+    own = next((one for one in line.estimates if one is not None and one.system == best), None)
+    if own is None or own.value is None:
+        return []
+    several = len(source.systems) > 1
+    word = "lowest" if own.better == "lower" else "highest"
+    head = f"{show(best, 60)} has the {word} {line.label}: {say_estimate(own)}" if several else f"{line.label.capitalize()} is {say_estimate(own)}"
+    compared = [one for one in source.result.comparisons if _is_about(one, own) and best in one.systems and one.field is None]
+    overall = [tell_comparison(one, NAMES) for one in compared if not one.slice]
+    sliced = sorted((one for one in compared if one.slice), key=lambda one: -abs(one.difference or 0.0))
+    ranked = [told for ranking in source.result.rankings if _is_about(ranking, own) and (told := _tell_ranking(ranking, best))]
+    return [head, *ranked[:1], *overall[:3], *(tell_comparison(one, NAMES) for one in sliced)][:MOST_FINDINGS]
+
+
+def _is_about(one: Comparison | Ranking, estimate: Estimate) -> bool:
+    return one.metric == estimate.metric or one.metric.startswith(f"{estimate.metric}(")
+
+
+def _tell_ranking(ranking: Ranking, best: str) -> str:
+    """Return which other systems may be the best too; the empty text if none may, or for two systems."""
+    others = [place.system for place in ranking.places if place.first == 1 and place.system != best]
+    if len(ranking.places) < 3:
+        return ""
+    level = f"at the {100 * ranking.level:g} % level, corrected for all pairs, {ranking.documents:,} documents"
+    if not others:
+        return f"{show(best, 60)} is ahead of every other system ({level})"
+    said = "has not been shown to be behind it" if len(others) == 1 else "have not been shown to be behind it"
+    return f"{join_names([show(name, 60) for name in others])} {said} ({level})"
+
+
+def _fixes(source: ReportSource, best: str) -> dict[str, tuple[Fix, ...]]:
+    """Return the costliest losses of each system, the best system first."""
+    if source.evidence is None or source.result.documents is None or "leaves" not in source.result.documents.columns:
+        return {}
+    found = find_losses(source.evidence, source.result.documents, source.systems, MOST_LOSSES)
+    order = sorted(source.systems, key=lambda system: system != best)
+    return {system: tuple(_fix(loss, found[system][0].points) for loss in found[system]) for system in order if found[system]}
+
+
+def _fix(loss: Loss, largest: float) -> Fix:
+    gold, pred = show_pair(loss.gold, loss.pred, 60)
+    return Fix(loss, tell_loss(loss), gold, pred, loss.points / largest if largest else 0.0)

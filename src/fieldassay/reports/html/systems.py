@@ -1,0 +1,66 @@
+"""What the page of systems shows: intervals, differences, slices, cost and latency, as rows for charts and tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fieldassay.reports.findings import tell_comparison
+from fieldassay.reports.html.overview import NAMES, Overview
+from fieldassay.reports.html.source import ReportSource
+from fieldassay.result.comparison import Comparison
+from fieldassay.result.estimate import Estimate
+
+LATENCIES = ("latency_min", "latency_p50", "latency_p90", "latency_p95", "latency_p99", "latency_max")
+
+
+def describe_systems(source: ReportSource, page: Overview) -> dict[str, Any]:
+    """Return the data of the page's charts."""
+    whole = [one for one in source.result.estimates if one.field is None]
+    main = next((line for line in page.lines if line.label == page.main), None)
+    found = [one for one in (main.estimates if main else ()) if one is not None]
+    return {
+        "main": {"label": page.main, "unit": found[0].unit if found else "ratio", "better": found[0].better if found else "higher"},
+        "intervals": [_row(one) for one in found],
+        "differences": [_difference(one) for one in source.result.comparisons if one.field is None],
+        "slices": [_row(one) for one in whole if len(one.slice) == 1 and found and _is_alike(one, found[0])],
+        "ranking": [ranking.to_dict() for ranking in source.result.rankings],
+        "cost": _beside(whole, found, "cost_usd"),
+        "latency": _latency(whole, source.systems),
+    }
+
+
+def _is_alike(one: Estimate, other: Estimate) -> bool:
+    return (one.metric, one.regime, one.granularity, dict(one.parameters)) == (other.metric, other.regime, other.granularity, dict(other.parameters))
+
+
+def _row(one: Estimate) -> dict[str, Any]:
+    low, high = one.interval or (None, None)
+    key, value = next(iter(one.slice.items()), ("", ""))
+    head = {"system": one.system, "slice": key, "group": value, "value": one.value, "low": low, "high": high, "n": one.n}
+    return {**head, "documents": one.documents, "few": "few_documents" in one.marks}
+
+
+def _difference(one: Comparison) -> dict[str, Any]:
+    low, high = one.interval or (None, None)
+    key, value = next(iter(one.slice.items()), ("", ""))
+    return {
+        "metric": NAMES.get(one.metric, one.metric), "slice": key, "group": value, "reference": one.systems[0], "system": one.systems[1],
+        "difference": one.difference, "low": low, "high": high, "p": one.p_adjusted, "verdict": one.verdict, "documents": one.documents,
+        "wins": one.wins, "losses": one.losses, "ties": one.ties, "unit": one.unit, "better": one.better, "said": tell_comparison(one, NAMES),
+    }  # fmt: skip
+
+
+def _beside(whole: list[Estimate], main: list[Estimate], metric: str) -> list[dict[str, Any]]:
+    """Return the main metric beside another one, for the systems that have both."""
+    other = {one.system: one for one in whole if one.metric == metric and not one.slice and one.value is not None}
+    return [{**_row(one), "cost": other[one.system].value} for one in main if one.system in other and one.value is not None]
+
+
+def _latency(whole: list[Estimate], systems: tuple[str, ...]) -> list[dict[str, Any]]:
+    rows = []
+    for system in systems:
+        own = {one.metric: one for one in whole if one.system == system and not one.slice and one.metric in LATENCIES and one.value is not None}
+        if "latency_p50" in own:
+            numbers = {name.removeprefix("latency_"): own[name].value if name in own else None for name in LATENCIES}
+            rows.append({"system": system, **numbers, "n": own["latency_p50"].n})
+    return rows

@@ -1,0 +1,99 @@
+"""What a report is made from: a result, its judged values, and what came of its gates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from fieldassay.result.decision import Decision, Verdict
+from fieldassay.result.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Kept: TypeAlias = Literal["all", "errors", "none"]
+
+MOST_CASES = 100_000
+"""The test cases that a JUnit file has at most, unless another number is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a gold record stands: a file as seen from the root of the checkout, and a line if the file has lines."""
+
+    file: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """How a report is made.
+
+    `name` tells comments of one pull request apart, `most_cases` bounds a JUnit file, `used` are the bytes that the page it is appended to has.
+    """
+
+    name: str = "report"
+    most_cases: int = MOST_CASES
+    used: int = 0
+
+
+def no_places(documents: Sequence[str]) -> Mapping[str, Place]:  # noqa: ARG001
+    """Return no place for any document: nobody knows where gold stands."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reported:
+    """One run as reports take it.
+
+    `evidence` is unread; `kept` says which judged values it has. `label` names the run where there are several. `facts` are those of `run.json`
+    (empty for a result that is in no folder). `find_places` says where the gold records of a few documents stand; those that it does not know
+    are left out.
+    """
+
+    result: Result
+    evidence: pl.LazyFrame | None = None
+    decisions: tuple[Decision, ...] = ()
+    kept: Kept = "all"
+    label: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    find_places: Callable[[Sequence[str]], Mapping[str, Place]] = no_places
+
+
+def count_verdicts(decisions: Sequence[Decision]) -> dict[Verdict, int]:
+    """Return how many gates have each verdict, of all systems together.
+
+    >>> count_verdicts([])[Verdict.PASS]
+    0
+    """
+    counts = dict.fromkeys(Verdict, 0)
+    for decision in decisions:
+        for outcome in decision.outcomes:
+            counts[outcome.verdict] += 1
+    return counts
+
+
+def tell_verdict(decisions: Sequence[Decision]) -> tuple[str, str]:
+    """Return the answer for all systems together, and why in a sentence. Without a gate nothing is decided.
+
+    >>> tell_verdict([])
+    ('NOT DECIDED', 'there is no gate')
+    """
+    counts = count_verdicts(decisions)
+    if not sum(counts.values()):
+        return "NOT DECIDED", "there is no gate"
+    named = {Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "cannot be decided", Verdict.PASS: "passed", Verdict.SKIPPED: "do not apply"}
+    said = ", ".join(f"{counts[verdict]:,} {words}" for verdict, words in named.items() if counts[verdict])
+    answers = {str(decision.answer) for decision in decisions}
+    worst = next(answer for answer in ("NO-GO", "INCONCLUSIVE", "GO") if answer in answers)
+    return worst, f"of {sum(counts.values()):,} gates {said}"
+
+
+def render_markdown_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
+    """Yield the reports of runs as Markdown, one below the other."""
+    from fieldassay.reports.markdown import render_markdown
+    from fieldassay.reports.summary import summarize
+
+    for place, run in enumerate(reported):
+        yield ("\n" if place else "") + render_markdown(summarize(run.result, run.evidence, decisions=run.decisions))

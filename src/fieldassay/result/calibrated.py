@@ -1,0 +1,275 @@
+"""What confidences are worth: calibration, selective prediction, certified review thresholds, and how a policy did on a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+SCHEMA_VERSION = 1
+MOST_POINTS = 200
+"""Points of a risk-coverage curve that JSON gets at most."""
+
+
+class Unit(StrEnum):
+    """What one independent observation is."""
+
+    DOCUMENT = "document"
+    """One value drawn from each document."""
+    VALUE = "value"
+    """Every value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """What became of the judged values: observations, and what cannot be one."""
+
+    observed: int = 0
+    """Predicted values with a confidence that were judged."""
+    wrong: int = 0
+    """Those of them that are not a match."""
+    without_confidence: int = 0
+    """Predicted and judged, without a confidence."""
+    omitted: int = 0
+    """Gold has a value and the prediction has none: no threshold on predicted values can catch these."""
+    silent: int = 0
+    """Neither side has a value."""
+    failed: int = 0
+    """Could not be judged."""
+    documents: int = 0
+    """Documents with at least one observation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A reliability bin: its lowest and highest confidence, how many values it has, their mean confidence and the share that is right."""
+
+    low: float
+    high: float
+    n: int
+    confidence: float
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class BrierParts:
+    """The Brier score and the parts it is made of: `reliability - resolution + uncertainty + within`."""
+
+    score: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How well confidences say how often values are right. `ece_expected`, `ece_limit` and `p_value` are those of a calibrated scorer."""
+
+    n: int
+    documents: int
+    accuracy: float
+    confidence: float
+    bins: tuple[Bin, ...]
+    ece: float
+    ece_expected: float
+    ece_limit: float
+    p_value: float
+    brier: BrierParts
+    log_loss: float
+    clipped: int
+    auroc: float | None
+    auroc_interval: tuple[float, float] | None
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What accepting all values of at least this confidence gives."""
+
+    threshold: float
+    accepted: int
+    errors: int
+    coverage: float
+    selective_risk: float
+    joint_risk: float
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """The share of all errors that is among the least sure values, if this share of the values is reviewed; None without errors."""
+
+    budget: float
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The risk-coverage curve, from high confidence down, and the areas under it."""
+
+    points: tuple[Point, ...]
+    aurc: float
+    augrc: float
+    captures: tuple[Capture, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Confidences of all values together (name None), of one field, or of one slice; without observations there is nothing but the census."""
+
+    name: str | None
+    census: Census
+    calibration: Calibration | None = None
+    selection: Selection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One test of a certification: the size planned, the labels it had after ties, and whether the bound met the target."""
+
+    planned: int
+    labels: int
+    threshold: float
+    errors: int
+    upper: float
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The certified threshold of some fields; None: nothing could be certified, for the `reason` given.
+
+    `labels` are the independent observations there were, `support` and `errors` those accepted, `upper` the bound on their risk at
+    `delta`. `needed` is the least number of accepted labels, all right. `coverage` and `observed_risk` are of all values of these fields.
+    """
+
+    fields: tuple[str, ...]
+    threshold: float | None
+    labels: int
+    support: int
+    errors: int
+    upper: float
+    delta: float
+    needed: int
+    coverage: float
+    observed_risk: float | None
+    reason: str = ""
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a threshold promises: at most `risk` wrong among what is accepted, with this confidence, for this unit."""
+
+    risk: float = 0.01
+    confidence: float = 0.95
+    unit: Unit = Unit.DOCUMENT
+    by_field: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationPage:
+    """Everything that calibrating a system of a run gives."""
+
+    run: str
+    system: str
+    promise: Promise
+    scale: str
+    pooled: Group
+    fields: tuple[Group, ...] = ()
+    slices: Mapping[str, tuple[Group, ...]] = field(default_factory=dict)
+    certificates: tuple[Certificate, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the page as JSON data; curves have at most `MOST_POINTS` points, evenly taken."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "run": self.run,
+            "system": self.system,
+            "promise": asdict(self.promise),
+            "scale": self.scale,
+            "pooled": _group_data(self.pooled),
+            "fields": [_group_data(group) for group in self.fields],
+            "slices": {key: [_group_data(group) for group in groups] for key, groups in self.slices.items()},
+            "thresholds": [asdict(certificate) for certificate in self.certificates],
+            "remarks": list(self.remarks),
+        }
+
+
+class Standing(StrEnum):
+    """What a held-out run says of a promise."""
+
+    HELD = "held"
+    """The observed risk is at most the target."""
+    UNDECIDED = "above, within chance"
+    """The observed risk is above the target, but not beyond chance."""
+    BROKEN = "broken"
+    """Even the lower bound of the risk is above the target."""
+    EMPTY = "nothing accepted"
+    """No value was accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """How the threshold of some fields did on another run.
+
+    `risk` is the share of wrong values in the promise's unit, with its interval over documents; `drawn` independent labels of which `drawn_errors`
+    are wrong give `lower`, the bound that decides whether the promise is broken.
+    """
+
+    fields: tuple[str, ...]
+    threshold: float | None
+    values: int
+    accepted: int
+    errors: int
+    documents: int
+    coverage: float | None
+    risk: float | None
+    interval: tuple[float, float] | None
+    drawn: int
+    drawn_errors: int
+    lower: float
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCheck:
+    """A policy applied to a run: each threshold, all together, and what went to review."""
+
+    run: str
+    system: str
+    policy: str
+    promise: Promise
+    checks: tuple[Check, ...]
+    reviewed: Mapping[str, int]
+    caught: int
+    """Wrong values among those sent to review."""
+    census: Census
+    level: float
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def is_broken(self) -> bool:
+        """Return whether any promise is broken."""
+        return any(check.standing is Standing.BROKEN for check in self.checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as JSON data."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+
+def _group_data(group: Group) -> dict[str, Any]:
+    data = asdict(group)
+    if group.selection is not None:
+        data["selection"]["points"] = [asdict(point) for point in thin(group.selection.points, MOST_POINTS)]
+    return data
+
+
+def thin(points: tuple[Point, ...], most: int) -> tuple[Point, ...]:
+    """Return at most so many points of a curve, evenly taken, the first and the last among them."""
+    if len(points) <= most:
+        return points
+    last = len(points) - 1
+    return tuple(points[round(place * last / (most - 1))] for place in range(most))

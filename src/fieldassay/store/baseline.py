@@ -1,0 +1,108 @@
+"""A baseline: what later runs are compared with, document by document, without any content of the documents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+PARTS = ("spec", "formulas", "models", "gold")
+"""The parts whose digests say what a baseline stands on, in the order in which they are told."""
+
+_DIGITS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """One number of the baseline, for people: nothing is computed from it."""
+
+    system: str
+    metric: str
+    value: float | None
+    n: int
+    documents: int
+    interval: tuple[float, float] | None = None
+    unit: str = "ratio"
+    better: str = "higher"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One baseline of the history: when it was set, from which run, with which release, and why."""
+
+    created: str
+    run: str
+    fieldassay: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BaselineSystem:
+    """One system: its slices (by key, the values of each document), and its columns by statistic and field, one whole number a document."""
+
+    name: str
+    slices: Mapping[str, tuple[tuple[str, ...], ...]]
+    columns: Mapping[tuple[str, str | None], Ints]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Baseline:
+    """What was measured, and what it stands on.
+
+    `documents` are sorted ids, or, if `is_hashed`, the digests of ids (values of slices are digests then too). `digests` has one for each of
+    the `PARTS`. `history` ends with this baseline.
+    """
+
+    fieldassay: str
+    created: str
+    run: str
+    spec: str
+    reason: str
+    digests: Mapping[str, str]
+    metrics: tuple[str, ...]
+    headlines: tuple[Headline, ...]
+    is_hashed: bool
+    documents: tuple[str, ...]
+    systems: tuple[BaselineSystem, ...]
+    history: tuple[Entry, ...]
+
+    def label(self) -> str:
+        """Return in a few words which baseline it is."""
+        return f"the baseline of {self.created[:40]}"
+
+
+def hash_text(text: str) -> str:
+    """Return the digest that stands for an id or a slice's value; whoever can guess the text can confirm it.
+
+    >>> hash_text("invoice-17")
+    'feb9e7e1a54714ced3e21530bbbc9e02'
+    """
+    return hashlib.sha256(b"fieldassay id 1\n" + text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def find_faults(baseline: Baseline) -> Iterator[str]:
+    """Yield what cannot be true of a baseline, whatever its checksum says."""
+    if set(baseline.digests) != set(PARTS) or not all(baseline.digests.values()):
+        yield f"its digests are not those of {', '.join(PARTS)}"
+    if any(first >= second for first, second in pairwise(baseline.documents)):
+        yield "its documents are not sorted, or one is there twice"
+    if not baseline.documents:
+        yield "it has no documents"
+    if not baseline.systems:
+        yield "it has no system"
+    yield from (f"the system {name[:60]!r} is there {count} times" for name, count in _repeated(baseline))
+    for system in baseline.systems:
+        if any(len(groups) != len(baseline.documents) for groups in system.slices.values()):
+            yield f"a slice of the system {system.name[:60]!r} does not have a line for each document"
+
+
+def _repeated(baseline: Baseline) -> Sequence[tuple[str, int]]:
+    counts = Counter(system.name for system in baseline.systems)
+    return [(name, count) for name, count in counts.items() if count > 1]

@@ -1,0 +1,146 @@
+"""Which run a reference means: a path, an id or the beginning of one, a folder's name, a tag, or `latest`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.store.names import parse_name
+from fieldassay.store.run_file import RUN, is_run, read_run
+from fieldassay.store.tags import LATEST, read_tags
+
+_MOST_NAMED = 10
+_LONGEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A run folder of a store: where it is, its id, and when the run started. The id is empty where `run.json` has none."""
+
+    path: Path
+    id: str
+    started: datetime
+
+
+def list_places(store: Path) -> list[Place]:
+    """Return the run folders of a store, the newest first; folders whose name begins with a dot are none.
+
+    A folder whose name says what it is need not be opened, so that a store of thousands of runs is listed at once. Raises `ProblemsError` if
+    there is no such folder.
+    """
+    try:
+        with os.scandir(store) as entries:
+            names = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
+    except OSError as error:
+        remedy = "name the store with --runs DIR, or fill one with `fieldassay score --runs DIR`"
+        raise ProblemsError([Problem(str(store), f"is no store of runs ({error.strerror or error})", remedy, "no_store")]) from None
+    places = [place for name in names if (place := _place(store / name)) is not None]
+    return sorted(places, key=lambda place: (place.started, place.path.name), reverse=True)
+
+
+def find_run(reference: str, store: Path) -> Path:
+    """Return the folder of the run that a reference means.
+
+    The reference may be the path of a run folder, a tag, `latest`, the name of a folder in the store, or the beginning of an id or of a
+    name that no other run begins with. Raises `ProblemsError` where there is no such run, with near names, and where more than one is meant.
+    """
+    if not reference or len(reference) > _LONGEST or "\0" in reference:
+        raise _refusal(reference, "is not a run", "give a run's id, tag, folder, or `latest`", "unknown_run")
+    path = Path(reference)
+    is_path = _holds_run(path)
+    if is_path and (path.name != reference or not store.is_dir()):
+        return path
+    if not store.is_dir():
+        raise _refusal(
+            reference, f"is not a run folder, and there is no store of runs {str(store)!r}", "name it with --runs DIR", "unknown_run"
+        )
+    places = list_places(store)
+    found = _find(reference, places)
+    if is_path:
+        found += [path] if path.resolve() not in {one.resolve() for one in found} else []
+    if len(found) == 1:
+        return found[0]
+    if found:
+        named = ", ".join(one.name if one.parent == store else f"./{one}" for one in found[:_MOST_NAMED])
+        raise _refusal(reference, f"means {len(found)} runs: {named}", "write more of the name", "unclear_run")
+    raise _refusal(reference, f"is no run in {store}", _suggest(reference, places), "unknown_run")
+
+
+def own_tags(places: Iterable[Place]) -> dict[Path, tuple[str, ...]]:
+    """Return the tags of each run folder that has any. Of runs with the same tag it belongs to the one that was given it last."""
+    holder: dict[str, tuple[str, str, Path]] = {}
+    for place in places:
+        for tag, when in read_tags(place.path).items():
+            holder[tag] = max(holder.get(tag, ("", "", place.path)), (when, place.path.name, place.path))
+    found: dict[Path, tuple[str, ...]] = {}
+    for tag, (_, _, path) in sorted(holder.items()):
+        found[path] = (*found.get(path, ()), tag)
+    return found
+
+
+def find_tagged(tag: str, places: Iterable[Place]) -> Path | None:
+    """Return the folder of the run that has a tag, None if none has it."""
+    return next((path for path, tags in own_tags(places).items() if tag in tags), None)
+
+
+def _place(path: Path) -> Place | None:
+    name = parse_name(path.name)
+    if name is not None:
+        return Place(path, name.id, name.started)
+    if not (path / RUN).is_file():
+        return None
+    try:
+        facts = read_run(path)
+    except ProblemsError:
+        return Place(path, "", datetime.min.replace(tzinfo=UTC))
+    return Place(path, str(facts.get("id") or ""), parse_time(facts.get("started")))
+
+
+def parse_time(text: object) -> datetime:
+    """Return an ISO time, the earliest time there is where it is none.
+
+    >>> parse_time("2026-11-21T14:56:40+00:00").hour
+    14
+    """
+    try:
+        time = datetime.fromisoformat(str(text))
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+def _holds_run(path: Path) -> bool:
+    try:
+        return path.is_dir() and is_run(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _find(reference: str, places: Sequence[Place]) -> list[Path]:
+    """Return the folders that a reference means in a store: the first way of reading it that any run answers to."""
+    if reference == LATEST:
+        return [place.path for place in places[:1]]
+    exact = [place.path for place in places if place.path.name == reference]
+    if exact:
+        return exact
+    tagged = find_tagged(reference, places)
+    if tagged is not None:
+        return [tagged]
+    return [place.path for place in places if place.id.startswith(reference) or place.path.name.startswith(reference)]
+
+
+def _suggest(reference: str, places: Sequence[Place]) -> str:
+    names = {
+        LATEST,
+        *(tag for tags in own_tags(places).values() for tag in tags),
+        *(place.id for place in places[:_MOST_NAMED] if place.id),
+    }
+    return nearest(reference, names) if places else "the store is empty"
+
+
+def _refusal(reference: str, what: str, remedy: str, kind: str) -> ProblemsError:
+    return ProblemsError([Problem(f"run {reference[:100]!r}", what, remedy, kind)])

@@ -1,0 +1,68 @@
+"""Which runs of a store are old enough to go, and what killed processes left in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.store.listing import StoredRun, list_stored
+from fieldassay.store.staging import Leftover, discard, list_leftovers
+
+_AGE = re.compile(r"([0-9]{1,5})([hdw])", re.ASCII)
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """What is to be removed from a store, and what stays although it is old: tagged runs, and damaged ones, which a person should see."""
+
+    runs: tuple[StoredRun, ...]
+    tagged: tuple[StoredRun, ...]
+    damaged: tuple[StoredRun, ...]
+    leftovers: tuple[Leftover, ...]
+
+
+def plan_pruning(store: Path, now: datetime, keep: int | None = None, age: timedelta | None = None) -> Pruning:
+    """Return what is to be removed so that the `keep` newest runs stay, or those no older than `age`; leftovers of dead processes always go.
+
+    Without either no run goes. Raises `ProblemsError` if there is no such store.
+    """
+    runs = list_stored(store).runs
+    old: tuple[StoredRun, ...] = ()
+    if keep is not None:
+        old = runs[keep:]
+    elif age is not None:
+        old = tuple(run for run in runs if run.started < now - age)
+    tagged = tuple(run for run in old if run.tags)
+    damaged = tuple(run for run in old if run.damage and not run.tags)
+    dead = tuple(leftover for leftover in list_leftovers(store, now) if not leftover.is_alive)
+    return Pruning(tuple(run for run in old if not run.tags and not run.damage), tagged, damaged, dead)
+
+
+def prune(plan: Pruning) -> None:
+    """Remove what a plan names. Raises `ProblemsError` with everything that could not be removed, after the rest was."""
+    problems: list[Problem] = []
+    for path in (*(run.path for run in plan.runs), *(leftover.path for leftover in plan.leftovers)):
+        try:
+            discard(path)
+        except FileNotFoundError:  # another process was faster
+            continue
+        except OSError as error:
+            problems.append(Problem(str(path), f"cannot be removed ({error.strerror or error})", "see who may write there", "run_folder"))
+    if problems:
+        raise ProblemsError(problems)
+
+
+def parse_age(text: str) -> timedelta:
+    """Return a length of time; raises ValueError for what is none.
+
+    >>> parse_age("30d").days, parse_age("2w").days
+    (30, 14)
+    """
+    found = _AGE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text[:50]!r} is no age: write a number with h, d or w, such as 30d")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})

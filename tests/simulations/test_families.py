@@ -1,0 +1,19 @@
+"""Looking at many fields, or ranking many systems, does not make false alarms more frequent."""
+
+from __future__ import annotations
+
+from measures import measure_families, measure_rankings
+from rates import Rate
+
+
+def test_holm_keeps_false_alarms_of_twelve_fields_rare_and_benjamini_hochberg_their_share() -> None:
+    alone, holm, among_others, false_share, found = measure_families(200, 31)
+    for rate in (holm, among_others, false_share):
+        assert rate.is_kept, rate
+    assert not Rate("", "", alone.count, alone.trials, most=0.05).is_kept, alone  # without adjustment it does not hold
+    assert found.share > 0.05  # nor is everything refused
+
+
+def test_rankings_tell_equal_systems_apart_rarely_and_find_the_better_one() -> None:
+    for rate in measure_rankings(80, 32):
+        assert rate.is_kept, rate

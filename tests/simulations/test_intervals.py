@@ -1,0 +1,65 @@
+"""Intervals hold the true value about as often as they say, where the fields of a document depend on each other."""
+
+from __future__ import annotations
+
+import pytest
+from measures import SHARED, measure_coverage, measure_differences
+from rates import Rate, count
+from worlds import World, simulate
+
+from fieldassay.stats.intervals import wilson_interval
+
+TRIALS = 150
+
+
+@pytest.mark.parametrize(
+    ("size", "fewest"), [(50, None), (100, None), (100, 3)], ids=["50 documents", "100 documents", "3 to 12 fields in a document"]
+)
+def test_an_interval_holds_the_true_value_about_as_often_as_its_level_says(size: int, fewest: int | None) -> None:
+    for rate in measure_coverage(TRIALS, 11, (size,), fewest):
+        assert rate.is_kept, rate
+
+
+def test_an_interval_of_a_difference_holds_the_true_one_about_as_often_as_its_level_says() -> None:
+    for rate in measure_differences(TRIALS, 12, (100,)):
+        assert rate.is_kept, rate
+
+
+def test_a_wider_level_holds_it_more_often_and_a_narrower_one_less() -> None:
+    world, shares = World({"a": SHARED}, documents=60, hard=0.06), []
+    for level in (0.5, 0.8, 0.99):
+        held = [
+            one.interval is not None and one.interval[0] <= world.expect("accuracy", "a") <= one.interval[1]
+            for one in simulate(world, 100, 13, ("accuracy",), level=level).estimates("accuracy", "a")
+        ]
+        shares.append(count("levels", f"{level}", held, level - 0.06, level + 0.04))
+        assert shares[-1].is_kept, shares[-1]
+    assert shares[0].share < shares[1].share < shares[2].share
+
+
+def test_an_interval_that_takes_fields_for_independent_holds_it_too_rarely() -> None:
+    """What shows that the simulation can tell."""
+    world = World({"a": SHARED}, documents=100, hard=0.06)
+    truth, held = world.expect("accuracy_pooled", "a"), []
+    for one in simulate(world, TRIALS, 11, ("accuracy_pooled",), replicates=0).estimates("accuracy_pooled", "a"):
+        assert one.value is not None
+        low, high = wilson_interval(one.value * one.n, one.n, 0.95)
+        held.append(low <= truth <= high)
+    rate = count("fields", "naive", held, least=0.92)
+    assert not rate.is_kept, rate
+
+
+@pytest.mark.parametrize(
+    ("happened", "least", "most", "is_kept"),
+    [
+        pytest.param(95, 0.9, 0.975, True, id="near"),
+        pytest.param(80, 0.95, 1.0, False, id="too rare"),
+        pytest.param(88, 0.95, 1.0, True, id="a little rare"),
+        pytest.param(16, 0.0, 0.05, False, id="too often"),
+        pytest.param(9, 0.0, 0.05, True, id="a little often"),
+        pytest.param(0, 0.0, 0.05, True, id="never, and that is well"),
+        pytest.param(100, 0.0, 1.0, True, id="nothing promised"),
+    ],
+)
+def test_a_promise_is_broken_only_where_chance_is_no_excuse(happened: int, least: float, most: float, is_kept: bool) -> None:
+    assert Rate("", "", happened, 100, least, most).is_kept is is_kept

@@ -1,0 +1,15 @@
+"""Real differences are found the more often the larger they are and the more documents there are, and as often as is said beforehand."""
+
+from __future__ import annotations
+
+from measures import measure_power
+
+
+def test_power_grows_with_the_difference_and_with_documents_and_the_detectable_difference_is_detected() -> None:
+    small, medium, large, many_small, many_medium, detectable, needed = measure_power(120, 41)
+    assert small.share < medium.share < large.share
+    assert small.share < many_small.share < many_medium.share
+    assert medium.share < many_medium.share
+    assert large.share > 0.7
+    for rate in (detectable, needed):
+        assert rate.is_kept, rate

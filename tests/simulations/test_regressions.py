@@ -1,0 +1,10 @@
+"""A regression gate lets a loss of the margin pass about as rarely as its interval says."""
+
+from __future__ import annotations
+
+from measures import measure_regressions
+
+
+def test_a_loss_of_the_margin_rarely_passes_and_no_loss_rarely_fails() -> None:
+    for rate in measure_regressions(120, 51):
+        assert rate.is_kept, rate
