@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs bench clean
+.PHONY: help setup browser demo test lint docs bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -21,7 +21,13 @@ setup: $(VENV)/.ready ## make the virtual environment
 demo: setup ## score the shipped sample of three systems
 	$(BIN)/fieldassay demo --out demo-run
 
-test: setup ## run every test
+browser: ## install Chromium for the tests that open reports, where no browser is found
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name >/dev/null && exit 0; done; \
+	  command -v apt-get >/dev/null || { echo "install Chromium, or set FIELDASSAY_TEST_WITHOUT_BROWSER=1 to skip the tests that need it"; exit 0; }; \
+	  as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -qq --no-install-recommends chromium >/dev/null
+
+test: setup browser ## run every test
 	$(BIN)/python -m pytest -n 2
 
 lint: setup ## check style, types and layers

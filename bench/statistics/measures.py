@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 from rates import Rate, count
-from worlds import Extractor, Trials, World, simulate
+from worlds import TRIAL, Extractor, Trials, World, simulate
 
+from fieldassay.engine.exchange import Arena
+from fieldassay.gate.regression import BEFORE, NOW, BaselineMatch, judge_change
+from fieldassay.metrics.grammar import Gate, parse_gate
 from fieldassay.result.comparison import Comparison
+from fieldassay.result.decision import Verdict
 from fieldassay.stats.corrections import adjust_benjamini_hochberg
 from fieldassay.stats.paired import mcnemar
 from fieldassay.stats.power import documents_needed
@@ -28,6 +31,13 @@ NULLS = {
     "12 documents": World({"a": EQUAL, "b": EQUAL}, documents=12),
 }
 """Two extractors that are equally good."""
+
+BETTER = Extractor(0.005, 0.01)
+RANKED = {"all equal": EQUAL, "all equal, one document in 50 lost": Extractor(0.01, 0.02, 1.0), "a better, the others equal": BETTER}
+"""The first of five extractors; the others are like it, or usual ones if it is better."""
+
+REGRESSIONS = ((100, -0.02), (400, -0.02), (400, 0.0), (400, -0.08))
+"""Documents, and the true difference."""
 
 
 def measure_coverage(trials: int, seed: int, sizes: Sequence[int] = (50, 100, 200), fewest: int | None = None) -> Iterator[Rate]:
@@ -51,7 +61,7 @@ def measure_nulls(trials: int, seed: int, worlds: Sequence[str] = tuple(NULLS)) 
     """Yield how often two equal extractors are told apart at 5 %; and by a test of single fields, which no one should use."""
     part = "Two equal extractors, told apart at p <= 0.05"
     for name in worlds:
-        done = simulate(NULLS[name], trials, seed, TESTED, compare=TESTED, replicates=0)
+        done = simulate(NULLS[name], trials, seed, TESTED, TESTED, replicates=0)
         for metric in TESTED:
             found = done.comparisons(metric)
             method = max({one.method.removesuffix("_exact") for one in found} - {"identical"}, default="identical")
@@ -76,14 +86,14 @@ def measure_families(trials: int, seed: int) -> Iterator[Rate]:
     part = "Twelve fields at once"
     like = Extractor(0.3, 0.06, 0.9)
     fields = [f"field_accuracy[{name}]" for name in World({}).names]
-    families = simulate(World({"a": like, "b": like}), trials, seed, fields, compare=fields, replicates=0).families(fields)
+    families = simulate(World({"a": like, "b": like}), trials, seed, fields, fields, replicates=0).families(fields)
     yield count(
         part, "equal extractors: any field below 0.05, not adjusted", (any(_p(one) <= LEVEL for one in family) for family in families)
     )
     alarms = [any(one.verdict in ("better", "worse") for one in family) for family in families]
     yield count(part, "equal extractors: any field called different, Holm", alarms, most=LEVEL)
     better = Extractor(0.3, 0.06, 0.9, weak_fields=dict.fromkeys(range(4), 0.02))
-    families = simulate(World({"a": like, "b": better}), trials, seed + 1, fields, compare=fields, replicates=0).families(fields)
+    families = simulate(World({"a": like, "b": better}), trials, seed + 1, fields, fields, replicates=0).families(fields)
     alarms = [any(one.verdict in ("better", "worse") for one in family[4:]) for family in families]
     yield count(part, "four fields really better: any other called different, Holm", alarms, most=LEVEL)
     found = [[p <= LEVEL for p in adjust_benjamini_hochberg([_p(one) for one in family])] for family in families]
@@ -95,18 +105,20 @@ def measure_families(trials: int, seed: int) -> Iterator[Rate]:
     yield count(part, "the same: all four found, Holm", (all(one.verdict == "better" for one in family[:4]) for family in families))
 
 
-def measure_rankings(trials: int, seed: int, metrics: Sequence[str] = ("accuracy", "f1")) -> Iterator[Rate]:
-    """Yield false alarms in rankings of five extractors: all equal, and one of them better."""
+def measure_rankings(
+    trials: int, seed: int, metrics: Sequence[str] = ("accuracy", "f1"), firsts: Mapping[str, Extractor] = RANKED
+) -> Iterator[Rate]:
+    """Yield false alarms in rankings of five extractors: a first one, and four that are equal."""
     part = "Rankings of five extractors (max-|t|)"
-    names = "abcde"
-    for what, first, least in (("all equal", EQUAL, 0.02), ("a better, the others equal", Extractor(0.005, 0.01), 0.0)):
-        done = simulate(World({"a": first, **dict.fromkeys(names[1:], EQUAL)}), trials, seed, metrics, compare=metrics, replicates=0)
+    for what, first in firsts.items():
+        others = first if first != BETTER else EQUAL
+        done = simulate(World({"a": first, **dict.fromkeys("bcde", others)}), trials, seed, metrics, metrics, replicates=0)
+        equal = set("bcde") if first == BETTER else set("abcde")
         for metric in metrics:
             ranked = done.rankings(metric)
-            equal = set(names) if least else set(names[1:])
             alarms = [any(one.p_adjusted <= LEVEL for one in found.pairs if equal.issuperset(one.systems)) for found in ranked]
-            yield count(part, f"{what}, {metric}: any two equal ones told apart", alarms, least, LEVEL)
-            if not least:
+            yield count(part, f"{what}, {metric}: any two equal ones told apart", alarms, 0.02 if others == EQUAL == first else 0.0, LEVEL)
+            if first == BETTER:
                 held = [next(place.first for place in found.places if place.system == "a") == 1 for found in ranked]
                 yield count(part, f"{what}, {metric}: its places begin with the first", held, least=1 - LEVEL)
 
@@ -117,13 +129,13 @@ def with_gap(gap: float, base: float = 0.15) -> World:
     return World({"a": a, "b": Extractor(base - gap / (1.0 - a.failing))})
 
 
-def measure_power(trials: int, seed: int) -> Iterator[Rate]:
+def measure_power(trials: int, seed: int, many: int = 200) -> Iterator[Rate]:
     """Yield how often real differences are found: small and large ones, few and many documents, and the one called detectable."""
     part = "Real differences in accuracy, found at p <= 0.05"
-    for size, gap in ((50, 0.02), (50, 0.05), (50, 0.1), (200, 0.02), (200, 0.05)):
+    for size, gap in ((50, 0.02), (50, 0.05), (50, 0.1), (many, 0.02), (many, 0.05)):
         yield count(part, f"{size} documents, difference {100 * gap:g} points", _found(_resize(with_gap(gap), size), trials, seed))
     size = 50
-    tried = simulate(with_gap(0.0), trials, seed + 1, ("accuracy",), compare=("accuracy",)).comparisons("accuracy")
+    tried = simulate(with_gap(0.0), trials, seed + 1, ("accuracy",), ("accuracy",)).comparisons("accuracy")
     detectable = median(one.detectable for one in tried if one.detectable is not None)
     what = f"{size} documents, the detectable difference ({100 * detectable:.1f} points)"
     yield count(part, what, _found(with_gap(detectable), trials, seed + 2), 0.72, 0.88)
@@ -138,7 +150,7 @@ def _resize(world: World, documents: int) -> World:
 
 
 def _found(world: World, trials: int, seed: int) -> list[bool]:
-    done = simulate(world, trials, seed, ("accuracy",), compare=("accuracy",), replicates=0)
+    done = simulate(world, trials, seed, ("accuracy",), ("accuracy",), replicates=0)
     return [_p(one) <= LEVEL and (one.difference or 0.0) > 0 for one in done.comparisons("accuracy")]
 
 
@@ -148,35 +160,37 @@ def measure_differences(trials: int, seed: int, sizes: Sequence[int] = (50, 200)
     metrics = ("accuracy", "f1")
     for size in sizes:
         world = _resize(with_gap(0.05), size)
-        done = simulate(world, trials, seed + size, metrics, compare=metrics)
+        done = simulate(world, trials, seed + size, metrics, metrics)
         for metric in metrics:
             truth = world.expect(metric, "b") - world.expect(metric, "a")
             held = [one.interval is not None and one.interval[0] <= truth <= one.interval[1] for one in done.comparisons(metric)]
             yield count(part, f"{metric}, {size} documents, both fail on 6 %", held, *_near(size))
 
 
-def say_regression(one: Comparison, margin: float) -> str:
-    """Return what a regression gate says of the interval of a difference."""
-    if one.interval is None:
-        return "INCONCLUSIVE"
-    low, high = one.interval
-    return "PASS" if low > -margin else "FAIL" if high < -margin else "INCONCLUSIVE"
+def say_regression(arena: Arena, gate: Gate) -> Verdict:
+    """Return what a regression gate says of a trial."""
+    return judge_change(gate, BaselineMatch(arena).compare(gate.metric)).verdict
 
 
-def measure_regressions(trials: int, seed: int, margin: float = 0.02) -> Iterator[Rate]:
-    """Yield the verdicts of a regression gate by the true difference: at the margin itself it must pass and fail rarely."""
+def measure_regressions(trials: int, seed: int, cases: Sequence[tuple[int, float]] = REGRESSIONS, margin: float = 0.02) -> Iterator[Rate]:
+    """Yield the verdicts of a regression gate by the true difference: a loss of the margin may rarely pass, and rarely fail."""
     part = f"Regression gates with a margin of {100 * margin:g} points"
-    for size, gap, least, most in ((100, -margin, 0.0, 0.025), (400, -margin, 0.0, 0.025), (400, 0.0, 0.0, 1.0), (400, -0.08, 0.0, 0.001)):
-        done = simulate(_resize(with_gap(gap), size), trials, seed + size, ("accuracy",), compare=("accuracy",))
-        said = [say_regression(one, margin) for one in done.comparisons("accuracy")]
-        what = f"{size} documents, true difference {100 * gap:g} points"
-        yield count(part, f"{what}: PASS", (one == "PASS" for one in said), least, _allow(most, size))
-        yield count(part, f"{what}: FAIL", (one == "FAIL" for one in said), 0.0, 1.0 if gap < -margin else _allow(0.025, size))
+    gate = parse_gate(f"regression(accuracy) > -{margin}")
+    for size, gap in cases:
+        world = with_gap(gap)
+        named = {BEFORE: world.extractors["a"], NOW: world.extractors["b"]}
+        done = simulate(_resize(World(named), size), trials, seed + size, ("accuracy",), ("accuracy",))
+        said = [say_regression(arena, gate) for block in done.blocks for arena in block.arenas]
+        for verdict in (Verdict.PASS, Verdict.FAIL):
+            most = 1.0 if (verdict is Verdict.PASS) == (gap > -margin) and gap != -margin else _allow(size)
+            yield count(
+                part, f"{size} documents, true difference {100 * gap:g} points: {verdict}", (one is verdict for one in said), most=most
+            )
 
 
-def _allow(share: float, size: int) -> float:
-    """Return the share with what few bad documents add to it."""
-    return share if share in (0.0, 1.0) else share + 0.4 / math.sqrt(size) * 0.5
+def _allow(size: int) -> float:
+    """Return 2.5 %, and what few bad documents add to it."""
+    return 0.025 + (0.02 if size < 200 else 0.01)
 
 
 def measure_limits(trials: int, seed: int) -> Iterator[Rate]:
@@ -185,7 +199,7 @@ def measure_limits(trials: int, seed: int) -> Iterator[Rate]:
     rare = Extractor(0.0, 0.02, 1.0)
     for size in (50, 200):
         world = _resize(World({"a": rare, "b": Extractor(0.02, 0.0)}), size)
-        done = simulate(world, trials, seed + size, ("accuracy",), compare=("accuracy",))
+        done = simulate(world, trials, seed + size, ("accuracy",), ("accuracy",), slices=(TRIAL,))
         truth = world.expect("accuracy", "a")
         held = [one.interval is not None and one.interval[0] <= truth <= one.interval[1] for one in done.estimates("accuracy", "a")]
         yield count(part, f"{size} documents, one in 50 lost, the rest perfect: the 95 % interval holds the true accuracy", held)

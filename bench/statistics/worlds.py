@@ -7,7 +7,7 @@ cases most of the document's fields are wrong at once: this is what makes fields
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,9 +18,13 @@ from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.engine.contest import compare_pairs, rank
 from fieldassay.engine.exchange import Arena
-from fieldassay.metrics.selection import BoundMetric
+from fieldassay.metrics.grammar import parse_metric
+from fieldassay.metrics.selection import BoundMetric, bind_metric
+from fieldassay.metrics.statistics import Statistic
+from fieldassay.metrics.sums import Sum
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.pairing import list_kept
 from fieldassay.result.result import Result
 
 Floats = npt.NDArray[np.float64]
@@ -36,7 +40,7 @@ NAMES = tuple(f"f{number:02}" for number in range(40))
 
 @dataclass(frozen=True)
 class Extractor:
-    """How often an extractor gets a field wrong, how often it fails on a document and then gets `ruin` of the fields wrong, and is silent if wrong."""
+    """How often a field is wrong; how often the extractor fails on a document, and gets `ruin` of it wrong; how often it is silent if wrong."""
 
     error: float = 0.05
     failing: float = 0.06
@@ -96,7 +100,7 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """The documents of many trials, one after the other: which fields they have (documents x fields), which each extractor has wrong or leaves out."""
+    """The documents of many trials, one after the other: which fields they have, and which each extractor has wrong or leaves out."""
 
     world: World
     trials: int
@@ -123,12 +127,15 @@ class Drawn:
     def _pick(self, row: Masks) -> list[str]:
         return [NAMES[at] for at in np.flatnonzero(row).tolist()]
 
-    def score(self, metrics: Sequence[str], **options: Any) -> Block:
-        """Return the trials, scored in one run by the library's front door."""
+    def score(self, metrics: Sequence[str], compared: Sequence[str] = (), **options: Any) -> Block:
+        """Return the trials, scored in one run by the library's front door, and ready to be compared by some metrics, trial by trial."""
         spec = {"name": "simulated", "fields": dict.fromkeys(self.world.names, "boolean")}
-        chosen: dict[str, Any] = {"evidence": "none", "replicates": 500, "slices": (TRIAL,), "compare": (), **options}
+        chosen: dict[str, Any] = {"evidence": "none", "replicates": 500, "slices": () if compared else (TRIAL,), "compare": (), **options}
+        if compared:  # kept for later, so that nobody compares all trials as if they were one
+            chosen |= {"keeps_statistics": True, "gates": tuple(f"{metric} >= 0" for metric in compared)}
         predictions = {name: self.predictions(name) for name in self.world.extractors}
-        return Block(self, score(self.gold(), predictions, spec, ScoreOptions(metrics=tuple(metrics), **chosen)))
+        result = score(self.gold(), predictions, spec, ScoreOptions(metrics=tuple(metrics), **chosen))
+        return Block(self, result, tuple(bind_metric(parse_metric(metric)) for metric in compared))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +144,7 @@ class Block:
 
     drawn: Drawn
     result: Result
+    compared: tuple[BoundMetric, ...] = ()
 
     def estimates(self, metric: str, name: str) -> Iterator[Estimate]:
         """Yield a metric's estimate in each trial."""
@@ -148,15 +156,19 @@ class Block:
     @cached_property
     def arenas(self) -> tuple[Arena, ...]:
         """Return what the engine compares systems by, trial by trial."""
-        assert self.result.paired is not None
-        whole = Arena.open(self.result.paired)
+        paired = self.result.paired
+        assert paired is not None
+        slim = tuple(replace(system, statistics=self._take(system.statistics)) for system in paired.systems)
+        whole = Arena.open(replace(paired, metrics=self.compared, systems=slim))
         trial = np.array([int(name.partition("-")[0]) for name in whole.documents])
         return tuple(whole.narrow(np.flatnonzero(trial == number)) for number in range(self.drawn.trials))
 
-    def bound(self, metric: str) -> BoundMetric:
-        """Return a metric that extractors are compared by."""
-        assert self.result.paired is not None
-        return next(one for one in self.result.paired.metrics if str(one.call) == metric)
+    def _take(self, statistics: Mapping[Statistic, Sum]) -> dict[Statistic, Sum]:
+        """Return the statistics that comparing takes, added up over the fields where the fields do not matter."""
+        return {
+            statistic: statistics[statistic] if is_by_field else Sum((None,), statistics[statistic].values.sum(axis=0, keepdims=True))
+            for statistic, is_by_field in list_kept(self.compared).items()
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +183,7 @@ class Trials:
 
     def families(self, metrics: Sequence[str], pair: tuple[str, str] = ("a", "b")) -> list[list[Comparison]]:
         """Return two extractors compared by some metrics in each trial: the metrics are one family."""
-        bound = [self.blocks[0].bound(name) for name in metrics]
+        bound = [bind_metric(parse_metric(name)) for name in metrics]
         return [list(compare_pairs(arena, [pair], bound)) for block in self.blocks for arena in block.arenas]
 
     def comparisons(self, metric: str, pair: tuple[str, str] = ("a", "b")) -> list[Comparison]:
@@ -180,12 +192,12 @@ class Trials:
 
     def rankings(self, metric: str) -> list[Ranking]:
         """Return the ranking of all extractors in each trial."""
-        bound = self.blocks[0].bound(metric)
+        bound = bind_metric(parse_metric(metric))
         return [rank(arena, bound) for block in self.blocks for arena in block.arenas]
 
 
-def simulate(world: World, trials: int, seed: int, metrics: Sequence[str], **options: Any) -> Trials:
+def simulate(world: World, trials: int, seed: int, metrics: Sequence[str], compared: Sequence[str] = (), **options: Any) -> Trials:
     """Return trials of a world: the same ones for the same seed."""
     rng, most = np.random.default_rng(seed), max(1, MOST_TOGETHER // world.documents)
     sizes = [min(most, trials - first) for first in range(0, trials, most)]
-    return Trials(tuple(world.draw(rng, size).score(metrics, **options) for size in sizes))
+    return Trials(tuple(world.draw(rng, size).score(metrics, compared, **options) for size in sizes))

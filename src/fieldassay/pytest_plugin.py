@@ -35,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--fieldassay-gate", metavar="RULE", action="append", default=[], help="one more gate, such as 'accuracy >= 0.9'; repeat for more"
     )
+    group.addoption("--fieldassay-baseline", metavar="FILE", help="the baseline of gates such as 'regression(accuracy) > -0.01'")
     group.addoption(
         "--fieldassay-xfail-inconclusive",
         dest="fieldassay_xfail",
@@ -93,7 +94,9 @@ class Extraction(pytest.Collector):
     def decisions(self) -> tuple[Decision, ...]:
         """Return what comes of the gates, by system."""
         try:
-            return decide(self.result, self.config.getoption("fieldassay_gate"))
+            baseline = self.config.getoption("fieldassay_baseline")
+            file = None if baseline is None else self.config.invocation_params.dir / baseline
+            return decide(self.result, self.config.getoption("fieldassay_gate"), file)
         except FieldassayError as error:
             raise pytest.UsageError(f"fieldassay: {error}") from None
 
@@ -180,7 +183,7 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
     return result
 
 
-def decide(result: Result, gates: Sequence[str]) -> tuple[Decision, ...]:
+def decide(result: Result, gates: Sequence[str], baseline: Path | None = None) -> tuple[Decision, ...]:
     """Return the decision for each system: by the spec's gates and these; where there are none, that everything is right."""
     from fieldassay.api.gating import decide_result
     from fieldassay.errors import Problem, ProblemsError
@@ -190,7 +193,7 @@ def decide(result: Result, gates: Sequence[str]) -> tuple[Decision, ...]:
         more = [parse_gate(text) for text in gates]
     except ValueError as error:
         raise ProblemsError([Problem("gate", str(error), kind="invalid_expression")]) from None
-    return decide_result(result, more) or decide_result(result, [parse_gate(EVERYTHING_RIGHT)])
+    return decide_result(result, more, baseline) or decide_result(result, [parse_gate(EVERYTHING_RIGHT)])
 
 
 def _found(path: str, place: Path) -> str | Path:

@@ -21,7 +21,7 @@ def test_an_interval_holds_the_true_value_about_as_often_as_its_level_says(size:
 
 
 def test_an_interval_of_a_difference_holds_the_true_one_about_as_often_as_its_level_says() -> None:
-    for rate in measure_differences(TRIALS, 12, (100,)):
+    for rate in measure_differences(100, 12, (100,)):
         assert rate.is_kept, rate
 
 

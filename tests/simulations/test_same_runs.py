@@ -91,7 +91,7 @@ def compare_constant(right: int, wrong: int) -> Comparison:
 
 def test_where_all_documents_show_the_same_difference_the_interval_says_how_many_did() -> None:
     few, many = compare_constant(4, 4), compare_constant(200, 200)
-    assert few.marks == ("few_documents", "few_differences", "no_width")
+    assert few.marks == ("few_documents", "few_differences", "undefined_replicates=2", "no_width")
     assert many.marks == ("no_width",)
     for one in (few, many):
         assert one.difference == -1.0

@@ -81,24 +81,24 @@ class Calibrated:
 def calibrate(run: Path | Result, options: CalibrationOptions | None = None) -> Calibrated:
     """Return what the confidences of one system of a run are worth, with certified thresholds.
 
-    Raises `ProblemsError` for a run that kept too little, for an unknown system, field or slice, for options that cannot be meant, and where no judged
-    value has a confidence.
+    Raises `ProblemsError` for a run that kept too little, for an unknown system, field or slice, for options that cannot be meant, and
+    where no judged value has a confidence.
 
     >>> from fieldassay.api.scoring import score
     >>> gold = [{"id": number, "n": 1} for number in range(40)]
-    >>> pred = [{"id": number, "data": {"n": 1 + (number > 35)}, "confidence": 0.9 - number / 100} for number in range(40)]
+    >>> pred = [{"id": number, "n": 1 + (number > 35), "confidence": 0.9 - number / 100} for number in range(40)]
     >>> page = calibrate(score(gold, pred, "fields: {n: number}")).page
     >>> page.pooled.census.observed, page.pooled.calibration.auroc, page.certificates[0].threshold
     (40, 1.0, None)
     """
     options = options or CalibrationOptions()
-    _check_options(options)
+    check_options(options)
     given = read_confidences(run, options.system)
     fields = _choose_fields(given, options)
     given = given.of_fields(fields)
     seen = read_observations(given.rows, options.scale, options.chance.seed, given.label)
     if not len(seen):
-        remedy = "give confidences with the predictions, as docs/inputs.md says, and score again"
+        remedy = "give `confidence` with the predictions, and score again"
         raise ProblemsError([Problem(given.label, f"no judged value of {given.system!r} has a confidence", remedy, "no_confidence")])
     page = CalibrationPage(
         run=given.label,
@@ -185,7 +185,8 @@ def _remark_check(policy: ReviewPolicy, given: Confidences, own: Observations) -
     yield from remark_census(count_rows(given.rows))
 
 
-def _check_options(options: CalibrationOptions) -> None:
+def check_options(options: CalibrationOptions) -> None:
+    """Raise `ProblemsError` for a promise or a scale that cannot be meant."""
     promise, problems = options.promise, []
     for name, value in (("risk", promise.risk), ("confidence", promise.confidence)):
         if not 0.0 < value < 1.0:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fieldassay.api.diff_references import Entry, ReadRun
 from fieldassay.api.folder import scan_evidence
 from fieldassay.api.rereading import damage_told
-from fieldassay.diff.documents import Overlap, find_overlap
+from fieldassay.diff.documents import find_relabeled
 from fieldassay.diff.grounds import Grounds, find_unequal, is_same_file, list_unknown
 from fieldassay.diff.join import list_common
 from fieldassay.errors import Problem, ProblemsError
@@ -36,8 +36,8 @@ class Ground:
 def find_ground(entries: Sequence[Entry], *, is_common: bool) -> Ground:
     """Return the documents that the systems can be compared on.
 
-    With `is_common` those that all have, and whose gold is the same in all, if spec, formulas and models are the same. Raises `ProblemsError` with every
-    part in which a run differs from the first one.
+    With `is_common` those that all have, and whose gold is the same in all, if spec, formulas and models are the same. Raises
+    `ProblemsError` with every part in which a run differs from the first one.
     """
     runs = list({entry.run.folder.resolve(): entry.run for entry in entries}.values())
     first = runs[0]
@@ -68,11 +68,12 @@ def _documents(run: ReadRun) -> tuple[str, ...]:
 
 def _tell(part: str, first: ReadRun, run: ReadRun) -> Problem:
     """Return the problem that a part differs, in words where it can be told."""
-    older, newer = sorted((first, run), key=lambda one: one.grounds.started)
+    older = min(first, run, key=lambda one: one.grounds.started)
     again = f"`fieldassay score --run {older.reference}`"
     where = f"run {run.reference!r}"
     if part == "gold":
-        remedy = f"score the older run again on the newer one's gold ({again} with --gold), or give --common"
+        remedy = f"score the older run again on the newer one's gold ({again} with --gold)"
+        remedy += ", or give --common" if set(_documents(first)) & set(_documents(run)) else ""
         return Problem(where, f"cannot be compared with {first.reference!r}: {_tell_gold(first, run)}", remedy, "incomparable")
     told = _told(part, first.grounds, run.grounds)
     remedy = {"models": f"score the older run again with the newer one's models ({again})"}.get(
@@ -94,9 +95,11 @@ def _told(part: str, first: Grounds, second: Grounds) -> str:
 def _freeze(grounds: Grounds) -> Frozen:
     """Return what the run stands on as far as its `run.json` tells it; gold is told apart by its documents, not here."""
     spec = read_spec(grounds.spec_text)
-    models = part_of([{key: one.get(key) for key in ("name", "backend", "digest")} for one in grounds.models if isinstance(one, dict)])
+    models = part_of([one for one in grounds.models if isinstance(one, dict)])
     parts = {"spec": freeze_spec(spec), "formulas": freeze_formulas(spec), "models": models}
-    return Frozen("", None, **{name: Part(grounds.digests[name] or "", one.content) for name, one in parts.items()}, gold=Labels("", 0, None))
+    return Frozen(
+        "", None, **{name: Part(grounds.digests[name] or "", one.content) for name, one in parts.items()}, gold=Labels("", 0, None)
+    )
 
 
 def _tell_gold(first: ReadRun, run: ReadRun) -> str:
@@ -106,7 +109,9 @@ def _tell_gold(first: ReadRun, run: ReadRun) -> str:
         if count:
             named = ", ".join(repr(name[:60]) for name in count[:MOST_TOLD]) + (", …" if len(count) > MOST_TOLD else "")
             counts.append(f"{_count(len(count))} only in {whose.reference!r} ({named})")
-    limits = [f"{one.reference!r} has the first {one.grounds.limit:,} documents only" for one in (first, run) if one.grounds.limit is not None]
+    limits = [
+        f"{one.reference!r} has the first {one.grounds.limit:,} documents only" for one in (first, run) if one.grounds.limit is not None
+    ]
     digests = " and ".join((one.grounds.digests["gold"] or "")[:12] for one in (first, run))
     detail = "; ".join([*(counts or [f"the same {_count(len(now))}, labeled differently"]), *limits])
     return f"the gold differs (digests {digests}): {detail}"
@@ -120,15 +125,33 @@ def _keep_common(entries: Sequence[Entry], runs: Sequence[ReadRun]) -> Ground:
     """Return the documents whose gold is the same in all runs."""
     common = list_common([entry.contestant for entry in entries])
     if not common:
-        raise ProblemsError([Problem(f"run {runs[-1].reference!r}", "has no document in common with the others", "score them on the same gold", "incomparable")])
+        raise ProblemsError(
+            [
+                Problem(
+                    f"run {runs[-1].reference!r}",
+                    "has no document in common with the others",
+                    "score them on the same gold",
+                    "incomparable",
+                )
+            ]
+        )
     first = entries[0]
     changed: frozenset[str] = frozenset()
     for entry in entries[1:]:
         if entry.run.folder != first.run.folder and not is_same_file(first.run.grounds, entry.run.grounds):
-            changed |= _changed_gold(first, entry, common).changed
+            changed |= _changed_gold(first, entry, tuple(common))
     kept = tuple(name for name in common if evidence_name(name) not in changed)
     if not kept:
-        raise ProblemsError([Problem(f"run {runs[-1].reference!r}", "has no document whose gold is the same as in the others", "score them on the same gold", "incomparable")])
+        raise ProblemsError(
+            [
+                Problem(
+                    f"run {runs[-1].reference!r}",
+                    "has no document whose gold is the same as in the others",
+                    "score them on the same gold",
+                    "incomparable",
+                )
+            ]
+        )
     sizes = ", ".join(f"{run.reference}: {len(_documents(run)):,}" for run in runs)
     told = f"only the {_count(len(kept))} that all runs have with the same gold are compared ({sizes})"
     left = len(common) - len(kept)
@@ -136,7 +159,7 @@ def _keep_common(entries: Sequence[Entry], runs: Sequence[ReadRun]) -> Ground:
     return Ground(kept, (told + more,))
 
 
-def _changed_gold(first: Entry, second: Entry, common: tuple[str, ...]) -> Overlap:
+def _changed_gold(first: Entry, second: Entry, common: tuple[str, ...]) -> frozenset[str]:
     problems = [
         Problem(
             f"run {entry.run.reference!r}",
@@ -153,7 +176,7 @@ def _changed_gold(first: Entry, second: Entry, common: tuple[str, ...]) -> Overl
     assert frames[0] is not None
     assert frames[1] is not None
     with damage_told(second.run.folder):
-        return find_overlap(frames[0], frames[1], tuple(map(evidence_name, common)))
+        return find_relabeled(frames[0], frames[1], tuple(map(evidence_name, common)))
 
 
 def rows_of(entry: Entry) -> pl.LazyFrame | None:

@@ -112,7 +112,9 @@ def _choose(found: list[tuple[ReadRun, str | None]], systems: tuple[str | None, 
     elif len(found) == 1 and found[0][1] is not None:
         run, system = found[0]
         others = ", ".join(f"{run.reference}:{name}" for name in run.systems if name != system)
-        raise _refusal(f"run {run.reference!r}", "is one system; two are needed", f"name another run, or one of: {others[:300]}", "unclear_system")
+        raise _refusal(
+            f"run {run.reference!r}", "is one system; two are needed", f"name another run, or one of: {others[:300]}", "unclear_system"
+        )
     return [(run, name) for run, system in found for name in ([system] if system is not None else run.systems)]
 
 
@@ -120,7 +122,9 @@ def _narrow(run: ReadRun, named: str | None, asked: str | None, at: int) -> tupl
     option = "--system-b" if at else "--system-a"
     if asked is None:
         if named is None and len(run.systems) > 1:
-            raise _refusal(option, f"is needed too: run {run.reference!r} has {len(run.systems):,} systems", nearest("", run.systems), "unclear_system")
+            raise _refusal(
+                option, f"is needed too: run {run.reference!r} has {len(run.systems):,} systems", nearest("", run.systems), "unclear_system"
+            )
         return run, named or run.systems[0]
     if asked not in run.systems:
         raise _no_system(run.reference, asked, run)
@@ -136,12 +140,18 @@ def _check(chosen: list[tuple[ReadRun, str]]) -> None:
     for run, system in chosen:
         key = (run.folder.resolve(), system)
         if key in seen:
-            problems.append(Problem(f"run {run.reference!r}", f"its system {system[:_WIDTH]!r} is given twice", "name each once", "duplicate"))
+            problems.append(
+                Problem(f"run {run.reference!r}", f"its system {system[:_WIDTH]!r} is given twice", "name each once", "duplicate")
+            )
         seen.add(key)
     if len(chosen) < 2 and not problems:
         run = chosen[0][0]
         remedy = "name a second run: fieldassay diff BEFORE AFTER"
-        problems.append(Problem(f"run {run.reference!r}", f"has one system, {chosen[0][1]!r}: there is nothing to compare it with", remedy, "unclear_system"))
+        problems.append(
+            Problem(
+                f"run {run.reference!r}", f"has one system, {chosen[0][1]!r}: there is nothing to compare it with", remedy, "unclear_system"
+            )
+        )
     if problems:
         raise ProblemsError(problems)
 

@@ -47,7 +47,7 @@ class DiffOptions:
     level: float | None = None
 
 
-def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> Diff:  # noqa: B008 - it is frozen
+def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> Diff:
     """Return how the systems of finished runs compare, the first before and the second after; more than two are ranked.
 
     A reference is a run's folder, id, tag or `latest`, with `:SYSTEM` behind it where the run has several. Raises `ProblemsError` for what cannot
@@ -100,9 +100,12 @@ def _draw(data: PairedData, options: DiffOptions) -> PairedData:
 def _choose_metrics(data: PairedData, names: Sequence[str] | None) -> tuple[BoundMetric, ...]:
     if names is None:
         if not data.metrics:
-            raise ProblemsError([Problem("metrics", "the runs were not compared by the same metrics", "name them with --metrics", "not_comparable")])
+            raise ProblemsError(
+                [Problem("metrics", "the runs were not compared by the same metrics", "name them with --metrics", "not_comparable")]
+            )
         return data.metrics
-    found, problems = [], []
+    found: list[BoundMetric] = []
+    problems: list[Problem] = []
     for name in dict.fromkeys(names):
         try:
             found.append(_bind(data, name))
@@ -119,13 +122,21 @@ def _bind(data: PairedData, name: str) -> BoundMetric:
     except ValueError as error:
         raise ProblemsError([Problem("metrics", str(error), kind="unknown_name")]) from None
     if bound.metric.scope == "field" and bound.call.field is None:
-        raise ProblemsError([Problem("metrics", f"{name[:100]} exists field by field only", f"name one: {bound.call.name}[FIELD]", "not_comparable")])
+        raise ProblemsError(
+            [Problem("metrics", f"{name[:100]} exists field by field only", f"name one: {bound.call.name}[FIELD]", "not_comparable")]
+        )
     if not data.can_compare(bound):
         remedy = f"score with `--compare {name[:100]}`, or take {', '.join(str(one.call) for one in data.metrics)}"
         raise ProblemsError([Problem("metrics", f"the runs did not keep what {name[:100]!r} is made of", remedy, "not_comparable")])
     fields = {field for system in data.systems for part in list_parts(bound.recipe) for field in system.statistics[part].fields if field}
     if bound.call.field is not None and bound.call.field not in fields:
-        raise ProblemsError([Problem("metrics", f"no run has the field {bound.call.field[:100]!r}", nearest(bound.call.field[:100], fields), "unknown_name")])
+        raise ProblemsError(
+            [
+                Problem(
+                    "metrics", f"no run has the field {bound.call.field[:100]!r}", nearest(bound.call.field[:100], fields), "unknown_name"
+                )
+            ]
+        )
     return bound
 
 
@@ -137,7 +148,10 @@ def _choose_slices(data: PairedData, keys: Sequence[str] | None) -> tuple[str, .
     if unknown:
         told = f"have: {', '.join(sorted(known))}" if known else "have no slices"
         raise ProblemsError(
-            [Problem("slice", f"the runs have no slice {key[:100]!r}", f"score with `--slice {key[:100]}`; they {told}", "unknown_name") for key in unknown]
+            [
+                Problem("slice", f"the runs have no slice {key[:100]!r}", f"score with `--slice {key[:100]}`; they {told}", "unknown_name")
+                for key in unknown
+            ]
         )
     return tuple(dict.fromkeys(keys))
 
@@ -147,7 +161,9 @@ def _find_changes(entries: Sequence[Entry], ground: Ground) -> tuple[Changes | N
     if len(entries) != 2:
         return None, "values are told apart between two systems: name two"
     frames = [rows_of(entry) for entry in entries]
-    lacking = [entry.run.reference for entry, frame in zip(entries, frames, strict=True) if frame is None or entry.run.grounds.evidence == "none"]
+    lacking = [
+        entry.run.reference for entry, frame in zip(entries, frames, strict=True) if frame is None or entry.run.grounds.evidence == "none"
+    ]
     before, after = frames
     if lacking or before is None or after is None:
         return None, f"{' and '.join(lacking)} kept no judged values; score with --evidence all or errors"
@@ -173,7 +189,9 @@ def _tell_failures(entry: Entry) -> str:
     counts = entry.run.facts.get("counts")
     systems = counts.get("systems") if isinstance(counts, dict) else None
     own = systems.get(entry.contestant.system) if isinstance(systems, dict) else None
-    return ", ".join(f"{own[name]:,} {name}" for name in _FAILURES if isinstance(own, dict) and isinstance(own.get(name), int) and own[name])
+    return ", ".join(
+        f"{own[name]:,} {name}" for name in _FAILURES if isinstance(own, dict) and isinstance(own.get(name), int) and own[name]
+    )
 
 
 def diff_json(found: Diff) -> str:
@@ -184,12 +202,19 @@ def diff_json(found: Diff) -> str:
 def changes_csv(found: Diff) -> Iterator[str]:
     """Yield the values that were fixed and broken as CSV, complete; cells that a spreadsheet would take for formulas are made texts."""
     if found.changes is None:
-        raise ProblemsError([Problem("diff", f"there are no fixed and broken values: {found.reason}", "take another format", "not_comparable")])
+        raise ProblemsError(
+            [Problem("diff", f"there are no fixed and broken values: {found.reason}", "take another format", "not_comparable")]
+        )
     yield _csv_line(COLUMNS)
     for change in ("broken", "fixed"):
         for row in found.changes.rows(change):
             cells = (getattr(row, name) for name in COLUMNS)
-            yield _csv_line(["; ".join(cell) if isinstance(cell, tuple) else str(cell).lower() if isinstance(cell, bool) else cell or "" for cell in cells])
+            yield _csv_line(
+                [
+                    "; ".join(cell) if isinstance(cell, tuple) else str(cell).lower() if isinstance(cell, bool) else cell or ""
+                    for cell in cells
+                ]
+            )
 
 
 def _csv_line(cells: Sequence[str]) -> str:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fieldassay.api.baselines import list_regressions, match_result, match_systems
 from fieldassay.api.folder import METRICS, read_run
+from fieldassay.api.kept import read_paired
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gate.estimates import check_estimates
 from fieldassay.gate.gates_file import GateList, Rule, parse_rules, read_gates_file, read_preset
 from fieldassay.gate.judge import judge_gates, judge_result
 from fieldassay.gate.lookup import Holder, Holdings
 from fieldassay.gate.records_file import RunRecords, read_records
+from fieldassay.gate.regression import BaselineMatch
 from fieldassay.metrics.grammar import Gate
 from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunLine, decisions_data
 from fieldassay.result.metrics_file import read_metrics
 from fieldassay.result.result import Result
+from fieldassay.store.baseline_file import read_baseline
 
 GATES = "gates.json"
 """What a run folder calls its outcomes of gates."""
@@ -25,26 +29,33 @@ GATES = "gates.json"
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """What to decide on: run folders, and where the gates come from (a file, a protocol, else the runs' own specs)."""
+    """What to decide on: run folders, and where the gates come from (a file, a protocol, else the runs' own specs).
+
+    `baseline` is read only if a gate is a regression.
+    """
 
     runs: tuple[Path, ...]
     gates: Path | None = None
     protocol: str | None = None
     records: Path | None = None
     system: str | None = None
+    baseline: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Run:
-    """A run that was read."""
+    """A run that was read; `baselines` by system, if a gate asks for them."""
 
     line: RunLine
     result: Result
     remarks: tuple[str, ...] = ()
+    baselines: Mapping[str, BaselineMatch] = field(default_factory=dict)
 
 
-def decide_result(result: Result, more: Sequence[Gate] = ()) -> tuple[Decision, ...]:
+def decide_result(result: Result, more: Sequence[Gate] = (), baseline: Path | None = None) -> tuple[Decision, ...]:
     """Return a decision for each system of a result: its spec's gates, and then more of them; () where there is no gate at all.
+
+    Regressions are measured against the baseline in a file, which is read only if there is such a gate.
 
     >>> from fieldassay.api.scoring import score
     >>> result = score([{"id": 1, "n": 5}], [{"id": 1, "n": 5}], "{fields: {n: number}, gates: [accuracy >= 0.9]}")
@@ -53,7 +64,8 @@ def decide_result(result: Result, more: Sequence[Gate] = ()) -> tuple[Decision, 
     """
     own = tuple(rule.gate for rule in parse_rules(_gate_texts(result), "gates"))
     gates = tuple(dict.fromkeys((*own, *more)))
-    return tuple(Decision(system, judge_result(gates, result, system)) for system in result.systems) if gates else ()
+    matches = match_result(result, gates, baseline)
+    return tuple(Decision(system, judge_result(gates, result, system, matches.get(system))) for system in result.systems) if gates else ()
 
 
 def write_decisions(decisions: Sequence[Decision], folder: Path) -> None:
@@ -67,6 +79,7 @@ def decide(request: GateRequest) -> DecisionPage:
     """Return the GO / NO-GO page of runs on disk. Raises `ProblemsError` for what is wrong with any of the files."""
     runs = _read_runs(request.runs)
     listed = _read_gates(request)
+    runs = _match_runs(runs, listed, request)
     records = read_records(request.records) if request.records is not None else None
     decisions = _decide_own(runs, records, request) if listed is None else _decide_together(listed, runs, records, request)
     remarks = [remark for run in runs for remark in run.remarks]
@@ -130,6 +143,20 @@ def _remark_counts(path: Path, result: Result) -> tuple[str, ...]:
     return tuple(remarks)
 
 
+def _match_runs(runs: Sequence[_Run], listed: GateList | None, request: GateRequest) -> list[_Run]:
+    """Return the runs with their systems held against the baseline, where a gate asks for it. Raises `ProblemsError` if it cannot be read."""
+    given = [] if listed is None else [rule.gate for rule in listed.rules]
+    held = []
+    for run in runs:
+        calls = list_regressions(run.result if listed is None else Result(()), given)
+        if calls and request.baseline is not None:
+            folder, baseline = Path(run.line.label), read_baseline(request.baseline)
+            held.append(replace(run, baselines=match_systems(baseline, read_paired(folder), read_run(folder), calls)))
+        else:
+            held.append(run)
+    return held
+
+
 def _read_gates(request: GateRequest) -> GateList | None:
     if request.gates is not None:
         return read_gates_file(request.gates)
@@ -155,7 +182,7 @@ def _decide_own(runs: Sequence[_Run], records: RunRecords | None, request: GateR
         rules = parse_rules(_gate_texts(run.result), f"{run.line.label}: gates")
         label = run.line.label if len(runs) > 1 else ""
         for system in (name for name in run.result.systems if name in wanted):
-            holdings = _hold([Holder(run.line.label, run.result, system)], frozenset(), records)
+            holdings = _hold([_holder(run, system)], frozenset(), records)
             decisions.append(Decision(system, _judge(rules, holdings), label))
     return tuple(decisions)
 
@@ -163,7 +190,7 @@ def _decide_own(runs: Sequence[_Run], records: RunRecords | None, request: GateR
 def _decide_together(listed: GateList, runs: Sequence[_Run], records: RunRecords | None, request: GateRequest) -> tuple[Decision, ...]:
     """Return a decision for each system over all runs."""
     if _are_one(runs, request):
-        holders = [Holder(run.line.label, run.result, system) for run in runs for system in run.result.systems]
+        holders = [_holder(run, system) for run in runs for system in run.result.systems]
         names = list(dict.fromkeys(holder.system for holder in holders))
         if records is not None and records.system is not None:
             _choose_systems(names, records, request)
@@ -171,9 +198,13 @@ def _decide_together(listed: GateList, runs: Sequence[_Run], records: RunRecords
     systems = list(dict.fromkeys(system for run in runs for system in run.result.systems))
     decisions = []
     for system in _choose_systems(systems, records, request):
-        holders = [Holder(run.line.label, run.result, system) for run in runs]
+        holders = [_holder(run, system) for run in runs]
         decisions.append(Decision(system, _judge(listed.rules, _hold(holders, listed.pooled, records))))
     return tuple(decisions)
+
+
+def _holder(run: _Run, system: str) -> Holder:
+    return Holder(run.line.label, run.result, system, run.baselines.get(system))
 
 
 def _are_one(runs: Sequence[_Run], request: GateRequest) -> bool:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from fieldassay.api.folder import read_run, scan_evidence
-from fieldassay.api.gating import GATES, decide_result
-from fieldassay.api.rereading import damage_told, result_of_run
-from fieldassay.errors import Problem, ProblemsError
-from fieldassay.reports.html.page import render_html as render_page
-from fieldassay.reports.html.page import write_html
-from fieldassay.reports.html.source import ReportSource
-from fieldassay.result.decision import decisions_data
+from fieldassay.api.gating import decide_result
+from fieldassay.api.reporting import read_reported, report_scored, write_report
+from fieldassay.reports.html.page import render_html_report
+from fieldassay.reports.reported import ReportOptions
 from fieldassay.result.result import Result
 
 
@@ -28,54 +20,12 @@ def render_html(result: Result) -> str:
     >>> page[:15], "<title>small" in page
     ('<!doctype html>', True)
     """
-    evidence = result.evidence
-    decisions = tuple(decisions_data(decide_result(result))["decisions"])
-    return render_page(ReportSource(result, None if evidence is None else evidence.lazy(), decisions))
+    return "".join(render_html_report([report_scored(result, None, decide_result(result))], ReportOptions()))
 
 
 def write_html_report(runs: Sequence[Path], target: Path) -> None:
-    """Write the report of a run folder as one HTML file.
+    """Write the report of run folders as one HTML file, whole or not at all; the systems of several runs stand side by side.
 
     Raises `ProblemsError` for what is not a run, for a damaged one, and where the file cannot be written.
     """
-    source = read_source(runs)
-    with damage_told(runs[0]):
-        _write(target, write_html(source))
-
-
-def read_source(runs: Sequence[Path]) -> ReportSource:
-    """Return what the report of a run folder is made from."""
-    if len(runs) != 1:
-        what = f"takes one run, {len(runs)} are given"
-        remedy = "score the systems together (`--pred NAME=FILE` for each), or write a report for each run"
-        raise ProblemsError([Problem("the HTML report", what, remedy, "one_run")])
-    [folder] = runs
-    facts = read_run(folder)
-    return ReportSource(result_of_run(folder), scan_evidence(folder), _decisions(folder), facts)
-
-
-def _decisions(folder: Path) -> tuple[Mapping[str, Any], ...]:
-    """Return the decisions that a run folder holds; () if it had no gates."""
-    file = folder / GATES
-    if not file.is_file():
-        return ()
-    try:
-        return tuple(json.loads(file.read_bytes())["decisions"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ProblemsError([Problem(str(file), f"is not a file of gates ({error})", "score again with `--out`", "damaged_run")]) from None
-
-
-def _write(target: Path, parts: Iterable[str]) -> None:
-    """Write a file as a whole or not at all."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-                file.writelines(parts)
-            Path(name).chmod(0o644)
-            Path(name).replace(target)
-        finally:
-            Path(name).unlink(missing_ok=True)
-    except OSError as error:
-        raise ProblemsError([Problem(str(target), f"cannot be written ({error.strerror or error})", "choose another file", "run_folder")]) from None
+    write_report(read_reported(runs), "html", target)

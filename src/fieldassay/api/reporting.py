@@ -1,19 +1,20 @@
-"""Reports of runs for other programs and for pages: which formats there are, and writing them."""
+"""Reports of runs for other programs and for pages: reading what they are made from, and writing them."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.api.diffing import DiffOptions, diff_runs
 from fieldassay.api.exporting import write_whole
 from fieldassay.api.folder import COMPARISONS, DOCUMENTS, EVIDENCE, METRICS, VIOLATIONS, scan_evidence
 from fieldassay.api.gating import GATES, decide_result
 from fieldassay.api.gold_places import places_of_run
 from fieldassay.api.rereading import damage_told, result_of_run
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.result.decisions_file import read_decisions
 from fieldassay.store.run_file import RUN, read_run
@@ -22,48 +23,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fieldassay.result.decision import Decision, GateOutcome
+    from fieldassay.result.diff import Diff
     from fieldassay.result.result import Result
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A format of reports: the function that makes it (`module:name`), and what its file is called in a run folder.
-
-    The function takes what runs consist of (`Sequence[Reported]`) and `ReportOptions`, and yields text portion by portion.
-    """
-
-    maker: str
-    file: str
-
-    def make(self, reported: Sequence[Reported], options: ReportOptions) -> Iterable[str]:
-        """Return the text of a report, portion by portion."""
-        module, _, name = self.maker.partition(":")
-        found: Callable[[Sequence[Reported], ReportOptions], Iterable[str]] = getattr(importlib.import_module(module), name)
-        return found(reported, options)
-
-
-FORMATS: dict[str, Format] = {
-    "junit": Format("fieldassay.reports.junit:render_junit", "junit.xml"),
-    "markdown": Format("fieldassay.reports.reported:render_markdown_report", "report.md"),
-    "github": Format("fieldassay.reports.step_summary:render_step_summary", "summary.md"),
-    "annotations": Format("fieldassay.reports.annotations:render_annotations", "annotations.txt"),
-    "comment": Format("fieldassay.reports.comment:render_comment", "comment.md"),
-    "latex": Format("fieldassay.reports.latex:render_latex", "tables.tex"),
-}
-"""The formats by name; a further one is one more line here."""
-
 _RUN_FILES = (METRICS, DOCUMENTS, EVIDENCE, RUN, VIOLATIONS, COMPARISONS, GATES)
-
-
-def find_format(name: str) -> Format:
-    """Return the format of a name. Raises `ProblemsError` with the nearest name.
-
-    >>> find_format("junit").file
-    'junit.xml'
-    """
-    if name not in FORMATS:
-        raise ProblemsError([Problem("format", f"no report is called {name[:100]!r}", nearest(name[:100], FORMATS), "unknown_name")])
-    return FORMATS[name]
 
 
 def read_reported(folders: Sequence[Path], root: Path | None = None) -> tuple[Reported, ...]:
@@ -100,6 +64,20 @@ def _read(folder: Path, label: str, root: Path | None) -> Reported:
         facts=facts,
     )
     return run if root is None else replace(run, find_places=places_of_run(result, root))
+
+
+def read_diffs(before: Path, after: Path, systems: Sequence[str]) -> tuple[Diff, ...]:
+    """Return a run held against an earlier one: each of its systems that the earlier one has too, or the only system of both.
+
+    Raises `ProblemsError` if they have no system in common, and for runs that do not stand on the same spec and gold.
+    """
+    earlier = result_of_run(before).systems
+    common = [(name, name) for name in systems if name in earlier]
+    pairs = common or ([(earlier[0], systems[0])] if len(earlier) == len(systems) == 1 else [])
+    if not pairs:
+        what = f"has none of the systems {', '.join(systems)[:200]}; it has: {', '.join(earlier)[:200]}"
+        raise ProblemsError([Problem(str(before), what, "score the same systems in both runs", "unclear_system")])
+    return tuple(diff_runs(before, after, options=DiffOptions(systems=pair)) for pair in pairs)
 
 
 def report_scored(

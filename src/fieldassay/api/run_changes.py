@@ -1,27 +1,29 @@
-"""How runs of a store differ from its baseline in their headline, where the two can be compared."""
+"""How runs of a store differ from its baseline in their headline, where they can be compared."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fieldassay.api.diff_grounds import find_ground
-from fieldassay.api.diff_references import find_entries
+from fieldassay.api.kept import read_paired
 from fieldassay.api.runs import headline_of
-from fieldassay.diff.join import join_data, keep_needed
+from fieldassay.diff.join import Contestant, join_data, keep_needed
 from fieldassay.engine.contest import compare_pairs
 from fieldassay.engine.exchange import Arena
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.grammar import MetricCall
-from fieldassay.metrics.selection import bind_metric
+from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.pairing import PairedData
 from fieldassay.store.listing import StoredRun, load_run
 from fieldassay.store.locate import find_tagged, list_places
 from fieldassay.store.tags import BASELINE
 
 _PARTS = ("spec", "formulas", "models", "gold")
+_AT_ONCE = 20
+"""Runs compared together: they share what is drawn for them, and their statistics are in memory at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +34,101 @@ class Change:
     reason: str = ""
 
 
+Changes = Mapping[str, Change]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """One system of one run with that of the baseline that it is held against, and the headline."""
+
+    run: StoredRun
+    headline: Estimate
+    before: Contestant
+    after: Contestant
+
+
 def find_baseline(store: Path) -> StoredRun | None:
     """Return the run of a store that is tagged `baseline`, None if there is none."""
     folder = find_tagged(BASELINE, list_places(store))
     return None if folder is None else load_run(folder)
 
 
-def find_changes(baseline: StoredRun, run: StoredRun) -> dict[str, Change]:
-    """Return the change of each system's headline against a baseline.
+def find_changes(baseline: StoredRun, runs: Sequence[StoredRun]) -> dict[Path, Changes]:
+    """Return the changes of runs against a baseline: by folder and system, that of the headline.
 
     A system is compared with that of the same name, or, where both runs have one system, with that one. Spec, formulas, models and gold must be
-    the same.
+    the same; the numbers are those of `fieldassay diff`.
     """
-    if run.path == baseline.path:
-        return {}
-    headline = headline_of(run)
-    different = _tell_different(baseline, run)
-    if different:
-        return {one.system: Change(reason=different) for one in headline}
-    return {one.system: _find(baseline, run, one) for one in headline}
+    others = [run for run in runs if run.path != baseline.path and not run.damage]
+    found: dict[Path, Changes] = {}
+    for start in range(0, len(others), _AT_ONCE):
+        found |= _find(baseline, others[start : start + _AT_ONCE])
+    return found
+
+
+def _find(baseline: StoredRun, runs: Sequence[StoredRun]) -> dict[Path, Changes]:
+    found: dict[Path, dict[str, Change]] = {run.path: {} for run in runs}
+    tasks: list[_Task] = []
+    data: PairedData | None = None
+    for number, run in enumerate(runs):
+        different = _tell_different(baseline, run)
+        try:
+            data = data or (None if different else read_paired(baseline.path))
+            own = None if different else read_paired(run.path)
+        except (ProblemsError, OSError, ValueError) as error:
+            different, own = str(error).split("\n")[0][:300], None
+        for one in headline_of(run):
+            task = None if own is None or data is None else _pair(run, number, one, (data, own))
+            if isinstance(task, _Task):
+                tasks.append(task)
+            else:
+                found[run.path][one.system] = Change(reason=task or different)
+    for task, change in _compare(tasks):
+        found[task.run.path][task.headline.system] = change
+    return dict(found)
+
+
+def _pair(run: StoredRun, number: int, headline: Estimate, data: tuple[PairedData, PairedData]) -> _Task | str:
+    """Return the two systems to be compared, or why there are none."""
+    baseline, own = data
+    system = headline.system
+    names = [one.system for one in baseline.systems]
+    before = names[0] if len(names) == len(own.systems) == 1 else system
+    if before not in names or system not in [one.system for one in own.systems]:
+        return "the baseline has no such system"
+    pair = Contestant(f"baseline {before}", before, baseline), Contestant(f"{number} {system}", system, own)
+    if pair[0].documents != pair[1].documents:
+        return "other documents than the baseline"
+    return _Task(run, headline, *pair)
+
+
+def _compare(tasks: Sequence[_Task]) -> list[tuple[_Task, Change]]:
+    """Return the comparison of each task; tasks of one metric are drawn for together."""
+    found = []
+    metrics = dict.fromkeys(_identity(task.headline) for task in tasks)
+    for identity in metrics:
+        own = [task for task in tasks if _identity(task.headline) == identity]
+        contestants = {one.label: one for task in own for one in (task.before, task.after)}
+        data = join_data(list(contestants.values()))
+        try:
+            bound = bind_metric(_call(own[0].headline, data.vocabulary.own), data.vocabulary)
+        except ValueError as error:
+            found += [(task, Change(reason=str(error)[:300])) for task in own]
+            continue
+        found += _compare_by(bound, data, own)
+    return found
+
+
+def _compare_by(bound: BoundMetric, data: PairedData, tasks: Sequence[_Task]) -> list[tuple[_Task, Change]]:
+    if not data.can_compare(bound):
+        reason = f"the runs did not keep what {bound.call.name} is made of"
+        return [(task, Change(reason=reason)) for task in tasks]
+    arena = Arena.open(keep_needed(data, (bound,)))
+    return [(task, Change(next(iter(compare_pairs(arena, [(task.before.label, task.after.label)], (bound,)))))) for task in tasks]
 
 
 def _tell_different(baseline: StoredRun, run: StoredRun) -> str:
-    """Return which digests differ or are not known, without reading more than the two records."""
+    """Return which digests differ or are not known; the empty text if none."""
     if baseline.damage:
         return "the baseline is damaged"
     before, after = (_digests(one) for one in (baseline, run))
@@ -67,34 +141,13 @@ def _digests(run: StoredRun) -> Mapping[str, object]:
     return digests if isinstance(digests, dict) else {}
 
 
-def _find(baseline: StoredRun, run: StoredRun, headline: Estimate) -> Change:
-    system = headline.system
-    before = baseline.systems[0] if len(baseline.systems) == len(run.systems) == 1 else system
-    if before not in baseline.systems:
-        return Change(reason="the baseline has no such system")
-    try:
-        return Change(_compare((baseline, run), (before, system), headline))
-    except (ProblemsError, OSError, ValueError) as error:
-        return Change(reason=str(error).split("\n")[0][:300])
+def _identity(headline: Estimate) -> tuple[object, ...]:
+    return headline.metric, headline.regime, headline.granularity, tuple(sorted(headline.parameters.items()))
 
 
-def _compare(runs: tuple[StoredRun, StoredRun], systems: tuple[str, str], headline: Estimate) -> Comparison:
-    entries = find_entries([str(run.path.resolve()) for run in runs], runs[0].path.parent, systems)
-    ground = find_ground(entries, is_common=False)
-    data = join_data([entry.contestant for entry in entries], ground.documents)
-    bound = bind_metric(_call(headline, data.vocabulary.own), data.vocabulary)
-    if not data.can_compare(bound):
-        raise ValueError(f"the runs did not keep what {headline.metric} is made of")
-    pair = (entries[0].contestant.label, entries[1].contestant.label)
-    return next(iter(compare_pairs(Arena.open(keep_needed(data, (bound,))), [pair], (bound,))))
-
-
-def _call(headline: Estimate, own: object) -> MetricCall:
+def _call(headline: Estimate, own: Mapping[str, object]) -> MetricCall:
     """Return the metric that an estimate is of."""
-    options = dict(headline.parameters)
-    if headline.regime is not None:
-        options["regime"] = headline.regime
-    if headline.granularity is not None:
-        options["granularity"] = headline.granularity
-    is_own = isinstance(own, Mapping) and headline.metric in own
-    return MetricCall(headline.metric, () if is_own else tuple(sorted(options.items())))
+    if headline.metric in own:
+        return MetricCall(headline.metric)
+    options = {"regime": headline.regime, "granularity": headline.granularity, **headline.parameters}
+    return MetricCall(headline.metric, tuple((name, value) for name, value in options.items() if value is not None))

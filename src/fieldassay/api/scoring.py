@@ -73,9 +73,10 @@ def score(
     if not len(matching) or not matching.predictions:
         raise NothingEvaluatedError("nothing to evaluate: there is no gold document, or no prediction file")
     check_reference(options.reference, matching.predictions)
-    if len(matching.predictions) > 1 or options.keeps_statistics:
+    keeps_statistics = options.keeps_statistics or has_regression(plan, options)
+    if len(matching.predictions) > 1 or keeps_statistics:
         folding = with_compared(folding, options.compare)
-    if options.keeps_statistics:
+    if keeps_statistics:
         folding = with_kept(folding, gate_calls(plan, options, folding))
     run = _Run(plan, folding, matching, options, frozen)
     return _result(run, list(_run(run, progress)))
@@ -98,6 +99,11 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
 def gate_calls(plan: Plan, options: ScoreOptions, folding: FoldPlan) -> list[MetricCall]:
     """Return the metrics that gates are about."""
     return [call for text in (*plan.spec.gates, *options.gates) for call in gate_metrics(parse_gate(text), folding.vocabulary)]
+
+
+def has_regression(plan: Plan, options: ScoreOptions) -> bool:
+    """Return whether a gate compares with a baseline, which takes the statistics of every document."""
+    return any(parse_gate(text).function == "regression" for text in (*plan.spec.gates, *options.gates))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +10,11 @@ from fieldassay.calibration.bins import Bools, Floats
 from fieldassay.result.calibrated import Step
 
 _SLACK = 1.0 + 1e-12
-FIRST_SHARE, STEPS = 0.1, 20
-"""The first planned size is a tenth of the labels (more if that could not be certified at all); then every twentieth of them."""
+FIRST_STEP, STEPS = 2, 20
+"""Planned sizes are twentieths of the labels. The first is the second of them, a tenth (more if that could not be certified at all)."""
 
 MOST_LABELS = 1 << 40
+MOST_ERRORS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +83,32 @@ def needed_labels(risk: float, delta: float, errors: int = 0) -> int:
     return high
 
 
+def needed_at_rate(rate: float, risk: float, delta: float) -> int | None:
+    """Return about how many accepted labels it takes if errors go on at a rate below the risk; None for more than 10,000 errors.
+
+    >>> needed_at_rate(1 / 299, 0.01, 0.05)
+    773
+    """
+    low, high = -1, 1
+    while high / needed_labels(risk, delta, high) < rate:
+        low, high = high, 2 * high
+        if high > MOST_ERRORS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle / needed_labels(risk, delta, middle) < rate else (low, middle)
+    return needed_labels(risk, delta, high)
+
+
 def plan_sizes(n: int, risk: float, delta: float) -> tuple[int, ...]:
     """Return the support sizes that are tested, in order; they depend on nothing but the number of labels and the promise.
 
     >>> plan_sizes(1000, 0.03, 0.05)[:4], plan_sizes(320, 0.01, 0.05), plan_sizes(200, 0.01, 0.05)
     ((100, 150, 200, 250), (299, 304, 320), ())
     """
-    first = max(needed_labels(risk, delta), math.ceil(n * FIRST_SHARE))
-    if first > n:
-        return ()
-    regular = (math.ceil(n * step / STEPS) for step in range(1, STEPS + 1))
-    return (first, *(size for size in regular if size > first))
+    regular = [-(-n * step // STEPS) for step in range(FIRST_STEP, STEPS + 1)]
+    first = max(needed_labels(risk, delta), regular[0])
+    return tuple(dict.fromkeys((first, *(size for size in regular if size > first)))) if first <= n else ()
 
 
 def certify(confidence: Floats, is_correct: Bools, risk: float, delta: float) -> Found:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fieldassay.calibration.bins import Bools, Floats
-from fieldassay.calibration.certify import clopper_pearson_lower
+from fieldassay.calibration.certify import clopper_pearson_lower, clopper_pearson_upper
 from fieldassay.calibration.measure import Chance
 from fieldassay.calibration.observations import SCALES, Observations, is_judged
 from fieldassay.calibration.policy import Item, ReviewPolicy, Rule
 from fieldassay.calibration.ratios import ratio_interval
-from fieldassay.calibration.thresholds import split_delta
 from fieldassay.result.calibrated import Check, Promise, Standing, Unit
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 
 def check_rules(policy: ReviewPolicy, observations: Observations, chance: Chance) -> tuple[Check, ...]:
     """Return how every threshold did on observations that it was not made from."""
-    delta = split_delta(policy.promise, len(policy.rules))
-    return tuple(_check(rule, observations.of_fields(rule.fields), policy.promise, (delta, chance)) for rule in policy.rules)
+    return tuple(_check(rule, observations.of_fields(rule.fields), policy.promise, chance) for rule in policy.rules)
 
 
 def list_items(rows: pl.DataFrame, scale: str) -> Iterator[Item]:
@@ -43,16 +41,17 @@ def list_accepted(policy: ReviewPolicy, observations: Observations) -> Bools:
     return accepted
 
 
-def _check(rule: Rule, observations: Observations, promise: Promise, how: tuple[float, Chance]) -> Check:
-    delta, chance = how
+def _check(rule: Rule, observations: Observations, promise: Promise, chance: Chance) -> Check:
     least = np.inf if rule.threshold is None else rule.threshold
     accepted = observations.confidence >= least
     wrong = accepted & ~observations.is_correct
     drawn = observations.draw(promise.unit)
     taken = drawn.confidence >= least
     count, errors = int(taken.sum()), int((taken & ~drawn.is_correct).sum())
-    lower = clopper_pearson_lower(errors, count, delta) if count else 0.0
+    lower = clopper_pearson_lower(errors, count, rule.delta) if count else 0.0
     risk, interval = _estimate(observations, accepted, wrong, promise, chance)
+    if interval is None and risk == 0.0 and count:  # without errors the bootstrap has no width
+        interval = (0.0, clopper_pearson_upper(0, count, (1.0 - chance.level) / 2.0))
     return Check(
         fields=rule.fields,
         threshold=rule.threshold,

@@ -28,7 +28,7 @@ class ReviewReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The threshold of some fields (None: everything is reviewed, for `reason`), and the labels that it stands on."""
+    """The threshold of some fields (None: everything is reviewed, for `reason`), and the labels that it stands on, tested at `delta`."""
 
     fields: tuple[str, ...]
     threshold: float | None
@@ -39,6 +39,7 @@ class Rule:
     needed: int
     coverage: float
     reason: str = ""
+    delta: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,10 @@ def remark(census: Census, seen: Observations, promise: Promise, scale: str) -> 
         yield f"only {documents} documents: intervals over documents are too narrow"
     if len(seen) > documents:
         each = len(seen) / documents
-        yield f"documents have {each:.1f} values each, which are often wrong together: the p values of calibration take them as independent and are too small"
+        yield (
+            f"documents have {each:.1f} values each, which are often wrong together: "
+            "the p values of calibration take them as independent and may be too small"
+        )
         if promise.unit is Unit.VALUE:
             yield "the threshold takes values as independent; where errors come together it promises more than it can keep (--unit document does not)"
     if len(np.unique(seen.confidence)) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fieldassay.calibration.certify import Found, certify, needed_labels
+from fieldassay.calibration.certify import Found, certify, needed_at_rate, needed_labels
 from fieldassay.calibration.observations import Observations
 from fieldassay.result.calibrated import Certificate, Promise, Step, Unit
 
@@ -21,10 +21,15 @@ def split_delta(promise: Promise, families: int) -> float:
 
 
 def certify_fields(observations: Observations, fields: Sequence[str], promise: Promise) -> tuple[Certificate, ...]:
-    """Return one certificate for all fields together, or one for each field where the promise is by field."""
+    """Return one certificate for all fields together, or one for each field where the promise is by field.
+
+    Only fields that have labels enough to be certified at all share the confidence; how many labels there are says nothing about errors.
+    """
     families = [(name,) for name in fields] if promise.by_field else [tuple(fields)]
-    delta = split_delta(promise, len(families))
-    return tuple(_certify(observations.of_fields(family), family, promise, delta) for family in families)
+    seen = [observations.of_fields(family) for family in families]
+    least = needed_labels(promise.risk, 1.0 - promise.confidence)
+    delta = split_delta(promise, sum(len(one.draw(promise.unit)) >= least for one in seen))
+    return tuple(_certify(one, family, promise, delta) for one, family in zip(seen, families, strict=True))
 
 
 def _certify(observations: Observations, fields: tuple[str, ...], promise: Promise, delta: float) -> Certificate:
@@ -44,23 +49,25 @@ def _certify(observations: Observations, fields: tuple[str, ...], promise: Promi
         needed=least,
         coverage=count / len(observations) if len(observations) else 0.0,
         observed_risk=float((~observations.is_correct[accepted]).mean()) if count else None,
-        reason="" if last is not None else _explain(found, len(drawn), least, promise),
+        reason="" if last is not None else _explain(found, len(drawn), promise, delta),
         steps=found.steps,
     )
 
 
-def _explain(found: Found, labels: int, least: int, promise: Promise) -> str:
+def _explain(found: Found, labels: int, promise: Promise, delta: float) -> str:
     """Return why nothing could be certified, and what it would take."""
-    noun = _NOUNS[promise.unit]
+    noun, least = _NOUNS[promise.unit], needed_labels(promise.risk, delta)
     if labels < least:
         return f"needs at least {least:,} labeled {noun} with a confidence, all right among the most confident; there are {labels:,}"
     if not found.steps:
         return f"too many confidences are equal: no {least:,} of the {labels:,} labeled {noun} lie above a tie that would fit"
-    return _explain_failure(found.steps[0], noun, promise)
+    return _explain_failure(found.steps[0], noun, promise, delta)
 
 
-def _explain_failure(step: Step, noun: str, promise: Promise) -> str:
+def _explain_failure(step: Step, noun: str, promise: Promise, delta: float) -> str:
     seen = f"of the {step.labels:,} most confident {noun} {step.errors:,} are wrong, so their risk may be up to {100 * step.upper:.2f} %"
     if step.errors / step.labels >= promise.risk:
         return f"{seen}; more labels do not help while the most confident values are wrong more often than {100 * promise.risk:g} %"
-    return f"{seen}; more labels may help, as {100 * step.errors / step.labels:.2f} % is below the target"
+    needed = needed_at_rate(step.errors / step.labels, promise.risk, delta)
+    how_many = f"at least {needed:,}" if needed is not None else "very many"
+    return f"{seen}; at this rate of errors it takes {how_many} accepted {noun}"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fieldassay.cli.regressions import BASELINE_HELP, default_baseline
+
 if TYPE_CHECKING:
     from fieldassay.result.decision import DecisionPage
 
@@ -20,6 +22,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--protocol", metavar="NAME", help="The gates of a published protocol, such as clinical-decision, instead.")
 @click.option("--records", metavar="FILE", type=_PATH, help="What happened besides scoring: repeated runs, offline runs, proofs.")
 @click.option("--system", metavar="NAME", help="The system to decide on.  [default: each]")
+@click.option("--baseline", metavar="FILE", type=_PATH, help=BASELINE_HELP)
 @click.option("--format", "shape", type=click.Choice(["table", "json", "markdown"]), help="What standard output gets.  [default: table]")
 @click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
 @click.option("--out", metavar="FILE", type=_PATH, help="Write the page there too: Markdown, or JSON if the name ends in .json.")
@@ -37,7 +40,8 @@ def gate(**given: Any) -> int:
 
     shape = _shape(given)
     _check_out(given)
-    page = decide(GateRequest(given["runs"], given["gates"], given["protocol"], given["records"], given["system"]))
+    baseline = given["baseline"] or default_baseline()
+    page = decide(GateRequest(given["runs"], given["gates"], given["protocol"], given["records"], given["system"], baseline))
     write(_render(page, shape, screen()))
     if given["out"] is not None:
         _write_page(given["out"], _render(page, "json" if given["out"].suffix.casefold() == ".json" else "markdown", screen()))
@@ -58,7 +62,7 @@ def _check_out(given: Mapping[str, Any]) -> None:
     out = given["out"]
     if out is None:
         return
-    read = [*(given[name] for name in ("gates", "records") if given[name] is not None), *given["runs"]]
+    read = [*(given[name] for name in ("gates", "records", "baseline") if given[name] is not None), *given["runs"]]
     target = out.resolve()
     if out.is_dir() or any(target == path.resolve() or path.resolve() in target.parents for path in read):
         raise click.UsageError(f"--out {out}: is a folder, or would write over what is read; name another file.")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fieldassay.reports.formats import FORMATS
+
 if TYPE_CHECKING:
     from fieldassay.cli.running import Scored
     from fieldassay.reports.reported import Reported, ReportOptions
@@ -19,40 +21,29 @@ SUMMARY, WORKSPACE = "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"
 STDOUT = "-"
 
 
-def _check_format(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    """Return the name of a format if there is one; the table of formats is read only now."""
-    from fieldassay.api.reporting import FORMATS
-    from fieldassay.errors import nearest
-
-    if value not in FORMATS:
-        raise click.BadParameter(f"no report is called {value!r}; {nearest(value, FORMATS)}", context, parameter)
-    return value
-
-
 def report_options(command: Command) -> Command:
     """Add `--report` to a command that scores."""
-    text = "Write a report of the run: junit, markdown, github, annotations, comment; into --out, or to FILE. Repeat for more."
+    text = f"Write a report of the run, into --out or to FILE; repeat for more. {', '.join(FORMATS)}."
     option: Callable[[Command], Command] = click.option("--report", "reports", metavar="FORMAT[=FILE]", multiple=True, help=text)
     return option(command)
 
 
-def read_report_options(given: Mapping[str, Any]) -> tuple[tuple[str, Path], ...]:
-    """Return the formats and files that `--report` asks for; raises UsageError for an unknown format, and where no file can be meant."""
+def read_report_options(given: Mapping[str, Any]) -> tuple[tuple[str, Path | None], ...]:
+    """Return the formats and files (None: in the folder of the run) that `--report` asks for; raises UsageError for what cannot be meant."""
     if not given["reports"]:
         return ()
-    from fieldassay.api.reporting import FORMATS
     from fieldassay.errors import nearest
 
-    found: list[tuple[str, Path]] = []
+    found: list[tuple[str, Path | None]] = []
     for text in given["reports"]:
         name, equals, file = text.partition("=")
         if name not in FORMATS:
             raise click.UsageError(f"--report {text}: no report is called {name!r}; {nearest(name, FORMATS)}")
-        if not file and (equals or given["out"] is None):
-            raise click.UsageError(f"--report {text}: say where it goes: --report {name}=FILE, or give --out DIR.")
+        if not file and (equals or (given["out"] is None and given["store"] is None)):
+            raise click.UsageError(f"--report {text}: say where it goes: --report {name}=FILE, or give --out DIR or --runs DIR.")
         _check_file(text, file, given)
-        found.append((name, Path(file) if file else given["out"] / FORMATS[name].file))
-    if len({path.resolve() for _, path in found}) < len(found):
+        found.append((name, Path(file) if file else None))
+    if len({(name,) if path is None else path.resolve() for name, path in found}) < len(found):
         raise click.UsageError("--report: two reports would go to the same file.")
     return tuple(found)
 
@@ -68,7 +59,7 @@ def _check_file(text: str, file: str, given: Mapping[str, Any]) -> None:
         raise click.UsageError(f"--report {text}: there is no such folder, or it is one; name a file in a folder that is there.")
 
 
-def write_reports(run: Scored, reports: Sequence[tuple[str, Path]], kept: str | None, *, is_quiet: bool) -> None:
+def write_reports(run: Scored, reports: Sequence[tuple[str, Path | None]], kept: str | None, *, is_quiet: bool) -> None:
     """Write the reports of a finished run."""
     if not reports:
         return
@@ -76,7 +67,8 @@ def write_reports(run: Scored, reports: Sequence[tuple[str, Path]], kept: str | 
     from fieldassay.cli.output import complain
 
     reported = report_scored(run.result, run.evidence, run.decisions, kept, _root())
-    for name, path in reports:
+    for name, file in reports:
+        path = (run.folder or Path()) / FORMATS[name].file if file is None else file
         write_report([reported], name, path)
         if not is_quiet:
             complain(f"written to {path}: {name} report")
@@ -87,13 +79,13 @@ def write_reports(run: Scored, reports: Sequence[tuple[str, Path]], kept: str | 
 @click.option(
     "--format",
     "shape",
-    metavar="FORMAT",
-    callback=_check_format,
+    type=click.Choice(list(FORMATS)),
     required=True,
-    help="What is written: junit, markdown, github (a step summary), annotations (of GitHub), comment (of a pull request).",
+    help="What is written; github is a step summary, annotations are GitHub's, comment is for a pull request.",
 )
 @click.option("--out", metavar="FILE", type=_PATH, help="Where it goes.  [default: standard output]")
 @click.option("--runs", "store", metavar="DIR", type=_PATH, default="runs", show_default=True, help="The store that RUN is looked up in.")
+@click.option("--against", metavar="RUN", help="Of github and comment: an earlier run; says what was fixed and what was broken since.")
 @click.option("--name", metavar="NAME", default="report", show_default=True, help="Of a comment: tells several of one pull request apart.")
 @click.option("--max-cases", "most", type=click.IntRange(1), help="Of JUnit: test cases of documents at most.  [default: 100000]")
 def report(**given: Any) -> int:
@@ -112,7 +104,10 @@ def report(**given: Any) -> int:
     from fieldassay.cli.output import complain
 
     options = _options(given)
-    reported = read_reported([_find(text, given["store"]) for text in given["runs"]], _root())
+    folders = [_find(text, given["store"]) for text in given["runs"]]
+    reported = read_reported(folders, _root())
+    if given["against"] is not None:
+        reported = _hold(reported, folders, given)
     if given["out"] is not None:
         write_report(reported, given["shape"], given["out"], options)
         complain(f"written to {given['out']}: {given['shape']} report")
@@ -133,9 +128,21 @@ def _find(reference: str, store: Path) -> Path:
     return find_run(reference, store)
 
 
+def _hold(reported: Sequence[Reported], folders: Sequence[Path], given: Mapping[str, Any]) -> tuple[Reported, ...]:
+    """Return the run with what changed since an earlier one; raises UsageError where that cannot be meant."""
+    from dataclasses import replace
+
+    from fieldassay.api.reporting import read_diffs
+
+    if given["shape"] not in ("github", "comment") or len(folders) != 1:
+        raise click.UsageError("--against goes with one RUN, and with --format github or comment.")
+    before = _find(given["against"], given["store"])
+    return (replace(reported[0], diffs=read_diffs(before, folders[0], reported[0].result.systems)),)
+
+
 def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> None:
     """Write a report to standard output; a step summary to the file that GitHub names for it."""
-    from fieldassay.api.reporting import append_report, find_format
+    from fieldassay.api.reporting import append_report
     from fieldassay.cli.output import complain, write
 
     summary = os.environ.get(SUMMARY)
@@ -143,7 +150,7 @@ def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> 
         append_report(reported, shape, Path(summary), options)
         complain("appended to the step summary")
         return
-    for text in find_format(shape).make(reported, options):
+    for text in FORMATS[shape].make(reported, options):
         write(text)
 
 

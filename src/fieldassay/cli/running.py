@@ -47,6 +47,8 @@ class Request:
     """The store of runs that the run goes to, under a name of its own, instead of `out`."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the record of the run says besides."""
+    baseline: Path | None = None
+    """The baseline that regression gates are measured against."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +105,7 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None, h
         result = _with_digests(score(request.gold, request.predictions, request.spec, options, progress), request)
     if held is not None:
         result = _with_remarks(result, held)
-    decisions = decide_result(result, [parse_gate(text) for text in options.gates])
+    decisions = decide_result(result, [parse_gate(text) for text in options.gates], request.baseline)
     if folder is None:
         _save(held, request.is_quiet)
         rows = options.evidence_folder

@@ -11,6 +11,7 @@ import click
 
 from fieldassay.cli.inputs import data_options, spec_options
 from fieldassay.cli.lock import lock_options, read_lock_options
+from fieldassay.cli.regressions import BaselineChoice, baseline_options, read_baseline_options
 from fieldassay.cli.report import read_report_options, report_options, write_reports
 from fieldassay.cli.storing import read_sources, store_options
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 @spec_options
 @data_options
 @lock_options
+@baseline_options
 @store_options
 @report_options
 @click.option(
@@ -67,16 +69,17 @@ def score(**given: Any) -> int:
     thresholds = read_thresholds(given["fail_under"], spec)
     if given["engine"] == "ray":
         raise click.UsageError("--engine ray is not there yet; use --engine local with --workers N.")
-    options = score_options(given, inputs, thresholds)
+    baseline = read_baseline_options(given, spec)
+    options = score_options(given, inputs, (*thresholds, *baseline.gates))
     reports = read_report_options(given)
     keeps_rows = bool(reports) or (shape != "json" and not given["quiet"])
     request = Request(inputs.gold, inputs.predictions, spec, options, given["out"], keeps_rows, given["quiet"], read_lock_options(given))
-    request = replace(request, store=given["store"], facts=sources.facts)
+    request = replace(request, store=given["store"], facts=sources.facts, baseline=baseline.path)
     with scored(request) as run:
         if not given["quiet"]:
             show_run(run, shape, shows_all=bool(given["metrics"]))
         write_reports(run, reports, options.evidence, is_quiet=given["quiet"])
-        return _verdict(run, thresholds, given)
+        return _verdict(run, thresholds, baseline, given)
 
 
 def _shape(given: Mapping[str, Any]) -> str:
@@ -133,9 +136,9 @@ def show_run(run: Scored, shape: str, *, shows_all: bool) -> None:
     write(render_terminal(summary, screen()))
 
 
-def _verdict(run: Scored, thresholds: tuple[Gate, ...], given: Mapping[str, Any]) -> int:
+def _verdict(run: Scored, thresholds: tuple[Gate, ...], baseline: BaselineChoice, given: Mapping[str, Any]) -> int:
     from fieldassay.cli.output import complain
-    from fieldassay.cli.thresholds import find_exit_code, tell_outcomes
+    from fieldassay.cli.thresholds import FAILED, find_exit_code, tell_outcomes
 
     if run.folder is not None and not given["quiet"]:
         tables = ["metrics.json", "documents.parquet", *(["evidence.parquet"] if run.evidence is not None else [])]
@@ -145,4 +148,6 @@ def _verdict(run: Scored, thresholds: tuple[Gate, ...], given: Mapping[str, Any]
         complain(f"written to {run.folder}: {', '.join(tables)}, run.json")
     for line in tell_outcomes(run.decisions, thresholds):
         complain(line)
-    return 0 if given["exit_zero"] else find_exit_code(run.decisions, thresholds, is_strict=given["strict"])
+    code = find_exit_code(run.decisions, thresholds, is_strict=given["strict"])
+    refused = 0 if code == FAILED else baseline.find_exit_code(run.decisions)
+    return 0 if given["exit_zero"] else refused or code

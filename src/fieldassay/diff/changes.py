@@ -28,7 +28,8 @@ def find_changes(before: pl.LazyFrame, after: pl.LazyFrame, documents: tuple[str
     first, second = (_keyed(frame, documents) for frame in (before, after))
     joined = first.join(second, on=_KEY, how="full", suffix="_after", coalesce=True)
     is_wrong, is_failed = (
-        {side: pl.col(f"outcome{side}").is_in(outcomes).fill_null(value=False) for side in ("", "_after")} for outcomes in (_WRONG, ("failed",))
+        {side: pl.col(f"outcome{side}").is_in(outcomes).fill_null(value=False) for side in ("", "_after")}
+        for outcomes in (_WRONG, ("failed",))
     )
     undecided = (is_failed[""] | is_failed["_after"]) & (is_wrong[""] | is_wrong["_after"])
     change = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from fieldassay.engine.contest import MOST_RANKED, MOST_VALUES, compare_pairs, compare_slices, rank, slice_values
@@ -30,25 +30,22 @@ class Contest:
 def hold_contest(data: PairedData, reference: str, metrics: Sequence[BoundMetric], keys: Sequence[str]) -> Contest:
     """Return every other system compared with the reference by the metrics, and by the first of them within the values of each slice key.
 
-    Of two systems each field is compared too; more are ranked. p values are adjusted by Holm over all of the first kind, over the fields, and over the
-    values of each key.
+    Of two systems each field is compared too; more are ranked. p values are adjusted by Holm over all of the first kind, over the fields, and
+    over the values of each key.
     """
     names = [system.system for system in data.systems]
     pairs = [(reference, name) for name in names if name != reference]
     arena = Arena.open(data)
     fields = list_field_metrics(data) if len(pairs) == 1 else ()
-    by_slice: list[Comparison] = []
-    notes = []
     whole = [bound for bound in metrics if bound.call.slice is None]
-    for key in keys:
-        count = len(slice_values(arena, key))
-        if count > MOST_VALUES:
-            notes.append(f"the slice {key!r} has {count:,} values; systems are compared within the values of at most {MOST_VALUES}")
-        else:
-            by_slice += compare_slices(arena, pairs, whole[:1], key)
     is_ranked = 1 < len(pairs) < MOST_RANKED
-    if len(pairs) >= MOST_RANKED:
-        notes.append(f"{len(names):,} systems are not ranked: with more than {MOST_RANKED} nothing could be said of so many pairs")
+    notes = [f"{len(names):,} systems are not ranked: more than {MOST_RANKED} make too many pairs"] if len(pairs) >= MOST_RANKED else []
+    by_slice: list[Comparison] = []
+    for key in keys:
+        values = slice_values(arena, key)
+        notes += _remark_values(data, key, values)
+        if len(values) <= MOST_VALUES:
+            by_slice += compare_slices(arena, pairs, whole[:1], key)
     return Contest(
         overall=tuple(compare_pairs(arena, pairs, metrics)),
         by_field=tuple(compare_pairs(arena, pairs, fields)),
@@ -56,6 +53,15 @@ def hold_contest(data: PairedData, reference: str, metrics: Sequence[BoundMetric
         rankings=tuple(rank(arena, bound) for bound in whole) if is_ranked else (),
         notes=tuple(notes),
     )
+
+
+def _remark_values(data: PairedData, key: str, values: Collection[str]) -> list[str]:
+    """Return what is to be said of values of a slice key that are not compared: too many, or not of the same documents in all systems."""
+    if len(values) > MOST_VALUES:
+        return [f"the slice {key!r} has {len(values):,} values; systems are compared within the values of at most {MOST_VALUES}"]
+    known = {value for system in data.systems for names in system.groups.get(key, ()) for value in names}
+    left = len(known) - len(values)
+    return [f"the slice {key!r} has {left:,} more values, which not all systems have for the same documents"] if left else []
 
 
 def list_field_metrics(data: PairedData) -> tuple[BoundMetric, ...]:

@@ -134,9 +134,16 @@ class Arena:
 
     @cached_property
     def signed(self) -> tuple[Ints, ...]:
-        """Return each system's sums under every random pattern of signs: the signs of a document are the same for all systems."""
-        grouped, keys = group_columns(np.concatenate(self.matrices), self.documents, self.data.seed)
-        return tuple(np.split(signed_sums(grouped, keys), len(self.names)))
+        """Return what each system has more than the first one, summed under every random pattern of signs: only differences are ever looked at.
+
+        The signs of a document are the same for all systems.
+        """
+        first, *others = self.matrices
+        more = np.concatenate([np.zeros((0, len(self.documents)), np.int64), *(matrix - first for matrix in others)])
+        distinct, places = np.unique(more, axis=0, return_inverse=True)  # rows often agree: a field is right or wrong in several statistics
+        grouped, keys = group_columns(distinct, self.documents, self.data.seed)
+        sums = signed_sums(grouped, keys)[places.reshape(-1)]
+        return (np.zeros((len(first), sums.shape[1]), np.int64), *(np.split(sums, len(others)) if others else ()))
 
     def pair(self, first: str, second: str, view: View) -> Pair:
         """Return two of the systems, seen by one metric."""

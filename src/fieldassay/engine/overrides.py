@@ -31,12 +31,19 @@ def apply_notes(judged: Judged, notes: Sequence[GoldNotes | None]) -> Judged:
     if not noted.any():
         return judged
     paths = RowPaths({})
-    blocks = [_noted(block, judged, (notes, noted), paths) for block in judged.blocks]
+    excused: set[tuple[int, str]] = set()
+    blocks = [_noted(block, judged, (notes, noted), (paths, excused)) for block in judged.blocks]
+    if excused:
+        for block in blocks:
+            _excuse(block, judged, paths, excused)
     return replace(judged, blocks=tuple(blocks))
 
 
-def _noted(block: Block, judged: Judged, given: tuple[Sequence[GoldNotes | None], Any], paths: RowPaths) -> Block:
-    notes, noted = given
+def _noted(
+    block: Block, judged: Judged, given: tuple[Sequence[GoldNotes | None], Any], places: tuple[RowPaths, set[tuple[int, str]]]
+) -> Block:
+    """Return the block with its notes; what was accepted where gold has a container is added to the places that are excused."""
+    (notes, noted), (paths, excused) = given, places
     rows = np.flatnonzero(noted[block.pairs.doc])
     if block.kind != Kind.VALUE or not len(rows):
         return block
@@ -44,13 +51,28 @@ def _noted(block: Block, judged: Judged, given: tuple[Sequence[GoldNotes | None]
     of_gold = paths.expected(block, info).gather(rows).to_list()
     critical = np.full(len(block), info.critical)
     for row, path in zip(rows.tolist(), of_gold, strict=True):
-        note = notes[block.pairs.doc[row]]
+        doc = int(block.pairs.doc[row])
+        note = notes[doc]
         if note is None or path is None:
             continue
         critical[row] |= bool(note.critical) and _is_at_or_under(path, note.critical)
+        is_wrong_kind = bool(block.flags[row] & FLAG["wrong_kind"])
         if note.accepted and path in note.accepted and block.coded is not None:
             _accept(block, row, note.accepted[path], judged.reasons)
+            if is_wrong_kind and block.outcome[row] == Outcome.MATCH:
+                excused.add((doc, path))
     return replace(block, critical=critical)
+
+
+def _excuse(block: Block, judged: Judged, paths: RowPaths, excused: set[tuple[int, str]]) -> None:
+    """Make containers matches in whose place an accepted value stands."""
+    if block.kind == Kind.VALUE:
+        return
+    rows = np.flatnonzero(block.flags & FLAG["wrong_kind"])
+    for row, path in zip(rows.tolist(), paths.expected(block, judged.fields[block.field]).gather(rows).to_list(), strict=True):
+        if (int(block.pairs.doc[row]), path) in excused:
+            block.outcome[row], block.reason[row] = Outcome.MATCH, judged.reasons.position("accepted")
+            block.flags[row] = (block.flags[row] | FLAG["accepted_variation"]) & ~FLAG["wrong_kind"]
 
 
 def _is_at_or_under(path: str, places: frozenset[str]) -> bool:

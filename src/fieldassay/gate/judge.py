@@ -87,8 +87,11 @@ def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
     if outcome.verdict is Verdict.PASS:
         return outcome
     reach = reach_of_bound(outcome.gate, estimate)
-    more = "" if reach.needed is None else f"; about {reach.needed:,} documents would show it if the value stays {show_plain(estimate.value or 0.0, estimate.unit)}"
-    return replace(outcome, rule=f"{outcome.rule}{more}", detectable=reach.detectable, documents_needed=reach.needed)
+    found = replace(outcome, detectable=reach.detectable, documents_needed=reach.needed)
+    if reach.needed is None or estimate.value is None:
+        return found
+    stays = f"if the value stays {show_plain(estimate.value, estimate.unit)}"
+    return replace(found, rule=f"{outcome.rule}; about {reach.needed:,} documents would show it {stays}")
 
 
 def _compare(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:

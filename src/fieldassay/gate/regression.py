@@ -10,7 +10,7 @@ from fieldassay.engine.contest import compare_one, slice_values
 from fieldassay.engine.exchange import Arena, Pair
 from fieldassay.metrics.grammar import Gate, MetricCall
 from fieldassay.metrics.selection import BoundMetric, bind_metric
-from fieldassay.result.compared import WORDS, holds, show_compared, show_plain, show_threshold
+from fieldassay.result.compared import WORDS, holds, show_change, show_compared, show_plain, show_threshold
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import GateOutcome, Verdict
 from fieldassay.result.pairing import is_comparable
@@ -92,7 +92,7 @@ def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
         evidence=(_describe(found),),
     )
     if change.interval is None:
-        return replace(outcome, rule="the difference has no interval: counts and totals have none, and runs without a bootstrap")
+        return replace(outcome, rule=_explain_no_interval(found))
     verdict = judge_regression(change.interval, -gate.threshold, gate.operator, found.unit)
     if found.documents < FEW_DOCUMENTS and found.verdict != "identical" and not _is_shown_anyway(verdict, found):
         return _ask_for_more(replace(outcome, rule=f"{change.few}: the interval is too narrow to decide"), change)
@@ -100,6 +100,12 @@ def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
         return replace(outcome, rule=f"{_tell(gate, change, verdict)}, but {failed:,} judgements failed and could be losses")
     outcome = replace(outcome, verdict=verdict, rule=_tell(gate, change, verdict))
     return _ask_for_more(outcome, change) if verdict is Verdict.INCONCLUSIVE else outcome
+
+
+def _explain_no_interval(found: Comparison) -> str:
+    if "no_width" in found.marks:
+        return "all documents show the same difference, so that nothing says how much another sample could differ"
+    return "the difference has no interval: counts and totals have none, and runs without a bootstrap"
 
 
 def _is_shown_anyway(verdict: Verdict, found: Comparison) -> bool:
@@ -114,7 +120,7 @@ def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
     if change.found.verdict == "identical":
         said = "is" if verdict is Verdict.PASS else "is not"
         return f"nothing changed: a difference of {show_compared(0.0, gate.threshold, unit)} {said} {wanted}"
-    head = f"{_signed(change.difference, unit)}, {100 * change.found.level:g} % interval {_signed(low, unit)} to {_signed(high, unit)}"
+    head = f"{show_change(change.difference, unit)}, {100 * change.found.level:g} % interval {show_change(low, unit)} to {show_change(high, unit)}"
     if verdict is Verdict.INCONCLUSIVE:
         return f"{head}: the difference may be {wanted}, and may not"
     which, bound = ("lower", low) if verdict is Verdict.PASS else ("upper", high)
@@ -132,7 +138,7 @@ def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
         needed = None  # the difference itself is near the margin, or the interval was widened: no number would be true
     more = [outcome.rule]
     if detectable is not None:
-        more.append(f"a difference of {show_plain(detectable, found.unit)} or more would probably be seen")
+        more.append(f"a difference of {show_change(detectable, found.unit)[1:]} or more would probably be seen")
     if needed is not None:
         more.append(f"about {needed:,} documents are needed to rule out a loss of {show_plain(margin, found.unit)} if nothing changed")
     return replace(outcome, rule="; ".join(more), detectable=detectable, documents_needed=needed)
@@ -142,11 +148,6 @@ def _describe(found: Comparison) -> str:
     before, now = (show_plain(value or 0.0, found.unit) for value in found.values)
     counts = f"better in {found.wins:,}, worse in {found.losses:,}, the same in {found.ties:,} of {found.documents:,} documents"
     return f"before {before}, now {now}; {counts}" + ("" if found.p is None else f"; p = {found.p:.3g}")
-
-
-def _signed(value: float, unit: str) -> str:
-    text = show_plain(value, unit)
-    return text if value <= 0 else f"+{text}"
 
 
 def _check_comparable(arena: Arena, bound: BoundMetric) -> None:

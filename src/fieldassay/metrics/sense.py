@@ -23,12 +23,15 @@ def find_nonsense(gate: Gate, unit: str, better: str = "higher") -> str:
     if gate.function not in ("value", "lower", "upper"):
         return ""
     if unit == "percent" and better == "higher" and gate.operator in _AT_LEAST and 0 < gate.threshold <= 1:
-        return f"{gate.metric.name} is in percent, so that {gate.threshold:g} is hardly above 0; write {100 * gate.threshold:g} for {100 * gate.threshold:g} %"
+        meant = f"{100 * gate.threshold:g}"
+        return f"{gate.metric.name} is in percent, so that {gate.threshold:g} is hardly above 0; write {meant} for {meant} %"
     highest = _HIGHEST.get(unit)
     if highest is None or not _is_bounded(gate.metric.name, unit) or 0 <= gate.threshold <= highest:
         return ""
     if unit == "percent":
-        return f"{gate.metric.name} is in percent, from 0 to 100, and {gate.threshold:g} is outside of that; write such as {gate.operator} 90"
+        return (
+            f"{gate.metric.name} is in percent, from 0 to 100, and {gate.threshold:g} is outside of that; write such as {gate.operator} 90"
+        )
     example = gate.threshold / 100 if 1 < gate.threshold <= 100 else 0.9
     return (
         f"{gate.metric.name} is a ratio, from 0 to 1, and {gate.threshold:g} is outside of that; write {example:g} for {100 * example:g} %"
@@ -45,9 +48,11 @@ def _check_regression(gate: Gate, unit: str) -> str:
     name, margin = str(gate.metric), abs(gate.threshold)
     if gate.operator not in _AT_LEAST:
         shown = f"{margin:g}" if margin < _HIGHEST.get(unit, margin + 1) and margin else "0.01"
-        return f"regression({name}) is negative where it got worse, so that {gate.operator} asks for the wrong thing; write regression({name}) > -{shown}"
+        what = f"regression({name}) is negative where it got worse, so that {gate.operator} asks for the wrong thing"
+        return f"{what}; write regression({name}) > -{shown}"
     highest = _HIGHEST.get(unit)
     if highest is not None and margin >= highest:
         point = 1.0 if unit == "percent" else 0.01
-        return f"no {unit} can change by {margin:g}, so that the gate says nothing; write regression({name}) > -{point:g} to allow a loss of one point"
+        what = f"no {unit} can change by {margin:g}, so that the gate says nothing"
+        return f"{what}; write regression({name}) > -{point:g} to allow a loss of one point"
     return ""

@@ -27,23 +27,30 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value))
 
 
+_CLAIMS: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
+
+
 def _is_claim(value: Any) -> bool:
-    return value is None or isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in ("", "true", "false"))
+    return value is None or _claim_text(value) in ("", *_CLAIMS)
+
+
+def _claim_text(value: Any) -> str | None:
+    return str(value).strip().lower() if isinstance(value, str | int) else None
 
 
 META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "timing": lambda value: isinstance(value, dict) and "duration_ms" in value,
     "usage": _is_object,
     "processing_time": lambda value: value is None or read_number(value) is not None,
-    "error": lambda value: value is None or isinstance(value, str | dict | bool),
+    "error": lambda value: value is None or isinstance(value, str | dict | bool | int | list),
     "parse_success": _is_claim,
     "raw": lambda value: value is None or isinstance(value, str),
     "confidence": lambda value: isinstance(value, dict) or read_number(value) is not None,
     "variant": lambda value: isinstance(value, str),
     "tags": _is_texts,
     "difficulty": lambda value: isinstance(value, str),
-    "critical_fields": lambda value: isinstance(value, list) and _is_texts(value),
-    "acceptable_variations": lambda value: isinstance(value, dict) and all(isinstance(item, list) for item in value.values()),
+    "critical_fields": lambda value: value is None or _is_texts(value),
+    "acceptable_variations": lambda value: value is None or isinstance(value, dict),
 }
 """The keys beside the data that are known, and the shape in which they are taken as such; in any other shape they are data."""
 
@@ -176,7 +183,7 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
     known = {key: value for key, value in beside.items() if key in META_SHAPES and META_SHAPES[key](value)}
     others = {key: value for key, value in beside.items() if key not in META_SHAPES} if has_key else {}
     if "difficulty" in known:
-        others["difficulty"] = known["difficulty"]
+        others["difficulty"] = known["difficulty"].strip().lower()
     return Meta(
         duration_ms=_read_duration(known),
         usage=known.get("usage", {}),
@@ -189,7 +196,7 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         labels={key: texts for key, value in others.items() if isinstance(value, list) and (texts := _to_labels(value))},
         repairs=tuple(dict.fromkeys(repairs)),
         critical_paths=_read_texts(known.get("critical_fields")),
-        accepted_values={path: tuple(values) for path, values in known.get("acceptable_variations", {}).items()},
+        accepted_values=_read_accepted(known.get("acceptable_variations")),
     )
 
 
@@ -222,11 +229,18 @@ def _read_error(value: Any) -> str | None:
         value = message if isinstance(message, str) else json.dumps(value, ensure_ascii=False) if value else None
     if value is True:
         return "error"
+    if value and isinstance(value, int | list):
+        value = json.dumps(value, ensure_ascii=False)
     return value.strip() or None if isinstance(value, str) else None
 
 
+def _read_accepted(value: Any) -> Mapping[str, tuple[Any, ...]]:
+    """Return the accepted values by path; a value that is no list is the only one."""
+    return {path: tuple(values) if isinstance(values, list) else (values,) for path, values in (value or {}).items()}
+
+
 def _read_claim(value: Any) -> bool | None:
-    return {"true": True, "false": False}.get(value.strip().lower()) if isinstance(value, str) else value
+    return _CLAIMS.get(_claim_text(value) or "")
 
 
 def _read_confidence(value: Any) -> Mapping[str, float] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fieldassay.reports.ci_changes import changes_blocks
 from fieldassay.reports.ci_parts import (
     baseline_block,
     compared_block,
@@ -38,6 +39,7 @@ def _blocks(run: Reported) -> Iterator[Block]:
     yield verdict_block(run, summary)
     yield headline_block(summary)
     yield baseline_block(run)
+    yield from changes_blocks(run)
     yield compared_block(summary)
     yield from fields_blocks(summary)
     yield documents_block(run, MOST_DOCUMENTS)

@@ -29,6 +29,8 @@ def say_number(value: float, unit: str = "ratio") -> str:
     >>> say_number(0.94879), say_number(1234.5, "ms"), say_number(-0.012)
     ('94.9 %', '1,234 ms', '−1.2 %')
     """
+    if value == 0 and unit not in _SCALES:
+        return f"0{suffix_of(unit)}"
     text = f"{_SCALES[unit] * value:,.1f} %" if unit in _SCALES else f"{show_number(value, unit)}{suffix_of(unit)}"
     return text.replace("-", "−")
 
@@ -48,7 +50,8 @@ def say_interval(interval: tuple[float, float] | None, level: float | None, unit
 def say_estimate(estimate: Estimate) -> str:
     """Return a value with what it stands on.
 
-    >>> say_estimate(Estimate("accuracy", "a", None, {}, "filled", 0.9, 12, 12, 0, "leaf", interval=(0.8, 0.95), level=0.95, marks=("few_documents",)))
+    >>> marks = ("few_documents",)
+    >>> say_estimate(Estimate("accuracy", "a", None, {}, None, 0.9, 12, 12, 0, None, interval=(0.8, 0.95), level=0.95, marks=marks))
     '90.0 % (95 %: 80.0 to 95.0; only 12 documents, so the interval is too narrow)'
     """
     if estimate.value is None:
@@ -85,7 +88,7 @@ def tell_comparison(one: Comparison, names: Mapping[str, str]) -> str:
     if one.verdict == "identical":
         return f"{first} and {second} are the same{where} in {metric} in all {show_count(one.documents, 'document')}"
     if one.verdict == "no_difference_shown":
-        return f"no difference could be shown between {first} and {second}{where} in {metric}: {_detail(one, 1.0)}{_power(one)}"
+        return f"No difference could be shown between {first} and {second}{where} in {metric}: {_detail(one, 1.0)}{_power(one)}"
     is_second = one.verdict == "better"
     sign = 1.0 if is_second else -1.0
     ahead, behind = (second, first) if is_second else (first, second)
@@ -101,7 +104,7 @@ def _detail(one: Comparison, sign: float) -> str:
 
 
 def _power(one: Comparison) -> str:
-    if one.detectable is None:
+    if one.detectable is None or "few_documents" in one.marks:
         return ""
     size = say_difference(abs(one.detectable), one.unit).removeprefix("+")
     return f"; with {show_count(one.documents, 'document')} a difference of {size} would have been found four times out of five"
@@ -113,11 +116,16 @@ def tell_loss(loss: Loss) -> str:
     >>> tell_loss(Loss("a", "total", "separator", 0.023, (0.016, 0.031), 41, 40, 72, "d1", "1", "2"))
     'total: a decimal or thousands separator was misread, in 41 values of 40 documents. It costs 2.3 points of accuracy (95 %: 1.6 to 3.1).'
     """
+    return f"{show(loss.field, _NAME)}: {tell_cost(loss)}"
+
+
+def tell_cost(loss: Loss) -> str:
+    """Return what one kind of wrong is, how often it occurs and what it costs, without the name of the field."""
     points = say_difference(loss.points, "ratio").removeprefix("+")
     few = f"; only {show_count(loss.of, 'document')}" if loss.is_marked else ""
     what = "the value is accepted, but not the same" if loss.diagnosis == "accepted" else say(DIAGNOSES, loss.diagnosis)
     where = f"in {show_count(loss.values, 'value')} of {show_count(loss.documents, 'document')}"
-    return f"{show(loss.field, _NAME)}: {what}, {where}. It costs {points} of accuracy ({say_interval(loss.interval, 0.95)}{few})."
+    return f"{what}, {where}. It costs {points} of accuracy ({say_interval(loss.interval, 0.95)}{few})."
 
 
 def tell_verdict(decisions: Sequence[Mapping[str, Any]]) -> str:

@@ -80,7 +80,9 @@ def _of_system(table: pl.DataFrame, known: pl.DataFrame, system: str, most: int)
     columns = np.zeros((len(worst), len(names)))
     for place, group in enumerate(worst):
         chosen = table.filter((pl.col("field") == group["field"]) & (pl.col("diagnosis") == group["diagnosis"]))
-        columns[place] = names.to_frame().join(chosen.select("doc", "loss"), on="doc", how="left", maintain_order="left")["loss"].fill_null(0.0)
+        columns[place] = (
+            names.to_frame().join(chosen.select("doc", "loss"), on="doc", how="left", maintain_order="left")["loss"].fill_null(0.0)
+        )
     low, high = _intervals(columns, names.to_list())
     return tuple(_make(system, group, len(names), (float(low[at]), float(high[at]))) for at, group in enumerate(worst))
 
@@ -88,7 +90,7 @@ def _of_system(table: pl.DataFrame, known: pl.DataFrame, system: str, most: int)
 def _intervals(columns: npt.NDArray[np.float64], names: Sequence[str]) -> tuple[Any, Any]:
     import numpy as np
 
-    drawn = weights(document_keys(names, SEED), 0, REPLICATES, weight_table(np.float32))
+    drawn: Any = weights(document_keys(names, SEED), 0, REPLICATES, weight_table(np.float32))
     with np.errstate(divide="ignore", invalid="ignore"):
         replicates = (columns @ drawn) / drawn.sum(axis=0, keepdims=True)
     found = percentile_intervals(replicates, LEVEL)

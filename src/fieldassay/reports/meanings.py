@@ -12,15 +12,45 @@ LETTERS: dict[str, str] = {
 }
 """What is counted."""
 
+NAMES: dict[str, str] = {
+    "f1": "F1",
+    "soft_f1": "soft F1",
+    "macro_f1": "macro F1",
+    "macro_soft_f1": "macro soft F1",
+    "item_f1": "item F1",
+    "field_accuracy": "accuracy",
+    "field_accuracy_strict": "accuracy, strict",
+    "accuracy_strict": "accuracy, strict",
+    "fda": "fill decision",
+    "hr": "hallucination rate",
+    "mr": "missing rate",
+    "rfa": "accuracy where filled",
+    "cost_usd": "cost per document",
+    "cost_usd_total": "cost, all documents",
+}
+"""What reports call metrics whose names do not speak for themselves."""
+
 MEANINGS: dict[str, tuple[str, str]] = {
-    "accuracy": ("How much of a document is right, on average over the documents; nearly right values count in part.", "mean over documents of T / (C+W+M+S)"),
+    "accuracy": (
+        "How much of a document is right, on average over the documents; nearly right values count in part.",
+        "mean over documents of T / (C+W+M+S)",
+    ),
     "accuracy_strict": ("The same, but a value is right or wrong.", "mean over documents of C / (C+W+M+S)"),
     "accuracy_pooled": ("How much of all values together is right; long documents weigh more.", "T / (C+W+M+S)"),
     "accuracy_pooled_strict": ("The same, but a value is right or wrong.", "C / (C+W+M+S)"),
-    "accuracy_by_field": ("How right a field is, on average over the fields; rare fields weigh as much as common ones.", "mean over fields of T / (C+W+M+S)"),
+    "accuracy_by_field": (
+        "How right a field is, on average over the fields; rare fields weigh as much as common ones.",
+        "mean over fields of T / (C+W+M+S)",
+    ),
     "accuracy_by_field_strict": ("The same, but a value is right or wrong.", "mean over fields of C / (C+W+M+S)"),
-    "accuracy_weighted": ("Accuracy in which fields count as much as their weight in the spec.", "mean over documents of the weighted mean of scores"),
-    "critical_accuracy": ("How many of the critical values are right, on average over the documents.", "mean over documents of C / (C+W+M+S), critical values"),
+    "accuracy_weighted": (
+        "Accuracy in which fields count as much as their weight in the spec.",
+        "mean over documents of the weighted mean of scores",
+    ),
+    "critical_accuracy": (
+        "How many of the critical values are right, on average over the documents.",
+        "mean over documents of C / (C+W+M+S), critical values",
+    ),
     "field_accuracy": ("How right one field is over all documents.", "T / (C+W+M+S)"),
     "field_accuracy_strict": ("How often one field is right over all documents.", "C / (C+W+M+S)"),
     "perfect_documents": ("The share of documents in which every value is right.", "documents with accuracy 1 / documents"),

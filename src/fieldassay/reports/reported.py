@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fieldassay.result.decision import Decision, Verdict
+from fieldassay.result.diff import Diff
 from fieldassay.result.result import Result
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Reported:
 
     `evidence` is unread; `kept` says which judged values it has. `label` names the run where there are several. `facts` are those of `run.json`
     (empty for a result that is in no folder). `find_places` says where the gold records of a few documents stand; those that it does not know
-    are left out.
+    are left out. `diffs` hold the run against an earlier one, system by system.
     """
 
     result: Result
@@ -59,6 +60,7 @@ class Reported:
     label: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     find_places: Callable[[Sequence[str]], Mapping[str, Place]] = no_places
+    diffs: tuple[Diff, ...] = ()
 
 
 def count_verdicts(decisions: Sequence[Decision]) -> dict[Verdict, int]:

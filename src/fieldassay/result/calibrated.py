@@ -273,3 +273,26 @@ def thin(points: tuple[Point, ...], most: int) -> tuple[Point, ...]:
         return points
     last = len(points) - 1
     return tuple(points[round(place * last / (most - 1))] for place in range(most))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """How many accepted labels it takes with so many errors among them, and the chance to have no more errors, by true risk."""
+
+    errors: int
+    needed: int
+    chances: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPlan:
+    """What a promise takes, before anything is labeled; `families` thresholds share the promise's confidence, each has `delta`."""
+
+    promise: Promise
+    families: int
+    delta: float
+    rows: tuple[PlanRow, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON data."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}

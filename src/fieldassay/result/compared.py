@@ -59,8 +59,8 @@ def show_compared(value: float, threshold: float, unit: str = "ratio") -> str:
     least = max(_least_decimals(shown, unit), _decimals_of(threshold))
     if max(abs(value), abs(threshold)) < _LONGEST:
         for decimals in range(least, _MOST_DECIMALS + 1):
-            text = f"{shown:,.{decimals}f}"
-            if is_equal or text != f"{threshold:,.{decimals}f}":
+            text = f"{shown + 0.0:,.{decimals}f}"
+            if is_equal or (text != f"{threshold:,.{decimals}f}" and not _is_minus_zero(text)):
                 return f"{text}{suffix(unit)}"
     return f"{shown!r}{suffix(unit)}"
 
@@ -74,6 +74,26 @@ def show_plain(value: float, unit: str = "ratio") -> str:
     if abs(value) >= _LONGEST:
         return f"{value!r}{suffix(unit)}"
     return f"{value:,.{_least_decimals(value, unit)}f}{suffix(unit)}"
+
+
+def show_change(value: float, unit: str = "ratio") -> str:
+    """Return a difference with its sign, and with so many decimals that it reads like 0 only if it is.
+
+    >>> show_change(0.0314), show_change(-0.000142), show_change(0.0), show_change(-12.5, "ms")
+    ('+0.031', '-0.00014', '0.000', '-12 ms')
+    """
+    if value == 0 or not math.isfinite(value):
+        return show_plain(0.0 if value == 0 else value, unit)
+    least = _least_decimals(value, unit)
+    for decimals in range(least, _MOST_DECIMALS + 1):
+        if round(value, decimals):
+            extra = 1 if decimals > least else 0  # two digits of a small number
+            return f"{value:+,.{decimals + extra}f}{suffix(unit)}"
+    return f"{value:+}{suffix(unit)}"
+
+
+def _is_minus_zero(text: str) -> bool:
+    return text.startswith("-") and not text.strip("-0.,")
 
 
 def show_threshold(threshold: float, unit: str = "ratio") -> str:

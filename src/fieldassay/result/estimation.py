@@ -149,7 +149,7 @@ def _bound_one(draft: _Draft, level: float, drawn: tuple[float, float, int] | No
         return _Bounds()
     recipe = draft.bound.recipe
     is_proportion = isinstance(recipe, Ratio) and recipe.is_proportion and draft.n == draft.documents
-    highest = highest_value(draft.bound)
+    highest = highest_value(draft.bound) or float(is_proportion)
     is_extreme = highest > 0 and draft.value in (0.0, highest) and draft.documents > 0
     if is_extreme or (is_proportion and few):
         low, high = wilson_interval(round(draft.value / highest * draft.documents), draft.documents, level)

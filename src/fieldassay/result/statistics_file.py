@@ -73,7 +73,7 @@ def systems_of(frame: pl.DataFrame, wanted: Iterable[Statistic]) -> tuple[Docume
     try:
         systems = frame.get_column(_column(SYSTEM)).unique(maintain_order=True).to_list()
         return tuple(_system(name, frame.filter(pl.col(_column(SYSTEM)) == name), names) for name in systems)
-    except (pl.exceptions.PolarsError, AttributeError, TypeError, UnicodeDecodeError) as error:
+    except (pl.exceptions.PolarsError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"not a table of statistics ({type(error).__name__})") from None
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,7 +40,9 @@ def list_places(store: Path) -> list[Place]:
         remedy = "name the store with --runs DIR, or fill one with `fieldassay score --runs DIR`"
         raise ProblemsError([Problem(str(store), f"is no store of runs ({error.strerror or error})", remedy, "no_store")]) from None
     places = [place for name in names if (place := _place(store / name)) is not None]
-    return sorted(places, key=lambda place: (place.started, place.path.name), reverse=True)
+    seconds = Counter(place.started for place in places)
+    exact = [_with_exact_time(place) if seconds[place.started] > 1 else place for place in places]
+    return sorted(exact, key=lambda place: (place.started, place.path.name), reverse=True)
 
 
 def find_run(reference: str, store: Path) -> Path:
@@ -98,6 +101,15 @@ def _place(path: Path) -> Place | None:
     except ProblemsError:
         return Place(path, "", datetime.min.replace(tzinfo=UTC))
     return Place(path, str(facts.get("id") or ""), parse_time(facts.get("started")))
+
+
+def _with_exact_time(place: Place) -> Place:
+    """Return a run with the fractions of a second that its name does not say, if its record agrees with the name otherwise."""
+    try:
+        started = parse_time(read_run(place.path).get("started"))
+    except ProblemsError:
+        return place
+    return replace(place, started=started) if started.replace(microsecond=0) == place.started else place
 
 
 def parse_time(text: object) -> datetime:

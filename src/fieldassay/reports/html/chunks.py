@@ -117,8 +117,8 @@ def _encode(rows: pl.DataFrame, start: int, names: Names) -> dict[str, Any]:
 
     columns: dict[str, Any] = {"doc": shrink((rows["place"].cast(pl.Int64) - start).to_list()), "system": shrink(rows["code"].to_list())}
     for name in (*_PLAIN, *_LISTS):
-        texts = rows[name].list.join("|") if name in _LISTS else rows[name]
-        codes = texts.replace_strict(names.words[name], list(range(len(names.words[name]))), default=NOTHING, return_dtype=pl.Int32)
+        spoken = rows[name].list.join("|") if name in _LISTS else rows[name]
+        codes = spoken.replace_strict(names.words[name], list(range(len(names.words[name]))), default=NOTHING, return_dtype=pl.Int32)
         columns[name] = shrink(codes.to_list())
     texts, codes_of = encode_texts([rows[name] for name in _TEXTS])
     coded = pl.DataFrame(dict(zip(_TEXTS, codes_of, strict=True))).with_columns(_is_bare(rows, "gold"), _is_bare(rows, "pred"))
@@ -135,7 +135,11 @@ def _is_bare(rows: pl.DataFrame, side: str) -> pl.Series:
     import polars as pl
 
     given, read = pl.col(side), pl.col(f"{side}_value")
-    return rows.select(((given == read) | (given == pl.concat_str(pl.lit('"'), read, pl.lit('"')))).fill_null(False)).to_series().alias(f"{side}_bare")
+    return (
+        rows.select(((given == read) | (given == pl.concat_str(pl.lit('"'), read, pl.lit('"')))).fill_null(False))
+        .to_series()
+        .alias(f"{side}_bare")
+    )
 
 
 def _shorten(name: str) -> pl.Expr:

@@ -81,7 +81,9 @@ def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[i
     import polars as pl
 
     known = values.filter(pl.col("score").is_not_null() & (pl.col("outcome") != "absent"))
-    binned = known.group_by("field", "system", bin=(pl.col("score").clip(0.0, 1.0) * BINS).floor().cast(pl.Int64)).agg(pl.len().alias("count"))
+    binned = known.group_by("field", "system", bin=(pl.col("score").clip(0.0, 1.0) * BINS).floor().cast(pl.Int64)).agg(
+        pl.len().alias("count")
+    )
     place = {system: number for number, system in enumerate(source.systems)}
     found: dict[str, list[list[int]]] = {}
     for row in binned.collect().iter_rows(named=True):
@@ -95,7 +97,15 @@ def _mistakes(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dict
     import polars as pl
 
     wrong = values.filter(pl.col("outcome").is_in(WRONG))
-    named = wrong.select("field", "system", "doc", "outcome", _short("gold"), _short("pred"), diagnosis=pl.col("diagnoses").list.first().fill_null(pl.col("reason")))
+    named = wrong.select(
+        "field",
+        "system",
+        "doc",
+        "outcome",
+        _short("gold"),
+        _short("pred"),
+        diagnosis=pl.col("diagnoses").list.first().fill_null(pl.col("reason")),
+    )
     grouped = named.group_by("field", "diagnosis", "system", maintain_order=True).agg(
         pl.len().alias("count"), pl.struct("doc", "gold", "pred", "outcome").head(MOST_EXAMPLES).alias("examples")
     )
@@ -122,7 +132,13 @@ def _confusions(values: pl.LazyFrame) -> dict[str, dict[str, Any]]:
 
     chosen = values.filter(pl.col("type").is_in(["enum", "boolean"]) & (pl.col("outcome") != "absent"))
     keys = ["field", "system", "gold_value", "pred_value"]
-    table = chosen.with_columns(pl.col("gold_value", "pred_value").str.slice(0, 200)).group_by(keys).agg(pl.len().alias("count")).sort(keys).collect()
+    table = (
+        chosen.with_columns(pl.col("gold_value", "pred_value").str.slice(0, 200))
+        .group_by(keys)
+        .agg(pl.len().alias("count"))
+        .sort(keys)
+        .collect()
+    )
     found: dict[str, dict[str, Any]] = {}
     for (field,), part in table.group_by("field", maintain_order=True):
         common = part.group_by("gold_value").agg(pl.col("count").sum()).drop_nulls().sort(["count", "gold_value"], descending=[True, False])
@@ -137,7 +153,9 @@ def _cells(part: pl.DataFrame, labels: list[str]) -> dict[str, list[list[Any]]]:
 
     cells: dict[str, dict[tuple[Any, Any], int]] = {}
     for row in part.iter_rows(named=True):
-        gold, pred = (None if row[name] is None else labels.index(row[name]) if row[name] in labels else -1 for name in ("gold_value", "pred_value"))
+        gold, pred = (
+            None if row[name] is None else labels.index(row[name]) if row[name] in labels else -1 for name in ("gold_value", "pred_value")
+        )
         counts = cells.setdefault(row["system"], {})
         counts[gold, pred] = counts.get((gold, pred), 0) + row["count"]
     assert isinstance(part, pl.DataFrame)
@@ -145,7 +163,7 @@ def _cells(part: pl.DataFrame, labels: list[str]) -> dict[str, list[list[Any]]]:
 
 
 def _residuals(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dict[str, Any]]]:
-    """Return field -> per system how many predicted numbers are equal to gold, and up to `MOST_RESIDUALS` [document, gold, prediction] that differ."""
+    """Return field -> per system how many predicted numbers are equal to gold, and up to `MOST_RESIDUALS` others: [document, gold, prediction]."""
     import polars as pl
 
     numbers = values.filter(pl.col("type").is_in(_NUMERIC) & pl.col("outcome").is_in(_BOTH))

@@ -31,6 +31,8 @@ class Methods:
     """The page of methods."""
 
     facts: tuple[tuple[str, str], ...]
+    runs: tuple[tuple[str, ...], ...]
+    """Of several runs: label, spec, digest, when it was scored, command."""
     inputs: tuple[tuple[str, str, str], ...]
     versions: tuple[tuple[str, str], ...]
     spec: str
@@ -47,6 +49,7 @@ def methods(source: ReportSource) -> Methods:
     spec = _inner(run, "spec")
     return Methods(
         facts=tuple(_facts(source)),
+        runs=tuple(_run_line(label, facts) for label, facts in source.runs) if len(source.runs) > 1 else (),
         inputs=tuple(_inputs(_inner(run, "inputs"))),
         versions=tuple((str(name), str(value)) for name, value in _inner(run, "versions").items()),
         spec=str(spec.get("text") or ""),
@@ -72,11 +75,18 @@ def _facts(source: ReportSource) -> list[tuple[str, str]]:
     if facts.get("limit") is not None:
         lines.append(("Limit", f"only the first {show_count(int(facts['limit']), 'document')} were scored"))
     if bootstrap.get("replicates"):
-        told = f"{100 * float(bootstrap.get('level', 0.95)):g} %, {bootstrap['replicates']:,} bootstrap replicates over documents, seed {bootstrap.get('seed', 0)}"
+        level = f"{100 * float(bootstrap.get('level', 0.95)):g} %"
+        told = f"{level}, {bootstrap['replicates']:,} bootstrap replicates over documents, seed {bootstrap.get('seed', 0)}"
         lines.append(("Intervals", told))
     kept = {"all": "every judged value", "errors": "errors only", "none": "nothing: documents cannot be shown"}[source.kept]
     lines.append(("Evidence in this file", kept))
     return [(name, text) for name, text in lines if text]
+
+
+def _run_line(label: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
+    spec = _inner(facts, "spec")
+    command = " ".join(map(str, facts.get("command") or ()))
+    return label, str(spec.get("name") or ""), str(spec.get("digest") or "")[:12], str(facts.get("started") or ""), command
 
 
 def _inputs(inputs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -92,5 +102,7 @@ def _metrics(source: ReportSource) -> list[MetricNote]:
     used = {parse_metric(text).name for text in source.result.run.get("metrics", ())} | set(_ALWAYS)
     notes = [MetricNote(name, "Defined by the spec: see its text below.", "", "spec") for name in own]
     return notes + [
-        MetricNote(name, *MEANINGS[name], metric.group) for name, metric in catalogue.items() if name in used and name not in own and name in MEANINGS
+        MetricNote(name, *MEANINGS[name], metric.group)
+        for name, metric in catalogue.items()
+        if name in used and name not in own and name in MEANINGS
     ]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from fieldassay.reports.findings import join_names, say_estimate, say_interval, say_number, tell_comparison, tell_loss, tell_verdict
+from fieldassay.reports.findings import join_names, say_estimate, say_interval, say_number, tell_comparison, tell_cost, tell_verdict
 from fieldassay.reports.headline import find_main
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.losses import Loss, find_losses
@@ -30,6 +29,7 @@ class Shown:
 
     text: str
     interval: str
+    bounds: str
     n: int
     documents: int
     is_few: bool
@@ -57,6 +57,7 @@ class Fix:
 
     loss: Loss
     sentence: str
+    """What is wrong, how often, and what it costs; the field is said beside it."""
     gold: str
     pred: str
     share: float
@@ -75,6 +76,7 @@ class Overview:
     findings: tuple[str, ...]
     fixes: Mapping[str, tuple[Fix, ...]]
     best: str
+    method: str
 
 
 def show_estimate(one: Estimate | None) -> Shown | None:
@@ -85,9 +87,9 @@ def show_estimate(one: Estimate | None) -> Shown | None:
     scale = {"ratio": 1.0, "percent": 0.01}.get(one.unit)
     bounds = [None if scale is None or number is None else scale * number for number in (one.value, low, high)]
     interval = say_interval(one.interval, one.level, one.unit)
-    return Shown(
-        say_number(one.value, one.unit), interval, one.n, one.documents, "few_documents" in one.marks, *bounds, say_estimate(one)
-    )
+    text, few = say_number(one.value, one.unit), "few_documents" in one.marks
+    value, lowest, highest = bounds
+    return Shown(text, interval, interval.partition(": ")[2], one.n, one.documents, few, value, lowest, highest, say_estimate(one))
 
 
 def overview(source: ReportSource) -> Overview:
@@ -96,10 +98,11 @@ def overview(source: ReportSource) -> Overview:
     summary = summarize(result)
     lines = summary.headline
     main = find_main(result)
-    main_line = next((line for line in lines if main and any(one and one.metric == main.metric for one in line.estimates)), lines[0] if lines else None)
+    of_main = [line for line in lines if main and any(one and one.metric == main.metric for one in line.estimates)]
+    main_line = next(iter((*of_main, *lines)), None)
     best = _best(main_line, source.systems)
     answers = {str(decision["system"]): str(decision["answer"]) for decision in source.decisions}
-    cards = tuple(_card(place, system, lines, main_line, summary, answers, best) for place, system in enumerate(source.systems))
+    cards = tuple(_card(summary, main_line, system, answers.get(system, ""), system == best) for system in source.systems)
     return Overview(
         summary=summary,
         verdict=tell_verdict(source.decisions),
@@ -110,6 +113,7 @@ def overview(source: ReportSource) -> Overview:
         findings=tuple(_findings(source, main_line, best)),
         fixes=_fixes(source, best),
         best=best,
+        method=_method(source),
     )
 
 
@@ -130,12 +134,12 @@ def _best(line: Line | None, systems: Sequence[str]) -> str:
     return max(known, key=lambda one: sign * float(one.value or 0.0)).system
 
 
-def _card(
-    place: int, system: str, lines: Sequence[Line], main: Line | None, summary: Summary, answers: Mapping[str, str], best: str
-) -> Card:  # fmt: skip
-    rest = [(line.label, shown) for line in lines if line is not main and (shown := show_estimate(line.estimates[place])) is not None]
+def _card(summary: Summary, main: Line | None, system: str, answer: str, is_best: bool) -> Card:
+    place = summary.systems.index(system)
+    others = [(line.label, show_estimate(line.estimates[place])) for line in summary.headline if line is not main]
     first = None if main is None else show_estimate(main.estimates[place])
-    return Card(system, answers.get(system, ""), first, tuple(rest), summary.failures[place], system == best)
+    rest = tuple((label, shown) for label, shown in others if shown is not None)
+    return Card(system, answer, first, rest, summary.failures[place], is_best)
 
 
 def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
@@ -146,7 +150,11 @@ def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
         return []
     several = len(source.systems) > 1
     word = "lowest" if own.better == "lower" else "highest"
-    head = f"{show(best, 60)} has the {word} {line.label}: {say_estimate(own)}" if several else f"{line.label.capitalize()} is {say_estimate(own)}"
+    head = (
+        f"{show(best, 60)} has the {word} {line.label}: {say_estimate(own)}"
+        if several
+        else f"{line.label.capitalize()} is {say_estimate(own)}"
+    )
     compared = [one for one in source.result.comparisons if _is_about(one, own) and best in one.systems and one.field is None]
     overall = [tell_comparison(one, NAMES) for one in compared if not one.slice]
     sliced = sorted((one for one in compared if one.slice), key=lambda one: -abs(one.difference or 0.0))
@@ -179,6 +187,14 @@ def _fixes(source: ReportSource, best: str) -> dict[str, tuple[Fix, ...]]:
     return {system: tuple(_fix(loss, found[system][0].points) for loss in found[system]) for system in order if found[system]}
 
 
+def _method(source: ReportSource) -> str:
+    bootstrap = source.result.run.get("bootstrap")
+    if not isinstance(bootstrap, Mapping) or not bootstrap.get("replicates"):
+        return "No intervals were computed."
+    level = f"{100 * float(bootstrap.get('level', 0.95)):g} %"
+    return f"They are {level} intervals over documents, from {bootstrap['replicates']:,} bootstrap replicates."
+
+
 def _fix(loss: Loss, largest: float) -> Fix:
     gold, pred = show_pair(loss.gold, loss.pred, 60)
-    return Fix(loss, tell_loss(loss), gold, pred, loss.points / largest if largest else 0.0)
+    return Fix(loss, tell_cost(loss), gold, pred, loss.points / largest if largest else 0.0)

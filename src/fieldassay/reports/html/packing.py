@@ -6,6 +6,7 @@ import base64
 import json
 import zlib
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def encode_texts(columns: Sequence[pl.Series]) -> tuple[list[str], list[pl.Serie
     ends = [0]
     for column in columns:
         ends.append(ends[-1] + len(column))
-    return texts.to_list(), [joined[first:last] for first, last in zip(ends, ends[1:], strict=False)]
+    return texts.to_list(), [joined[first:last] for first, last in pairwise(ends)]
 
 
 def shrink(values: Sequence[Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,16 @@ from fieldassay.reports.html.chunks import chunk_rows, name_rows
 from fieldassay.reports.html.documents import order_documents
 from fieldassay.reports.html.errors import index_errors
 from fieldassay.reports.html.fields import describe_fields
+from fieldassay.reports.html.joined import join_runs
 from fieldassay.reports.html.methods import methods
-from fieldassay.reports.html.overview import ANSWERS, MOST_CARDS, NAMES, Overview, overview, show_estimate
+from fieldassay.reports.html.overview import ANSWERS, MOST_CARDS, Overview, overview, show_estimate
 from fieldassay.reports.html.packing import pack, pack_text
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.html.systems import describe_systems
 from fieldassay.reports.html.verdicts import list_verdicts
 from fieldassay.reports.meanings import MEANINGS
+from fieldassay.reports.meanings import NAMES as METRIC_NAMES
+from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.shown import show, visible
 
 if TYPE_CHECKING:
@@ -30,12 +33,12 @@ VIEWS = (
 )  # fmt: skip
 
 
-def render_html(source: ReportSource) -> str:
-    """Return the report as one HTML page that needs nothing else: no file, no network."""
-    return "".join(write_html(source))
+def render_html_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
+    """Yield the report of runs, side by side, as one HTML page that needs nothing else: no file, no network."""
+    yield from render_page(join_runs(reported))
 
 
-def write_html(source: ReportSource) -> Iterator[str]:
+def render_page(source: ReportSource) -> Iterator[str]:
     """Yield the page in parts, so that evidence need not be in memory as a whole."""
     script, style, charts = join_scripts(), join_styles(), join_charts()
     page = overview(source)
@@ -76,7 +79,7 @@ def _core(source: ReportSource) -> dict[str, Any]:
         "systems": list(source.systems),
         "kept": source.kept,
         "sliceKeys": list(source.slice_keys),
-        "metrics": {name: [NAMES.get(name, name.replace("_", " ")), *meaning] for name, meaning in MEANINGS.items()},
+        "metrics": {name: [METRIC_NAMES.get(name, name.replace("_", " ")), *meaning] for name, meaning in MEANINGS.items()},
         "words": {
             "outcomes": wording.OUTCOMES,
             "reasons": wording.REASONS,

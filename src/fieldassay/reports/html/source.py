@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 class ReportSource:
     """A result with everything that a report shows of it.
 
-    `evidence` are its rows, unread (None: none were kept). `decisions` are those of `gates.json`, `facts` are those of `run.json` (the command,
-    when it ran, what was kept of the evidence).
+    `evidence` are its rows, unread (None: none were kept), of which `kept` says what they are. `decisions` are as `gates.json` has them. `runs`
+    are what `run.json` says of each run (the command, when it ran), under the run's label.
     """
 
     result: Result
     evidence: pl.LazyFrame | None = None
     decisions: tuple[Mapping[str, Any], ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    kept: str = "all"
+    runs: tuple[tuple[str, Mapping[str, Any]], ...] = ()
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -32,9 +33,9 @@ class ReportSource:
         return self.result.systems
 
     @property
-    def kept(self) -> str:
-        """Return what was kept of the evidence: `all`, `errors` or `none`."""
-        return "none" if self.evidence is None else str(self.facts.get("evidence") or "all")
+    def facts(self) -> Mapping[str, Any]:
+        """Return what `run.json` says of the one run; nothing where there are several."""
+        return self.runs[0][1] if len(self.runs) == 1 else {}
 
     @property
     def name(self) -> str:

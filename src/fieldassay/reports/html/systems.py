@@ -30,7 +30,12 @@ def describe_systems(source: ReportSource, page: Overview) -> dict[str, Any]:
 
 
 def _is_alike(one: Estimate, other: Estimate) -> bool:
-    return (one.metric, one.regime, one.granularity, dict(one.parameters)) == (other.metric, other.regime, other.granularity, dict(other.parameters))
+    return (one.metric, one.regime, one.granularity, dict(one.parameters)) == (
+        other.metric,
+        other.regime,
+        other.granularity,
+        dict(other.parameters),
+    )
 
 
 def _row(one: Estimate) -> dict[str, Any]:
@@ -59,7 +64,9 @@ def _beside(whole: list[Estimate], main: list[Estimate], metric: str) -> list[di
 def _latency(whole: list[Estimate], systems: tuple[str, ...]) -> list[dict[str, Any]]:
     rows = []
     for system in systems:
-        own = {one.metric: one for one in whole if one.system == system and not one.slice and one.metric in LATENCIES and one.value is not None}
+        own = {
+            one.metric: one for one in whole if one.system == system and not one.slice and one.metric in LATENCIES and one.value is not None
+        }
         if "latency_p50" in own:
             numbers = {name.removeprefix("latency_"): own[name].value if name in own else None for name in LATENCIES}
             rows.append({"system": system, **numbers, "n": own["latency_p50"].n})

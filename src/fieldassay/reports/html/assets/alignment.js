@@ -14,10 +14,10 @@ function indexOf(path) {
 }
 
 // An item in a few words: its first values.
-function itemWords(rows, prefix, side) {
+function itemWords(rows, prefix, side, letters) {
   const path = side === "gold" ? "goldPath" : "predPath";
   const values = rows.filter((row) => row.kind === "value" && row[path] !== null && row[path].startsWith(prefix) && row[side] !== null).slice(0, 3);
-  return plain(values.map((row) => bare(row[side])).join(" · ") || "(empty)", 34);
+  return plain(values.map((row) => bare(row[side])).join(" · ") || "(empty)", letters);
 }
 
 const isInteresting = (pairs) => pairs.some((pair) => pair.gold === null || pair.pred === null || pair.gold !== pair.pred);
@@ -26,20 +26,23 @@ function drawAlignment(rows, list, pairs, system) {
   const side = (name) => [...new Set(pairs.map((pair) => pair[name]).filter((at) => at !== null))].sort((one, other) => one - other).slice(0, MOST_ITEMS);
   const [left, right] = [side("gold"), side("pred")];
   const height = Math.max(left.length, right.length, 1) * ITEM_HEIGHT + 26;
+  const width = Math.max(300, Math.min(640, find("#main").clientWidth - 40));
+  const box = (width - 80) / 2;
+  const letters = Math.floor((box - 40) / 7.3);
   const [leftOf, rightOf] = [new Map(left.map((at, place) => [at, place])), new Map(right.map((at, place) => [at, place]))];
   const y = (place) => 26 + place * ITEM_HEIGHT + 13;
   const lines = pairs.filter((pair) => leftOf.has(pair.gold) && rightOf.has(pair.pred)).map((pair) => {
     const [from, to] = [y(leftOf.get(pair.gold)), y(rightOf.get(pair.pred))];
-    return svg("path", { d: `M 268 ${from} C 320 ${from}, 320 ${to}, 372 ${to}`, class: pair.score !== null && pair.score < 0.5 ? "weak" : null },
+    return svg("path", { d: `M ${box + 2} ${from} C ${width / 2} ${from}, ${width / 2} ${to}, ${width - box - 2} ${to}`, class: pair.score !== null && pair.score < 0.5 ? "weak" : null },
       svg("title", { text: `gold item ${pair.gold + 1}, predicted item ${pair.pred + 1}: similarity ${pair.score === null ? "unknown" : pair.score.toFixed(2)}` }));
   });
   const partners = (name) => new Set(pairs.filter((pair) => pair.gold !== null && pair.pred !== null).map((pair) => pair[name]));
   const boxes = (indexes, name, x, has) => indexes.map((at, place) => svg("g", { class: has.has(at) ? null : "lone" },
-    svg("rect", { class: "box", x, y: y(place) - 12, width: 266, height: 24, rx: 5 }),
-    svg("text", { x: x + 8, y: y(place) + 4, text: `${at + 1}  ${has.has(at) ? "" : name === "gold" ? "− " : "+ "}${itemWords(rows, `${list}[${at}]`, name)}` })));
+    svg("rect", { class: "box", x, y: y(place) - 12, width: box, height: 24, rx: 5 }),
+    svg("text", { x: x + 8, y: y(place) + 4, text: `${at + 1}  ${has.has(at) ? "" : name === "gold" ? "− " : "+ "}${itemWords(rows, `${list}[${at}]`, name, letters)}` })));
   const matched = lines.length;
   const note = `${plain(system, 40)}: ${matched} of ${showCount(left.length, "gold item")} paired, ${left.length - matched} missing, ${right.length - matched} spurious`;
-  return el("figure", {}, el("figcaption", { text: note }), svg("svg", { viewBox: `0 0 640 ${height}`, role: "img", "aria-label": note },
-    svg("text", { x: 2, y: 14, text: "gold" }), svg("text", { x: 374, y: 14, text: "predicted" }),
-    lines, boxes(left, "gold", 2, partners("gold")), boxes(right, "pred", 372, partners("pred"))));
+  return el("figure", {}, el("figcaption", { text: note }), svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": note },
+    svg("text", { x: 2, y: 14, text: "gold" }), svg("text", { x: width - box, y: 14, text: "predicted" }),
+    lines, boxes(left, "gold", 2, partners("gold")), boxes(right, "pred", width - box - 2, partners("pred"))));
 }

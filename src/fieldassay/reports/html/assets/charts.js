@@ -19,10 +19,10 @@ function chartConfig() {
     view: { stroke: null }, mark: { color: accent, tooltip: true }, text: { fill: text }, rule: { color: text },
     axis: {
       labelColor: text, titleColor: muted, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12,
-      titleFontWeight: "normal", labelLimit: 190, titlePadding: 8, labelPadding: 6,
+      titleFontWeight: "normal", labelLimit: 280, titlePadding: 8, labelPadding: 6,
     },
-    legend: { labelColor: text, titleColor: muted, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", orient: "top", labelLimit: 160 },
-    header: { labelColor: text, titleColor: muted, labelFontSize: 12, labelFontWeight: 600, labelLimit: 220 },
+    legend: { labelColor: text, titleColor: muted, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", orient: "top", labelLimit: 280 },
+    header: { labelColor: text, titleColor: muted, labelFontSize: 12, labelFontWeight: 600, labelLimit: 280 },
     range: { category: SYSTEM_COLORS() },
   };
 }

@@ -60,10 +60,17 @@ function smooth(pieces) {
   return made;
 }
 
+// Marks are only drawn where they help: texts that have little in common are shown as they are.
+function isReadable(pieces, gold, pred) {
+  const shared = pieces.reduce((sum, [kind, text]) => sum + (kind === "same" ? text.length : 0), 0);
+  const runs = pieces.filter(([kind], at) => kind !== "same" && (at === 0 || pieces[at - 1][0] === "same")).length;
+  const longest = Math.max(gold.length, pred.length);
+  return shared >= (longest > 60 ? 0.35 : 0.5) * longest && runs <= Math.max(2, longest / 8);
+}
+
 function showDifferences(gold, pred) {
   const pieces = differences(gold, pred);
-  const shared = pieces.reduce((sum, [kind, text]) => sum + (kind === "same" ? text.length : 0), 0);
-  if (shared < 0.35 * Math.max(gold.length, pred.length)) return showText(pred);
+  if (!isReadable(pieces, gold, pred)) return showText(pred);
   return el("bdi", { class: "value" }, pieces.map(([kind, text]) => {
     if (kind === "same") return visiblePieces(text);
     const label = kind === "gold" ? "only in gold" : "only in the prediction";

@@ -8,7 +8,7 @@ async function drawDocument(target, data, params) {
   const head = [crumbs(data, params, place), el("h1", {}, el("bdi", { text: plain(params.doc, 120) })), scoreLine(data, place)];
   if (rows === null) return replace(target, head, el("p", { class: "note", text: `The values of this document are not in this file.${keptNote(data)}` }));
   const systems = chosenSystems(rows, params);
-  const onlyWrong = params.only === "wrong";
+  const onlyWrong = (params.only || (window.innerWidth <= 700 ? "wrong" : "all")) === "wrong";
   const nodes = joinNodes(rows, systems);
   replace(target, head, documentTools(rows, systems, params, onlyWrong), treeOf(nodes, systems, onlyWrong), alignments(rows, nodes, systems));
 }
@@ -44,7 +44,7 @@ function documentTools(rows, systems, params, onlyWrong) {
     if (next.length) change({ shown: next.map((one) => CORE.systems[one]).join("|") });
   };
   return el("div", { class: "chips", role: "group", "aria-label": "What is shown" },
-    el("button", { type: "button", class: "button", "aria-pressed": String(onlyWrong), text: "only what is wrong", on: { click: () => change({ only: onlyWrong ? "" : "wrong" }) } }),
+    el("button", { type: "button", class: "button", "aria-pressed": String(onlyWrong), text: "only what is wrong", on: { click: () => change({ only: onlyWrong ? "all" : "wrong" }) } }),
     CORE.systems.map((system, at) => el("button", { type: "button", class: "button", "aria-pressed": String(systems.includes(at)), on: { click: () => toggle(at) } }, el("bdi", { text: plain(system, 30) }), ` (${wrong(at)} wrong)`)));
 }
 
@@ -74,7 +74,7 @@ function goldPlace(path, moved) {
   return found ? found[1] + path.slice(found[0].length) : path.replace(/\[(\d+)\](?!.*\[\d+\])/, "[+$1]");
 }
 
-const stepsOf = (path) => path.match(/\[\+?\d+\]|[^.[\]]+/g) || [path];
+const stepsOf = (path) => path.match(/\[\+?\d+\]|\["(?:[^"\\]|\\.)*"\]|[^.[\]]+/g) || [path];
 const rankOf = (step) => { const match = /^\[(\+?)(\d+)\]$/.exec(step); return match ? Number(match[2]) + (match[1] ? 1e9 : 0) : null; };
 const fieldRank = (path) => { const at = CORE.names.field.indexOf(path); return at < 0 ? 1e6 : at; };
 
@@ -90,12 +90,12 @@ function comparePaths(one, other) {
   return left.length - right.length;
 }
 
-const prefixField = (steps, at) => steps.slice(0, at + 1).map((step) => (step.startsWith("[") ? "[]" : `.${step}`)).join("").replace(/^\./, "");
+const prefixField = (steps, at) => steps.slice(0, at + 1).map((step) => (step.startsWith('["') ? step : step.startsWith("[") ? "[]" : `.${step}`)).join("").replace(/^\./, "");
 
 function treeOf(nodes, systems, onlyWrong) {
   const shown = onlyWrong ? nodes.filter((node) => [...node.cells.values()].some(isWrong)) : nodes;
   const heads = ["field", "gold", ...systems.map((at) => plain(CORE.systems[at], 40))];
-  const tree = el("div", { class: "tree", tabindex: "0", role: "region", "aria-label": "Values", vars: { least: `${12 + 15 * (systems.length + 1)}rem` } }, el("table", {},
+  const tree = el("div", { class: `tree${systems.length <= SHOWN_SYSTEMS && window.innerWidth > 1040 ? " fits" : ""}`, tabindex: "0", role: "region", "aria-label": "Values", vars: { least: `${10 + 13 * (systems.length + 1)}rem` } }, el("table", {},
     el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col" }, el("bdi", { text: name }))))),
     el("tbody", {}, shown.map((node) => nodeRow(node, systems)))));
   return shown.length ? tree : el("p", { class: "note", text: onlyWrong ? "Nothing is wrong in this document." : "There is nothing to show." });
@@ -103,11 +103,17 @@ function treeOf(nodes, systems, onlyWrong) {
 
 function nodeRow(node, systems) {
   const steps = stepsOf(node.path);
-  const label = steps.at(-1).replace("[+", "[").replace(/^\[(\d+)\]$/, (_, at) => `item ${Number(at) + 1}`);
+  const label = stepWords(steps.at(-1));
   const isGroup = node.kind !== "value";
   const head = el("th", { scope: "row", vars: { depth: steps.length - 1 }, title: plain(node.path, 200) }, el("bdi", { text: plain(label, 80) }), node.critical ? el("span", { class: "type", text: " critical" }) : null);
   const gold = isGroup && !node.gold ? el("td", { "data-label": "gold" }) : el("td", { "data-label": "gold" }, node.gold ? goldValue(node.gold) : el("span", { class: "none", text: "nothing" }));
   return el("tr", { class: isGroup ? "group" : null, "data-row": "" }, head, gold, systems.map((at) => el("td", { "data-label": plain(CORE.systems[at], 40) }, predValue(node.cells.get(at), isGroup))));
+}
+
+function stepWords(step) {
+  const rank = rankOf(step);
+  if (rank === null) return step.startsWith('["') ? JSON.parse(step.slice(1, -1)) : step;
+  return rank >= 1e9 ? `predicted item ${rank - 1e9 + 1}, not in gold` : `item ${rank + 1}`;
 }
 
 function goldValue(row) {
@@ -118,13 +124,13 @@ const cutNote = (whole, text) => (whole ? el("span", { class: "cut", text: ` …
 const readNote = (given, read) => (read !== null && given !== null && read !== bare(given) ? el("span", { class: "why", text: `read as ${plain(read, 120)}` }) : null);
 
 function predValue(row, isGroup) {
-  if (!row) return el("span", { class: "none", text: "not judged" });
+  if (!row) return el("span", { class: "none", text: isGroup ? "" : "–", title: "this system has nothing here" });
   const sign = el("span", { class: `sign sign-${row.outcome}`, title: say("outcomes", row.outcome), role: "img", "aria-label": row.outcome });
   if (isGroup && row.kind !== "value") return [sign, el("span", { class: "why" }, groupWords(row))];
   if (row.outcome === "absent") return [sign, el("span", { class: "none", text: "nothing" })];
   if (row.pred === null) return [sign, el("span", { class: "none", text: "nothing" }), why(row)];
-  const same = row.outcome === "match" && row.gold === row.pred;
-  const value = same || row.gold === null ? showText(bare(row.pred)) : showDifferences(bare(row.gold), bare(row.pred));
+  const same = row.outcome === "match" && bare(row.gold) === bare(row.pred);
+  const value = row.outcome === "match" || row.gold === null ? showText(bare(row.pred)) : showDifferences(bare(row.gold), bare(row.pred));
   return el("div", { class: same ? "same" : null }, sign, value, cutNote(row.predCut, row.pred), same ? null : readNote(row.pred, row.predValue), same ? null : why(row));
 }
 
@@ -136,6 +142,7 @@ function groupWords(row) {
 }
 
 function why(row) {
+  if (row.outcome === "match") return el("span", { class: "why", text: say("reasons", row.reason) });
   const [main, ...others] = row.diagnoses;
   const parts = [];
   if (main && main !== row.outcome) parts.push(el("b", { text: say("diagnoses", main) }), ". ");

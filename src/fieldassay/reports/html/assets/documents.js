@@ -32,7 +32,7 @@ function sortValue(data, key) {
   if (key === "id") return (place) => data.ids[place];
   if (key === "wrong") return (place) => wrongAt(data, place);
   if (key === "mean") return (place) => meanScore(data, place) ?? 2;
-  if (key.startsWith("group:")) return (place) => { const group = data.groups[key.slice(6)]; return group ? group.values[group.codes[place]] ?? "" : ""; };
+  if (key.startsWith("group:")) return (place) => { const group = own(data.groups, key.slice(6)); return group ? group.values[group.codes[place]] ?? "" : ""; };
   const at = CORE.systems.indexOf(key.slice(7));
   return (place) => (at < 0 ? 0 : scoresAt(data, place)[at] ?? 2);
 }
@@ -40,7 +40,7 @@ function sortValue(data, key) {
 async function chooseDocuments(data, params) {
   let places = data.ids.map((_, place) => place);
   if (params.q) places = places.filter((place) => data.ids[place].toLowerCase().includes(params.q.toLowerCase()));
-  const group = data.groups[params.group];
+  const group = own(data.groups, params.group);
   if (group && params.value) places = places.filter((place) => group.values[group.codes[place]] === params.value);
   if (params.field || params.diagnosis || params.outcome || params.system) {
     const found = await documentsWith(params);
@@ -86,10 +86,13 @@ async function drawTools(data, params) {
   const clear = active ? el("button", { type: "button", class: "button", text: "Clear filters", on: { click: () => change({ q: "", group: "", value: "", field: "", diagnosis: "", outcome: "", system: "" }) } }) : null;
   const focused = document.activeElement && document.activeElement.id;
   const from = document.activeElement === find("#search") ? find("#search").selectionStart : null;
-  replace(find("#documents-tools"), search, groups,
+  const known = find("#filters");
+  const opened = known ? known.open : window.innerWidth > 700;
+  const count = ["value", "field", "diagnosis", "outcome", "system"].filter((name) => params[name]).length;
+  const filters = el("details", { id: "filters", open: opened || count > 0 }, el("summary", { text: count ? `Filters (${count})` : "Filters" }), el("div", { class: "bar-of-tools" }, groups,
     choose("field", "wrong in field", errors.fields, params.field), choose("diagnosis", "kind of wrong", errors.diagnoses, params.diagnosis, spaced),
-    choose("outcome", "outcome", errors.outcomes, params.outcome), CORE.systems.length > 1 && errors.fields.length ? choose("system", "wrong by", CORE.systems, params.system) : null,
-    clear, el("button", { type: "button", class: "button", text: "CSV", on: { click: () => download("documents.csv", documentsCsv(data)) } }));
+    choose("outcome", "outcome", errors.outcomes, params.outcome), CORE.systems.length > 1 && errors.fields.length ? choose("system", "wrong by", CORE.systems, params.system) : null));
+  replace(find("#documents-tools"), search, clear, el("button", { type: "button", class: "button", text: "CSV", on: { click: () => download("documents.csv", documentsCsv(data)) } }), filters);
   if (focused && find(`#${CSS.escape(focused)}`)) find(`#${CSS.escape(focused)}`).focus();
   if (from !== null) find("#search").setSelectionRange(from, from);
 }
@@ -100,14 +103,15 @@ function documentsCsv(data) {
 }
 
 function drawList(data, params) {
-  const few = CORE.systems.length <= MOST_COLUMNS;
-  const groupKey = Object.keys(data.groups)[0];
+  const narrow = window.innerWidth <= 700;
+  const few = CORE.systems.length <= MOST_COLUMNS && !narrow;
+  const groupKey = narrow ? undefined : Object.keys(data.groups)[0];
   const columns = [
-    { key: "id", label: "document", size: "minmax(9rem, 2fr)" },
+    { key: "id", label: "document", size: narrow ? "minmax(7rem, 1fr)" : "minmax(9rem, 2fr)" },
     groupKey ? { key: `group:${groupKey}`, label: plain(groupKey, 20), size: "minmax(7rem, 1fr)" } : null,
-    { key: "mean", label: few && CORE.systems.length === 1 ? "score" : "mean score", size: "minmax(9rem, 1fr)", num: true },
+    { key: "mean", label: CORE.systems.length === 1 ? "score" : "mean score", size: narrow ? "6.5rem" : "minmax(9rem, 1fr)", num: true },
     ...(few && CORE.systems.length > 1 ? CORE.systems.map((system) => ({ key: `system:${system}`, label: plain(system, 18), size: "minmax(5.5rem, 1fr)", num: true })) : []),
-    { key: "wrong", label: few ? "wrong values" : "wrong, all systems", size: "minmax(7rem, 1fr)", num: true },
+    { key: "wrong", label: few || narrow ? "wrong values" : "wrong, all systems", size: narrow ? "7.2rem" : "minmax(7rem, 1fr)", num: true },
   ].filter(Boolean);
   const cells = (place) => {
     const mean = meanScore(data, place);
@@ -123,7 +127,7 @@ function drawList(data, params) {
   };
   const sort = params.sort || "mean";
   const onSort = (key) => change(sort === key ? { down: params.down === "1" ? "" : "1" } : { sort: key, down: key === "wrong" ? "1" : "" });
-  grid = rowGrid(find("#documents-grid"), { label: "Documents", columns, count: listed.length, rowAt: (at) => cells(listed[at]), open: (at) => go("documents", { ...params, doc: data.ids[listed[at]] }), sorted: { key: sort, down: params.down === "1" }, onSort, least: `${columns.length * 7 + 3}rem` });
+  grid = rowGrid(find("#documents-grid"), { label: "Documents", columns, count: listed.length, rowAt: (at) => cells(listed[at]), open: (at) => go("documents", { ...params, doc: data.ids[listed[at]] }), sorted: { key: sort, down: params.down === "1" }, onSort, least: narrow ? "100%" : `${columns.length * 7 + 3}rem` });
   const all = listed.length === data.ids.length;
   replace(find("#documents-count"), all ? `${showCount(data.ids.length, "document")}. ` : `${listed.length.toLocaleString("en-US")} of ${showCount(data.ids.length, "document")}. `, sort === "mean" && params.down !== "1" ? "The worst come first." : "", keptNote(data));
 }
@@ -139,7 +143,7 @@ const CLAIMS = { has_prediction: "no prediction", is_invalid: "unreadable answer
 
 function claimsAt(data, place) {
   const found = new Set();
-  for (const system of data.systems) for (const [claim, places] of Object.entries(system.claims)) if (CLAIMS[claim] && places.includes(place)) found.add(CLAIMS[claim]);
+  for (const system of data.systems) for (const [claim, places] of Object.entries(system.claims)) if (own(CLAIMS, claim) && places.includes(place)) found.add(CLAIMS[claim]);
   return [...found].map((text) => el("span", { class: "few", text: ` ${text}` }));
 }
 

@@ -29,6 +29,9 @@ function option(value, label, chosen) {
   return made;
 }
 
+// What an object really has under a name: names come from documents and may be those of built-in properties.
+const own = (object, name) => (object && Object.hasOwn(object, name) ? object[name] : undefined);
+
 const minus = (text) => text.replace("-", "−");
 
 // A number as the report shows it: shares of one in percent.
@@ -42,4 +45,4 @@ function showNumber(value, unit = "ratio") {
 }
 
 const showCount = (count, word, plural) => `${count.toLocaleString("en-US")} ${count === 1 ? word : plural || `${word}s`}`;
-const say = (kind, name) => Object.hasOwn(CORE.words[kind], name) ? CORE.words[kind][name] : name.replaceAll("_", " ");
+const say = (kind, name) => own(CORE.words[kind], name) ?? name.replaceAll("_", " ");

@@ -6,20 +6,20 @@ async function drawField(target, field, data, params) {
     el("h2", { id: "field-title" }, el("bdi", { text: plain(name, 120) }), " ", el("span", { class: "type", text: field.type })),
     fieldNumbers(name, data),
     mistakesOf(name, data),
-    data.confusions[name] ? confusionOf(data.confusions[name], params) : null,
-    data.residuals[name] && data.residuals[name].some((entry) => entry.pairs.length) ? el("figure", { class: "chart", "data-chart": "residuals" }) : null,
-    data.scores[name] ? el("figure", { class: "chart", "data-chart": "scores" }) : null));
+    own(data.confusions, name) ? confusionOf(own(data.confusions, name), params) : null,
+    own(data.residuals, name) && own(data.residuals, name).some((entry) => entry.pairs.length) ? el("figure", { class: "chart", "data-chart": "residuals" }) : null,
+    own(data.scores, name) ? el("figure", { class: "chart", "data-chart": "scores" }) : null));
   const residuals = find('[data-chart="residuals"]', target);
-  if (residuals) await drawResiduals(residuals, name, data.residuals[name]);
+  if (residuals) await drawResiduals(residuals, name, own(data.residuals, name));
   const scores = find('[data-chart="scores"]', target);
-  if (scores) await drawScores(scores, name, data.scores[name]);
+  if (scores) await drawScores(scores, name, own(data.scores, name));
 }
 
 function fieldNumbers(name, data) {
-  const measures = Object.keys(data.measures).filter((measure) => data.measures[measure][name]);
+  const measures = Object.keys(data.measures).filter((measure) => own(data.measures[measure], name));
   const row = (system, at) => el("tr", {}, el("th", { scope: "row" }, el("bdi", { text: plain(system, 60) })), measures.map((measure) => {
-    const cell = data.measures[measure][name][at];
-    const [, unit] = data.better[measure] || ["higher", "ratio"];
+    const cell = own(data.measures[measure], name)[at];
+    const [, unit] = own(data.better, measure) || ["higher", "ratio"];
     if (!cell || cell[0] === null) return el("td", { class: "num", text: "—" });
     const interval = cell[1] === null ? `n = ${cell[3]}` : `${showNumber(cell[1], unit).replace(" %", "")} to ${showNumber(cell[2], unit).replace(" %", "")}`;
     return el("td", { class: "num" }, el("span", { class: "number", text: showNumber(cell[0], unit), title: `n = ${cell[3]}` }), el("span", { class: "interval", text: interval }));
@@ -30,12 +30,12 @@ function fieldNumbers(name, data) {
 }
 
 function mistakesOf(name, data) {
-  const kinds = data.mistakes[name] || [];
+  const kinds = own(data.mistakes, name) || [];
   const title = el("h3", { text: "What is wrong" });
   if (CORE.kept === "none") return [title, el("p", { class: "note", text: "This run kept no evidence, so nothing can be shown." })];
   if (!kinds.length) return [title, el("p", { class: "note", text: "Nothing: every value is right." })];
   return [title, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Kinds of wrong" }, el("table", { class: "wide" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "kind of wrong" }), CORE.systems.map((system) => el("th", { scope: "col", class: "num" }, el("bdi", { text: plain(system, 24) }))), el("th", { scope: "col", text: "for example" }))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "kind of wrong" }), CORE.systems.map((system) => el("th", { scope: "col", class: "num" }, el("bdi", { text: HEADS().get(system) }))), el("th", { scope: "col", text: "for example" }))),
     el("tbody", {}, kinds.map((kind) => el("tr", {},
       el("th", { scope: "row" }, el("a", { href: addressOf("documents", { field: name, diagnosis: kind.diagnosis }), text: kind.diagnosis.replaceAll("_", " ") }), el("span", { class: "why", text: say("diagnoses", kind.diagnosis) })),
       kind.counts.map((count) => el("td", { class: "num", text: count || "·" })),
@@ -55,10 +55,10 @@ function examplesOf(kind) {
 const shorten = (text, most = 160) => (text.length > most ? `${text.slice(0, most)}…` : text);
 
 function confusionOf({ labels: names, systems }, params) {
-  const known = CORE.systems.filter((system) => systems[system]);
+  const known = CORE.systems.filter((system) => own(systems, system));
   const chosen = known.includes(params.of) ? params.of : known[0];
-  const counts = new Map((systems[chosen] || []).map(([gold, pred, count]) => [`${gold}/${pred}`, count]));
-  const others = (systems[chosen] || []).some(([gold, pred]) => gold === -1 || pred === -1);
+  const counts = new Map((own(systems, chosen) || []).map(([gold, pred, count]) => [`${gold}/${pred}`, count]));
+  const others = (own(systems, chosen) || []).some(([gold, pred]) => gold === -1 || pred === -1);
   const heads = [...names.map((name, at) => [String(at), plain(name, 24)]), ...(others ? [["-1", "other"]] : []), ["null", "nothing"]];
   const select = el("select", { "aria-label": "system" });
   fillSelect(select, known.map((system) => [system, plain(system, 40)]), chosen, (event) => change({ of: event.target.value }));
@@ -76,9 +76,10 @@ function confusionOf({ labels: names, systems }, params) {
 function drawResiduals(figure, name, entries) {
   const rows = entries.flatMap((entry, at) => entry.pairs.map(([document, gold, prediction]) => ({ system: CORE.systems[at], document, gold, prediction, difference: prediction - gold, ratio: gold !== 0 && prediction / gold > 0 ? prediction / gold : null })));
   const shown = rows.filter((row) => row.ratio !== null);
+  const hidden = rows.length - shown.length;
   const equal = entries.map((entry, at) => `${plain(CORE.systems[at], 30)} ${entry.equal} of ${entry.equal + entry.other}`).slice(0, 4).join(", ");
   const columns = ["system", "document", "gold", "prediction", "difference", "ratio"];
-  return drawChart(figure, { title: `How far off the numbers are (equal: ${equal})`, name: `residuals-${plain(name, 30)}`, columns, rows, make: residualSpec(shown.length ? shown : [{ system: "", ratio: 1 }]) });
+  return drawChart(figure, { title: `How far off numbers are that differ (equal: ${equal}${hidden ? `; ${hidden} not drawn: zero, or of the other sign` : ""})`, name: `residuals-${plain(name, 30)}`, columns, rows, make: residualSpec(shown.length ? shown : [{ system: "", ratio: 1 }]) });
 }
 
 function drawScores(figure, name, counts) {

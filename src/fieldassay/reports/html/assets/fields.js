@@ -8,18 +8,20 @@ painters.fields = async (params) => {
   find("#field-sort").value = sort;
   find("#field-sort").onchange = (event) => change({ sort: event.target.value });
   if (!measure) return replace(find("#heat"), el("caption", { text: "This run has no metric of single fields." }));
-  const [better, unit] = data.better[measure] || ["higher", "ratio"];
+  const [better, unit] = own(data.better, measure) || ["higher", "ratio"];
   const cells = data.measures[measure];
   replace(find("#measure-meaning"), meaningOf(measure), better === "lower" ? " Darker cells are worse, which here is higher." : " Darker cells are worse.");
-  const rows = sortFields(data.fields.filter((field) => cells[field.field]), cells, sort, better);
+  const rows = sortFields(data.fields.filter((field) => own(cells, field.field)), cells, sort, better);
   drawHeat(rows, cells, { measure, better, unit, chosen: params.field });
   find("#fields-csv").onclick = () => download(`fields-${measure}.csv`, heatCsv(rows, cells, measure));
   const chosen = data.fields.find((field) => field.field === params.field);
   await drawField(find("#field-detail"), chosen, data, params);
 };
 
-const metricLabel = (name) => (CORE.metrics[name] ? CORE.metrics[name][0] : name.replaceAll("_", " "));
-const meaningOf = (name) => (CORE.metrics[name] ? `${CORE.metrics[name][1]} (${CORE.metrics[name][2]})` : "Defined by the spec.");
+const metricLabel = (name) => (own(CORE.metrics, name) ? CORE.metrics[name][0] : name.replaceAll("_", " "));
+const meaningOf = (name) => (own(CORE.metrics, name) ? `${CORE.metrics[name][1]} (${CORE.metrics[name][2]})` : "Defined by the spec.");
+
+const HEADS = () => shortNames(CORE.systems, 36);
 
 function badness(cell, better) {
   if (!cell || cell[0] === null) return null;
@@ -36,7 +38,7 @@ function sortFields(fields, cells, sort, better) {
 
 function drawHeat(rows, cells, { measure, better, unit, chosen }) {
   const open = (field) => () => change({ field: field.field }).then(() => find("#field-detail").scrollIntoView({ block: "start" }));
-  const head = el("tr", {}, el("th", { scope: "col", text: "field" }), CORE.systems.map((system) => el("th", { scope: "col", class: "num", title: plain(system, 200) }, el("bdi", { text: plain(system, 24) }))));
+  const head = el("tr", {}, el("th", { scope: "col", text: "field" }), CORE.systems.map((system) => el("th", { scope: "col", class: "num", title: plain(system, 200) }, el("bdi", { text: HEADS().get(system) }))));
   const body = rows.map((field) => el("tr", { class: field.field === chosen ? "at" : null, "data-row": "" },
     el("th", { scope: "row" }, el("button", { type: "button", class: "button-row", on: { click: open(field) } }, el("bdi", { text: plain(field.field, 80) })), " ", el("span", { class: "type", text: `${field.type || ""}${field.critical ? " · critical" : ""}` })),
     cells[field.field].map((cell, at) => heatCell(cell, { field, at, better, unit, open }))));
@@ -49,7 +51,7 @@ function heatCell(cell, { field, at, better, unit, open }) {
   const shown = showNumber(value, unit);
   const interval = low === null ? "" : `, interval ${showNumber(low, unit)} to ${showNumber(high, unit)}`;
   const title = `${plain(field.field, 60)}, ${plain(CORE.systems[at], 60)}: ${shown}${interval}, n = ${n}${failed ? `, ${failed} failed` : ""}${marks.includes("few_documents") ? ", few documents" : ""}`;
-  const heat = ["ratio", "percent"].includes(unit) ? `${Math.round(42 * Math.sqrt(badness(cell, better)))}%` : "0%";
+  const heat = ["ratio", "percent"].includes(unit) ? `${Math.round(55 * badness(cell, better) ** 0.75)}%` : "0%";
   return el("td", {}, el("button", { type: "button", title, "aria-label": title, vars: { heat }, text: shown, tabindex: "-1", on: { click: open(field) } }));
 }
 

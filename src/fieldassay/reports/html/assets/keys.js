@@ -18,7 +18,7 @@ function onKey(event) {
   const isList = view === "documents" && !params.doc;
   const act = {
     "/": () => { if (isList) find("#search").focus(); else { go("documents"); wants = "#search"; } },
-    f: () => { if (isList) (find("#documents-tools select") || find("#search")).focus(); else { go("documents"); wants = "#documents-tools select"; } },
+    f: () => { if (isList) openFilters(); else { go("documents"); wants = "#filters select"; } },
     "?": () => find("#help-box").showModal(),
     j: () => (isList ? grid.move(1) : moveRow(1)),
     k: () => (isList ? grid.move(-1) : moveRow(-1)),
@@ -31,10 +31,16 @@ function onKey(event) {
   } else if (/^[1-6]$/.test(event.key)) go(VIEWS[Number(event.key) - 1]);
 }
 
+function openFilters() {
+  find("#filters").open = true;
+  (find("#filters select") || find("#search")).focus();
+}
+
 let wants = null;
 
 function focusWanted() {
-  if (wants && find(wants)) find(wants).focus();
+  if (wants && wants.startsWith("#filters")) openFilters();
+  else if (wants && find(wants)) find(wants).focus();
   wants = null;
 }
 

@@ -1,7 +1,13 @@
 // The specifications of all charts. Values come in as data only, never as names or expressions.
 const AS_POINTS = { ratio: 100, percent: 1 };
 const unitTitle = (unit) => ({ ratio: "%", percent: "%", ms: "milliseconds", usd: "USD" })[unit] || unit;
-const labels = (rows, name = "system") => rows.map((row) => ({ ...row, label: plain(row[name], 36) }));
+// About one tick in 90 pixels, so that labels never touch.
+const ticks = (width) => ({ tickCount: Math.max(3, Math.floor(width / 90)), labelOverlap: true });
+function labels(rows, name = "system") {
+  const names = shortNames(rows.map((row) => row[name]), window.innerWidth <= 700 ? 22 : 40);
+  return rows.map((row) => ({ ...row, label: names.get(row[name]) }));
+}
+
 const tips = (...pairs) => pairs.map(([field, title, format]) => ({ field, title, ...(format ? { format } : { type: "nominal" }) }));
 
 function scaled(rows, unit, names) {
@@ -16,10 +22,10 @@ function yOrder(rows) {
 function intervalSpec(rows, title, unit) {
   const values = labels(scaled(rows, unit, ["value", "low", "high"]));
   const tooltip = tips(["label", "system"], ["value", title, ".1f"], ["low", "from", ".1f"], ["high", "to", ".1f"], ["documents", "documents", ",d"]);
-  return () => ({
+  return (width) => ({
     data: { values }, height: { step: 28 }, encoding: { y: yOrder(values), tooltip },
     layer: [
-      { mark: { type: "rule", strokeWidth: 6, opacity: 0.35, strokeCap: "round", color: color("accent") }, encoding: { x: { field: "low", type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: { zero: false, nice: true } }, x2: { field: "high" } } },
+      { mark: { type: "rule", strokeWidth: 6, opacity: 0.35, strokeCap: "round", color: color("accent") }, encoding: { x: { field: "low", type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: { zero: false, nice: true }, axis: ticks(width) }, x2: { field: "high" } } },
       { mark: { type: "point", filled: true, size: 70, opacity: 1, color: color("accent") }, encoding: { x: { field: "value", type: "quantitative" } } },
     ],
   });
@@ -33,28 +39,29 @@ function forestSpec(rows, title, unit) {
   const shapes = { domain: shades.domain, range: ["triangle-up", "triangle-down", "circle", "square", "cross"] };
   const tooltip = tips(["label", "against the reference"], ["difference", "difference", "+.1f"], ["low", "from", "+.1f"], ["high", "to", "+.1f"], ["said", "verdict"], ["p", "p, adjusted", ".3f"], ["documents", "documents", ",d"]);
   const axis = { field: "low", type: "quantitative", title, scale: { zero: true, nice: true } };
-  return () => ({
+  return (width) => ({
     data: { values }, height: { step: 30 }, encoding: { y: yOrder(values), tooltip },
     layer: [
       { data: { values: [{ zero: 0 }] }, mark: { type: "rule", strokeDash: [4, 3], tooltip: false }, encoding: { x: { field: "zero", type: "quantitative" }, y: null, color: { value: color("line-strong") }, tooltip: null } },
-      { mark: { type: "rule", strokeWidth: 2 }, encoding: { x: axis, x2: { field: "high" }, color: { field: "said", type: "nominal", scale: shades, legend: null } } },
+      { mark: { type: "rule", strokeWidth: 2 }, encoding: { x: { ...axis, axis: ticks(width) }, x2: { field: "high" }, color: { field: "said", type: "nominal", scale: shades, legend: null } } },
       { mark: { type: "point", filled: true, size: 110, opacity: 1 }, encoding: { x: { field: "difference", type: "quantitative" }, color: { field: "said", type: "nominal", scale: shades, legend: null }, shape: { field: "said", type: "nominal", scale: shapes, legend: null } } },
     ],
   });
 }
 
 function slicesSpec(rows, title, unit) {
-  const values = labels(scaled(rows, unit, ["value", "low", "high"])).map((row) => ({ ...row, place: plain(row.group, 30) }));
+  const groups = shortNames(rows.map((row) => row.group), 28);
+  const values = labels(scaled(rows, unit, ["value", "low", "high"])).map((row) => ({ ...row, place: groups.get(row.group) }));
   const systems = [...new Set(values.map((row) => row.label))];
   const few = systems.length <= 7;
   const y = few ? { field: "place", type: "nominal", title: null, sort: [...new Set(values.map((row) => row.place))] } : yOrder(values);
   const tooltip = tips(["label", "system"], ["place", "slice"], ["value", title, ".1f"], ["low", "from", ".1f"], ["high", "to", ".1f"], ["documents", "documents", ",d"]);
   const x = { type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: { zero: false } };
-  const shade = few ? { color: { field: "label", type: "nominal", sort: systems, title: null }, yOffset: { field: "label", sort: systems } } : {};
-  return () => ({
+  const shade = few ? { color: { field: "label", type: "nominal", sort: systems, title: null, legend: { symbolOpacity: 1 } }, yOffset: { field: "label", sort: systems } } : {};
+  return (width) => ({
     data: { values }, height: { step: few ? 14 : 22 }, encoding: { y, tooltip, ...shade },
     layer: [
-      { mark: { type: "rule", strokeWidth: 4, opacity: 0.4 }, encoding: { x: { ...x, field: "low" }, x2: { field: "high" } } },
+      { mark: { type: "rule", strokeWidth: 4, opacity: 0.4 }, encoding: { x: { ...x, field: "low", axis: ticks(width) }, x2: { field: "high" } } },
       { mark: { type: "point", filled: true, size: 60, opacity: 1 }, encoding: { x: { ...x, field: "value" }, ...(few ? { shape: { field: "label", type: "nominal", sort: systems, title: null } } : {}) } },
     ],
   });
@@ -63,7 +70,7 @@ function slicesSpec(rows, title, unit) {
 function costSpec(rows, title, unit) {
   const values = labels(scaled(rows, unit, ["value", "low", "high"]));
   const tooltip = tips(["label", "system"], ["cost", "USD per document", ".5f"], ["value", title, ".1f"], ["low", "from", ".1f"], ["high", "to", ".1f"]);
-  const x = { field: "cost", type: "quantitative", title: "cost per document (USD)", axis: { tickCount: 5 } };
+  const x = { field: "cost", type: "quantitative", title: "cost per document (USD)", axis: { tickCount: 5, labelOverlap: true, format: "~g" } };
   const y = { type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: { zero: false } };
   return () => ({
     data: { values }, height: 260, encoding: { x, tooltip },
@@ -78,11 +85,11 @@ function costSpec(rows, title, unit) {
 function latencySpec(rows) {
   const values = labels(rows);
   const tooltip = tips(["label", "system"], ["min", "shortest", ",.0f"], ["p50", "median", ",.0f"], ["p90", "90th percentile", ",.0f"], ["p95", "95th percentile", ",.0f"], ["max", "longest", ",.0f"], ["n", "documents", ",d"]);
-  const x = { type: "quantitative", title: "milliseconds per document (thin: all; thick: median to 95th percentile)", axis: { tickCount: 6 } };
-  return () => ({
+  const x = { type: "quantitative", title: "milliseconds per document" };
+  return (width) => ({
     data: { values }, height: { step: 36 }, encoding: { y: yOrder(values), tooltip },
     layer: [
-      { mark: { type: "rule", strokeWidth: 1.5, opacity: 0.7, color: color("accent") }, encoding: { x: { ...x, field: "min" }, x2: { field: "max" } } },
+      { mark: { type: "rule", strokeWidth: 1.5, opacity: 0.7, color: color("accent") }, encoding: { x: { ...x, field: "min", axis: ticks(width) }, x2: { field: "max" } } },
       { mark: { type: "rule", strokeWidth: 8, opacity: 0.4, color: color("accent") }, encoding: { x: { ...x, field: "p50" }, x2: { field: "p95" } } },
       { mark: { type: "point", filled: true, size: 80, opacity: 1, color: color("accent") }, encoding: { x: { ...x, field: "p50" } } },
       { mark: { type: "tick", thickness: 2, size: 16, color: color("accent") }, encoding: { x: { ...x, field: "p95" } } },
@@ -116,7 +123,7 @@ function residualSpec(rows) {
     encoding: { y: yOrder(values), tooltip },
     layer: [
       { data: { values: [{ one: 1 }] }, mark: { type: "rule", strokeDash: [4, 3], tooltip: false, color: color("line-strong") }, encoding: { x: { field: "one", type: "quantitative" }, y: null, tooltip: null } },
-      { mark: { type: "point", filled: false, size: 60, opacity: 0.75, color: color("accent"), strokeWidth: 1.5 }, encoding: { x: { field: "ratio", type: "quantitative", title: "predicted / gold, values that differ (logarithmic; 10 or 0.1: a separator was misread)", scale: { type: "log" }, axis: { format: "~g", tickCount: 6 } } } },
+      { mark: { type: "point", filled: false, size: 60, opacity: 0.75, color: color("accent"), strokeWidth: 1.5 }, encoding: { x: { field: "ratio", type: "quantitative", title: "predicted / gold", scale: { type: "log" }, axis: { format: "~g", tickCount: 6, labelOverlap: true } } } },
     ],
   });
 }

@@ -4,11 +4,9 @@ painters.systems = async (params) => {
   const figures = Object.fromEntries(findAll('[data-view="systems"] [data-chart]').map((figure) => [`${figure.dataset.chart}${figure.dataset.key || ""}`, figure]));
   if (figures.forest) await drawForest(figures.forest, data.differences, params);
   for (const figure of Object.values(figures)) if (figure.dataset.chart === "slices") await drawSlices(figure, data);
-  for (const name of ["cost", "latency"]) {
-    if (!data[name].length) continue;
-    find(`[data-if="${name}"]`).hidden = false;
-    await (name === "cost" ? drawCost(figures.cost, data) : drawLatency(figures.latency, data));
-  }
+  const known = ["cost", "latency"].filter((name) => data[name].length);
+  for (const name of known) find(`[data-if="${name}"]`).hidden = false;
+  for (const name of known) await (name === "cost" ? drawCost(figures.cost, data) : drawLatency(figures.latency, data));
 };
 
 function drawForest(figure, differences, params) {
@@ -53,5 +51,5 @@ function drawCost(figure, { main, cost }) {
 function drawLatency(figure, { latency }) {
   if (drawn.has(figure)) return redraw(figure);
   const columns = ["system", "min", "p50", "p90", "p95", "p99", "max", "n"];
-  return drawChart(figure, { title: "Time per document", name: "latency", columns, rows: latency, make: latencySpec(latency) });
+  return drawChart(figure, { title: "Time per document (thin: all, thick: median to 95th percentile)", name: "latency", columns, rows: latency, make: latencySpec(latency) });
 }

@@ -12,8 +12,8 @@ function rowGrid(target, { label, columns, count, rowAt, open, sorted, onSort, l
     return el("div", { class: `cell${column.num ? " num" : ""}`, role: "columnheader", "aria-sort": order },
       el("button", { type: "button", text: column.label + arrow, title: `Sort by ${column.label}`, on: { click: () => onSort(column.key) } }));
   }));
-  const over = el("div", { class: "over", tabindex: "0" }, head, el("div", { class: "body-box", role: "presentation" }, body));
-  const grid = el("div", { class: "rows", role: "table", "aria-label": label, "aria-rowcount": count + 1, vars: { columns: columns.map((column) => column.size).join(" "), least: least || "100%" } }, over);
+  const over = el("div", { class: "over", tabindex: "0", role: "table", "aria-label": label, "aria-rowcount": count + 1 }, head, el("div", { class: "body-box", role: "presentation" }, body));
+  const grid = el("div", { class: "rows", vars: { columns: columns.map((column) => column.size).join(" "), least: least || "100%" } }, over);
   replace(target, grid);
   let at = -1;
   const drawRows = () => {

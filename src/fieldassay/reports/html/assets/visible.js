@@ -37,6 +37,24 @@ function showText(text, spaces = false) {
 
 // Text for places that take plain text only (charts, titles, CSV heads): unseen characters as codes.
 function plain(text, most = 60) {
-  const shown = String(text).slice(0, 4 * most).replace(UNSEEN_ALL, (letter) => `‹${codeOf(letter)}›`);
-  return shown.length > most ? `${shown.slice(0, most - 1)}…` : shown;
+  const whole = String(text);
+  const rough = whole.length > 4 * most ? `${whole.slice(0, 2 * most)}…${whole.slice(-most)}` : whole;
+  const shown = rough.replace(UNSEEN_ALL, (letter) => `‹${codeOf(letter)}›`);
+  const tail = Math.floor(most / 3);
+  return shown.length > most ? `${shown.slice(0, most - tail - 1)}…${shown.slice(-tail)}` : shown;
+}
+
+// Short names for many texts, all different: what is cut to the same text gets a number.
+function shortNames(texts, most) {
+  const names = new Map();
+  const used = new Set();
+  for (const text of texts) {
+    if (names.has(text)) continue;
+    const short = plain(text, most);
+    let name = short;
+    for (let number = 2; used.has(name); number += 1) name = `${short} (${number})`;
+    used.add(name);
+    names.set(text, name);
+  }
+  return names;
 }

@@ -1,0 +1,238 @@
+"""Baselines made from finished runs, and finished runs checked against a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldassay.api.baselines import match_systems, printable, tell_incomparable
+from fieldassay.api.folder import METRICS, read_run
+from fieldassay.api.kept import bind_kept, read_paired
+from fieldassay.api.locking import check_reason
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.gate.estimates import check_estimates
+from fieldassay.gate.judge import judge_result
+from fieldassay.gate.regression import BaselineMatch, Change
+from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
+from fieldassay.metrics.selection import BoundMetric, bind_metric, select_metrics
+from fieldassay.result.decision import Decision
+from fieldassay.result.metrics_file import read_metrics
+from fieldassay.result.pairing import DocumentStatistics, PairedData, is_comparable, list_parts
+from fieldassay.result.result import Result
+from fieldassay.result.statistics_file import name_statistic
+from fieldassay.store.baseline import PARTS, Baseline, BaselineSystem, Entry, Headline, hash_text
+from fieldassay.store.baseline_file import read_baseline, read_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRequest:
+    """What goes into a baseline: which systems and metrics (empty: all that the run kept), whether ids are hashed, and why it is set."""
+
+    systems: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    hashes_ids: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptRun:
+    """A finished run as it can be compared: what `run.json` says, its estimates, and the statistics of its documents."""
+
+    folder: Path
+    facts: Mapping[str, Any]
+    result: Result
+    data: PairedData
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLine:
+    """How one metric of one system changed, or `why` that cannot be said."""
+
+    system: str
+    metric: str
+    change: Change | None
+    why: str = ""
+
+
+def read_kept(folder: Path) -> KeptRun:
+    """Return a finished run with what it can be compared by. Raises `ProblemsError` if there is no such run, or if it keeps nothing."""
+    facts = read_run(folder)
+    file = folder / METRICS
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise _refusal(folder, f"{METRICS} cannot be read ({error.strerror or error})", "score again", "damaged_run") from None
+    return KeptRun(folder, facts, check_estimates(read_metrics(data, str(file)), str(file)), read_paired(folder))
+
+
+def make_baseline(run: KeptRun, request: BaselineRequest, now: datetime, history: tuple[Entry, ...] = ()) -> Baseline:
+    """Return the baseline of a finished run; `history` are the entries of those before it. Raises `ProblemsError` for a run that cannot be one."""
+    digests = _check_whole(run)
+    reason = check_reason(request.reason) if request.reason else ""
+    systems = _choose_systems(run, request.systems)
+    bound = _choose_metrics(run, request.metrics)
+    documents = systems[0].documents
+    keys = [hash_text(name) for name in documents] if request.hashes_ids else list(documents)
+    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+    entry = Entry(now.isoformat(timespec="seconds"), run.folder.name or str(run.folder), version("fieldassay"), reason)
+    return Baseline(
+        fieldassay=entry.fieldassay,
+        created=entry.created,
+        run=entry.run,
+        spec=str(run.facts["spec"].get("name") or ""),
+        reason=reason,
+        digests=digests,
+        metrics=tuple(str(one.call) for one in bound),
+        headlines=tuple(_list_headlines(run, systems, request.metrics)),
+        is_hashed=request.hashes_ids,
+        documents=tuple(keys[at] for at in order.tolist()),
+        systems=tuple(_store(system, bound, order, request, run.data.slices) for system in systems),
+        history=(*history, entry),
+    )
+
+
+def read_history(path: Path) -> tuple[Entry, ...]:
+    """Return the history of the baseline in a file; () if there is no file. Raises `ProblemsError` if it holds no sound baseline."""
+    return read_baseline(path).history if read_bytes(path) is not None else ()
+
+
+def check_run(run: KeptRun, baseline: Baseline, metrics: Sequence[str] = ()) -> list[ChangeLine]:
+    """Return how each metric of each system changed: those named, else the baseline's headlines.
+
+    Raises `ProblemsError` if nothing can be compared.
+    """
+    calls = _read_calls(metrics, run) if metrics else tuple(dict.fromkeys(parse_metric(one.metric) for one in baseline.headlines))
+    why = tell_incomparable(baseline, run.data, run.facts)
+    if why:
+        raise _refusal(run.folder, f"cannot be compared: {why.partition('; ')[0]}", why.partition("; ")[2], "incomparable")
+    found = match_systems(baseline, run.data, run.facts, calls)
+    if all(match.arena is None for match in found.values()):
+        why = next(iter(found.values())).why
+        raise _refusal(run.folder, f"cannot be compared: {why.partition('; ')[0]}", why.partition("; ")[2], "incomparable")
+    return [_compare(system, call, match) for system, match in found.items() for call in calls]
+
+
+def judge_run(run: KeptRun, baseline: Baseline, more: Sequence[Gate] = ()) -> tuple[Decision, ...]:
+    """Return what comes of the regression gates of the run's spec, and of more of them, by system; () if there is none."""
+    own = [parse_gate(text) for text in run.facts.get("gates") or ()]
+    gates = tuple(dict.fromkeys(gate for gate in (*own, *more) if gate.function == "regression"))
+    matches = match_systems(baseline, run.data, run.facts, tuple(gate.metric for gate in gates))
+    found = [Decision(system, judge_result(gates, run.result, system, matches.get(system))) for system in run.result.systems]
+    return tuple(found) if gates else ()
+
+
+def _compare(system: str, call: MetricCall, match: BaselineMatch) -> ChangeLine:
+    try:
+        return ChangeLine(system, str(call), match.compare(call))
+    except ValueError as error:
+        return ChangeLine(system, str(call), None, str(error))
+
+
+def _check_whole(run: KeptRun) -> dict[str, str]:
+    """Return the digests of what a run stands on. Raises `ProblemsError` for a run of a part of the documents, or without digests."""
+    limit, digests = run.facts.get("limit"), run.facts.get("digests")
+    if limit is not None:
+        what = f"has the first {limit} documents only (--limit), and a baseline needs all of them"
+        raise _refusal(run.folder, what, "score again without --limit", "partial_run")
+    if not isinstance(digests, Mapping) or not all(isinstance(digests.get(part), str) and digests[part] for part in PARTS):
+        raise _refusal(run.folder, "does not say what it stands on", "score it again with this version", "incomparable")
+    return {part: digests[part] for part in PARTS}
+
+
+def _choose_systems(run: KeptRun, names: Sequence[str]) -> tuple[DocumentStatistics, ...]:
+    known = {system.system: system for system in run.data.systems}
+    unknown = [
+        Problem("--system", f"the run has no system {name[:100]!r}", nearest(name[:100], known), "unknown_name")
+        for name in names
+        if name not in known
+    ]
+    if unknown:
+        raise ProblemsError(unknown)
+    return tuple(known[name] for name in dict.fromkeys(names)) or run.data.systems
+
+
+def _choose_metrics(run: KeptRun, names: Sequence[str]) -> tuple[BoundMetric, ...]:
+    """Return the metrics whose statistics are kept: those named and those of regression gates, else all that the run can be compared by."""
+    compared, also = bind_kept(run.facts, str(run.folder))
+    gates = [parse_gate(text) for text in run.facts.get("gates") or ()]
+    gated = [bind_metric(gate.metric, run.data.vocabulary) for gate in gates if gate.function == "regression"]
+    if names:
+        named = [bind_metric(call, run.data.vocabulary) for call in _read_calls(names, run)]
+        chosen = [*named, *(one for one in gated if is_comparable(one) and run.data.can_compare(one))]
+    else:
+        chosen = [one for one in (*compared, *also, *gated) if _has_parts(one, run.data)]
+    return tuple({str(one.call): one for one in chosen}.values())
+
+
+def _has_parts(bound: BoundMetric, data: PairedData) -> bool:
+    parts = list_parts(bound.recipe)
+    return bool(parts) and all(statistic in system.statistics for system in data.systems for statistic in parts)
+
+
+def _read_calls(names: Iterable[str], run: KeptRun) -> tuple[MetricCall, ...]:
+    """Return the metrics that are named. Raises `ProblemsError` for those that do not exist, or that the run cannot be compared by."""
+    try:
+        asked = [call for name in names for call in _expand(name, run.data)]
+        bound = [bind_metric(call, run.data.vocabulary) for call in asked]
+    except ValueError as error:
+        raise ProblemsError([Problem("--metrics", str(error), kind="unknown_name")]) from None
+    refused = [
+        Problem("--metrics", f"nothing was kept to compare systems by {one.call}", "score again with a gate on it", "not_comparable")
+        for one in bound
+        if not run.data.can_compare(one)
+    ]
+    if refused:
+        raise ProblemsError(refused)
+    return tuple(dict.fromkeys(one.call for one in bound))
+
+
+def _expand(name: str, data: PairedData) -> Sequence[MetricCall]:
+    """Return the one metric of that name if there is one, else the members of the group."""
+    calls = select_metrics([name], data.vocabulary)
+    return [call for call in calls if call.name == parse_metric(name).name] or calls
+
+
+def _list_headlines(run: KeptRun, systems: Sequence[DocumentStatistics], names: Sequence[str]) -> list[Headline]:
+    calls = _read_calls(names, run) if names else tuple(bound.call for bound in run.data.metrics)
+    found = []
+    for system in systems:
+        for call in calls:
+            estimate = next((one for one in run.result.select(call) if one.system == system.system), None)
+            if estimate is not None:
+                numbers = (estimate.value, estimate.n, estimate.documents, estimate.interval, estimate.unit, estimate.better)
+                found.append(Headline(system.system, str(call), *numbers))
+    return found
+
+
+def _store(
+    system: DocumentStatistics,
+    bound: Sequence[BoundMetric],
+    order: np.ndarray[Any, np.dtype[np.int64]],
+    request: BaselineRequest,
+    slices: Sequence[str],
+) -> BaselineSystem:
+    """Return a system as a baseline holds it; its ids and the values of slices are hashed if that is asked for."""
+    wanted = dict.fromkeys(statistic for one in bound for statistic in list_parts(one.recipe))
+    columns = {
+        (name_statistic(statistic), field): values[order]
+        for statistic in wanted
+        for field, values in zip(system.statistics[statistic].fields, system.statistics[statistic].values, strict=True)
+    }
+    keys = dict.fromkeys((*slices, *(one.call.slice[0] for one in bound if one.call.slice is not None)))
+    make = hash_text if request.hashes_ids else str
+    groups = {
+        key: tuple(tuple(make(printable(name)) for name in system.groups[key][at]) for at in order.tolist())
+        for key in keys
+        if key in system.groups
+    }
+    return BaselineSystem(system.system, groups, dict(sorted(columns.items(), key=lambda item: (item[0][0], item[0][1] or ""))))
+
+
+def _refusal(folder: Path, what: str, remedy: str, kind: str) -> ProblemsError:
+    return ProblemsError([Problem(str(folder), what, remedy, kind)])

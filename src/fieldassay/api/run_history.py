@@ -1,0 +1,33 @@
+"""The history of one value over the runs of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fieldassay.api.explaining import unknown_document
+from fieldassay.store.history import DOCUMENTS, Judgement, trace
+from fieldassay.store.listing import StoredRun
+
+
+def trace_value(runs: Sequence[StoredRun], document: str, pattern: str, system: str | None = None) -> tuple[Judgement, ...]:
+    """Return how the values of a document that fit a path pattern were judged, the oldest run first.
+
+    `runs` are as `list_stored` gives them, the newest first. Raises `ProblemsError` if no run has the document, with near ids, or for what is no
+    pattern.
+    """
+    found = tuple(one for one in trace(runs[::-1], document, pattern) if system is None or one.system in (system, ""))
+    if any(one.system for one in found):
+        return found
+    raise unknown_document(document, _documents(runs), "runs")
+
+
+def _documents(runs: Sequence[StoredRun]) -> list[str]:
+    """Return the ids of the newest run that can be read."""
+    import polars as pl
+
+    for run in runs:
+        try:
+            return pl.scan_parquet(run.path / DOCUMENTS).select("doc").unique(maintain_order=True).collect()["doc"].to_list()
+        except (pl.exceptions.PolarsError, OSError):
+            continue
+    return []

@@ -1,0 +1,129 @@
+"""`fieldassay baseline`: sets, shows and checks the baseline of regression gates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fieldassay.cli.regressions import DEFAULT, REGRESSION_HELP
+from fieldassay.cli.storing import STORE
+
+if TYPE_CHECKING:
+    from fieldassay.api.baseline_runs import KeptRun
+
+_FILE = click.argument("file", metavar="[FILE]", required=False, default=DEFAULT, type=click.Path(path_type=Path))
+_JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+_RUNS = click.option(
+    "--runs", "store", metavar="DIR", type=click.Path(path_type=Path), default=STORE, show_default=True, help="Where RUN is looked for."
+)
+_METRICS = click.option(
+    "--metrics", metavar="LIST", multiple=True, help="These metrics, separated by commas.  [default: all that the run kept]"
+)
+
+
+@click.group()
+def baseline() -> None:
+    """Set, show and check the baseline that later runs are compared with.
+
+    The baseline is a small file to commit. It holds the statistics of every document and no content, so that CI can say, document by
+    document, whether a change made anything worse.
+    """
+
+
+@baseline.command("set")
+@click.argument("run", metavar="RUN")
+@click.option("--system", "systems", metavar="NAME", multiple=True, help="Only this system; repeat for more.  [default: all]")
+@_METRICS
+@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), default=DEFAULT, show_default=True, help="The file to write.")
+@click.option("--hash-ids", "hashes_ids", is_flag=True, help="Write digests in place of ids and of the values of slices.")
+@click.option("--reason", metavar="TEXT", default="", help="Why it is set; the file keeps it, with those before.")
+@_RUNS
+@_JSON
+def set_baseline(**given: Any) -> int:
+    """Make a finished run the baseline.
+
+    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, tag, or `latest`.
+
+    \b
+    fieldassay baseline set runs/main --reason "prompt 7"
+    """
+    from datetime import UTC, datetime
+
+    from fieldassay.api.baseline_runs import BaselineRequest, make_baseline, read_history
+    from fieldassay.cli.output import write
+    from fieldassay.cli.show_baseline import baseline_data, render_set
+    from fieldassay.cli.texts import split_outside
+    from fieldassay.store.baseline_file import write_baseline
+
+    run, path = _read_run(given), given["out"]
+    metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
+    request = BaselineRequest(given["systems"], metrics, given["hashes_ids"], given["reason"])
+    made = make_baseline(run, request, datetime.now(UTC), read_history(path))
+    write_baseline(path, made)
+    write(_dump(baseline_data(made)) if given["is_json"] else render_set(made, str(path), path.stat().st_size))
+    return 0
+
+
+@baseline.command("show")
+@_FILE
+@_JSON
+def show_baseline(file: Path, *, is_json: bool) -> int:
+    """Show what a baseline holds and what it stands on."""
+    from fieldassay.cli.output import screen, write
+    from fieldassay.cli.show_baseline import baseline_data, render_baseline
+    from fieldassay.store.baseline_file import read_baseline
+
+    held = read_baseline(file)
+    write(_dump(baseline_data(held)) if is_json else render_baseline(held, screen()))
+    return 0
+
+
+@baseline.command("check")
+@click.argument("run", metavar="RUN")
+@_FILE
+@click.option("--metrics", metavar="LIST", multiple=True, help="Compare by these metrics.  [default: those that the baseline shows]")
+@click.option("--fail-on-regression", "regressions", metavar="METRIC[=MARGIN]", multiple=True, help=REGRESSION_HELP)
+@click.option("--strict", is_flag=True, help="Exit with 4 if a gate cannot be decided.")
+@_RUNS
+@_JSON
+def check_baseline(**given: Any) -> int:
+    """Compare a finished run with the baseline, document by document.
+
+    Exits with 1 if a regression gate failed: one of the run's spec, or of --fail-on-regression. A run that stands on another spec or on other
+    gold is refused with exit code 2.
+
+    \b
+    fieldassay baseline check latest --fail-on-regression accuracy=0.01
+    """
+    from fieldassay.api.baseline_runs import check_run, judge_run
+    from fieldassay.cli.output import screen, write
+    from fieldassay.cli.regressions import BaselineChoice, read_regressions
+    from fieldassay.cli.show_baseline import check_data, render_check
+    from fieldassay.cli.texts import split_outside
+    from fieldassay.cli.thresholds import FAILED, find_exit_code
+    from fieldassay.store.baseline_file import read_baseline
+
+    held, run = read_baseline(given["file"]), _read_run(given)
+    asked = BaselineChoice(given["file"], read_regressions(given["regressions"], run.facts["spec"]["text"]))
+    lines = check_run(run, held, tuple(part for text in given["metrics"] for part in split_outside(text)))
+    decisions = judge_run(run, held, asked.gates)
+    data = check_data(held, lines, decisions)
+    write(_dump(data) if given["is_json"] else render_check(held, lines, decisions, screen()))
+    code = find_exit_code(decisions, (), is_strict=given["strict"])
+    return code if code == FAILED else asked.find_exit_code(decisions) or code
+
+
+def _read_run(given: Mapping[str, Any]) -> KeptRun:
+    from fieldassay.api.baseline_runs import read_kept
+    from fieldassay.store.locate import find_run
+
+    return read_kept(find_run(given["run"], given["store"]))
+
+
+def _dump(data: Any) -> str:
+    import json
+
+    return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"

@@ -1,0 +1,164 @@
+"""`fieldassay calibrate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from fieldassay.api.calibrating import CalibrationOptions
+    from fieldassay.result.calibrated import Promise
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("run", metavar="[RUN]", required=False, type=_PATH)
+@click.option("--system", metavar="NAME", help="The system; needed if the run has several.")
+@click.option("--field", "fields", metavar="FIELD", multiple=True, help="Only this field; repeat for more.  [default: all]")
+@click.option("--risk", type=float, default=0.01, show_default=True, help="The share of wrong values that accepted ones may have.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure that has to be.")
+@click.option("--per-field/--pooled", "by_field", default=False, help="A threshold for each field, or one for all.  [default: pooled]")
+@click.option(
+    "--unit",
+    type=click.Choice(["document", "value"]),
+    default="document",
+    show_default=True,
+    help="What is independent: one value drawn from each document, or every value.",
+)
+@click.option(
+    "--scale",
+    type=click.Choice(["probability", "percent", "logprob"]),
+    default="probability",
+    show_default=True,
+    help="What confidences are given in.",
+)
+@click.option("--slice", "slices", metavar="KEY", multiple=True, help="Calibration by this slice key, too; repeat for more.")
+@click.option("--audit-share", type=float, help="How much of what is accepted is audited.  [default: 0.03]")
+@click.option("--cost-error", type=float, help="What an error that slips through costs, for the order of review.  [default: 20]")
+@click.option("--cost-review", type=float, help="What looking at a value costs.  [default: 1]")
+@click.option("--out", metavar="FILE", type=_PATH, help="Write the review policy there, as JSON.")
+@click.option("--apply", "policy", metavar="FILE", type=_PATH, help="Say how this policy does on the run, and whether its promise held.")
+@click.option("--plan", "is_plan", is_flag=True, help="Only say how many labels the promise takes; needs no run.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+def calibrate(**given: Any) -> int:
+    """Say what confidences are worth, and from which one on values can be accepted without review.
+
+    RUN is a folder that `score --out` wrote with all its evidence. Exits with 1 if --apply finds a promise broken.
+
+    \b
+    fieldassay calibrate --plan --risk 0.01 --confidence 0.95
+    fieldassay calibrate runs/labeled --system llama --risk 0.01 --out policy.json
+    fieldassay calibrate runs/held-out --apply policy.json
+    """
+    if given["is_plan"]:
+        return _plan(given)
+    if given["run"] is None:
+        raise click.UsageError("Give a RUN, or --plan.")
+    return _calibrate(given) if given["policy"] is None else _apply(given)
+
+
+def _plan(given: Mapping[str, Any]) -> int:
+    from fieldassay.api.calibrating import CalibrationOptions, check_options
+    from fieldassay.calibration.planning import plan_labels
+    from fieldassay.calibration.policy import say_promise
+
+    if given["run"] is not None or given["policy"] is not None or given["out"] is not None:
+        raise click.UsageError("--plan looks at no run and writes nothing: leave out RUN, --apply and --out.")
+    promise = _promise(given)
+    check_options(CalibrationOptions(promise=promise))
+    families = max(1, len(dict.fromkeys(given["fields"]))) if promise.by_field else 1
+    plan = plan_labels(promise, families)
+    if given["is_json"]:
+        return _print_json(plan.to_dict())
+    from fieldassay.cli.output import screen, write
+    from fieldassay.reports.calibration import render_plan
+
+    write(render_plan(plan, say_promise(promise, families), screen()))
+    return 0
+
+
+def _calibrate(given: Mapping[str, Any]) -> int:
+    from datetime import UTC, datetime
+
+    from fieldassay.api.calibrating import ReviewSettings
+    from fieldassay.api.calibrating import calibrate as calibrate_run
+    from fieldassay.calibration.policy import say_promise
+    from fieldassay.cli.output import complain, screen, write
+    from fieldassay.reports.calibration import render_calibration
+
+    _check_out(given)
+    options = _options(given)
+    found = calibrate_run(given["run"], options)
+    chosen = {name: given[name] for name in ("audit_share", "cost_error", "cost_review") if given[name] is not None}
+    policy = found.make_policy(datetime.now(UTC), ReviewSettings(**chosen))
+    if given["is_json"]:
+        _print_json(found.page.to_dict())
+    else:
+        write(render_calibration(found.page, say_promise(options.promise, len(policy.rules)), screen()))
+    if given["out"] is not None:
+        from fieldassay.calibration.policy_file import write_policy
+
+        write_policy(given["out"], policy)
+        complain(f"policy written to {given['out']}" + ("; it reviews everything" if policy.reviews_everything else ""))
+    return 0
+
+
+def _apply(given: Mapping[str, Any]) -> int:
+    from fieldassay.api.calibrating import apply_policy
+    from fieldassay.calibration.policy import say_promise
+    from fieldassay.calibration.policy_file import read_policy
+    from fieldassay.cli.output import screen, write
+    from fieldassay.reports.calibration import render_check
+
+    _refuse_with_apply()
+    policy = read_policy(given["policy"])
+    found = apply_policy(given["run"], policy, str(given["policy"]), given["system"])
+    if given["is_json"]:
+        _print_json(found.to_dict())
+    else:
+        write(render_check(found, say_promise(policy.promise, len(policy.rules)), screen()))
+    return 1 if found.is_broken else 0
+
+
+def _promise(given: Mapping[str, Any]) -> Promise:
+    from fieldassay.result.calibrated import Promise, Unit
+
+    return Promise(given["risk"], given["confidence"], Unit(given["unit"]), given["by_field"])
+
+
+def _options(given: Mapping[str, Any]) -> CalibrationOptions:
+    from fieldassay.api.calibrating import CalibrationOptions
+
+    return CalibrationOptions(given["system"], given["fields"], _promise(given), given["scale"], given["slices"])
+
+
+_OF_POLICY = ("fields", "risk", "confidence", "by_field", "unit", "scale", "slices", "audit_share", "cost_error", "cost_review", "out")
+
+
+def _refuse_with_apply() -> None:
+    """Refuse options that the policy decides."""
+    context = click.get_current_context()
+    given = [name for name in _OF_POLICY if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]
+    if given:
+        flags = [parameter.opts[0] for parameter in context.command.params if parameter.name in given]
+        raise click.UsageError(f"--apply takes what the policy says: leave out {', '.join(flags)}.")
+
+
+def _check_out(given: Mapping[str, Any]) -> None:
+    """Refuse to write into the run that is read."""
+    out, run = given["out"], given["run"]
+    if out is not None and (out.is_dir() or run.resolve() in (out.resolve(), *out.resolve().parents)):
+        raise click.UsageError(f"--out {out}: is a folder, or in the run that is read; name another file.")
+
+
+def _print_json(data: Mapping[str, Any]) -> int:
+    import json
+
+    from fieldassay.cli.output import write
+
+    write(json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+    return 0

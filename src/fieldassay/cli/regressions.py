@@ -1,0 +1,110 @@
+"""The options that hold a scoring run against a baseline: `--baseline FILE` and `--fail-on-regression METRIC[=MARGIN]`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from fieldassay.metrics.definitions import Vocabulary
+    from fieldassay.metrics.grammar import Gate
+    from fieldassay.result.decision import Decision
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+DEFAULT = "fieldassay-baseline.json"
+BASELINE_HELP = f"The baseline of regression gates.  [default: {DEFAULT}, if it is there]"
+REGRESSION_HELP = "Exit with 1 if a system is shown to be worse than the baseline by more than the margin (0); repeat for more."
+
+
+def baseline_options(command: Command) -> Command:
+    """Add `--baseline` and `--fail-on-regression` to a command that scores."""
+    asked = click.option("--fail-on-regression", "regressions", metavar="METRIC[=MARGIN]", multiple=True, help=REGRESSION_HELP)
+    file = click.option("--baseline", metavar="FILE", type=click.Path(path_type=Path), help=BASELINE_HELP)
+    return file(asked(command))
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineChoice:
+    """The baseline that a run is held against, if any, and the gates of `--fail-on-regression`."""
+
+    path: Path | None = None
+    gates: tuple[Gate, ...] = ()
+
+    def find_exit_code(self, decisions: Sequence[Decision]) -> int:
+        """Return 2 if a gate of `--fail-on-regression` had nothing to compare with, else 0."""
+        outcomes = (outcome for decision in decisions for outcome in decision.outcomes)
+        return 2 if any(outcome.gate in self.gates and outcome.value is None for outcome in outcomes) else 0
+
+
+def read_baseline_options(given: Mapping[str, Any], spec: Any) -> BaselineChoice:
+    """Return what the options mean; raises UsageError for what cannot be meant, `ProblemsError` if a baseline is needed and there is none."""
+    gates = read_regressions(given["regressions"], spec)
+    path = given["baseline"]
+    if path is None and not gates:
+        return BaselineChoice(default_baseline())
+    from fieldassay.store.baseline_file import read_baseline
+
+    if not gates:
+        _demand_regression(spec)
+    path = path or Path(DEFAULT)
+    read_baseline(path)  # a baseline that is missing or broken is told before anything is scored
+    return BaselineChoice(path, gates)
+
+
+def default_baseline() -> Path | None:
+    """Return the baseline in the current folder, None if there is none."""
+    return Path(DEFAULT) if Path(DEFAULT).exists() else None
+
+
+def read_regressions(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
+    """Return the gates that `METRIC[=MARGIN]` mean under a spec; raises UsageError for what is no metric, or no margin.
+
+    >>> [str(gate) for gate in read_regressions(["accuracy", "f1=0.01"], "fields: {total: number}")]
+    ['regression(accuracy) >= 0', 'regression(f1) > -0.01']
+    """
+    if not texts:
+        return ()
+    from fieldassay.plan.compile import read_plan
+    from fieldassay.plan.expressions import vocabulary_of
+
+    vocabulary = vocabulary_of(read_plan(spec).spec)
+    return tuple(_read(text, vocabulary) for text in texts)
+
+
+def _read(text: str, vocabulary: Vocabulary) -> Gate:
+    from fieldassay.metrics.grammar import Gate, Scanner
+    from fieldassay.metrics.selection import bind_metric
+    from fieldassay.plan.expressions import gate_metrics
+    from fieldassay.result.pairing import is_comparable
+
+    try:
+        scanner = Scanner(text)
+        call = scanner.read_call()
+        margin = scanner.read_number() if scanner.accept("=") else 0.0
+        scanner.expect_end()
+        gate = Gate(call, "regression", ">" if margin else ">=", -margin if margin else 0.0)
+        gate_metrics(gate, vocabulary)
+        if margin < 0:
+            raise ValueError("the margin is how much may be lost, at least 0")
+        if not is_comparable(bind_metric(call, vocabulary)):
+            raise ValueError(f"{call} is not made of sums over documents, and only such metrics can be compared with a baseline")
+    except ValueError as error:
+        raise click.UsageError(
+            f"--fail-on-regression {text[:200]}: {error}; write METRIC or METRIC=MARGIN, such as accuracy=0.01"
+        ) from None
+    return gate
+
+
+def _demand_regression(spec: Any) -> None:
+    """Raise UsageError if a baseline is given and nothing would look at it."""
+    from fieldassay.metrics.grammar import parse_gate
+    from fieldassay.plan.compile import read_plan
+
+    if not any(parse_gate(text).function == "regression" for text in read_plan(spec).spec.gates):
+        raise click.UsageError(
+            "--baseline: no gate compares with it; add --fail-on-regression METRIC, or a gate `regression(METRIC) > -0.01`."
+        )

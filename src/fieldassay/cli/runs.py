@@ -1,0 +1,236 @@
+"""`fieldassay runs`: what is in a store of runs, and keeping it in order."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from fieldassay.cli.storing import STORE
+
+if TYPE_CHECKING:
+    from fieldassay.store.pruning import Pruning
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _store(command: Command) -> Command:
+    help = "The store of runs."
+    return click.option("--runs", "store", metavar="DIR", type=click.Path(path_type=Path), default=STORE, show_default=True, help=help)(
+        command
+    )
+
+
+_JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+
+
+@click.group()
+def runs() -> None:
+    """The runs that `fieldassay score --runs DIR` wrote: list, look, tag, remove.
+
+    ID is an id or its beginning, a tag, `latest`, a folder in the store, or the path of a run.
+
+    \b
+    fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama.jsonl --runs runs
+    fieldassay runs list
+    fieldassay runs tag latest baseline
+    fieldassay runs history invoice-17 total
+    """
+
+
+@runs.command("list")
+@_store
+@_JSON
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs are listed, the newest first.")
+@click.option("--system", metavar="NAME", help="Only runs with this system.")
+@click.option("--spec", metavar="NAME", help="Only runs of the spec with this name.")
+@click.option("--tag", metavar="TAG", help="Only the run with this tag.")
+def list_runs(store: Path, is_json: bool, limit: int, system: str | None, spec: str | None, tag: str | None) -> int:
+    """List runs, the newest first, with their headline and its change against the run tagged `baseline`."""
+    from datetime import UTC, datetime
+
+    from fieldassay.api.run_changes import find_baseline, find_changes
+    from fieldassay.cli.output import screen, write
+    from fieldassay.cli.show_runs import Listed, listed_json, render_listed
+    from fieldassay.store.listing import Query, list_stored
+    from fieldassay.store.staging import list_leftovers
+
+    listing = list_stored(store, Query(system, spec, tag, limit))
+    baseline = find_baseline(store)
+    changes = {} if baseline is None else find_changes(baseline, listing.runs)
+    listed = Listed(store, listing, changes, tuple(list_leftovers(store, datetime.now(UTC))))
+    write(listed_json(listed) if is_json else render_listed(listed, screen()))
+    return 0
+
+
+@runs.command()
+@click.argument("id")
+@_store
+@_JSON
+def show(id: str, store: Path, is_json: bool) -> int:
+    """Show one run: what it was made from, what came of it, and where."""
+    from fieldassay.api.run_changes import find_baseline, find_changes
+    from fieldassay.cli.output import screen, write
+    from fieldassay.cli.show_runs import render_run, run_json
+    from fieldassay.store.listing import load_run
+
+    folder = _find(id, store)
+    run = load_run(folder, _tags(folder))
+    baseline = find_baseline(folder.parent)
+    changes = {} if baseline is None else find_changes(baseline, [run]).get(run.path, {})
+    write(run_json(run, changes) if is_json else render_run(run, changes, screen()))
+    return 0
+
+
+@runs.command()
+@click.argument("id")
+@click.argument("tag")
+@_store
+@click.option("--remove", "is_removal", is_flag=True, help="Take the tag off.")
+def tag(id: str, tag: str, store: Path, is_removal: bool) -> int:
+    """Give a run a tag; a run that had the tag loses it.
+
+    Tagged runs are kept by `runs prune`. The run tagged `baseline` is what the others are held against by `runs list`.
+    """
+    from datetime import UTC, datetime
+
+    from fieldassay.api.tagging import tag_run, untag_run
+    from fieldassay.cli.output import complain
+
+    folder = _find(id, store)
+    if is_removal:
+        untag_run(folder, tag)
+        complain(f"{tag} is no tag of {folder.name} any more")
+        return 0
+    before = tag_run(folder, tag, datetime.now(UTC))
+    complain(f"{folder.name} is tagged {tag}" + (f", which was {before.name} before" if before is not None else ""))
+    return 0
+
+
+@runs.command("rm")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@_store
+@click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
+def remove(ids: Sequence[str], store: Path, is_sure: bool) -> int:
+    """Remove runs for good."""
+    from fieldassay.cli.output import complain
+    from fieldassay.errors import Problem, ProblemsError
+    from fieldassay.store.staging import discard
+
+    folders = _find_all(ids, store)
+    if not is_sure:
+        if not sys.stdin.isatty():
+            raise click.UsageError("nobody can be asked here; give --yes to remove runs.")
+        for folder in folders:
+            complain(f"{folder}{_named(_tags(folder))}")
+        click.confirm(f"Remove {len(folders)} for good?", abort=True, err=True)
+    problems = []
+    for folder in folders:
+        try:
+            discard(folder)
+        except OSError as error:
+            problems.append(Problem(str(folder), f"cannot be removed ({error.strerror or error})", "see who may write there", "run_folder"))
+            continue
+        complain(f"removed {folder}")
+    if problems:
+        raise ProblemsError(problems)
+    return 0
+
+
+@runs.command()
+@_store
+@click.option("--keep", metavar="N", type=click.IntRange(0), help="Keep the newest N runs.")
+@click.option("--older-than", metavar="AGE", help="Remove runs older than this: 30d, 12h, 4w.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would be removed.")
+def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool) -> int:
+    """Remove old runs, and what killed runs left behind.
+
+    Tagged runs are kept, and so are damaged ones, which `runs rm` removes. Without --keep and --older-than no run is removed.
+    """
+    from datetime import UTC, datetime
+
+    from fieldassay.cli.output import complain
+    from fieldassay.store.pruning import parse_age, plan_pruning
+    from fieldassay.store.pruning import prune as remove_planned
+
+    if keep is not None and older_than is not None:
+        raise click.UsageError("Give --keep N or --older-than AGE, not both.")
+    try:
+        age = None if older_than is None else parse_age(older_than)
+    except ValueError as error:
+        raise click.UsageError(f"--older-than: {error}.") from None
+    plan = plan_pruning(store, datetime.now(UTC), keep, age)
+    if not is_dry:
+        remove_planned(plan)
+    for line in _tell_pruning(plan, "would be removed" if is_dry else "removed"):
+        complain(line)
+    return 0
+
+
+@runs.command()
+@click.argument("document", metavar="DOC")
+@click.argument("field", metavar="FIELD")
+@_store
+@_JSON
+@click.option("--system", metavar="NAME", help="Only this system.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs are looked at, the newest.")
+def history(document: str, field: str, store: Path, is_json: bool, system: str | None, limit: int) -> int:
+    """Show how one value of one document was judged, run after run.
+
+    FIELD is a path or a pattern of paths: `total`, `lines[2].amount`, `lines[].amount`, `**.unit`.
+    """
+    from fieldassay.api.run_history import trace_value
+    from fieldassay.cli.output import screen, write
+    from fieldassay.cli.show_history import history_json, render_history
+    from fieldassay.store.listing import Query, list_stored
+
+    listing = list_stored(store, Query(system=system, limit=limit))
+    found = trace_value(listing.runs, document, field, system)
+    write(history_json(document, field, found) if is_json else render_history(document, field, found, screen()))
+    return 0
+
+
+def _find(reference: str, store: Path) -> Path:
+    from fieldassay.store.locate import find_run
+
+    return find_run(reference, store)
+
+
+def _find_all(references: Sequence[str], store: Path) -> list[Path]:
+    """Return the folders of all runs, each once. Raises `ProblemsError` with every reference that means none."""
+    from fieldassay.errors import Problem, ProblemsError
+
+    problems: list[Problem] = []
+    found: dict[Path, Path] = {}
+    for reference in references:
+        try:
+            folder = _find(reference, store)
+            found.setdefault(folder.resolve(), folder)
+        except ProblemsError as error:
+            problems += error.problems
+    if problems:
+        raise ProblemsError(problems)
+    return list(found.values())
+
+
+def _tags(folder: Path) -> tuple[str, ...]:
+    from fieldassay.store.locate import list_places, own_tags
+
+    return own_tags(list_places(folder.parent)).get(folder, ())
+
+
+def _named(tags: Sequence[str]) -> str:
+    return f" (tagged {', '.join(tags)})" if tags else ""
+
+
+def _tell_pruning(plan: Pruning, done: str) -> list[str]:
+    from fieldassay.reports.numbers import show_count
+
+    lines = [f"{done}: {run.path}" for run in plan.runs]
+    lines += [f"{done}: {leftover.path} (left by a run that was killed)" for leftover in plan.leftovers]
+    lines += [f"kept: {run.path}{_named(run.tags)}" for run in plan.tagged]
+    lines += [f"kept: {run.path} (damaged: {run.damage}; see `fieldassay runs rm`)" for run in plan.damaged]
+    return [*lines, f"{show_count(len(plan.runs), 'run')} {done}"]

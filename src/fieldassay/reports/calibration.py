@@ -1,0 +1,246 @@
+"""Calibration, thresholds, plans and checked policies for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fieldassay.reports.numbers import NOTHING, show_count
+from fieldassay.reports.page import Column, Page, Screen
+from fieldassay.reports.shown import show
+from fieldassay.result.calibrated import (
+    Calibration,
+    CalibrationPage,
+    Certificate,
+    Check,
+    Group,
+    LabelPlan,
+    PolicyCheck,
+    Selection,
+    Standing,
+    Unit,
+    thin,
+)
+
+STYLES = {Standing.HELD: "green", Standing.UNDECIDED: "yellow", Standing.BROKEN: "red", Standing.EMPTY: "dim"}
+_POINTS, _FIELDS, _WIDE, _LONG = 10, 40, 200, 600
+
+
+def render_calibration(found: CalibrationPage, words: str, screen: Screen) -> str:
+    """Return what a system's confidences are worth as text; `words` say what is promised."""
+    page = Page(screen)
+    page.title(f"Confidences of {show(found.system, 60)} in {show(found.run, _WIDE)}")
+    census = found.pooled.census
+    wrong = f"{census.wrong:,} wrong"
+    page.line(f"{show_count(census.observed, 'value')} with a confidence in {show_count(census.documents, 'document')}, {wrong}")
+    if found.pooled.calibration is not None:
+        _add_calibration(page, found.pooled.calibration)
+    if found.pooled.selection is not None:
+        _add_selection(page, found.pooled.selection)
+    _add_groups(page, "By field", found.fields)
+    for key, groups in found.slices.items():
+        _add_groups(page, f"By {show(key)}", groups)
+    _add_certificates(page, found, words)
+    _add_remarks(page, found.remarks)
+    return page.text()
+
+
+def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
+    """Return how many labels a promise takes as text."""
+    page = Page(screen)
+    noun = "documents" if plan.promise.unit is Unit.DOCUMENT else "values"
+    page.title(f"Labels for at most {_percent(plan.promise.risk)} wrong at {_percent(plan.promise.confidence)} confidence")
+    page.line(words)
+    if plan.families > 1:
+        page.line(
+            f"{plan.families} thresholds share that confidence: each is tested at {plan.delta:.4g}, so that all promises hold together"
+        )
+    page.line()
+    heads = [f"chance at {_percent(risk)}" for risk, _ in plan.rows[0].chances]
+    columns = [
+        Column("errors", is_number=True),
+        Column(f"accepted {noun}", is_number=True),
+        *(Column(head, is_number=True) for head in heads),
+    ]
+    rows = [[str(row.errors), f"{row.needed:,}", *(_percent(chance, 0) for _, chance in row.chances)] for row in plan.rows]
+    page.table(columns, rows)
+    each = " for each field" if plan.families > 1 else ""
+    page.line(
+        f"Label at least {plan.rows[0].needed:,} {noun} that will be accepted{each}, and more than that in all: those below the "
+        "threshold do not count. A chance is that of no more than so many errors, if the true risk of what is accepted is as the column says."
+    )
+    return page.text()
+
+
+def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
+    """Return how a policy did on a run as text."""
+    page = Page(screen)
+    page.title(f"{show(found.policy, _WIDE)} on {show(found.system, 60)} in {show(found.run, _WIDE)}")
+    page.line(words)
+    page.line()
+    unit = "documents" if found.promise.unit is Unit.DOCUMENT else "values"
+    heads = [
+        ("fields", False),
+        ("threshold", True),
+        ("accepted", True),
+        ("coverage", True),
+        ("wrong", True),
+        ("risk", True),
+        ("promise", False),
+    ]
+    rows = [_check_row(check) for check in found.checks]
+    page.table([Column(head, is_number) for head, is_number in heads], rows, [STYLES[check.standing] for check in found.checks])
+    page.line(f"risk: share of wrong among accepted, weighted by {unit}; {_percent(found.level)} interval over documents")
+    for check in found.checks:
+        if check.standing in (Standing.BROKEN, Standing.UNDECIDED):
+            what = f"{check.drawn_errors:,} of {check.drawn:,} accepted {unit} are wrong: the risk is at least {_percent(check.lower, 2)}"
+            page.line(f"{_names(check.fields)}: {what}; promised: at most {_percent(found.promise.risk)}", STYLES[check.standing])
+    page.line()
+    reviewed = ", ".join(f"{show(reason)}: {count:,}" for reason, count in found.reviewed.items())
+    page.line(f"to review: {reviewed or 'nothing'}")
+    page.line(f"{found.caught:,} wrong values were among those reviewed (audits apart)")
+    _add_remarks(page, found.remarks)
+    return page.text()
+
+
+def _add_calibration(page: Page, found: Calibration) -> None:
+    page.line()
+    page.title("Calibration")
+    columns = [
+        Column("confidence"),
+        Column("values", is_number=True),
+        Column("mean confidence", is_number=True),
+        Column("right", is_number=True),
+    ]
+    rows = [[_range(one.low, one.high), f"{one.n:,}", f"{one.confidence:.3f}", f"{one.accuracy:.3f}"] for one in found.bins]
+    page.table(columns, rows)
+    brier = found.brier
+    parts = f"reliability {brier.reliability:.4f} - resolution {brier.resolution:.4f} + uncertainty {brier.uncertainty:.4f}"
+    chance = (
+        f"a calibrated scorer would show {found.ece_expected:.3f} here, 95 % of the time below {found.ece_limit:.3f}; {_p(found.p_value)}"
+    )
+    page.pairs(
+        [
+            ("calibration error", f"{found.ece:.3f} ({chance})"),
+            ("Brier score", f"{brier.score:.4f} = {parts} {_signed(brier.within)} within bins"),
+            ("log loss", f"{found.log_loss:.4f}" + (f" ({found.clipped:,} confidences of 0 or 1 clipped)" if found.clipped else "")),
+            ("AUROC", _auroc(found, has_interval=True)),
+        ]
+    )
+
+
+def _add_selection(page: Page, found: Selection) -> None:
+    page.line()
+    page.title("Accepting without review")
+    heads = ("confidence at least", "accepted", "coverage", "wrong", "risk of accepted", "undetected per value")
+    rows = [
+        [
+            f"{point.threshold:.4g}",
+            f"{point.accepted:,}",
+            _percent(point.coverage, 1),
+            f"{point.errors:,}",
+            _percent(point.selective_risk, 2),
+            _percent(point.joint_risk, 2),
+        ]
+        for point in thin(found.points, _POINTS)
+    ]
+    page.table([Column(head, is_number=True) for head in heads], rows)
+    page.line(f"areas under the curve: AURC {found.aurc:.4f}, AUGRC {found.augrc:.4f} (0 is best)")
+    if all(one.share is not None for one in found.captures):
+        told = ", ".join(f"{_percent(one.budget)} catches {_percent(one.share or 0.0, 1)}" for one in found.captures)
+        page.line(f"reviewing the least sure {told} of the wrong values")
+
+
+def _add_groups(page: Page, title: str, groups: Sequence[Group]) -> None:
+    if not groups:
+        return
+    page.line()
+    page.title(title)
+    heads = ("values", "right", "confidence", "error", "by chance", "p", "AUROC", "omitted")
+    rows = [[show(group.name, 48), *_group_cells(group)] for group in groups[:_FIELDS]]
+    page.table([Column(""), *(Column(head, is_number=True) for head in heads)], rows)
+    if len(groups) > _FIELDS:
+        page.line(f"and {len(groups) - _FIELDS:,} more", "dim")
+
+
+def _group_cells(group: Group) -> list[str]:
+    found, omitted = group.calibration, f"{group.census.omitted:,}"
+    if found is None:
+        return ["0", *[NOTHING] * 6, omitted]
+    p = _p(found.p_value).removeprefix("p ").removeprefix("= ")
+    numbers = (found.accuracy, found.confidence, found.ece, found.ece_expected)
+    return [f"{found.n:,}", *(f"{number:.3f}" for number in numbers), p, _auroc(found, has_interval=False), omitted]
+
+
+def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
+    page.line()
+    page.title("Review threshold")
+    page.line(words)
+    heads = [
+        ("fields", False),
+        ("accept from", True),
+        ("coverage", True),
+        ("labels", True),
+        ("tested", True),
+        ("errors", True),
+        ("bound", True),
+    ]
+    page.table([Column(head, is_number) for head, is_number in heads], [_certificate_row(one) for one in found.certificates])
+    for one in found.certificates:
+        if one.threshold is None:
+            page.line(f"{_names(one.fields)}: review everything: {show(one.reason, _LONG)}", "yellow")
+        elif not one.steps[-1].passed:
+            step = one.steps[-1]
+            what = f"{step.errors:,} errors among {step.labels:,} labels, a bound of {_percent(step.upper, 2)}"
+            page.line(f"{_names(one.fields)}: stopped at {step.threshold:.6g}: {what}", "dim")
+
+
+def _certificate_row(one: Certificate) -> list[str]:
+    if one.threshold is None:
+        return [_names(one.fields), "review all", _percent(0.0, 1), f"{one.labels:,}", *[NOTHING] * 3]
+    numbers = (f"{one.labels:,}", f"{one.support:,}", f"{one.errors:,}")
+    return [_names(one.fields), f"{one.threshold:.6g}", _percent(one.coverage, 1), *numbers, _percent(one.upper, 2)]
+
+
+def _check_row(check: Check) -> list[str]:
+    threshold = "review all" if check.threshold is None else f"{check.threshold:.6g}"
+    coverage = NOTHING if check.coverage is None else _percent(check.coverage, 1)
+    risk = NOTHING if check.risk is None else _percent(check.risk, 2)
+    if check.interval is not None:
+        risk += f" [{100 * check.interval[0]:.2f}, {100 * check.interval[1]:.2f}]"
+    return [_names(check.fields), threshold, f"{check.accepted:,}", coverage, f"{check.errors:,}", risk, str(check.standing)]
+
+
+def _add_remarks(page: Page, remarks: Sequence[str]) -> None:
+    if remarks:
+        page.line()
+    for remark in remarks:
+        page.line(f"note: {show(remark, _LONG)}")
+
+
+def _names(fields: Sequence[str]) -> str:
+    return show(fields[0], 48) if len(fields) == 1 else show_count(len(fields), "field")
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+
+
+def _auroc(found: Calibration, *, has_interval: bool) -> str:
+    if found.auroc is None:
+        return "undefined: all values are right, or all are wrong" if has_interval else NOTHING
+    if not has_interval or found.auroc_interval is None:
+        return f"{found.auroc:.3f}"
+    low, high = found.auroc_interval
+    return f"{found.auroc:.3f} [{low:.3f}, {high:.3f}] (how well confidence tells right from wrong; {found.documents:,} documents)"
+
+
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def _signed(value: float) -> str:
+    return f"- {-value:.4f}" if value < 0 else f"+ {value:.4f}"
+
+
+def _percent(share: float, decimals: int | None = None) -> str:
+    return f"{100 * share:g} %" if decimals is None else f"{100 * share:.{decimals}f} %"

@@ -1,0 +1,167 @@
+"""What a report says of a diff, before anybody decides how it looks: sentences and tables of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fieldassay.reports.comparisons import say, show_p, show_places
+from fieldassay.reports.diff_numbers import (
+    NAMES,
+    show_difference,
+    show_effect,
+    show_one,
+    tell_detectable,
+    tell_field_detectable,
+    verdict_of,
+)
+from fieldassay.reports.diff_tables import Part, Table, Told
+from fieldassay.reports.diff_values import changes_part
+from fieldassay.reports.numbers import NOTHING, show_count
+from fieldassay.reports.shown import show
+from fieldassay.result.comparison import Comparison, Ranking
+from fieldassay.result.diff import Diff, Side
+
+_NAME = 48
+
+
+def tell_diff(found: Diff, most: int = 10) -> Told:
+    """Return what a report says of a diff; lists of values, documents and kinds of wrong have at most `most` rows."""
+    parts = [_overall(found) if found.is_pair else _many(found)]
+    parts += [_fields(found.by_field)] if found.by_field else []
+    parts += [_slices(found)] if found.by_slice else []
+    if found.is_pair:
+        parts.append(changes_part(found, most))
+    return Told(_title(found), found.warnings, _systems(found.sides), tuple(parts), found.notes)
+
+
+def _title(found: Diff) -> str:
+    documents = show_count(found.documents, "document")
+    if found.is_pair:
+        before, after = (show(side.label, _NAME) for side in found.sides)
+        return f"{before} → {after}: {documents}"
+    return f"{show_count(len(found.sides), 'system')} on {documents}"
+
+
+def _systems(sides: Sequence[Side]) -> tuple[tuple[str, str], ...]:
+    if len(sides) != 2:
+        return ()
+    return tuple((name, _tell_side(side)) for name, side in zip(("before", "after"), sides, strict=True))
+
+
+def _tell_side(side: Side) -> str:
+    own = "" if side.system == side.label else f"system {show(side.system, _NAME)}"
+    run = "" if side.run == side.label else f"run {show(side.run, 80)}"
+    return ", ".join(part for part in (show(side.label, _NAME), own, run, show(side.started, 40)) if part)
+
+
+def _overall(found: Diff) -> Part:
+    lines = [say(one, NAMES) for one in found.overall]
+    lines += [told for one in found.overall if (told := tell_detectable(one))]
+    if found.is_identical:
+        lines.insert(0, "identical: nothing that was kept differs in any document")
+    table = _table("the systems in each metric", "metric", found.overall)
+    return Part("Overall", tuple(lines), (table,), (*_holm(found.overall), *_method(found)))
+
+
+def _method(found: Diff) -> list[str]:
+    drawn = f"{100 * found.level:g} % intervals of the difference from {found.replicates:,} paired bootstrap replicates, seed {found.seed}"
+    return ["p: two-sided test over documents, each answer as likely to be either system's", *([drawn] if found.replicates else [])]
+
+
+def _holm(family: Sequence[Comparison]) -> list[str]:
+    tested = sum(one.p is not None for one in family)
+    return [f"Holm: adjusted for {tested} comparisons"] if tested > 1 else []
+
+
+def _fields(family: tuple[Comparison, ...]) -> Part:
+    more = tell_field_detectable(family)
+    remarks = (f"{show(family[0].metric, 60)} of each field", *_holm(family), *([more] if more else []))
+    return Part("By field", (), (_table("the systems field by field", "field", family),), remarks)
+
+
+def _slices(found: Diff) -> Part:
+    tables, remarks = [], []
+    for key in dict.fromkeys(key for one in found.by_slice for key in one.slice):
+        family = [one for one in found.by_slice if key in one.slice]
+        name = f"{NAMES.get(family[0].metric, show(family[0].metric, 60))} by {show(key, 40)}"
+        if found.is_pair:
+            tables.append(_table(name, show(key, 40), family))
+        else:
+            values = dict.fromkeys(one.slice[key] for one in family)
+            tables += [
+                _many_table(f"{name}: {show(value, 40)}", [one for one in family if one.slice[key] == value], None) for value in values
+            ]
+        remarks += [f"{show(key, 40)}: {line}" for line in _holm(family)]
+    return Part("By slice", (), tuple(tables), tuple(remarks))
+
+
+def _table(caption: str, head: str, family: Sequence[Comparison]) -> Table:
+    """Return the comparisons of one family of two systems as a table."""
+    heads = (head, "n", "before", "after", "difference", "p", "Holm", "effect", "+/−/=", "decision")
+    return Table(caption, heads, tuple(_row(one, head) for one in family), (1, 2, 3, 5, 6, 7, 8))
+
+
+def _row(one: Comparison, head: str) -> tuple[str, ...]:
+    before, after = (show_one(value, one.unit) for value in one.values)
+    return (_name(one, head), f"{one.documents:,}", before, after, show_difference(one), _p(one.p), *_decision(one))
+
+
+def _name(one: Comparison, head: str) -> str:
+    """Return what a row is about: the metric with its field and slice, the field, or the value of the slice."""
+    if head == "field":
+        return show(one.field, 40)
+    if head != "metric":
+        return show(next(iter(one.slice.values()), ""), 40)
+    where = "".join(f" where {show(key, 20)} is {show(value, 30)}" for key, value in one.slice.items())
+    of = "" if one.field is None else f" of {show(one.field, 40)}"
+    return f"{show(NAMES.get(one.metric, one.metric), 40)}{of}{where}"
+
+
+def _decision(one: Comparison) -> tuple[str, str, str, str]:
+    """Return the adjusted p value, the effect size, the documents that are better, worse and equal, and the decision."""
+    return _p(one.p_adjusted), show_effect(one.effect_size), f"{one.wins:,}/{one.losses:,}/{one.ties:,}", verdict_of(one)
+
+
+def _p(value: float | None) -> str:
+    return NOTHING if value is None else show_p(value).removeprefix("p ").removeprefix("= ").replace(" ", "")
+
+
+def _many(found: Diff) -> Part:
+    """Return more than two systems: a table by each metric, with the places that a system may have and how it stands to the reference."""
+    families = {
+        name: [one for one in found.overall if _name(one, "metric") == name] for name in (_name(one, "metric") for one in found.overall)
+    }
+    tables = tuple(_many_table(name, family, _ranking_of(found, family[0])) for name, family in families.items())
+    lines = tuple(_tell_pairs(one, NAMES.get(one.metric, show(one.metric, 60))) for one in found.rankings)
+    places = ["place: those that a system may really have; all pairs tested at once (max-|t|)"] if found.rankings else []
+    told = f"difference, Holm, effect, +/−/=, decision: against {show(found.sides[0].label, _NAME)}"
+    return Part("Ranking" if found.rankings else "Overall", lines, tables, (*places, told, *_holm(found.overall), *_method(found)))
+
+
+def _ranking_of(found: Diff, one: Comparison) -> Ranking | None:
+    if one.slice or one.field is not None:
+        return None
+    return next((ranking for ranking in found.rankings if ranking.metric == one.metric), None)
+
+
+def _many_table(name: str, family: Sequence[Comparison], ranking: Ranking | None) -> Table:
+    heads = ("place", "system", name, "difference", "Holm", "effect", "+/−/=", "decision")
+    against = {one.systems[1]: one for one in family}
+    reference, value = family[0].systems[0], family[0].values[0]
+    places = {place.system: show_places(place) for place in ranking.places} if ranking is not None else {}
+    order = list(places) or [reference, *against]
+    values = {reference: value, **{system: one.values[1] for system, one in against.items()}}
+    rows = [
+        (places.get(system, NOTHING), show(system, _NAME), show_one(values[system], family[0].unit), *_standing(against.get(system)))
+        for system in order
+    ]
+    return Table(f"systems by {name}, n = {max(one.documents for one in family):,}", heads, tuple(rows), (2, 4, 5, 6))
+
+
+def _standing(one: Comparison | None) -> tuple[str, ...]:
+    return ("", "", "", "", "reference") if one is None else (show_difference(one), *_decision(one))
+
+
+def _tell_pairs(ranking: Ranking, name: str) -> str:
+    shown = sum(pair.p_adjusted <= 1 - ranking.level + 1e-12 and pair.difference != 0 for pair in ranking.pairs)
+    return f"{name}: {shown:,} of {show_count(len(ranking.pairs), 'pair')} of systems differ by more than chance"

@@ -1,0 +1,36 @@
+"""The parts of a diff's report, before anybody decides how they look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: what it shows in words, its heads, its rows, and the positions of the columns that hold numbers."""
+
+    caption: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the report: its title, sentences, tables, and remarks below them."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The whole report: a title, what must not be missed, the systems, the parts, and notes."""
+
+    title: str
+    warnings: tuple[str, ...]
+    systems: tuple[tuple[str, str], ...]
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...]

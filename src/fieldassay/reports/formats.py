@@ -1,0 +1,53 @@
+"""The table of the formats of reports: what makes each, and what its file is called."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fieldassay.errors import Problem, ProblemsError, nearest
+
+if TYPE_CHECKING:
+    from fieldassay.reports.reported import Reported, ReportOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of reports: the function that makes it (`module:name`), and what its file is called in a run folder.
+
+    The function takes what runs consist of (`Sequence[Reported]`) and `ReportOptions`, and yields text portion by portion.
+    """
+
+    maker: str
+    file: str
+
+    def make(self, reported: Sequence[Reported], options: ReportOptions) -> Iterable[str]:
+        """Return the text of a report, portion by portion."""
+        module, _, name = self.maker.partition(":")
+        found: Callable[[Sequence[Reported], ReportOptions], Iterable[str]] = getattr(importlib.import_module(module), name)
+        return found(reported, options)
+
+
+FORMATS: dict[str, Format] = {
+    "junit": Format("fieldassay.reports.junit:render_junit", "junit.xml"),
+    "markdown": Format("fieldassay.reports.reported:render_markdown_report", "report.md"),
+    "github": Format("fieldassay.reports.step_summary:render_step_summary", "summary.md"),
+    "annotations": Format("fieldassay.reports.annotations:render_annotations", "annotations.txt"),
+    "comment": Format("fieldassay.reports.comment:render_comment", "comment.md"),
+    "html": Format("fieldassay.reports.html.page:render_html_report", "report.html"),
+    "latex": Format("fieldassay.reports.latex:render_latex", "tables.tex"),
+}
+"""The formats by name; a further one is one more line here."""
+
+
+def find_format(name: str) -> Format:
+    """Return the format of a name. Raises `ProblemsError` with the nearest name.
+
+    >>> find_format("junit").file
+    'junit.xml'
+    """
+    if name not in FORMATS:
+        raise ProblemsError([Problem("format", f"no report is called {name[:100]!r}", nearest(name[:100], FORMATS), "unknown_name")])
+    return FORMATS[name]

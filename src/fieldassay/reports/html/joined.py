@@ -1,0 +1,132 @@
+"""Several runs as one report: their systems side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.reports.html.source import ReportSource
+from fieldassay.reports.reported import Reported
+from fieldassay.result.comparison import Comparison, Ranking
+from fieldassay.result.decision import decisions_data
+from fieldassay.result.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_KEPT = ("all", "errors", "none")
+_BESIDE = "systems of different runs stand side by side but are not compared with each other here; `fieldassay diff` does that"
+
+
+def join_runs(reported: Sequence[Reported]) -> ReportSource:
+    """Return what the report of some runs is made from. A system that several runs have gets the run's label behind its name."""
+    names = _name_systems(reported)
+    renamed = [_rename(run, mapping) for run, mapping in zip(reported, names, strict=True)]
+    evidence = [_rename_column(run.evidence, mapping) for run, mapping in zip(reported, names, strict=True) if run.evidence is not None]
+    kept = [run.kept for run in reported if run.evidence is not None]
+    return ReportSource(
+        result=renamed[0] if len(renamed) == 1 else _join(renamed, reported),
+        evidence=_concat(evidence) if evidence else None,
+        decisions=tuple(decision for run, mapping in zip(reported, names, strict=True) for decision in _decisions(run, mapping)),
+        kept=max(kept, key=_KEPT.index) if kept else "none",
+        runs=tuple((run.label, run.facts or run.result.run) for run in reported),
+    )
+
+
+def _name_systems(reported: Sequence[Reported]) -> list[dict[str, str]]:
+    """Return each run's systems with their names in the report."""
+    counts = Counter(system for run in reported for system in run.result.systems)
+    return [{system: f"{system} ({run.label})" if counts[system] > 1 else system for system in run.result.systems} for run in reported]
+
+
+def _rename(run: Reported, names: Mapping[str, str]) -> Result:
+    result = run.result
+    if all(old == new for old, new in names.items()):
+        return result
+    counted = result.counts.get("systems")
+    counts = (
+        {**result.counts, "systems": {names.get(old, old): one for old, one in counted.items()}}
+        if isinstance(counted, Mapping)
+        else result.counts
+    )
+    documents = None if result.documents is None else _rename_column(result.documents.lazy(), names).collect()
+    return replace(
+        result,
+        estimates=tuple(replace(one, system=names[one.system]) for one in result.estimates),
+        documents=documents,
+        evidence_table=None,
+        counts=counts,
+        checks=tuple(replace(one, system=names.get(one.system, one.system)) for one in result.checks),
+        comparisons=tuple(_rename_comparison(one, names) for one in result.comparisons),
+        rankings=tuple(_rename_ranking(one, names) for one in result.rankings),
+    )
+
+
+def _rename_column(table: pl.LazyFrame, names: Mapping[str, str]) -> pl.LazyFrame:
+    import polars as pl
+
+    changed = {old: new for old, new in names.items() if old != new}
+    return table.with_columns(pl.col("system").replace(changed)) if changed else table
+
+
+def _rename_comparison(one: Comparison, names: Mapping[str, str]) -> Comparison:
+    return replace(one, systems=(names[one.systems[0]], names[one.systems[1]]))
+
+
+def _rename_ranking(one: Ranking, names: Mapping[str, str]) -> Ranking:
+    places = tuple(replace(place, system=names[place.system]) for place in one.places)
+    pairs = tuple(replace(pair, systems=(names[pair.systems[0]], names[pair.systems[1]])) for pair in one.pairs)
+    return replace(one, places=places, pairs=pairs)
+
+
+def _decisions(run: Reported, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = decisions_data(run.decisions)["decisions"]
+    return [{**one, "system": names.get(one["system"], one["system"])} for one in found]
+
+
+def _join(results: Sequence[Result], reported: Sequence[Reported]) -> Result:
+    """Return the results as one: estimates and documents of all, provenance of the first with what all have of metrics and slices."""
+    import polars as pl
+
+    first = results[0].run
+    run = {**first, **{name: _union(results, name) for name in ("metrics", "slices", "definitions")}}
+    tables = [result.documents for result in results if result.documents is not None]
+    counts = {
+        "documents": pl.concat([table["doc"] for table in tables]).n_unique() if tables else 0,
+        "systems": {name: one for result in results for name, one in dict(result.counts.get("systems") or {}).items()},
+    }
+    labels = [run.label for run in reported]
+    said = [
+        (f"{label}: {text}", kind)
+        for label, one in zip(labels, results, strict=True)
+        for kind in ("notes", "warnings")
+        for text in getattr(one, kind)
+    ]
+    return Result(
+        estimates=tuple(one for result in results for one in result.estimates),
+        documents=pl.concat(tables, how="diagonal_relaxed") if tables else None,
+        run=run,
+        counts=counts,
+        notes=tuple(text for text, kind in said if kind == "notes"),
+        warnings=(*_remark(results), *(text for text, kind in said if kind == "warnings")),
+        checks=tuple(one for result in results for one in result.checks),
+        comparisons=tuple(one for result in results for one in result.comparisons),
+    )
+
+
+def _remark(results: Sequence[Result]) -> tuple[str, ...]:
+    specs = {str(dict(result.run.get("spec") or {}).get("digest") or "") for result in results}
+    differ = ("the runs have different specs, so their numbers are not of one kind",) if len(specs) > 1 else ()
+    return (*differ, _BESIDE)
+
+
+def _union(results: Sequence[Result], name: str) -> list[Any]:
+    return list(dict.fromkeys(str(one) for result in results for one in result.run.get(name) or ()))
+
+
+def _concat(frames: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+    import polars as pl
+
+    return frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal_relaxed")

@@ -1,0 +1,53 @@
+"""Simulated systems whose true risk at every threshold is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.calibration.observations import Observations
+from fieldassay.stats.poisson import document_keys
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Values whose confidence is Beta(a, b), right with the probability 1 - (1 - c) ** power; `decimals` rounds what is reported."""
+
+    a: float
+    b: float
+    power: float
+    decimals: int | None = None
+
+    def draw(self, generator: np.random.Generator, n: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        confidence = generator.beta(self.a, self.b, n)
+        is_right = generator.random(n) < self.right(confidence)
+        return self.report(confidence), is_right
+
+    def right(self, confidence: Floats) -> Floats:
+        return 1.0 - (1.0 - confidence) ** self.power
+
+    def report(self, confidence: Floats) -> Floats:
+        return confidence if self.decimals is None else np.round(confidence, self.decimals)
+
+    def true_risk(self, thresholds: Floats) -> Floats:
+        """Return the true risk of accepting from each threshold, by a large draw without outcomes."""
+        confidence = np.random.default_rng(99).beta(self.a, self.b, 400_000)
+        order = np.argsort(-self.report(confidence))
+        reported, wrong = self.report(confidence)[order], np.cumsum(1.0 - self.right(confidence[order]))
+        count = np.maximum(np.searchsorted(-reported, -thresholds, side="right"), 1)
+        return wrong[count - 1] / count
+
+
+def clustered(generator: np.random.Generator, documents: int, values: int, bad: float) -> Observations:
+    """Return documents of several values each. Values of one document have nearly the same confidence; in a bad document all are wrong."""
+    whole = generator.beta(9.0, 1.0, (documents, 1))
+    confidence = whole * (1.0 - 0.01 * generator.random((documents, values)))
+    is_right = np.repeat(generator.random((documents, 1)) >= bad, values, axis=1)
+    names = tuple(f"d{number}" for number in range(documents))
+    doc = np.repeat(np.arange(documents, dtype=np.int32), values)
+    keys = document_keys([f"{place}" for place in range(documents * values)], int(generator.integers(2**32)))
+    return Observations(names, ("total",), doc, np.zeros(len(doc), np.int32), confidence.ravel(), is_right.ravel(), keys)

@@ -1,0 +1,202 @@
+"""What is an observation, what is only counted, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from calibration.confidence_runs import bills, score_rows
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fieldassay.api.calibrating import CalibrationOptions, calibrate
+from fieldassay.calibration.measure import Chance
+from fieldassay.calibration.observations import Observations, read_observations
+from fieldassay.errors import ProblemsError
+from fieldassay.result.calibrated import Promise, Unit
+from fieldassay.result.result import Result
+
+GOLD = [
+    {"id": "a", "total": 5, "name": "Ada", "tags": ["x", "y"]},
+    {"id": "b", "total": 6, "name": None, "tags": []},
+    {"id": "c", "total": 7, "name": "Cy", "tags": ["z"]},
+]
+PRED = [
+    {"id": "a", "total": 5, "name": "Eve", "tags": ["x"], "confidence": {"total": 0.9, "name": 0.8, "tags": [0.7]}},
+    {"id": "b", "total": 6, "name": "Bo", "confidence": {"name": 0.4}},
+    {"id": "c", "confidence": {"total": 0.6}},
+]
+
+
+def test_predicted_values_with_a_confidence_are_observations_and_the_rest_is_counted() -> None:
+    found = calibrate(score_rows(GOLD, PRED))
+    census = found.page.pooled.census
+    # observed: a.total, a.name (wrong), a.tags[0], b.name (spurious: wrong); b.total has no confidence;
+    # omitted: a.tags[1], c.total, c.name, c.tags[0]
+    assert (census.observed, census.wrong, census.without_confidence, census.omitted, census.documents) == (4, 2, 1, 4, 2)
+    assert sorted(found.observations.confidence.tolist()) == [0.4, 0.7, 0.8, 0.9]
+
+
+def test_one_number_for_the_record_is_the_confidence_of_each_of_its_values() -> None:
+    pred = [{**row, "confidence": 0.5} for row in PRED]
+    found = calibrate(score_rows(GOLD, pred))
+    assert found.page.pooled.census.without_confidence == 0
+    assert set(found.observations.confidence.tolist()) == {0.5}
+
+
+def refused(run: Result, **options: Any) -> str:
+    with pytest.raises(ProblemsError) as caught:
+        calibrate(run, CalibrationOptions(**options))
+    [problem] = caught.value.problems
+    assert problem.remedy
+    return problem.kind
+
+
+def confident(value: Any) -> Result:
+    return score_rows(GOLD[:1], [{**PRED[0], "confidence": {"total": value, "name": 0.5}}])
+
+
+@pytest.mark.parametrize("value", [1.2, -0.1, 95, 101, 1e300, -1e-9], ids=str)
+def test_what_is_no_probability_is_refused(value: float) -> None:
+    assert refused(confident(value)) == "bad_confidence"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "high", None, True, ""], ids=str)
+def test_what_is_no_finite_number_never_becomes_one(value: Any) -> None:
+    try:
+        found = calibrate(confident(value))
+    except ProblemsError as error:
+        assert [problem.kind for problem in error.problems] == ["bad_confidence"]
+    else:
+        assert found.observations.confidence.tolist() == [0.5]
+        assert found.page.pooled.census.without_confidence == 2
+
+
+SCALES = [("percent", [90, 40], [0.9, 0.4]), ("logprob", [-0.5, 0.0], [np.exp(-0.5), 1.0]), ("probability", [0.9, 0.4], [0.9, 0.4])]
+
+
+@pytest.mark.parametrize(("scale", "given_values", "read"), SCALES, ids=[scale for scale, _, _ in SCALES])
+def test_scales_are_taken_as_they_are_said(scale: str, given_values: list[float], read: list[float]) -> None:
+    pred = [{**PRED[0], "confidence": {"total": given_values[0], "name": given_values[1]}}]
+    found = calibrate(score_rows(GOLD[:1], pred), CalibrationOptions(scale=scale))
+    assert sorted(found.observations.confidence.tolist()) == pytest.approx(sorted(read))
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "hint"), [(95.0, "probability", "percent"), (-0.5, "probability", "logprob"), (0.5, "logprob", "--scale")]
+)
+def test_a_refusal_says_which_scale_would_fit(value: float, scale: str, hint: str) -> None:
+    run = score_rows(GOLD[:1], [{**PRED[0], "confidence": {"total": value}}])
+    with pytest.raises(ProblemsError, match=hint):
+        calibrate(run, CalibrationOptions(scale=scale))
+
+
+REFUSED = {
+    "errors only": (lambda: score_rows(GOLD, PRED, evidence="errors"), {}, "missing_part"),
+    "no evidence": (lambda: score_rows(GOLD, PRED, evidence="none"), {}, "missing_part"),
+    "no confidence": (lambda: score_rows(GOLD, [{"id": "a", "total": 5}]), {}, "no_confidence"),
+    "another system": (lambda: score_rows(GOLD, PRED), {"system": "lama"}, "unknown_name"),
+    "another field": (lambda: score_rows(GOLD, PRED), {"fields": ("totl",)}, "unknown_name"),
+    "another slice": (lambda: score_rows(GOLD, PRED), {"slices": ("kind",)}, "unknown_name"),
+    "no risk": (lambda: score_rows(GOLD, PRED), {"promise": Promise(0.0)}, "invalid_option"),
+    "nan risk": (lambda: score_rows(GOLD, PRED), {"promise": Promise(float("nan"))}, "invalid_option"),
+    "percent for confidence": (lambda: score_rows(GOLD, PRED), {"promise": Promise(0.01, 95)}, "invalid_option"),
+    "another scale": (lambda: score_rows(GOLD, PRED), {"scale": "odds"}, "unknown_name"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_calibrated_is_refused_with_a_remedy(case: str) -> None:
+    make, options, kind = REFUSED[case]
+    assert refused(make(), **options) == kind
+
+
+def test_several_systems_must_be_told_apart() -> None:
+    run = bills(30, 3)
+    assert run.documents is not None and run.evidence is not None
+    evidence = pl.concat([run.evidence, run.evidence.with_columns(system=pl.lit("qwen"))])
+    documents = pl.concat([run.documents, run.documents.with_columns(system=pl.lit("qwen"))])
+    both = replace(run, evidence_table=lambda: evidence, documents=documents)
+    assert refused(both) == "missing_option"
+    assert calibrate(both, CalibrationOptions("qwen")).page.system == "qwen"
+
+
+def make(doc: list[int], keys: list[int]) -> Observations:
+    n = len(doc)
+    return Observations(
+        tuple(f"d{number}" for number in range(10)),
+        ("f",),
+        np.array(doc, np.int32),
+        np.zeros(n, np.int32),
+        np.linspace(0, 1, n),
+        np.ones(n, bool),
+        np.array(keys, np.uint64),
+    )
+
+
+def test_of_each_document_the_value_with_the_least_key_is_drawn() -> None:
+    drawn = make([0, 0, 1, 1, 1, 2], [5, 3, 9, 8, 2, 1]).draw(Unit.DOCUMENT)
+    assert drawn.keys.tolist() == [3, 2, 1]
+    assert len(make([0, 0, 1], [1, 2, 3]).draw(Unit.VALUE)) == 3
+    assert len(make([], []).draw(Unit.DOCUMENT)) == 0
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.permutations(range(12)))
+def test_what_is_drawn_does_not_depend_on_the_order_of_rows(order: list[int]) -> None:
+    rows = pl.DataFrame(
+        {
+            "doc": [f"d{number // 4}" for number in range(12)],
+            "field": ["f"] * 12,
+            "pred_path": [f"f[{number}]" for number in range(12)],
+            "outcome": ["match", "mismatch"] * 6,
+            "confidence": [number / 12 for number in range(12)],
+        }
+    )
+    first, second = (read_observations(table, "probability", 0, "run") for table in (rows, rows[order]))
+    assert sorted(first.draw(Unit.DOCUMENT).confidence) == sorted(second.draw(Unit.DOCUMENT).confidence)
+    assert first.digest() == second.digest()
+
+
+def test_every_value_of_a_document_is_drawn_equally_often() -> None:
+    n = 4000
+    rows = pl.DataFrame(
+        {
+            "doc": [f"d{number // 2}" for number in range(n)],
+            "field": ["f"] * n,
+            "pred_path": ["a", "b"] * (n // 2),
+            "outcome": ["match"] * n,
+            "confidence": [0.0, 1.0] * (n // 2),
+        }
+    )
+    assert read_observations(rows, "probability", 0, "run").draw(Unit.DOCUMENT).confidence.mean() == pytest.approx(0.5, abs=0.035)
+
+
+def test_slices_and_fields_have_tables_of_their_own() -> None:
+    page = calibrate(bills(60, 6), CalibrationOptions(slices=("kind",))).page
+    assert [(group.name, group.census.observed) for group in page.slices["kind"]] == [("a", 30), ("b", 30)]
+    page = calibrate(score_rows(GOLD, PRED)).page
+    assert {group.name: group.census.observed for group in page.fields} == {"total": 1, "name": 2, "tags[]": 1}
+
+
+def test_remarks_say_what_no_threshold_can_do() -> None:
+    remarks = " ".join(calibrate(score_rows(GOLD, PRED)).page.remarks)
+    for told in (
+        "4 values that gold has were not predicted",
+        "1 predicted values have no confidence",
+        "only 2 documents",
+        "2.0 values each",
+    ):
+        assert told in remarks
+    assert "--unit document" in " ".join(
+        calibrate(score_rows(GOLD, PRED), CalibrationOptions(promise=Promise(unit=Unit.VALUE))).page.remarks
+    )
+
+
+def test_the_same_run_gives_the_same_page() -> None:
+    assert calibrate(bills(60, 6)).page == calibrate(bills(60, 6)).page
+    other = calibrate(bills(60, 6), CalibrationOptions(chance=Chance(seed=1))).page
+    assert other.pooled.calibration != calibrate(bills(60, 6)).page.pooled.calibration

@@ -1,0 +1,86 @@
+"""The promise of a certified threshold, by simulation: it is kept, and what breaks it is seen to break it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from calibration.confidence_simulations import Floats, Scorer, clustered
+
+from fieldassay.calibration.certify import certify
+from fieldassay.calibration.selective import count_accepted
+from fieldassay.calibration.thresholds import certify_fields
+from fieldassay.result.calibrated import Promise, Unit
+
+TRIALS = 1000
+BROKEN_BY_CHANCE = 70
+"""Of 1000 trials at 5 %: more than this happens once in 400 times."""
+
+SCORERS = {
+    "continuous": Scorer(2, 1, 2),
+    "two decimals": Scorer(2, 1, 2, 2),
+    "one decimal": Scorer(2, 1, 2, 1),
+    "hard": Scorer(5, 1, 1),
+    "flat at the target": Scorer(50, 1.5, 1),
+}
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_at_most_delta_of_the_trials_break_the_promise(name: str) -> None:
+    scorer, generator = SCORERS[name], np.random.default_rng(1)
+    found = [certify(*scorer.draw(generator, 800), 0.03, 0.05).last for _ in range(TRIALS)]
+    thresholds = np.array([step.threshold for step in found if step is not None])
+    assert len(thresholds) > 0
+    assert np.count_nonzero(scorer.true_risk(thresholds) > 0.03) <= BROKEN_BY_CHANCE
+
+
+def test_a_scorer_that_is_exactly_too_bad_everywhere_is_certified_in_at_most_delta_of_the_trials() -> None:
+    generator = np.random.default_rng(2)
+    passed = [certify(generator.random(800), generator.random(800) >= 0.0301, 0.03, 0.05).last is not None for _ in range(TRIALS)]
+    assert sum(passed) <= BROKEN_BY_CHANCE
+
+
+def test_a_good_scorer_is_certified_almost_always_and_with_much_coverage() -> None:
+    scorer, generator = Scorer(9, 1, 2), np.random.default_rng(3)
+    found = [certify(*scorer.draw(generator, 800), 0.03, 0.05).last for _ in range(200)]
+    assert sum(step is not None for step in found) > 190
+    assert np.mean([step.labels / 800 for step in found if step is not None]) > 0.9
+
+
+def lowest_that_seems_good(confidence: Floats, is_right: np.ndarray, risk: float) -> float:
+    values, accepted, errors = count_accepted(confidence, is_right)
+    good = np.flatnonzero(errors / accepted <= risk)
+    return float(values[good[-1]]) if len(good) else 2.0
+
+
+def test_taking_the_lowest_threshold_that_seems_good_breaks_the_promise_about_half_of_the_time() -> None:
+    scorer, generator = Scorer(2, 1, 2), np.random.default_rng(4)
+    taken = np.array([lowest_that_seems_good(*scorer.draw(generator, 800), 0.03) for _ in range(TRIALS)])
+    assert 0.40 < np.mean(scorer.true_risk(taken) > 0.03) < 0.60
+
+
+def share_certified(unit: Unit, bad: float, trials: int = 400) -> float:
+    """Return how often documents, of which this share is bad whatever the confidence, are certified for a risk of 3 %."""
+    generator = np.random.default_rng(5)
+    found = (certify_fields(clustered(generator, 400, 10, bad), ("total",), Promise(0.03, 0.95, unit))[0] for _ in range(trials))
+    return sum(one.threshold is not None for one in found) / trials
+
+
+def test_errors_that_come_together_do_not_break_the_promise_by_documents() -> None:
+    assert share_certified(Unit.DOCUMENT, 0.0301) <= 0.08
+
+
+def test_errors_that_come_together_break_the_promise_by_values() -> None:
+    assert share_certified(Unit.VALUE, 0.0301) > 0.2
+
+
+def test_good_documents_are_certified_by_documents() -> None:
+    assert share_certified(Unit.DOCUMENT, 0.0005, 100) > 0.85
+
+
+def test_promises_of_several_fields_hold_together() -> None:
+    scorer, generator, trials = Scorer(2, 1, 2), np.random.default_rng(6), 300
+    found = [certify(*scorer.draw(generator, 800), 0.03, 0.05 / 4).last for _ in range(4 * trials)]
+    thresholds = np.array([2.0 if step is None else step.threshold for step in found])
+    is_broken = (thresholds <= 1.0) & (scorer.true_risk(thresholds) > 0.03)
+    assert (thresholds <= 1.0).mean() > 0.3
+    assert is_broken.reshape(trials, 4).any(axis=1).mean() <= 0.085

@@ -1,0 +1,223 @@
+"""`fieldassay baseline`, `score --baseline` and `score --fail-on-regression`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_runs import Files, Ran
+
+Run = Callable[..., Ran]
+ROWS = [{"id": f"d{at:03d}", "name": f"name {at}", "total": f"{at}.50"} for at in range(40)]
+SPEC = "name: small\nfields: {name: text, total: money}\n"
+GATED = SPEC + "gates: [regression(accuracy) > -0.01]\n"
+FAST = ("--bootstrap", "300", "--quiet")
+
+
+def spoiled(step: int) -> list[dict[str, str]]:
+    return [{**row, "name": "?"} if at % step == 0 else row for at, row in enumerate(ROWS)]
+
+
+class Project:
+    """A folder with a spec, gold, predictions and runs, as the commands see it."""
+
+    def __init__(self, run: Run, folder: Path) -> None:
+        self.run, self.folder = run, folder
+        self.files = Files(folder)
+        self.write_spec(SPEC)
+        self.files.write("gold.jsonl", ROWS)
+        for name, rows in {"old": spoiled(10), "worse": spoiled(2), "better": ROWS}.items():
+            self.files.write(f"{name}.jsonl", rows)
+
+    def write_spec(self, text: str) -> None:
+        (self.folder / "spec.yaml").write_text(text, encoding="utf-8")
+
+    def score(self, name: str, *more: Any) -> Ran:
+        return self.run("score", "--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", f"sys={name}.jsonl", *FAST, *more)
+
+    def set(self, name: str, *more: Any) -> Ran:
+        assert self.score(name, "--out", f"runs/{name}").code in (0, 1)
+        return self.run("baseline", "set", f"runs/{name}", *more)
+
+
+@pytest.fixture
+def project(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(tmp_path)
+    return Project(run, tmp_path)
+
+
+def test_a_baseline_is_set_and_shown(project: Project) -> None:
+    ran = project.set("old", "--reason", "the first")
+    assert ran.code == 0 and "baseline written to fieldassay-baseline.json" in ran.out and "commit it" in ran.out
+    shown = project.run("baseline", "show")
+    assert shown.code == 0 and "reason: the first" in shown.out and "accuracy" in shown.out and "0.950" in shown.out
+    data = json.loads(project.run("baseline", "show", "--json").out)
+    assert (data["documents"], data["systems"], data["reason"]) == (40, ["sys"], "the first")
+    assert set(data["digests"]) == {"spec", "formulas", "models", "gold"}
+
+
+def test_the_history_goes_on(project: Project) -> None:
+    project.set("old", "--reason", "one")
+    project.set("better", "--reason", "two")
+    data = json.loads(project.run("baseline", "show", "--json").out)
+    assert [(entry["run"], entry["reason"]) for entry in data["history"]] == [("old", "one"), ("better", "two")]
+    assert "one" in project.run("baseline", "show").out
+
+
+def test_no_value_of_a_document_is_in_the_file_and_hashed_ids_neither(project: Project) -> None:
+    project.set("old")
+    text = Path("fieldassay-baseline.json").read_text()
+    assert "name 1" not in text and "?" not in text and "d001" in text
+    project.set("old", "--hash-ids")
+    assert "d001" not in Path("fieldassay-baseline.json").read_text()
+
+
+def test_a_broken_baseline_is_not_set_over_but_refused(project: Project) -> None:
+    project.set("old")
+    file = Path("fieldassay-baseline.json")
+    file.write_text(file.read_text()[:300])
+    ran = project.set("better")
+    assert ran.code == 2 and "not JSON" in ran.err
+    file.unlink()
+    assert project.set("better").code == 0
+
+
+def test_a_run_of_a_part_of_the_documents_is_no_baseline(project: Project) -> None:
+    assert project.score("old", "--out", "part", "--limit", 5).code == 0
+    ran = project.run("baseline", "set", "part")
+    assert ran.code == 2 and "first 5 documents only (--limit)" in ran.err
+    assert not Path("fieldassay-baseline.json").exists()
+
+
+SETTINGS = {
+    "no run": (("nowhere",), "nowhere"),
+    "no system": (("runs/old", "--system", "sis"), "did you mean 'sys'?"),
+    "no metric": (("runs/old", "--metrics", "acuracy"), "did you mean 'accuracy'?"),
+    "a percentile": (("runs/old", "--metrics", "latency_p95"), "nothing was kept"),
+    "no reason": (("runs/old", "--reason", " - "), "says nothing"),
+    "a file that is something else": (("runs/old", "--out", "spec.yaml"), "is not JSON"),
+}
+
+
+@pytest.mark.parametrize("case", SETTINGS)
+def test_what_cannot_be_set_is_refused_with_a_reason(case: str, project: Project) -> None:
+    arguments, said = SETTINGS[case]
+    assert project.score("old", "--out", "runs/old").code == 0
+    ran = project.run("baseline", "set", *arguments)
+    assert ran.code == 2 and said in ran.err and "internal" not in ran.err
+    assert (project.folder / "spec.yaml").read_text() == SPEC
+
+
+def test_a_run_is_compared_with_the_baseline(project: Project) -> None:
+    project.set("old")
+    project.score("worse", "--out", "runs/worse")
+    ran = project.run("baseline", "check", "runs/worse")
+    assert ran.code == 0 and "-0.200" in ran.out and "worse" in ran.out and "p < .001" in ran.out
+    data = json.loads(project.run("baseline", "check", "runs/worse", "--json", "--metrics", "accuracy,field_accuracy[name]").out)
+    assert [(one["metric"], round(one["change"], 6)) for one in data["changes"]] == [("accuracy", -0.2), ("field_accuracy[name]", -0.4)]
+
+
+CHECKS = [
+    ("worse", ("--fail-on-regression", "accuracy"), 1),
+    ("worse", ("--fail-on-regression", "accuracy=0.5"), 0),
+    ("old", ("--fail-on-regression", "accuracy"), 0),
+    ("better", ("--fail-on-regression", "accuracy", "--strict"), 0),
+    ("worse", ("--fail-on-regression", "accuracy=0.2"), 0),
+    ("worse", ("--fail-on-regression", "accuracy=0.2", "--strict"), 4),
+    ("worse", ("--fail-on-regression", "accuracy{kind=x}"), 2),
+]
+
+
+@pytest.mark.parametrize(("name", "more", "code"), CHECKS)
+def test_check_and_score_end_alike(name: str, more: tuple[str, ...], code: int, project: Project) -> None:
+    project.set("old")
+    scored = project.score(name, "--out", f"runs/{name}", *more)
+    assert scored.code == code, scored.err
+    if code != 2:
+        checked = project.run("baseline", "check", f"runs/{name}", *more)
+        assert checked.code == code, checked.out + checked.err
+
+
+def test_a_gate_of_the_spec_looks_at_the_baseline_in_the_folder(project: Project) -> None:
+    project.write_spec(GATED)
+    before = project.score("worse")
+    assert before.code == 0 and "no baseline" in before.err
+    assert project.score("worse", "--strict").code == 4
+    project.set("old")
+    ran = project.score("worse", "--out", "runs/worse")
+    assert ran.code == 1 and "regression(accuracy) is -0.2" in ran.err
+    [outcome] = json.loads(Path("runs/worse/gates.json").read_text())["decisions"][0]["gates"]
+    assert (outcome["verdict"], outcome["documents"], round(outcome["value"], 6)) == ("FAIL", 40, -0.2)
+    assert any("from old, its system sys" in line for line in outcome["evidence"])
+    assert project.score("worse", "--exit-zero").code == 0
+    assert project.score("better").code == 0
+
+
+def test_finished_runs_are_decided_against_the_baseline(project: Project) -> None:
+    project.write_spec(GATED)
+    project.set("old")
+    for name, code in (("worse", 1), ("better", 0)):
+        project.score(name, "--out", f"runs/{name}")
+        ran = project.run("gate", f"runs/{name}")
+        assert ran.code == code and "regression(accuracy) > -0.01" in ran.out
+    Path("fieldassay-baseline.json").rename("elsewhere.json")
+    assert project.run("gate", "runs/worse").code == 4
+    assert project.run("gate", "runs/worse", "--baseline", "elsewhere.json").code == 1
+    assert project.run("gate", "runs/worse", "--baseline", "nowhere.json").code == 2
+
+
+REFUSALS = {
+    "no baseline": (("--fail-on-regression", "accuracy"), "there is no baseline here"),
+    "no such file": (("--baseline", "nowhere.json", "--fail-on-regression", "f1"), "there is no baseline here"),
+    "no gate": (("--baseline", "spec.yaml"), "no gate compares with it"),
+    "no metric": (("--fail-on-regression", "acuracy"), "did you mean 'accuracy'?"),
+    "no number": (("--fail-on-regression", "accuracy=much"), "expected a number"),
+    "a negative margin": (("--fail-on-regression", "accuracy=-0.01"), "at least 0"),
+    "a percentage": (("--fail-on-regression", "accuracy=2"), "allow a loss of one point"),
+    "a percentile": (("--fail-on-regression", "latency_p95=20"), "not made of sums"),
+    "a group": (("--fail-on-regression", "presence"), "presence"),
+    "a threshold in percent": (("--fail-under", "accuracy=90"), "write 0.9 for 90 %"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_what_cannot_be_meant_is_refused_before_anything_is_scored(case: str, project: Project) -> None:
+    more, said = REFUSALS[case]
+    ran = project.score("old", "--out", "runs/old", *more)
+    assert (ran.code, said in ran.err, Path("runs").exists()) == (2, True, False), ran.err
+
+
+def test_a_baseline_of_other_gold_is_refused_and_says_which_digest(project: Project) -> None:
+    project.set("old")
+    project.files.write("gold.jsonl", [{**ROWS[0], "name": "other"}, *ROWS[1:]])
+    ran = project.score("old", "--out", "runs/other", "--fail-on-regression", "accuracy")
+    assert ran.code == 2 and "other gold (gold digest" in ran.err and "set a new baseline" in ran.err
+    assert Path("runs/other/metrics.json").exists()
+    checked = project.run("baseline", "check", "runs/other")
+    assert checked.code == 2 and "other gold (gold digest" in checked.err
+
+
+def test_a_lock_and_a_baseline_go_together(project: Project) -> None:
+    assert project.run("lock", "--spec", "spec.yaml", "--gold", "gold.jsonl").code == 0
+    project.set("old")
+    locked = json.loads(Path("fieldassay.lock.json").read_text())
+    held = json.loads(Path("fieldassay-baseline.json").read_text())["digests"]
+    assert held == {part: locked[part]["digest"] for part in ("spec", "formulas", "models", "gold")}
+    ran = project.score("worse", "--lock", "fieldassay.lock.json", "--fail-on-regression", "accuracy")
+    assert ran.code == 1
+
+
+def test_a_thousand_documents_of_twenty_fields_are_well_below_a_megabyte(project: Project) -> None:
+    names = [f"f{at}" for at in range(20)]
+    rows = [{"id": f"document-{at:05d}", **{name: f"{name} {at}" for name in names}} for at in range(1000)]
+    predictions = [
+        {**row, **{name: "?" for place, name in enumerate(names) if (at * 31 + place * 17) % 13 == 0}} for at, row in enumerate(rows)
+    ]
+    project.files.write("gold.jsonl", rows)
+    project.files.write("old.jsonl", predictions)
+    project.write_spec("fields:\n" + "".join(f"  {name}: text\n" for name in names))
+    assert project.set("old").code == 0
+    assert Path("fieldassay-baseline.json").stat().st_size < 300_000

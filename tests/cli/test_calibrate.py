@@ -1,0 +1,110 @@
+"""`fieldassay calibrate` as it is run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_runs import Files, Ran
+
+Run = Callable[..., Ran]
+
+
+def make_run(run: Run, files: Files, name: str, n: int = 400, wrong: int = 40, *more: str) -> Path:
+    """Return the folder of a run: confidences fall with the document's number, the last documents are wrong."""
+    spec = files.folder / "bills.yaml"
+    spec.write_text("{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text}}", encoding="utf-8")
+    gold = files.write(f"{name}-gold.jsonl", [{"id": f"{name}{at}", "total": 5, "name": "Elm"} for at in range(n)])
+    rows = [
+        {"id": f"{name}{at}", "total": 5 + (at >= n - wrong), "name": "Elm", "confidence": {"total": 0.99 - 0.9 * at / n, "name": 0.97}}
+        for at in range(n)
+    ]
+    pred = files.write(f"{name}-pred.jsonl", rows)
+    out = files.folder / name
+    assert (
+        run("score", "--spec", spec, "--gold", gold, "--pred", f"llama={pred}", "--out", out, "--quiet", "--bootstrap", 0, *more).code == 0
+    )
+    return out
+
+
+def test_the_plan_needs_no_run_and_says_how_many_labels_it_takes(run: Run) -> None:
+    ran = run("calibrate", "--plan", "--risk", 0.01, "--confidence", 0.95)
+    assert ran.code == 0
+    for number in ("299", "473", "628", "773"):
+        assert number in ran.out
+
+
+def test_the_plan_for_several_fields_shares_the_confidence(run: Run) -> None:
+    ran = run("calibrate", "--plan", "--per-field", *(f"--field=f{number}" for number in range(5)), "--json")
+    data = json.loads(ran.out)
+    assert (data["families"], data["rows"][0]["needed"]) == (5, 459)
+
+
+def test_a_run_is_calibrated_a_policy_written_and_another_run_checked(run: Run, files: Files, tmp_path: Path) -> None:
+    first, second, policy = make_run(run, files, "a"), make_run(run, files, "b"), tmp_path / "policy.json"
+    ran = run("calibrate", first, "--risk", 0.05, "--per-field", "--out", policy)
+    assert (ran.code, ran.err) == (0, f"policy written to {policy}\n")
+    for title in ("Calibration", "Accepting without review", "By field", "Review threshold", "AUROC", "Brier"):
+        assert title in ran.out
+    ran = run("calibrate", second, "--apply", policy)
+    assert ran.code == 0
+    assert ran.out.count("held") == 2
+
+
+def test_a_broken_promise_ends_with_code_1(run: Run, files: Files, tmp_path: Path) -> None:
+    first, second, policy = make_run(run, files, "a"), make_run(run, files, "b", 400, 300), tmp_path / "policy.json"
+    assert run("calibrate", first, "--risk", 0.05, "--per-field", "--out", policy).code == 0
+    ran = run("calibrate", second, "--apply", policy)
+    assert ran.code == 1
+    assert "broken" in ran.out
+    data = json.loads(run("calibrate", second, "--apply", policy, "--json").out)
+    assert [check["standing"] for check in data["checks"]] == ["broken", "held"]
+
+
+def test_too_few_labels_write_a_policy_that_reviews_everything(run: Run, files: Files, tmp_path: Path) -> None:
+    ran = run("calibrate", make_run(run, files, "a", 60, 3), "--out", tmp_path / "policy.json")
+    assert ran.code == 0
+    assert ran.err.endswith("; it reviews everything\n")
+    assert "needs at least 299 labeled documents" in " ".join(ran.out.split())
+    assert json.loads((tmp_path / "policy.json").read_text())["rules"][0]["threshold"] is None
+
+
+def test_json_holds_what_the_page_shows(run: Run, files: Files) -> None:
+    data = json.loads(run("calibrate", make_run(run, files, "a"), "--field", "total", "--json").out)
+    assert data["pooled"]["census"]["observed"] == 400
+    assert len(data["pooled"]["selection"]["points"]) <= 200
+    assert data["promise"] == {"risk": 0.01, "confidence": 0.95, "unit": "document", "by_field": False}
+
+
+def test_evidence_of_errors_only_is_refused(run: Run, files: Files) -> None:
+    ran = run("calibrate", make_run(run, files, "a", 60, 3, "--evidence", "errors"))
+    assert ran.code == 2
+    assert "--evidence all" in ran.err
+
+
+USAGE = [
+    ([], "Give a RUN"),
+    (["--plan", "--risk", "2"], "between 0 and 1"),
+    (["--plan", "--confidence", "95"], "0.05"),
+    (["--plan", "run"], "leave out"),
+    (["run", "--apply", "p.json", "--risk", "0.1"], "leave out --risk"),
+    (["run", "--scale", "odds"], "odds"),
+    (["nowhere"], "not a run"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), USAGE)
+def test_what_cannot_be_meant_is_refused(run: Run, arguments: list[str], said: str) -> None:
+    ran = run("calibrate", *arguments)
+    assert ran.code == 2
+    assert said in ran.err
+    assert ran.out == ""
+
+
+def test_a_policy_is_not_written_into_the_run(run: Run, files: Files) -> None:
+    folder = make_run(run, files, "a", 60, 3)
+    before = sorted(path.name for path in folder.iterdir())
+    assert run("calibrate", folder, "--out", folder / "policy.json").code == 2
+    assert sorted(path.name for path in folder.iterdir()) == before

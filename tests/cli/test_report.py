@@ -1,0 +1,216 @@
+"""`fieldassay report`, and `score --report`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_runs import Files, Ran
+
+from fieldassay.cli.main import main
+from fieldassay.reports.formats import FORMATS
+
+Run = Callable[..., Ran]
+FAST = ("--bootstrap", "50")
+GATES = "gates: [accuracy >= 0.99, regression(accuracy) > -0.01]\n"
+
+
+@pytest.fixture
+def scored(files: Files, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a run, scored from its own folder so that places of gold are relative to it."""
+    monkeypatch.chdir(files.folder)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    spec = files.folder / "spec.yaml"
+    spec.write_text(spec.read_text() + GATES)
+    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl")
+    assert main(["score", *data, "--out", "run", "--quiet", *FAST]) == 1
+    return Path("run")
+
+
+OWN = ("junit", "markdown", "github", "annotations", "comment")
+STARTS = {
+    "junit": "<?xml", "markdown": "# tiny", "github": "## NO-GO: tiny", "annotations": "::error title=", "comment": "<!-- fieldassay:report -->\n"
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_report_goes_to_standard_output_or_to_a_file(run: Run, scored: Path, name: str) -> None:
+    printed = run("report", scored, "--format", name)
+    assert (printed.code, printed.err) == (0, "")
+    assert printed.out.startswith(STARTS[name])
+    written = run("report", scored, "--format", name, "--out", "there.txt")
+    assert (written.code, written.out) == (0, "")
+    assert Path("there.txt").read_text(encoding="utf-8") == printed.out
+
+
+def test_annotations_name_the_line_of_gold(run: Run, scored: Path) -> None:
+    out = run("report", scored, "--format", "annotations").out
+    assert "::error file=gold.jsonl,line=3,title=d3 by llama::" in out
+
+
+def test_places_are_told_from_the_checkout(run: Run, scored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(Path.cwd().parent))
+    assert "::error file=data/gold.jsonl,line=3," in run("report", scored, "--format", "annotations").out
+
+
+@pytest.mark.parametrize("change", ["changed", "gone", "outside"])
+def test_no_place_is_named_where_gold_is_not_as_it_was(run: Run, scored: Path, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    gold = Path("gold.jsonl")
+    if change == "changed":
+        gold.write_text('{"id": "x"}\n' + gold.read_text())
+    elif change == "gone":
+        gold.unlink()
+    else:
+        Path("elsewhere").mkdir()
+        monkeypatch.setenv("GITHUB_WORKSPACE", str(Path("elsewhere").resolve()))
+    done = run("report", scored, "--format", "annotations")
+    assert done.code == 0 and "::error title=d3 by llama::" in done.out and "file=" not in done.out
+
+
+def test_a_step_summary_is_appended_to_what_github_names(run: Run, scored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("summary").write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary")
+    done = run("report", scored, "--format", "github")
+    assert (done.code, done.out) == (0, "")
+    assert Path("summary").read_text().startswith("before\n## NO-GO: tiny")
+    assert run("report", scored, "--format", "github", "--out", "own.md").code == 0
+    assert Path("own.md").read_text().startswith("## NO-GO") and Path("summary").read_text().count("## NO-GO") == 1
+
+
+def test_a_step_summary_that_cannot_be_written_is_said(run: Run, scored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "no/such/folder")
+    done = run("report", scored, "--format", "github")
+    assert done.code == 2 and "cannot be written" in done.err
+
+
+def test_several_runs_stand_in_one_report(run: Run, scored: Path) -> None:
+    shutil.copytree(scored, "other")
+    root = ET.fromstring(run("report", scored, "other", "--format", "junit").out.encode())
+    assert [one.attrib["name"] for one in root] == ["run: gates", "run: all documents", "other: gates", "other: all documents"]
+    assert run("report", scored, "other", "--format", "comment").out.count("## NO-GO") == 2
+
+
+def test_the_bound_of_cases_and_the_name_of_a_comment_can_be_chosen(run: Run, scored: Path) -> None:
+    root = ET.fromstring(run("report", scored, "--format", "junit", "--max-cases", "2").out.encode())
+    assert [one.attrib["tests"] for one in root] == ["2", "2"]
+    assert run("report", scored, "--format", "comment", "--name", "a -->").out.startswith("<!-- fieldassay:a -->\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "--format", "junt"), "junt"),
+        (("nowhere", "--format", "junit"), "nowhere"),
+        (("run", "run", "--format", "junit"), "given twice"),
+        (("run", "--format", "junit", "--out", "gold.jsonl"), "is an input or a part of a run"),
+        (("run", "--format", "junit", "--out", "run/metrics.json"), "is an input or a part of a run"),
+        (("run", "--format", "junit", "--out", "run"), "is a folder"),
+        (("run", "--format", "junit", "--out", "no/such/folder/x"), "cannot be written"),
+        (("run",), "--format"),
+    ],
+    ids=["format", "no-run", "twice", "input", "part-of-run", "folder", "no-folder", "no-format"],
+)
+def test_what_cannot_be_meant_is_refused(run: Run, scored: Path, arguments: tuple[str, ...], said: str) -> None:
+    gold = Path("gold.jsonl").read_bytes()
+    done = run("report", *arguments)
+    assert done.code == 2 and said in done.err and "Traceback" not in done.err
+    assert Path("gold.jsonl").read_bytes() == gold
+
+
+@pytest.mark.parametrize(
+    "damage", ['{"schema_version": 2}', "[", '{"schema_version": 1, "decisions": [{"system": "llama", "gates": [{}]}]}']
+)
+def test_a_damaged_file_of_gates_is_said(run: Run, scored: Path, damage: str) -> None:
+    (scored / "gates.json").write_text(damage)
+    done = run("report", scored, "--format", "comment")
+    assert done.code == 2 and "not a file of gates" in done.err
+
+
+@pytest.mark.parametrize("change", ["removed", "made to pass"])
+def test_a_gate_is_decided_by_the_estimates_whatever_the_file_of_gates_says(run: Run, scored: Path, change: str) -> None:
+    file = scored / "gates.json"
+    if change == "removed":
+        file.unlink()
+    else:
+        data = json.loads(file.read_text())
+        data["decisions"][0]["gates"][0] |= {"verdict": "PASS", "value": 1.0, "rule": "all is well"}
+        file.write_text(json.dumps(data))
+    out = run("report", scored, "--format", "comment").out
+    assert "## NO-GO: tiny" in out and "all is well" not in out and "1 cannot be decided" in out
+
+
+def test_what_only_the_run_could_know_of_a_baseline_is_taken_from_its_file_of_gates(run: Run, scored: Path) -> None:
+    file = scored / "gates.json"
+    data = json.loads(file.read_text())
+    data["decisions"][0]["gates"][1] |= {"verdict": "FAIL", "value": -0.25, "interval": [-0.3, -0.2], "rule": "it lost too much"}
+    file.write_text(json.dumps(data))
+    out = run("report", scored, "--format", "comment").out
+    assert "| -0.250 [-0.300, -0.200] | FAIL | it lost too much |" in out and "2 failed" in out
+
+
+def test_score_writes_reports_into_its_folder_and_to_files(run: Run, scored: Path) -> None:
+    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST)
+    done = run("score", *data, "--out", "new", "--report", "junit", "--report", "comment=pr.md", "--report", "github", "--quiet")
+    assert done.code == 1
+    assert {"junit.xml", "summary.md", "run.json"} <= {path.name for path in Path("new").iterdir()}
+    assert Path("pr.md").read_text() == run("report", "new", "--format", "comment").out
+    assert (Path("new") / "junit.xml").read_text() == run("report", "new", "--format", "junit").out
+    assert run("score", *data, "--out", "new", "--quiet").code == 1
+    assert not (Path("new") / "junit.xml").exists()
+
+
+def test_a_report_goes_into_the_folder_that_a_store_gave_the_run(run: Run, scored: Path) -> None:
+    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST)
+    assert run("score", *data, "--runs", "runs", "--report", "junit", "--quiet").code == 1
+    [found] = Path("runs").glob("*/junit.xml")
+    assert found.read_text() == run("report", "latest", "--format", "junit").out
+
+
+def test_a_report_without_a_folder_has_all_values(run: Run, scored: Path) -> None:
+    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST)
+    assert run("score", *data, "--report", "junit=j.xml", "--quiet", "--exit-zero").code == 0
+    found = ET.fromstring(Path("j.xml").read_bytes())
+    assert any(len(one) == 0 for one in found.iter("testcase"))
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ("junt", "did you mean 'junit'?"),
+        ("junit", "say where it goes"),
+        ("junit=", "say where it goes"),
+        ("junit=-", "name a file"),
+        ("junit=gold.jsonl", "would write over what is read"),
+        ("junit=no/such/x", "there is no such folder"),
+    ],
+)
+def test_score_refuses_a_report_that_cannot_be_meant_before_anything_is_scored(run: Run, scored: Path, report: str, said: str) -> None:
+    done = run("score", "--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", "--report", report)
+    assert (done.code, done.out) == (2, "") and said in done.err
+
+
+def test_two_reports_never_go_to_one_file(run: Run, scored: Path) -> None:
+    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl")
+    done = run("score", *data, "--report", "junit=x", "--report", "comment=x")
+    assert done.code == 2 and "the same file" in done.err
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_is_made_by_a_function_that_is_there_and_has_a_file_of_its_own(name: str) -> None:
+    import importlib
+
+    module, _, function = FORMATS[name].maker.partition(":")
+    assert callable(getattr(importlib.import_module(module), function))
+    assert [one.file for one in FORMATS.values()].count(FORMATS[name].file) == 1
+    assert re.fullmatch(r"[a-z]+\.[a-z]+", FORMATS[name].file)
+
+
+def test_the_help_names_every_format(run: Run) -> None:
+    texts = [" ".join(run(command, "--help").out.split()) for command in ("report", "score")]
+    assert all(name in text for text in texts for name in FORMATS)

@@ -1,0 +1,362 @@
+"""`fieldassay runs`, and `score` with a store of runs."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_runs import GOLD, PRED, SPEC, Files, Ran, spawn
+from store_runs import make_run
+
+Run = Callable[..., Ran]
+FAST = ("--bootstrap", "50")
+
+
+class Store:
+    """Files, a store of runs, and the commands on them."""
+
+    def __init__(self, run: Run, files: Files) -> None:
+        self.run, self.files, self.folder = run, files, files.folder.parent / "runs"
+
+    def score(self, *more: Any) -> dict[str, Any]:
+        """Score into the store; return the record of the new run."""
+        before = set(self.folder.glob("2*"))
+        ran = self.run("score", *self.files.inputs, *FAST, "--runs", self.folder, *more)
+        assert ran.code == 0, ran.err
+        return self.record(before)
+
+    def rescore(self, id: str, *more: Any) -> dict[str, Any]:
+        before = set(self.folder.glob("2*"))
+        ran = self.run("score", "--run", id, "--runs", self.folder, *more)
+        assert ran.code == 0, ran.err
+        return self.record(before)
+
+    def record(self, before: set[Path]) -> dict[str, Any]:
+        (made,) = set(self.folder.glob("2*")) - before
+        found: dict[str, Any] = json.loads((made / "run.json").read_text(encoding="utf-8"))
+        return found
+
+    def runs(self, *arguments: Any) -> Ran:
+        return self.run("runs", arguments[0], *arguments[1:], "--runs", self.folder)
+
+    def listed(self, *more: Any) -> dict[str, Any]:
+        ran = self.runs("list", "--json", *more)
+        assert ran.code == 0, ran.err
+        found: dict[str, Any] = json.loads(ran.out)
+        return found
+
+
+@pytest.fixture
+def store(run: Run, files: Files) -> Store:
+    return Store(run, files)
+
+
+def test_a_run_gets_a_name_of_its_own_and_is_listed(store: Store) -> None:
+    record = store.score("--evidence", "errors")
+    (folder,) = store.folder.iterdir()
+    assert folder.name == f"{record['started'][:19].replace('-', '').replace(':', '')}Z_tiny_llama_{record['id']}"
+    assert set(record["files"]) == {path.name for path in folder.iterdir()} - {"run.json"}
+    (run,) = store.listed()["runs"]
+    assert (run["id"], run["status"], run["systems"], run["spec"], run["gates"]) == (record["id"], "complete", ["llama"], "tiny", None)
+    assert run["headline"][0]["metric"] == "accuracy"
+    ran = store.runs("list")
+    assert record["id"] in ran.out
+    assert "n=3" in ran.out
+
+
+def test_the_record_says_where_and_from_what_it_was_made(store: Store) -> None:
+    record = store.score("--seed", "3")
+    assert list(record["digests"]) == ["spec", "formulas", "models", "gold"]
+    assert record["host"]["name"] and record["host"]["cpus"]
+    assert set(record["host"]) == {"name", "system", "machine", "cpus"}
+    assert record["options"]["seed"] == record["bootstrap"]["seed"] == 3
+    assert record["inputs"]["given"]["predictions"] == {"llama": str(store.files.folder / "llama.jsonl")}
+    assert record["timings"]["seconds"] >= 0
+
+
+def test_digests_are_those_of_a_lock_and_the_same_however_the_run_is_made(store: Store) -> None:
+    store.files.write("gold.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in GOLD])
+    store.files.write("llama.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in PRED])
+    inputs = store.files.inputs[:4]
+    lock = store.run("lock", *inputs, "--lock", store.files.folder / "lock.json", "--json")
+    wanted = json.loads(lock.out)["digests"]
+    for options in ((), ("--batch", "37"), ("--workers", "2"), ("--metrics", "f1")):
+        assert store.score(*options)["digests"] == wanted
+    assert store.score("--limit", "5")["digests"]["gold"] != wanted["gold"]
+    store.run("score", *store.files.inputs, *FAST, "--out", store.files.folder / "out")
+    assert json.loads((store.files.folder / "out" / "run.json").read_text())["digests"] == wanted
+
+
+def test_the_classes_of_documents_add_up(store: Store) -> None:
+    answers: list[Any] = [
+        {"id": "scored", "total": 1},
+        {"id": "invalid", "raw": "no answer at all"},
+        {"id": "error", "error": "refused"},
+        {"id": "timeout", "error": "timed out"},
+        {"id": "error with data", "total": 1, "error": "cut off"},
+    ]
+    store.files.write("gold.jsonl", [{"id": row["id"], "total": "1"} for row in answers] + [{"id": "missing", "total": "1"}])
+    store.files.write("llama.jsonl", answers)
+    classes = store.score()["counts"]["systems"]["llama"]["classes"]
+    assert classes == {"attempted": 6, "scored": 1, "missing": 1, "invalid": 1, "error": 2, "timeout": 1, "failed": 0}
+    assert classes["attempted"] == sum(classes.values()) - classes["attempted"]
+    assert "error" in store.runs("show", "latest").out
+
+
+def test_values_that_cannot_be_judged_make_their_documents_failed(store: Store) -> None:
+    (store.files.folder / "spec.yaml").write_text("{name: tiny, unreadable_gold: failed, fields: {total: number}}")
+    store.files.write("gold.jsonl", [{"id": 1, "total": "1"}, {"id": 2, "total": "what?"}, {"id": 3, "total": "what?"}])
+    store.files.write("llama.jsonl", [{"id": 1, "total": 1}, {"id": 2, "total": 1}])
+    classes = store.score()["counts"]["systems"]["llama"]["classes"]
+    assert (classes["attempted"], classes["scored"], classes["failed"], classes["missing"]) == (3, 1, 1, 1)
+
+
+@pytest.mark.parametrize("state", ["none", "no commit", "clean", "dirty"])
+def test_the_commit_of_the_current_folder_is_kept(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    if state != "none":
+        subprocess.run([*git, "init", "-q"], check=True)
+    if state in ("clean", "dirty"):
+        (work / "file").write_text("1")
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-qm", "first"], check=True)
+    if state == "dirty":
+        (work / "file").write_text("2")
+    found = store.score()["git"]
+    if state in ("none", "no commit"):
+        assert found is None
+        return
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    assert found == {"commit": commit, "is_dirty": state == "dirty"}
+
+
+def test_without_git_the_run_is_made_all_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert store.score()["git"] is None
+
+
+def test_gates_and_limits_are_in_the_status(store: Store) -> None:
+    (store.files.folder / "spec.yaml").write_text(SPEC + "gates: [accuracy >= 0.99]\n")
+    assert store.run("score", *store.files.inputs, *FAST, "--runs", store.folder, "--limit", "2").code == 1
+    (run,) = store.listed()["runs"]
+    assert (run["status"], run["gates"]) == ("partial", "FAIL")
+    text = " ".join(store.runs("list").out.split())
+    assert "partial (2 documents)" in text.replace(" documents);", " documents)")
+    assert "FAIL" in text
+
+
+def test_the_first_own_metric_is_the_headline(store: Store) -> None:
+    (store.files.folder / "spec.yaml").write_text(SPEC + "definitions: {quality: 0.5*accuracy + 0.5*f1}\nmetrics: [accuracy, quality]\n")
+    store.score()
+    assert store.listed()["runs"][0]["headline"][0]["metric"] == "quality"
+
+
+def test_runs_are_held_against_the_baseline(store: Store) -> None:
+    assert store.score()["id"]
+    assert store.runs("tag", "latest", "baseline").code == 0
+    store.score()
+    store.files.write("llama.jsonl", GOLD)
+    store.score()
+    (store.files.folder / "spec.yaml").write_text(SPEC.replace("name: text", "name: {type: text, weight: 3}"))
+    store.score()
+    changes = [run["changes"].get("llama") for run in store.listed()["runs"]]
+    assert changes[0]["comparison"] is None and "another spec than the baseline" in changes[0]["reason"]
+    assert changes[1]["comparison"]["difference"] > 0
+    assert changes[2]["comparison"]["verdict"] == "identical"
+    assert changes[3] is None
+    out = store.runs("list").out
+    assert "identical" in out and "no change told: another spec than the baseline" in out
+    assert store.run("runs", "show", "latest", "--runs", store.folder).out.count("no change told") == 1
+
+
+def test_many_systems_are_listed_best_first(store: Store) -> None:
+    store.files.write("good.jsonl", GOLD)
+    more = [part for number in range(4) for part in ("--pred", f"s{number}={store.files.folder / 'llama.jsonl'}")]
+    record = store.score(*more, "--pred", f"good={store.files.folder / 'good.jsonl'}")
+    (folder,) = store.folder.iterdir()
+    assert f"_llama+5_{record['id']}" in folder.name
+    out = store.runs("list").out
+    assert out.index("good") < out.index("llama")
+    assert "and 3 more" in out
+
+
+def test_old_predictions_are_scored_again_as_they_were(store: Store) -> None:
+    first = store.score("--seed", "5", "--metrics", "accuracy,f1", "--limit", "2", "--slice", "kind")
+    again = store.rescore(first["id"])
+    assert again["rescored_from"] == first["id"] != again["id"]
+    same = ("digests", "options", "bootstrap", "metrics", "slices", "headline", "limit")
+    assert {key: again[key] for key in same} == {key: first[key] for key in same}
+    assert again["spec"]["digest"] == first["spec"]["digest"]
+    assert store.rescore("latest", "--seed", "6")["bootstrap"]["seed"] == 6
+
+
+def test_old_predictions_are_scored_again_with_a_new_spec_or_new_gold(store: Store) -> None:
+    first = store.score()
+    (store.files.folder / "new.yaml").write_text(SPEC.replace("name: text", "name: {type: text, compare: words}"))
+    with_spec = store.rescore(first["id"], "--spec", store.files.folder / "new.yaml")
+    assert with_spec["digests"]["spec"] != first["digests"]["spec"] and with_spec["digests"]["gold"] == first["digests"]["gold"]
+    new = store.files.write("new.jsonl", PRED)
+    (store.files.folder / "gold.jsonl").unlink()
+    with_gold = store.rescore(first["id"], "--gold", new)
+    assert with_gold["digests"]["gold"] != first["digests"]["gold"] and with_gold["digests"]["spec"] == first["digests"]["spec"]
+    assert with_gold["headline"][0]["value"] == pytest.approx(1.0)
+
+
+def test_many_systems_in_one_file_and_variants_are_scored_again(store: Store) -> None:
+    rows = [{"id": row["id"], "answers": {"a=b": row, "c": row}} for row in PRED]
+    store.files.write("llama.jsonl", rows)
+    first = store.score("--systems-key", "answers")
+    assert list(first["counts"]["systems"]) == ["a=b", "c"]
+    again = store.rescore(first["id"])
+    assert again["headline"] == first["headline"]
+    store.files.write("llama.jsonl", [{"id": row["id"], "variant": name, "record": row} for row in PRED for name in ("x", "y")])
+    first = store.score("--pred-key", "record")
+    assert len(first["counts"]["systems"]) == 2
+    assert store.rescore(first["id"])["headline"] == first["headline"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda file: file.write_text(file.read_text() + "\n"), "has changed since the run"),
+        (lambda file: file.unlink(), "is not there"),
+    ],
+)
+@pytest.mark.parametrize("name", ["llama.jsonl", "gold.jsonl"])
+def test_inputs_that_changed_are_not_scored_again(store: Store, change: Callable[[Path], object], said: str, name: str) -> None:
+    store.score()
+    file = store.files.folder / name
+    change(file)
+    ran = store.run("score", "--run", "latest", "--runs", store.folder)
+    assert ran.code == 2
+    assert f"{file}: {said}" in ran.err
+    assert len(list(store.folder.iterdir())) == 1
+
+
+def test_standard_input_cannot_be_read_again(store: Store) -> None:
+    inputs = ["--spec", store.files.folder / "spec.yaml", "--gold", store.files.folder / "gold.jsonl", "--pred", "llama=-"]
+    with (store.files.folder / "llama.jsonl").open("rb") as stream:
+        process = spawn("score", *inputs, *FAST, "--runs", store.folder, stdin=stream)
+        assert process.communicate()[1] is not None
+    assert process.returncode == 0
+    ran = store.run("score", "--run", "latest", "--runs", store.folder)
+    assert ran.code == 2 and "-: was read from a stream" in ran.err
+
+
+def test_a_run_from_another_place_needs_a_place_to_go(store: Store) -> None:
+    place = store.files.folder / "out"
+    assert store.run("score", *store.files.inputs, *FAST, "--out", place).code == 0
+    assert "say where the new run goes" in store.run("score", "--run", place).err
+    assert store.run("score", "--run", place, "--out", store.files.folder / "again").code == 0
+    assert store.rescore(str(place))["rescored_from"] == json.loads((place / "run.json").read_text())["id"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--runs", "a", "--out", "b"], "give one of them"),
+        (["--run", "latest"], "leave out --pred"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(store: Store, arguments: list[str], said: str) -> None:
+    ran = store.run("score", *store.files.inputs, *arguments)
+    assert ran.code == 2 and said in ran.err
+
+
+def test_a_run_that_does_not_say_how_its_inputs_were_given_is_not_scored_again(store: Store) -> None:
+    make_run(store.folder)
+    ran = store.run("score", "--run", "latest", "--runs", store.folder)
+    assert ran.code == 2 and "does not say how its inputs were given" in ran.err
+
+
+def test_runs_are_tagged_shown_and_removed(store: Store) -> None:
+    first, second = make_run(store.folder, 1), make_run(store.folder, 2)
+    assert "is tagged good" in store.runs("tag", "latest", "good").err
+    assert f"which was {second.name} before" in store.runs("tag", first.name, "good").err
+    assert store.runs("show", "good").out.startswith(first.name)
+    assert json.loads(store.runs("show", "good", "--json").out)["record"]["format"] == "fieldassay run"
+    assert store.runs("tag", "good", "good", "--remove").code == 0
+    assert store.runs("tag", "latest", "a b").code == 2
+    assert store.runs("rm", "latest").code == 2
+    ran = store.runs("rm", "latest", "nothing", "--yes")
+    assert (ran.code, second.exists()) == (2, True)
+    assert store.runs("rm", "latest", second.name, "--yes").code == 0
+    assert [path.name for path in store.folder.iterdir()] == [first.name]
+
+
+def test_runs_are_pruned(store: Store) -> None:
+    for number in range(4):
+        make_run(store.folder, number)
+    store.runs("tag", "20260101T00", "good")
+    dry = store.runs("prune", "--keep", "1", "--dry-run")
+    assert "2 runs would be removed" in dry.err and "kept: " in dry.err
+    assert len(list(store.folder.iterdir())) == 4
+    assert store.runs("prune", "--older-than", "12h", "--keep", "1").code == 2
+    assert store.runs("prune", "--older-than", "soon").code == 2
+    assert "2 runs removed" in store.runs("prune", "--keep", "1").err
+    assert "1 run removed" in store.runs("prune", "--older-than", "12h").err
+
+
+def test_damaged_runs_are_listed_and_can_be_removed(store: Store) -> None:
+    folder = make_run(store.folder)
+    (folder / "run.json").write_bytes((folder / "run.json").read_bytes()[:40])
+    ran = store.runs("list")
+    assert ran.code == 0 and "damaged" in ran.out and "Traceback" not in ran.err
+    assert store.runs("show", "latest").code == 0
+    assert store.run("score", "--run", "latest", "--runs", store.folder).code == 2
+    assert store.runs("tag", "latest", "good").code == 2
+    assert store.runs("rm", "latest", "--yes").code == 0
+    assert "no run in" in store.runs("list").out
+
+
+def test_history_shows_how_a_value_was_judged_run_after_run(store: Store) -> None:
+    store.score()
+    store.score("--evidence", "none")
+    store.files.write("llama.jsonl", GOLD)
+    store.score()
+    store.score("--evidence", "errors")
+    found = json.loads(store.runs("history", "d3", "total", "--json").out)["judgements"]
+    assert [one["outcome"] for one in found] == ["mismatch", "", "match", ""]
+    assert [one["pred"] for one in found] == ['"seven"', None, '"7"', None]
+    assert (found[1]["note"], found[3]["note"]) == ("the run kept no evidence", "no error there (the run kept errors only)")
+    assert found[0]["diagnoses"]
+    text = store.runs("history", "d3", "total").out
+    assert "d3 total: gold" in text and "seven" in text
+    assert len(json.loads(store.runs("history", "d1", "lines[].amount", "--json", "--limit", "1").out)["judgements"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["d33", "total"], "did you mean 'd3'?"), (["d3", "a..b"], "not a path"), (["d3", "total", "--system", "x"], "d3")],
+)
+def test_history_of_what_is_not_there_is_told(store: Store, arguments: list[str], said: str) -> None:
+    store.score()
+    ran = store.runs("history", *arguments)
+    assert ran.code == 2 and said in ran.err
+
+
+def test_killed_runs_of_the_program_leave_no_damaged_run(store: Store) -> None:
+    moments = random.Random(7)
+    for _ in range(4):
+        process = spawn("score", *store.files.inputs, *FAST, "--runs", store.folder, "--quiet")
+        time.sleep(moments.uniform(0.3, 1.5))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    store.score()
+    assert {run["status"] for run in store.listed()["runs"]} == {"complete"}
+
+
+def test_a_store_that_is_not_there_is_told(store: Store) -> None:
+    ran = store.runs("list")
+    assert ran.code == 2 and "is no store of runs" in ran.err

@@ -1,0 +1,207 @@
+"""The report in a real browser: complete without the network, every page reachable, by keyboard too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.reports.html.hostile_records import IDS, SYSTEMS
+from tests.reports.html.opened_report import OpenReport
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+VIEWS = (
+    "summary",
+    "systems",
+    "fields?field=subtotal",
+    "fields?field=currency",
+    "documents",
+    "documents?doc=rcp-018",
+    "gates",
+    "methods?metric=f1",
+)
+
+
+def test_no_view_makes_a_request_or_a_complaint(demo: OpenReport) -> None:
+    for view in VIEWS:
+        demo.show(view)
+    assert demo.outside() == []
+    assert demo.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("view", "selector", "words"),
+    [
+        ("summary", ".verdict", "GO for atlas; NO-GO for birch and cedar"),
+        ("summary", ".findings", "atlas leads birch in accuracy: +15.0 points (95 %"),
+        ("summary", ".fixes", "points of accuracy (95 %"),
+        ("systems", '[data-view="systems"] table', "94.9 %"),
+        ("systems", '[data-chart="forest"]', "difference to atlas"),
+        ("fields", "#heat", "total_amount"),
+        ("fields?field=currency", "#field-detail", "Gold against prediction"),
+        ("documents", "#documents-grid", "stm-013"),
+        ("documents?doc=rcp-018", "#document-one", "two digits are exchanged"),
+        ("gates", '[data-view="gates"]', "critical_accuracy >= 0.93"),
+        ("methods", '[data-view="methods"]', "harmonic mean"),
+    ],
+)
+def test_each_page_shows_the_run(demo: OpenReport, view: str, selector: str, words: str) -> None:
+    demo.show(view)
+    assert words in demo.text(selector)
+
+
+@pytest.mark.parametrize(
+    ("view", "chart"), [("systems", "forest"), ("systems", "cost"), ("systems", "latency"), ("fields?field=subtotal", "residuals")]
+)
+def test_charts_are_drawn(demo: OpenReport, view: str, chart: str) -> None:
+    demo.show(view)
+    drawing = demo.page.locator(f'[data-chart="{chart}"] .plot svg')
+    drawing.wait_for()
+    assert drawing.locator("path").count() > 3
+
+
+def test_a_mark_of_a_chart_says_its_numbers(demo: OpenReport) -> None:
+    demo.show("systems")
+    demo.page.locator('[data-chart="cost"] .plot svg path[aria-label]').first.wait_for()
+    demo.page.locator('[data-chart="cost"] .mark-symbol path').first.hover()
+    assert "USD per document" in demo.text(".tip")
+
+
+def test_the_table_behind_a_chart_is_a_csv_file(demo: OpenReport, tmp_path: Path) -> None:
+    demo.show("systems")
+    with demo.page.expect_download() as waiting:
+        demo.page.locator('[data-chart="forest"] .chart-tools > button').click()
+    waiting.value.save_as(tmp_path / "rows.csv")
+    lines = (tmp_path / "rows.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert lines[0].startswith("metric,slice,group,reference,system,difference,low,high,p")
+    assert [line.split(",")[4] for line in lines[1:]] == ["birch", "cedar"]
+    assert demo.outside() == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_phone_does_not_scroll_sideways(browser: Browser, demo_report: Path, view: str) -> None:
+    with OpenReport.opened(browser, demo_report, width=390) as report:
+        report.show(view)
+        assert report.overflow() <= 0
+        assert report.complaints == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(browser: Browser, demo_report: Path, theme: str) -> None:
+    with OpenReport.opened(browser, demo_report, theme=theme) as report:
+        found = []
+        for view in VIEWS:
+            report.show(view)
+            found += [f"{view}: {line}" for line in report.check_access()]
+        assert found == []
+
+
+def test_keys_lead_through_the_report(demo: OpenReport) -> None:
+    page = demo.page
+    page.keyboard.press("4")
+    demo.wait("documents")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.evaluate("delete document.documentElement.dataset.painted")
+    page.keyboard.press("Enter")
+    demo.wait("documents")
+    assert "#documents?doc=stm-013" in page.url
+    page.keyboard.press("Escape")
+    page.locator("#search").wait_for(state="visible")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
+    assert page.evaluate("document.activeElement.closest('#filters') !== null")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    assert "next row" in demo.text("#help-box")
+    page.keyboard.press("Escape")
+
+
+def test_the_search_and_the_filters_are_in_the_address(demo: OpenReport) -> None:
+    demo.show("documents")
+    demo.page.locator("#search").fill("inv-02")
+    demo.page.locator("#filter-diagnosis").select_option("separator")
+    demo.page.locator("#documents-count", has_text="of 72").wait_for()
+    address = demo.page.url
+    assert "q=inv-02" in address
+    assert "diagnosis=separator" in address
+    shown = demo.text("#documents-count")
+    demo.page.reload()
+    demo.wait("documents")
+    assert demo.text("#documents-count") == shown
+    assert demo.page.locator("#search").input_value() == "inv-02"
+
+
+def test_back_leads_to_the_page_before(demo: OpenReport) -> None:
+    demo.show("gates")
+    demo.show("methods")
+    demo.page.go_back()
+    demo.page.locator('[data-view="gates"]').wait_for(state="visible")
+    assert demo.page.locator('[data-view="methods"]').is_hidden()
+
+
+def test_the_theme_can_be_changed(demo: OpenReport) -> None:
+    before = demo.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    demo.page.locator("#theme").click()
+    assert demo.page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+
+
+def test_what_differs_is_marked_with_words_too(demo: OpenReport) -> None:
+    demo.show("documents?doc=rcp-018")
+    marks = demo.page.locator("#document-one del.diff, #document-one ins.diff")
+    assert marks.count() > 0
+    assert {marks.nth(place).get_attribute("title") for place in range(marks.count())} <= {"only in gold", "only in the prediction"}
+
+
+def test_moved_items_are_drawn_to_their_partners(demo: OpenReport) -> None:
+    demo.show("documents?doc=rcp-018")
+    birch = demo.page.locator(".align figure", has_text="birch: 4 of 4 gold items paired").first
+    titles = birch.locator("path title")
+    assert titles.nth(0).text_content() == "gold item 1, predicted item 3: similarity 1.00"
+
+
+@pytest.mark.parametrize("doc", IDS)
+def test_hostile_documents_are_text(browser: Browser, hostile_report: Path, doc: str) -> None:
+    with OpenReport.opened(browser, hostile_report) as report:
+        report.page.evaluate("doc => { location.hash = 'documents?' + new URLSearchParams({doc}) }", doc)
+        report.page.locator("#document-one .tree").wait_for()
+        assert report.page.evaluate("window.hacked") is None
+        assert report.page.locator("main img, main script").count() == 0
+        assert report.complaints == []
+        assert report.outside() == []
+
+
+@pytest.mark.parametrize(
+    "view", ["summary", "systems", "fields?field=note", "fields?field=__proto__", "fields?field=constructor", "gates", "methods"]
+)
+def test_hostile_names_are_text(browser: Browser, hostile_report: Path, view: str) -> None:
+    with OpenReport.opened(browser, hostile_report) as report:
+        report.show(view)
+        assert report.page.evaluate("window.hacked") is None
+        assert report.page.locator("main img, main script").count() == 0
+        assert report.complaints == []
+        assert report.outside() == []
+
+
+def test_no_cell_of_a_csv_file_is_a_formula(browser: Browser, hostile_report: Path, tmp_path: Path) -> None:
+    with OpenReport.opened(browser, hostile_report) as report:
+        report.show("fields")
+        with report.page.expect_download() as waiting:
+            report.page.locator("#fields-csv").click()
+        waiting.value.save_as(tmp_path / "fields.csv")
+    text = (tmp_path / "fields.csv").read_text(encoding="utf-8-sig")
+    assert f"'{SYSTEMS[2]}" in text
+    assert f",{SYSTEMS[2]}" not in text
+
+
+def test_what_cannot_be_seen_is_shown(browser: Browser, hostile_report: Path) -> None:
+    with OpenReport.opened(browser, hostile_report) as report:
+        report.page.evaluate("location.hash = 'documents?' + new URLSearchParams({doc: '=cmd|calc'})")
+        report.page.locator("#document-one .tree").wait_for()
+        assert report.page.locator('#document-one .hidden-char[title="U+202E"]').count() > 0
+        assert "\u202e" not in report.text("#document-one")

@@ -1,0 +1,69 @@
+"""A large run: the file stays small, opens at once, and shows only the rows in view."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.reports.html.large_run import make_source
+from tests.reports.html.opened_report import OpenReport
+
+from fieldassay.reports.html.page import render_page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+DOCUMENTS, FIELDS = 10_000, 20
+MOST_BYTES, MOST_SECONDS = 25_000_000, 3.0
+
+
+@pytest.fixture(scope="module")
+def large_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("large") / "report.html"
+    with file.open("w", encoding="utf-8", newline="\n") as target:
+        target.writelines(render_page(make_source(DOCUMENTS, FIELDS)))
+    return file
+
+
+def test_ten_thousand_documents_stay_small(large_report: Path) -> None:
+    assert large_report.stat().st_size < MOST_BYTES
+
+
+@pytest.mark.parametrize("view", ["summary", "documents", "documents?doc=doc-005000", "fields?field=field_03"])
+def test_ten_thousand_documents_open_at_once(browser: Browser, large_report: Path, view: str) -> None:
+    seconds = min(_seconds_to_open(browser, large_report, view) for _ in range(3))
+    assert seconds < MOST_SECONDS
+
+
+def _seconds_to_open(browser: Browser, file: Path, view: str) -> float:
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        started = time.perf_counter()
+        page.goto(f"{file.as_uri()}#{view}")
+        page.wait_for_selector("html[data-painted]", state="attached")
+        return time.perf_counter() - started
+    finally:
+        context.close()
+
+
+def test_only_the_rows_in_view_are_in_the_page(browser: Browser, large_report: Path) -> None:
+    with OpenReport.opened(browser, large_report) as report:
+        report.show("documents")
+        assert "10,000 documents" in report.text("#documents-count")
+        assert 10 < report.page.locator("#documents-grid .row").count() < 100
+        report.page.locator("#documents-grid .over").evaluate("box => { box.scrollTop = box.scrollHeight }")
+        last = report.page.locator('#documents-grid .row[aria-rowindex="10001"]')
+        last.wait_for()
+        assert report.page.locator("#documents-grid .row").count() < 100
+
+
+def test_filters_find_documents_by_their_errors(browser: Browser, large_report: Path) -> None:
+    with OpenReport.opened(browser, large_report) as report:
+        report.show("documents?field=field_03&system=alder")
+        found = make_source(DOCUMENTS, FIELDS).evidence
+        assert found is not None
+        wrong = found.filter(field="field_03", system="alder", outcome="mismatch").collect()
+        assert report.text("#documents-count").startswith(f"{len(wrong):,} of 10,000 documents")

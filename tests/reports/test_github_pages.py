@@ -1,0 +1,178 @@
+"""The step summary, the comment and the annotations: within GitHub's limits, and inert whatever a document says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reports.ci_runs import hostile, made, records
+
+from fieldassay.reports import comment, step_summary
+from fieldassay.reports.annotations import command, render_annotations
+from fieldassay.reports.comment import render_comment
+from fieldassay.reports.github_text import Block, assemble, code, mark, prose
+from fieldassay.reports.reported import Place, Reported, ReportOptions
+from fieldassay.reports.step_summary import render_step_summary
+
+Maker = Callable[[Sequence[Reported], ReportOptions], Iterator[str]]
+OPTIONS = ReportOptions(name="bills")
+PAGES: dict[str, Maker] = {"github": render_step_summary, "comment": render_comment}
+
+
+def text(maker: Maker, *runs: Reported, options: ReportOptions = OPTIONS) -> str:
+    return "".join(maker(runs, options))
+
+
+def large(documents: int = 1500) -> Reported:
+    """Return a run with thousands of wrong values, each as long as a page shows them, in characters of several bytes."""
+    gold = [{"id": f"d{k}", "name": f"{'日本' * 60}{k}"} for k in range(documents)]
+    pred = [{"id": f"d{k}", "name": f"{'本日' * 60}{k}"} for k in range(documents)]
+    return made(gold, pred, spec="fields: {name: text}")
+
+
+@pytest.mark.parametrize("maker", PAGES.values(), ids=PAGES)
+def test_the_verdict_comes_first_then_the_numbers_with_their_intervals(maker: Maker) -> None:
+    page = text(maker, made())
+    lines = [line for line in page.splitlines() if line and not line.startswith("<!--")]
+    assert lines[0] == "## NO-GO: bills"
+    assert lines[1].startswith("Of 3 gates 1 failed, 1 cannot be decided, 1 passed; 6 documents.")
+    assert re.search(r"\| accuracy \| 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]( few)? \|", page)
+    for part in ("Against the baseline", "no baseline", "Worst fields of llama", "Worst documents", "<details><summary>Wrong values ("):
+        assert part in page, part
+
+
+@pytest.mark.parametrize("maker", PAGES.values(), ids=PAGES)
+def test_a_run_without_gates_is_not_said_to_pass(maker: Maker) -> None:
+    page = text(maker, made([{"id": 1, "a": 1}], [{"id": 1, "a": 1}], spec="fields: {a: number}"))
+    assert "## NOT DECIDED" in page and "There is no gate" in page and "PASS" not in page
+
+
+@pytest.mark.parametrize("maker", PAGES.values(), ids=PAGES)
+def test_a_run_without_evidence_still_has_its_verdict(maker: Maker) -> None:
+    page = text(maker, made(evidence="none"))
+    assert "## NO-GO" in page and "Wrong values (" not in page
+
+
+@pytest.mark.parametrize(("maker", "limit"), [(render_step_summary, 1_000_000), (render_comment, 65_536)], ids=PAGES)
+def test_a_page_stays_within_its_limit_and_counts_what_it_leaves_out(maker: Maker, limit: int) -> None:
+    run = large()
+    page = text(maker, *[replace(run, label=f"run {k}") for k in range(3)])
+    assert limit * 0.2 < len(page.encode()) < limit
+    assert re.search(r"\*\*Left out\*\*: [\d,]+ more wrong values\.", page)
+    for line in page.splitlines():
+        assert not line.startswith("|") or line.endswith("|")
+    assert page.count("<details>") == page.count("</details>")
+
+
+@pytest.mark.parametrize("room", [500, 700, 1_000, 2_000, 5_000, 20_000])
+def test_no_page_is_ever_longer_than_its_room(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comment, "LIMIT", room)
+    monkeypatch.setattr(step_summary, "LIMIT", room)
+    for maker in PAGES.values():
+        page = text(maker, large(30), hostile())
+        assert len(page.encode()) <= room
+        assert "Left out" in page or "Cut short" in page
+        assert page.count("<details>") == page.count("</details>")
+
+
+def test_what_a_page_has_already_is_taken_off_its_limit() -> None:
+    page = text(render_step_summary, large(), options=ReportOptions(used=900_000))
+    assert len(page.encode()) <= 100_000
+    assert "Left out" in page
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(400, 3_000), st.lists(st.tuples(st.text(max_size=60), st.integers(0, 30)), max_size=6))
+def test_blocks_never_exceed_their_limit(limit: int, parts: list[tuple[str, int]]) -> None:
+    blocks = [Block(name, ("a",), [(f"row {row} 日",) for row in range(count)], fold="x" if count % 2 else "") for name, count in parts]
+    page = "".join(assemble(blocks, limit))
+    assert len(page.encode("utf-8")) <= limit
+    cut = "Left out" in page or "Cut short" in page
+    assert cut or page.count("\n| row") == sum(count for _, count in parts)
+
+
+@pytest.mark.parametrize("maker", PAGES.values(), ids=PAGES)
+def test_hostile_values_are_inert_in_every_cell(maker: Maker) -> None:
+    page = text(maker, hostile())
+    outside = re.sub(r"<code>[^<]*</code>|</?details>|</?summary>|<!-- fieldassay:bills -->", "", page)
+    assert "<" not in outside and "<script" not in page
+    assert not re.search(r"@[A-Za-z]", page) and not re.search(r"(?<!&)#\d", page)
+    assert "://" not in page and "www." not in page
+    assert not any(char in page for char in "\x00\x1b\ud800\u202e\r")
+    columns = None
+    for line in page.splitlines():
+        if not line.startswith("|"):
+            columns = None
+            continue
+        cells = len(re.findall(r"(?<!\\)\|", line))
+        columns = columns or cells
+        assert cells == columns, line
+
+
+@settings(max_examples=200)
+@given(st.text(st.characters(), max_size=30))
+def test_any_value_is_inert_as_code_and_as_prose(value: str) -> None:
+    inert = code(value).removeprefix("<code>").removesuffix("</code>")
+    assert not set(inert) & set('<>`|@*[]\\\n\r!~$"') and "://" not in inert
+    sentence = prose(value)
+    assert not set(sentence) & set("<>\n\r") and not re.search(r"@[0-9A-Za-z]", sentence)
+
+
+@pytest.mark.parametrize(
+    ("name", "marker"),
+    [("invoices", "invoices"), ("a --> <b>", "a-b"), ("", "report"), ("--", "report"), ("é" * 500, "report"), ("x\ny", "x-y")],
+)
+def test_the_marker_is_alone_on_the_first_line_and_cannot_be_broken(name: str, marker: str) -> None:
+    page = text(render_comment, made(), options=ReportOptions(name=name))
+    assert page.split("\n")[0] == mark(name) == f"<!-- fieldassay:{marker} -->"
+
+
+def annotations(*runs: Reported) -> list[str]:
+    return "".join(render_annotations(runs, OPTIONS)).splitlines()
+
+
+def test_failed_gates_come_first_then_the_worst_documents_then_undecided_gates_as_warnings() -> None:
+    lines = annotations(made())
+    assert lines[0].startswith("::error title=gate failed%3A accuracy >= 0.9::llama: ")
+    assert lines[1].startswith("::error title=d1 by llama::") and "gold Shop 1, predicted Shop 0" in lines[1]
+    assert lines[-1].startswith("::warning title=gate cannot be decided%3A regression(accuracy) > -0.01::llama: no baseline")
+
+
+@pytest.mark.parametrize(("gates", "errors"), [(0, 10), (3, 10), (10, 10), (25, 10)])
+def test_there_are_at_most_ten_errors(gates: int, errors: int) -> None:
+    rules = tuple(f"accuracy >= 0.9{k:02d}" for k in range(1, gates + 1))
+    gold, pred = records(30)
+    lines = annotations(made(gold, pred, spec="fields: {name: text, lines: any}", gates=rules))
+    assert sum(line.startswith("::error ") for line in lines) == errors
+    if gates > 10:
+        assert lines[9].endswith(f"::{gates - 9} more gates failed")
+
+
+def test_a_value_never_starts_a_command_of_its_own() -> None:
+    run = replace(hostile(), find_places=lambda names: {name: Place("a,b:c\n::error::x.csv", 3) for name in names})
+    lines = annotations(run)
+    assert len(lines) > 10
+    for line in lines:
+        assert re.fullmatch(r"::(error|warning) (file=[^,:]*,line=3,)?title=[^,:]*::.*", line), line
+        assert not any(char in line for char in "\x00\x1b\r\u2028\x85")
+
+
+@given(st.text(st.characters(), max_size=40), st.text(st.characters(), max_size=40))
+def test_any_text_stays_one_command(message: str, title: str) -> None:
+    line = command("error", message, title)
+    assert line.count("\n") == 1 and line.endswith("\n") and "\r" not in line
+    _, properties, data = line.rstrip("\n").split("::", 2)
+    assert properties == "error title=" + properties.removeprefix("error title=") and "::" not in properties
+    unescaped = data.replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")
+    assert unescaped == message
+
+
+def test_the_place_of_gold_is_named_where_it_is_known() -> None:
+    run = replace(made(), find_places=lambda names: {"d1": Place("data/gold.jsonl", 2), "d2": Place("data/gold.json")})
+    lines = annotations(run)
+    assert any(line.startswith("::error file=data/gold.jsonl,line=2,title=d1 by llama::") for line in lines)
+    assert any(line.startswith("::error file=data/gold.json,title=d2 by llama::") for line in lines)

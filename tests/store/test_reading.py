@@ -1,0 +1,283 @@
+"""Finding and listing runs: references, tags, damaged folders, thousands of runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from store_runs import START, make_run
+
+from fieldassay.api.tagging import tag_run, untag_run
+from fieldassay.errors import ProblemsError
+from fieldassay.store.listing import Query, list_stored, load_run
+from fieldassay.store.locate import find_run, list_places, own_tags
+from fieldassay.store.names import ID_LENGTH, name_run, parse_name
+from fieldassay.store.pruning import parse_age, plan_pruning, prune
+from fieldassay.store.tags import TAGS, check_tag, read_tags
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+@settings(max_examples=200)
+@given(
+    st.text(max_size=200), st.lists(st.text(max_size=100), min_size=1, max_size=6), st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1))
+)
+def test_any_name_makes_a_folder_name_that_reads_back(spec: str, systems: list[str], started: datetime) -> None:
+    started = started.replace(tzinfo=UTC)
+    name = name_run(started, spec, systems, "0123abcd")
+    found = parse_name(name)
+    assert found is not None
+    assert (found.started, found.id) == (started.replace(microsecond=0), "0123abcd")
+    assert len(name.encode()) <= 2 * 60 + 16 + 8 + 3
+    assert not set(name) & set('/\\\0\n\r\t <>:"|?*')
+
+
+@pytest.mark.parametrize(
+    ("systems", "part"),
+    [(["a"], "a"), (["a", "b", "c"], "a+b+c"), (["a", "b", "c", "d"], "a+3"), (["x" * 50, "y" * 50], "x" * 50 + "+1"), (["ß/é"], "ß-é")],
+)
+def test_several_systems_are_joined_or_counted(systems: list[str], part: str) -> None:
+    assert name_run(NOW, "s", systems, "0" * ID_LENGTH) == f"20261121T000000Z_s_{part}_00000000"
+
+
+@pytest.mark.parametrize(
+    "name", ["run", "20261321T000000Z_s_a_00000000", "20261121T000000Z_s_a_0000000G", "20261121T000000Z__00000000", ""]
+)
+def test_other_names_are_no_names_of_runs(name: str) -> None:
+    assert parse_name(name) is None
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    for number in range(3):
+        make_run(tmp_path / "runs", number)
+    return tmp_path / "runs"
+
+
+def ids(store: Path) -> list[str]:
+    return [place.id for place in list_places(store)]
+
+
+REFERENCES: dict[str, Callable[[Path], str]] = {
+    "id": lambda store: ids(store)[1],
+    "beginning of an id": lambda store: ids(store)[1][:5],
+    "name": lambda store: list_places(store)[1].path.name,
+    "beginning of a name": lambda store: "20260101T01",
+    "path": lambda store: str(list_places(store)[1].path),
+    "tag": lambda store: "good",
+}
+
+
+@pytest.mark.parametrize("kind", REFERENCES)
+def test_a_run_is_found_by(store: Path, kind: str) -> None:
+    tag_run(list_places(store)[1].path, "good", NOW)
+    assert find_run(REFERENCES[kind](store), store) == list_places(store)[1].path
+
+
+def test_latest_is_the_run_that_started_last_whatever_the_ids_say(store: Path) -> None:
+    for fraction, id in ((700_000, "00000001"), (300_000, "ffffffff")):
+        started = START + timedelta(days=1, microseconds=fraction)
+        make_run(store, name=name_run(started, "tiny", ["a"], id), facts={"id": id, "started": started.isoformat()})
+    assert find_run("latest", store).name.endswith("00000001")
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("latst", "did you mean 'latest'?"),
+        ("goood", "did you mean 'good'?"),
+        ("20260101", "means 3 runs: 20260101T"),
+        ("", "is not a run"),
+        ("x" * 10_000, "is not a run"),
+        ("a\0b", "is not a run"),
+        ("../runs", "is no run in"),
+        (".", "is no run in"),
+    ],
+)
+def test_what_means_no_run_or_several_is_told(store: Path, reference: str, said: str) -> None:
+    tag_run(list_places(store)[0].path, "good", NOW)
+    with pytest.raises(ProblemsError) as caught:
+        find_run(reference, store)
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+def test_a_folder_here_and_a_run_of_the_store_with_one_name_are_not_told_apart_silently(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(store.parent)
+    make_run(store.parent, 50, name="good")
+    assert find_run("good", Path("runs")) == Path("good")
+    tag_run(list_places(store)[0].path, "good", NOW)
+    with pytest.raises(ProblemsError, match=r"means 2 runs: .*\./good"):
+        find_run("good", Path("runs"))
+    assert find_run("./good", Path("runs")) == Path("good")
+
+
+def test_a_store_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ProblemsError, match="there is no store of runs"):
+        find_run("latest", tmp_path / "runs")
+    with pytest.raises(ProblemsError, match="is no store of runs"):
+        list_stored(tmp_path / "runs")
+
+
+@pytest.mark.parametrize(
+    "tag", ["", "a b", "a/b", "../x", "-x", ".x", "é", "a\n", "x" * 65, "latest", "0123abcd", "20260101T000000Z_x", "a\0", "\u202e"]
+)
+def test_tags_that_could_be_taken_for_something_else_are_refused(store: Path, tag: str) -> None:
+    with pytest.raises(ProblemsError, match="tag"):
+        tag_run(list_places(store)[0].path, tag, NOW)
+    assert own_tags(list_places(store)) == {}
+
+
+@pytest.mark.parametrize("tag", ["baseline", "v1.0", "2026-11", "beef", "x" * 64])
+def test_other_tags_are_taken(tag: str) -> None:
+    assert check_tag(tag) == tag
+
+
+def test_a_tag_moves(store: Path) -> None:
+    new, old = (place.path for place in list_places(store)[:2])
+    assert tag_run(old, "good", NOW) is None
+    assert tag_run(new, "good", NOW) == old
+    assert (read_tags(old), list(read_tags(new))) == ({}, ["good"])
+    assert tag_run(new, "good", NOW) is None
+    untag_run(new, "good")
+    with pytest.raises(ProblemsError, match="is not tagged 'good'"):
+        untag_run(new, "good")
+
+
+def test_a_tag_on_two_runs_belongs_to_the_one_that_was_given_it_last(store: Path) -> None:
+    new, old = (place.path for place in list_places(store)[:2])
+    for folder, when in ((new, "2026-01-01"), (old, "2026-02-01")):  # as a process leaves it that dies while it moves a tag
+        (folder / TAGS).write_text(json.dumps({"tags": {"good": when}}))
+    assert own_tags(list_places(store)) == {old: ("good",)}
+    assert find_run("good", store) == old
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"tags": []}', '{"tags": {"a b": "x", "c": 1}}', "[" * 100_000])
+def test_a_damaged_file_of_tags_is_no_tag(store: Path, text: str) -> None:
+    folder = list_places(store)[0].path
+    (folder / TAGS).write_text(text)
+    assert read_tags(folder) == {}
+
+
+def truncate(folder: Path) -> None:
+    data = (folder / "run.json").read_bytes()
+    (folder / "run.json").write_bytes(data[: len(data) // 2])
+
+
+def shorten(folder: Path) -> None:
+    (folder / "metrics.json").write_bytes((folder / "metrics.json").read_bytes()[:-1])
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "truncated record": (truncate, "run.json: not JSON"),
+    "empty record": (lambda folder: (folder / "run.json").write_text(""), "run.json: not JSON"),
+    "no record": (lambda folder: (folder / "run.json").unlink(), "run.json: No such file or directory"),
+    "another record": (lambda folder: (folder / "run.json").write_text('{"a": 1}'), "run.json is of another kind"),
+    "deep record": (lambda folder: (folder / "run.json").write_text("[" * 100_000), "run.json: not JSON"),
+    "no metrics": (lambda folder: (folder / "metrics.json").unlink(), "metrics.json is missing"),
+    "truncated metrics": (shorten, "metrics.json has"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damaged_runs_are_listed_as_damaged_beside_the_others(store: Path, kind: str) -> None:
+    do_damage, said = DAMAGE[kind]
+    do_damage(list_places(store)[1].path)
+    found = list_stored(store).runs
+    assert [run.status for run in found] == ["complete", "damaged", "complete"]
+    assert said in found[1].damage
+    assert find_run(found[1].id, store) == found[1].path
+
+
+@pytest.mark.parametrize(
+    ("facts", "status"),
+    [
+        ({}, "complete"),
+        ({"limit": 5}, "partial"),
+        ({"counts": {"documents": 2, "systems": {"a": {"classes": {"scored": 0}}, "b": {"classes": {"scored": 0}}}}}, "nothing evaluated"),
+        ({"counts": {"documents": 2, "systems": {"a": {"classes": {"scored": 0}}, "b": {"classes": {"scored": 1}}}}}, "complete"),
+        ({"counts": [], "spec": 5, "files": "x"}, "complete"),
+    ],
+)
+def test_status_says_what_was_scored(tmp_path: Path, facts: dict[str, object], status: str) -> None:
+    run = load_run(make_run(tmp_path, facts=facts))
+    assert (run.status, run.gates) == (status, "")
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [(["GO"], "PASS"), (["GO", "NO-GO"], "FAIL"), (["GO", "INCONCLUSIVE"], "INCONCLUSIVE"), (["?"], "INCONCLUSIVE"), ([], "")],
+)
+def test_the_gates_of_a_run_are_as_good_as_the_worst_of_its_systems(tmp_path: Path, answers: list[str], said: str) -> None:
+    folder = make_run(tmp_path)
+    (folder / "gates.json").write_text(json.dumps({"decisions": [{"answer": answer} for answer in answers]}))
+    assert load_run(folder).gates == said
+
+
+def test_folders_that_are_no_runs_are_not_listed(store: Path) -> None:
+    for name in (".run.partial-abc", ".x.old-y", "notes"):
+        (store / name).mkdir()
+    (store / ".run.partial-abc" / "run.json").write_text("{}")
+    (store / "file").touch()
+    make_run(store, 9, name="by-hand")
+    assert [run.path.name[:9] for run in list_stored(store).runs] == ["by-hand", "20260101T", "20260101T", "20260101T"]
+
+
+def test_runs_can_be_asked_for_by_system_spec_and_tag(store: Path) -> None:
+    other = {"spec": {"name": "other"}, "counts": {"systems": {"qwen": {}}}}
+    folder = make_run(store, 20, facts=other)
+    tag_run(folder, "good", NOW)
+    for query in (Query(system="qwen"), Query(spec="other"), Query(tag="good"), Query(tag="good", spec="other")):
+        assert [run.path for run in list_stored(store, query).runs] == [folder]
+    assert list_stored(store, Query(tag="good", spec="tiny")).total == 0
+    limited = list_stored(store, Query(spec="tiny", limit=2))
+    assert (len(limited.runs), limited.total) == (2, 3)
+
+
+def test_thousands_of_runs_are_listed_quickly(tmp_path: Path) -> None:
+    for number in range(3000):
+        make_run(tmp_path, number)
+    start = time.process_time()
+    newest = list_stored(tmp_path, Query(limit=20))
+    assert (len(newest.runs), newest.total) == (20, 3000)
+    first = time.process_time() - start
+    found = list_stored(tmp_path, Query(system="llama"))
+    assert found.total == 3000
+    assert first < 1.0
+    assert time.process_time() - start - first < 3.0
+
+
+@pytest.mark.parametrize(
+    ("keep", "age", "gone"), [(1, None, 2), (None, timedelta(hours=2), 1), (0, None, 3), (None, None, 0), (9, None, 0)]
+)
+def test_pruning_removes_old_runs(store: Path, keep: int | None, age: timedelta | None, gone: int) -> None:
+    plan = plan_pruning(store, START + timedelta(hours=2, minutes=30), keep, age)
+    assert len(plan.runs) == gone
+    kept = [run.path for run in list_stored(store).runs][: 3 - gone]
+    prune(plan)
+    assert [run.path for run in list_stored(store).runs] == kept
+    assert len(list(store.iterdir())) == 3 - gone
+
+
+def test_pruning_keeps_tagged_and_damaged_runs(store: Path) -> None:
+    newest, middle, oldest = (place.path for place in list_places(store))
+    tag_run(oldest, "good", NOW)
+    truncate(middle)
+    plan = plan_pruning(store, NOW, keep=0)
+    assert [[run.path for run in part] for part in (plan.runs, plan.tagged, plan.damaged)] == [[newest], [oldest], [middle]]
+    prune(plan)
+    assert set(store.iterdir()) == {middle, oldest}
+
+
+@pytest.mark.parametrize("text", ["", "30", "d", "-3d", "3 d", "3.5d", "9" * 50 + "d", "3dd", "٣d"])
+def test_what_is_no_age_is_told(text: str) -> None:
+    with pytest.raises(ValueError, match="is no age"):
+        parse_age(text)

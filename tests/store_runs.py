@@ -1,0 +1,73 @@
+"""Synthetic runs in a store, and a process that writes real ones until it is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from fieldassay.store.names import identify, name_run
+from fieldassay.store.run_file import FORMAT, SCHEMA_VERSION
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+WRITER = """
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from fieldassay.api.folder import make_folder, make_stored
+from fieldassay.api.scoring import score
+from fieldassay.api.options import ScoreOptions
+
+gold = [{"id": number, "total": number, "name": "n" * 200} for number in range(300)]
+result = score(gold, gold, "{name: tiny, fields: {total: number, name: text}}", ScoreOptions(replicates=20, keeps_statistics=True))
+place, is_store, count = Path(sys.argv[1]), sys.argv[2] == "store", int(sys.argv[3])
+print("ready", flush=True)
+for _ in range(count):
+    with (make_stored if is_store else make_folder)(place) as folder:
+        folder.write(result, {"started": datetime.now(UTC).isoformat(), "evidence": "all"})
+        folder.commit()
+"""
+
+
+def start_writer(place: Path, kind: str, count: int) -> subprocess.Popen[str]:
+    """Return a process that writes runs (`store`: into a store, `folder`: again and again into one folder), when it is about to begin."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", WRITER, str(place), kind, str(count)]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def estimate(system: str = "llama", value: float | None = 0.5, metric: str = "accuracy") -> dict[str, Any]:
+    """Return an estimate as `metrics.json` has it."""
+    return {
+        "metric": metric, "system": system, "field": None, "slice": {}, "regime": "filled", "value": value, "n": 10, "documents": 10, "failed": 0,
+        "granularity": "leaf", "parameters": {}, "interval": [0.4, 0.6], "level": 0.95, "marks": [], "unit": "ratio", "better": "higher",
+    }  # fmt: skip
+
+
+def make_run(store: Path, number: int = 0, *, name: str | None = None, facts: Mapping[str, Any] | None = None) -> Path:
+    """Make a run of a store by hand: the `number`-th hour after the start."""
+    started = START + timedelta(hours=number)
+    id = identify(str(number).encode())
+    folder = store / (name or name_run(started, "tiny", ["llama"], id))
+    folder.mkdir(parents=True)
+    metrics = {"schema_version": 1, "run": {}, "estimates": [estimate()], "counts": {}}
+    data = json.dumps(metrics).encode()
+    (folder / "metrics.json").write_bytes(data)
+    classes = {"attempted": 10, "scored": 10, "missing": 0, "invalid": 0, "error": 0, "timeout": 0, "failed": 0}
+    record = {
+        "schema_version": SCHEMA_VERSION, "format": FORMAT, "id": id, "files": {"metrics.json": len(data)}, "started": started.isoformat(),
+        "spec": {"name": "tiny", "digest": "d", "text": "fields: {total: number}"}, "limit": None, "headline": [estimate()],
+        "counts": {"documents": 10, "systems": {"llama": {"classes": classes}}},
+        **(facts or {}),
+    }  # fmt: skip
+    (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    return folder
