@@ -25,7 +25,7 @@ browser: ## install Chromium for the tests that open reports, where no browser i
 	@for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name >/dev/null && exit 0; done; \
 	  command -v apt-get >/dev/null || { echo "install Chromium, or set FIELDASSAY_TEST_WITHOUT_BROWSER=1 to skip the tests that need it"; exit 0; }; \
 	  as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-	  $$as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -qq --no-install-recommends chromium >/dev/null
+	  $$as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -qq --no-install-recommends chromium fonts-liberation >/dev/null
 
 test: setup browser ## run every test
 	$(BIN)/python -m pytest -n 2

@@ -83,6 +83,32 @@ def test_each_gate_of_the_spec_is_a_test_of_its_own_name(folder: Path) -> None:
     assert "llama: accuracy >= 0.9" in out and "llama: field_accuracy[total] >= 0.5" in out
 
 
+BASELINE = ("--fieldassay-gate", "regression(accuracy) > -0.01")
+
+
+@pytest.mark.parametrize(
+    ("pred", "file", "more", "code", "said"),
+    [
+        ("good", "base.json", ("--fieldassay-baseline", "base.json"), 0, "3 passed"),
+        ("good", "fieldassay-baseline.json", (), 0, "3 passed"),
+        ("bad", "base.json", ("--fieldassay-baseline", "base.json"), 1, "regression(accuracy) > -0.01"),
+        ("good", "base.json", ("--fieldassay-baseline", "nope.json", "--fieldassay-xfail-inconclusive"), 4, "nope.json"),
+    ],
+    ids=["named", "by-its-name", "worse", "not-there"],
+)
+def test_regressions_are_measured_against_the_baseline(folder: Path, pred: str, file: str, more: Any, code: int, said: str) -> None:
+    from fieldassay.cli.main import main
+
+    for name, rows in {"gold": GOLD, "good": GOOD, "bad": BAD}.items():
+        many = [{**row, "id": f"{row['id']}-{k}"} for row in rows for k in range(10)]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in many))
+    given = [f"--{option}={folder / path}" for option, path in (("spec", "spec.yaml"), ("gold", "gold.jsonl"), ("pred", "good.jsonl"))]
+    assert main(["score", *given, f"--out={folder / 'run'}", "--quiet"]) == 0
+    assert main(["baseline", "set", str(folder / "run"), f"--out={folder / file}", "--reason=first"]) == 0
+    found, out = session(folder, *scored("--fieldassay-pred", f"{pred}.jsonl", *BASELINE, *more))
+    assert (found, said in out) == (code, True), out
+
+
 def test_a_gate_that_does_not_apply_is_skipped(folder: Path) -> None:
     gate = ("--fieldassay-gate", "accuracy{type=invoice} >= 0.9 if present")
     (folder / "spec.yaml").write_text(SPEC + "slices: [type]\n")

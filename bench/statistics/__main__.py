@@ -1,6 +1,6 @@
 """Measures what fieldassay promises of its intervals and tests, on simulated extractors whose quality is known.
 
-`python bench/statistics [--trials N] [--seed N]` prints a Markdown table (about ten minutes with 2,000 trials); `--json` prints JSON instead,
+`python bench/statistics [--trials N] [--seed N]` prints a Markdown table (about ten minutes with 600 trials); `--json` prints JSON instead,
 and `--publish` writes the table into docs/statistics.md. The exit code is 1 if a promise is not kept.
 """
 
@@ -66,7 +66,7 @@ def publish(rates: list[Rate], trials: int, seed: int) -> None:
 def main() -> int:
     """Measure, print and, if asked to, publish."""
     parser = argparse.ArgumentParser(description="Measure what is promised of intervals and tests.")
-    parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--trials", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--publish", action="store_true", help="write the table into docs/statistics.md")

@@ -205,3 +205,9 @@ def measure_limits(trials: int, seed: int) -> Iterator[Rate]:
         yield count(part, f"{size} documents, one in 50 lost, the rest perfect: the 95 % interval holds the true accuracy", held)
         told = [_p(one) <= LEVEL for one in done.comparisons("accuracy")]
         yield count(part, f"{size} documents, the same against 2 % of all fields wrong, equal in accuracy: told apart at p <= 0.05", told)
+    gate = parse_gate("regression(accuracy) > -0.02")
+    for size in (100, 400):
+        world = _resize(World({BEFORE: Extractor(0.0, 0.0), NOW: rare}), size)
+        done = simulate(world, trials, seed + size, ("accuracy",), ("accuracy",))
+        passed = [say_regression(arena, gate) is Verdict.PASS for block in done.blocks for arena in block.arenas]
+        yield count(part, f"{size} documents, now one in 50 lost: a regression gate with a margin of 2 points passes", passed)

@@ -35,7 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--fieldassay-gate", metavar="RULE", action="append", default=[], help="one more gate, such as 'accuracy >= 0.9'; repeat for more"
     )
-    group.addoption("--fieldassay-baseline", metavar="FILE", help="the baseline of gates such as 'regression(accuracy) > -0.01'")
+    group.addoption(
+        "--fieldassay-baseline", metavar="FILE", help="what regression gates compare with; else fieldassay-baseline.json, if it is there"
+    )
     group.addoption(
         "--fieldassay-xfail-inconclusive",
         dest="fieldassay_xfail",
@@ -94,9 +96,8 @@ class Extraction(pytest.Collector):
     def decisions(self) -> tuple[Decision, ...]:
         """Return what comes of the gates, by system."""
         try:
-            baseline = self.config.getoption("fieldassay_baseline")
-            file = None if baseline is None else self.config.invocation_params.dir / baseline
-            return decide(self.result, self.config.getoption("fieldassay_gate"), file)
+            baseline = _baseline(self.config.getoption("fieldassay_baseline"), self.config.invocation_params.dir)
+            return decide(self.result, self.config.getoption("fieldassay_gate"), baseline)
         except FieldassayError as error:
             raise pytest.UsageError(f"fieldassay: {error}") from None
 
@@ -194,6 +195,16 @@ def decide(result: Result, gates: Sequence[str], baseline: Path | None = None) -
     except ValueError as error:
         raise ProblemsError([Problem("gate", str(error), kind="invalid_expression")]) from None
     return decide_result(result, more, baseline) or decide_result(result, [parse_gate(EVERYTHING_RIGHT)])
+
+
+def _baseline(given: str | None, place: Path) -> Path | None:
+    """Return the file of the baseline. One that is named must be there, and be one: a typing error is never an undecided gate."""
+    from fieldassay.store.baseline_file import BASELINE, read_baseline
+
+    path = place / (given or BASELINE)
+    if given is not None:
+        read_baseline(path)
+    return path if path.exists() else None
 
 
 def _found(path: str, place: Path) -> str | Path:

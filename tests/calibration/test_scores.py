@@ -93,6 +93,22 @@ def test_intervals_are_wider_where_documents_hold_several_values() -> None:
     assert auroc_replicates(copied, 0, 200).std() == pytest.approx(auroc_replicates(alone, 0, 200).std())
 
 
+def test_intervals_hold_the_true_area_about_as_often_as_they_say() -> None:
+    # each document moves all of its five confidences up or down together; the true area is that of a large draw
+    generator, held = np.random.default_rng(3), 0
+
+    def draw(documents: int) -> tuple[np.ndarray, np.ndarray]:
+        right = generator.random((documents, 5)) < np.where(generator.random((documents, 1)) < 0.2, 0.3, 0.9)
+        return (right + generator.normal(0, 1, (documents, 1)) + generator.normal(0, 1, (documents, 5))).ravel(), right.ravel()
+
+    true = auroc(*draw(100_000))
+    names, doc = [f"d{number}" for number in range(80)], np.repeat(np.arange(80), 5)
+    for trial in range(200):
+        low, high = np.quantile(auroc_replicates(Observed(*draw(80), doc, names), trial, 400), [0.025, 0.975])
+        held += low <= true <= high
+    assert 0.89 <= held / 200 <= 0.99
+
+
 def test_the_curve_is_that_worked_by_hand() -> None:
     # from the top: 0.9 right, then 0.7 right and 0.7 wrong, then 0.4 wrong
     found = select(np.array([0.7, 0.9, 0.4, 0.7]), np.array([True, True, False, False]), (0.25, 0.5, 1.0))

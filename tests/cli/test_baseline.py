@@ -169,6 +169,16 @@ def test_finished_runs_are_decided_against_the_baseline(project: Project) -> Non
     assert project.run("gate", "runs/worse", "--baseline", "nowhere.json").code == 2
 
 
+@pytest.mark.parametrize(
+    "rule", ["regression(accuracy) < 0.5", "regression(accuracy) <= 0.5", "regression(accuracy) > -2", "accuracy <= 90"]
+)
+def test_a_rule_of_a_gates_file_that_cannot_be_meant_never_passes(rule: str, project: Project) -> None:
+    project.set("old")
+    Path("gates.yaml").write_text(f'gates: ["{rule}"]')
+    ran = project.run("gate", "runs/old", "--gates", "gates.yaml")
+    assert ran.code == 4 and "write " in ran.out
+
+
 REFUSALS = {
     "no baseline": (("--fail-on-regression", "accuracy"), "there is no baseline here"),
     "no such file": (("--baseline", "nowhere.json", "--fail-on-regression", "f1"), "there is no baseline here"),

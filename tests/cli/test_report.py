@@ -102,9 +102,38 @@ def test_the_bound_of_cases_and_the_name_of_a_comment_can_be_chosen(run: Run, sc
     assert run("report", scored, "--format", "comment", "--name", "a -->").out.startswith("<!-- fieldassay:a -->\n")
 
 
+def test_what_was_fixed_and_broken_since_an_earlier_run_is_told(run: Run, scored: Path, files: Files) -> None:
+    rows = [json.loads(line) for line in Path("llama.jsonl").read_text().splitlines()]
+    rows[0]["name"], rows[2]["total"] = "Adda | <b>", 7
+    files.write("next.jsonl", rows)
+    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama=next.jsonl", *FAST)
+    assert run("score", *data, "--out", "next", "--quiet").code == 1
+    for name in ("comment", "github"):
+        page = run("report", "next", "--against", "run", "--format", name).out
+        assert "### llama since run" in page and "- 1 value broken, 1 fixed" in page
+        assert (
+            "| <code>d1</code> | <code>name</code> | <code>Ada</code> | <code>Ada</code> | <code>Adda &#124; &#60;b&#62;</code> |" in page
+        )
+        assert (
+            "| <code>d3</code> | <code>total</code> | <code>&#34;7&#34;</code> | <code>seven</code> | <code>7</code> | critical: " in page
+        )
+
+
+def test_a_run_of_other_systems_or_other_gold_is_no_earlier_run(run: Run, scored: Path, files: Files) -> None:
+    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", *FAST, "--quiet")
+    assert run("score", *data, "--pred", "a=llama.jsonl", "--pred", "b=llama.jsonl", "--out", "two").code == 1
+    done = run("report", "two", "--against", "run", "--format", "comment")
+    assert done.code == 2 and "has none of the systems a, b" in done.err
+    files.write("gold.jsonl", [json.loads(line) for line in Path("gold.jsonl").read_text().splitlines()][:2])
+    assert run("score", *data, "--pred", "llama.jsonl", "--out", "less").code in (0, 1)
+    done = run("report", "less", "--against", "run", "--format", "comment")
+    assert done.code == 2 and "gold" in done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("run", "--format", "junit", "--against", "run"), "--against goes with one RUN"),
         (("run", "--format", "junt"), "junt"),
         (("nowhere", "--format", "junit"), "nowhere"),
         (("run", "run", "--format", "junit"), "given twice"),
@@ -114,7 +143,7 @@ def test_the_bound_of_cases_and_the_name_of_a_comment_can_be_chosen(run: Run, sc
         (("run", "--format", "junit", "--out", "no/such/folder/x"), "cannot be written"),
         (("run",), "--format"),
     ],
-    ids=["format", "no-run", "twice", "input", "part-of-run", "folder", "no-folder", "no-format"],
+    ids=["against", "format", "no-run", "twice", "input", "part-of-run", "folder", "no-folder", "no-format"],
 )
 def test_what_cannot_be_meant_is_refused(run: Run, scored: Path, arguments: tuple[str, ...], said: str) -> None:
     gold = Path("gold.jsonl").read_bytes()

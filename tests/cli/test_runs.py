@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -178,6 +179,21 @@ def test_runs_are_held_against_the_baseline(store: Store) -> None:
     out = store.runs("list").out
     assert "identical" in out and "no change told: another spec than the baseline" in out
     assert store.run("runs", "show", "latest", "--runs", store.folder).out.count("no change told") == 1
+
+
+def test_runs_are_held_against_a_baseline_in_a_file(store: Store) -> None:
+    file = store.files.folder / "baseline.json"
+    store.score()
+    assert store.run("baseline", "set", "latest", "--runs", store.folder, "--out", file).code == 0
+    store.files.write("llama.jsonl", GOLD)
+    store.score()
+    (store.files.folder / "spec.yaml").write_text(SPEC.replace("name: text", "name: {type: text, weight: 3}"))
+    store.score()
+    changes = [run["changes"]["llama"] for run in store.listed("--baseline", file)["runs"]]
+    assert changes[0]["comparison"] is None and "spec" in changes[0]["reason"]
+    assert changes[1]["comparison"]["difference"] > 0
+    assert changes[2]["comparison"]["verdict"] == "identical"
+    assert store.runs("list", "--baseline", store.files.folder / "nothing.json").code == 2
 
 
 def test_many_systems_are_listed_best_first(store: Store) -> None:
@@ -360,3 +376,43 @@ def test_killed_runs_of_the_program_leave_no_damaged_run(store: Store) -> None:
 def test_a_store_that_is_not_there_is_told(store: Store) -> None:
     ran = store.runs("list")
     assert ran.code == 2 and "is no store of runs" in ran.err
+
+
+HOSTILE: dict[str, Any] = {
+    "text": "a\x1b[31m\u202e\n[bold]" + "x" * 100_000,
+    "number": 10**300,
+    "list": [[], {}, None, "\ud800"],
+    "object": {"a\nb": {"c": [1]}, "llama": "\x07"},
+    "true": True,
+}
+KEYS = (
+    "id", "files", "started", "spec", "digests", "inputs", "options", "bootstrap", "models", "versions", "git", "host", "headline", "counts", "limit",
+    "rescored_from", "evidence", "timings",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("key", KEYS)
+def test_a_record_of_any_form_is_listed_and_shown_without_harm(store: Store, key: str, kind: str) -> None:
+    folder = make_run(store.folder, name="by-hand", facts={key: HOSTILE[kind]})
+    for ran in (store.runs("list"), store.runs("show", folder)):
+        assert ran.code == 0, ran.err
+        assert not set(ran.out) & set("\x1b\u202e\x07")
+        assert len(ran.out) < 20_000
+    for ran in (store.runs("list", "--json"), store.runs("show", folder, "--json")):
+        assert ran.code == 0 and json.loads(ran.out)
+    assert store.run("score", "--run", folder, "--runs", store.folder).code == 2
+
+
+@pytest.mark.parametrize("text", ['{"format": "fieldassay run", "schema_version": 1, "x": NaN}', "null", '"' + "x" * 1_000_000])
+def test_a_record_that_is_no_json_is_damaged(store: Store, text: str) -> None:
+    folder = make_run(store.folder)
+    (folder / "run.json").write_text(text)
+    assert store.listed()["runs"][0]["status"] == "damaged"
+
+
+def test_a_pipe_in_the_place_of_a_record_is_not_waited_for(store: Store) -> None:
+    folder = make_run(store.folder)
+    (folder / "run.json").unlink()
+    os.mkfifo(folder / "run.json")
+    assert store.listed()["runs"][0]["status"] == "damaged"

@@ -266,6 +266,21 @@ def test_few_documents_that_differ_stand_for_more_that_were_not_drawn(bench: Ben
     assert bench.judge("regression(accuracy) > -0.01", rows, new).verdict is PASS
 
 
+def test_what_is_better_in_a_few_documents_and_worse_in_none_passes(bench: Bench) -> None:
+    rows = gold(60)
+    bench.set(run_of(rows, [{**row, "a": "?"} if at < 3 else row for at, row in enumerate(rows)]))
+    assert bench.judge("regression(accuracy) >= 0", rows, rows).verdict is PASS
+    assert bench.judge("regression(accuracy) > 0.01", rows, rows).verdict is OPEN
+
+
+def test_what_is_worse_in_a_few_documents_is_not_shown_to_be_a_loss(bench: Bench) -> None:
+    rows = gold(60)
+    bench.set(run_of(rows, rows))
+    new = [{**row, **dict.fromkeys(FIELDS, "?")} if at < 4 else row for at, row in enumerate(rows)]
+    outcome = bench.judge("regression(accuracy) >= 0", rows, new)
+    assert outcome.verdict is OPEN and outcome.value == pytest.approx(-4 / 60)
+
+
 def test_a_system_is_held_against_its_own_name(bench: Bench) -> None:
     bench.set(run_of(GOLD, {"one": OLD, "two": GOLD}))
     result = score(GOLD, {"two": GOLD, "one": OLD}, SPEC, ScoreOptions(gates=("regression(accuracy) >= 0",)))

@@ -155,3 +155,10 @@ def test_shares_never_exceed_what_there_is_and_use_all_room(sizes: Sequence[int]
     shares = share_cases(sizes, most)
     assert all(0 <= share <= size for share, size in zip(shares, sizes, strict=True))
     assert sum(shares) == min(sum(sizes), most)
+
+
+def test_values_of_ten_million_characters_are_cut_and_the_file_stays_small() -> None:
+    long = "x" * 10_000_000
+    text = "".join(render_junit([made([{"id": "1", "name": long}], [{"id": "1", "name": long + "y"}])], ReportOptions()))
+    ET.fromstring(text)
+    assert len(text) < 20_000 and "…" in text

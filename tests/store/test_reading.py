@@ -83,7 +83,7 @@ def test_a_run_is_found_by(store: Path, kind: str) -> None:
 def test_latest_is_the_run_that_started_last_whatever_the_ids_say(store: Path) -> None:
     for fraction, id in ((700_000, "00000001"), (300_000, "ffffffff")):
         started = START + timedelta(days=1, microseconds=fraction)
-        make_run(store, name=name_run(started, "tiny", ["a"], id), facts={"id": id, "started": started.isoformat()})
+        make_run(store, name=name_run(started, "tiny", ["a"], id), facts={"id": id, "timings": {"started": started.isoformat()}})
     assert find_run("latest", store).name.endswith("00000001")
 
 

@@ -56,6 +56,7 @@ class Calibrated:
     page: CalibrationPage
     given: Confidences
     observations: Observations
+    seed: int = 0
 
     def make_policy(self, created: datetime, settings: ReviewSettings | None = None) -> ReviewPolicy:
         """Return the policy of the certified thresholds. Raises `ProblemsError` for settings that cannot be meant."""
@@ -66,7 +67,7 @@ class Calibrated:
             system=page.system,
             promise=page.promise,
             rules=tuple(map(_rule, page.certificates)),
-            basis=Basis(page.run, seen.count_documents(), len(seen), seen.digest()),
+            basis=Basis(page.run, seen.count_documents(), len(seen), seen.digest(), self.seed),
             digests=dict(self.given.digests),
             spec=self.given.spec,
             scale=page.scale,
@@ -111,7 +112,7 @@ def calibrate(run: Path | Result, options: CalibrationOptions | None = None) -> 
         certificates=certify_fields(seen, fields, options.promise),
         remarks=tuple(remark(count_rows(given.rows), seen, options.promise, options.scale)),
     )
-    return Calibrated(page, given, seen)
+    return Calibrated(page, given, seen, options.chance.seed)
 
 
 def apply_policy(

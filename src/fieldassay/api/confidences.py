@@ -87,7 +87,12 @@ def _of_folder(folder: Path, system: str | None) -> Confidences:
             raise ProblemsError([Problem(str(folder), f"has no {DOCUMENTS}", "score again with `--out`", "damaged_run")])
         documents = pl.read_parquet(folder / DOCUMENTS)
         name = _choose_system(str(folder), documents, system)
-        rows = evidence.filter((pl.col("kind") == "value") & (pl.col("system") == name)).select(COLUMNS).collect()
+        rows = (
+            evidence.filter((pl.col("kind") == "value") & (pl.col("system") == name))
+            .select(COLUMNS)
+            .cast({"confidence": pl.Float64})
+            .collect()
+        )
     return Confidences(str(folder), name, rows, documents.filter(pl.col("system") == name), _digests(facts), _spec_name(facts))
 
 

@@ -157,13 +157,18 @@ def _check(chosen: list[tuple[ReadRun, str]]) -> None:
 
 
 def _label(chosen: list[tuple[ReadRun, str]]) -> tuple[Entry, ...]:
-    """Return the systems with names that tell them apart: their own, else those of their runs, else both."""
-    names = [system for _, system in chosen]
-    if len(set(names)) < len(names):
-        names = [run.reference for run, _ in chosen]
-    if len(set(names)) < len(names):
-        names = [f"{run.reference}:{system}" for run, system in chosen]
+    """Return the systems with names that tell them apart: their own, else those of their runs, else both; in short, if that is enough."""
+    short = [_shorten(run) for run, _ in chosen]
+    both = [f"{name}:{system}" for name, (_, system) in zip(short, chosen, strict=True)]
+    whole = [f"{run.reference}:{system}" for run, system in chosen]
+    ways = ([system for _, system in chosen], short, [run.reference for run, _ in chosen], both, whole)
+    names = next((names for names in ways if len(set(names)) == len(names)), whole)
     return tuple(Entry(run, Contestant(name, system, run.data)) for name, (run, system) in zip(names, chosen, strict=True))
+
+
+def _shorten(run: ReadRun) -> str:
+    """Return a run's reference without the folders that it is in."""
+    return Path(run.reference).name or run.folder.resolve().name
 
 
 def _refusal(where: str, what: str, remedy: str, kind: str) -> ProblemsError:

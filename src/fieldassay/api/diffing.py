@@ -174,7 +174,16 @@ def _find_changes(entries: Sequence[Entry], ground: Ground) -> tuple[Changes | N
 
 def _side(entry: Entry) -> Side:
     grounds, one = entry.run.grounds, entry.contestant
-    return Side(one.label, one.system, entry.run.reference, grounds.started, grounds.version, len(one.documents), grounds.evidence)
+    return Side(
+        one.label,
+        one.system,
+        entry.run.reference,
+        entry.run.folder.name,
+        grounds.started,
+        grounds.version,
+        len(one.documents),
+        grounds.evidence,
+    )
 
 
 def _remark(entries: Sequence[Entry], data: PairedData) -> tuple[str, ...]:

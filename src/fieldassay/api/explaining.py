@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.api.trials import Trial, try_steps
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.paths import Pattern, field_of, join_path
+from fieldassay.paths import ITEM, Pattern, Step, field_of, join_path, split_path
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.describe import describe
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
@@ -102,20 +102,43 @@ def explain_values(gold: Any, pred: Any, definition: Mapping[str, Any], spec: Ma
 
 
 def explain_field(plan: Plan, field: str, gold: Any, pred: Any) -> tuple[Explanation, ...]:
-    """Return how a pair of raw values is judged in a declared top-level field; lists that are aligned have one explanation per item.
+    """Return how a pair of raw values is judged in a field; lists that are aligned have one explanation per item.
 
-    Which document types have the field plays no part. Raises `ProblemsError` with the nearest name if there is no such field.
+    A field inside of others (`lines[].amount`, or any path of a tree) is judged as the only value of its record. Which document types have the
+    field plays no part. Raises `ProblemsError` with the nearest name if there is no such field.
 
     >>> plan = read_plan({"protocol": "business-documents"})
     >>> [step] = explain_field(plan, "TOTAL_AMOUNT", "$1234.56", "$ 1,234.56")
     >>> step.score, step.reason
     (1.0, 'equal_ignoring')
     """
-    if field not in plan.slots:
-        raise ProblemsError([Problem("field", f"no top-level field {field[:200]!r}", nearest(field[:200], plan.slots), "unknown_name")])
-    path = join_path([field])
-    rows = judge_rows(plan, {field: gold}, {field: pred})
+    steps = (field,) if field in plan.slots else _steps_to(plan, field)
+    path = join_path(ITEM if isinstance(step, int) else step for step in steps)
+    rows = judge_rows(plan, _alone(steps, gold), _alone(steps, pred))
     return tuple(explain_row(plan, row) for row in rows if row["kind"] == "value" and _is_under(row["field"], path))
+
+
+def _steps_to(plan: Plan, field: str) -> tuple[Step, ...]:
+    """Return the steps to a field inside of others."""
+    known = {info.path for info in plan.fields if info.path}
+    try:
+        steps = split_path(field)
+    except ValueError as error:
+        raise ProblemsError([Problem("field", str(error), "write one such as lines[].amount", "invalid_path")]) from None
+    path = join_path(ITEM if isinstance(step, int) else step for step in steps)
+    if not steps or isinstance(steps[0], int) or (path not in known and find_leaf(plan, path)[0] is None):
+        raise ProblemsError(
+            [Problem("field", f"no field {field[:200]!r}", nearest(field[:200], known or {"a.path.of.the.tree"}), "unknown_name")]
+        )
+    return steps
+
+
+def _alone(steps: Sequence[Step], value: Any) -> dict[str, Any]:
+    """Return a record with nothing but a value, under the steps that lead to it; one item in each list."""
+    for step in reversed(steps):
+        value = [value] if isinstance(step, int) else {step: value}
+    record: dict[str, Any] = value
+    return record
 
 
 def judge_rows(plan: Plan, gold: Mapping[str, Any], pred: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 from fieldassay.api.baselines import list_regressions, match_result, match_systems
@@ -123,11 +124,19 @@ def _read_run(path: Path) -> _Run:
     result = check_estimates(read_metrics(data, str(file)), str(file))
     spec, documents = result.run.get("spec"), result.counts.get("documents")
     name, digest = (str(spec.get(key) or "") for key in ("name", "digest")) if isinstance(spec, dict) else ("", "")
-    started = str(facts.get("started") or "")
+    started = _to_seconds(str(facts.get("started") or ""))
     line = RunLine(str(path), name, digest, result.systems, documents if isinstance(documents, int) else 0, started)
     limit = facts.get("limit")
     remarks = (f"{path}: only the first {limit} documents were scored (--limit)",) if limit is not None else ()
     return _Run(line, result, remarks + _remark_counts(path, result))
+
+
+def _to_seconds(time: str) -> str:
+    """Return a time in ISO 8601 without fractions of a second, as pages show it; any other text as it is."""
+    try:
+        return datetime.fromisoformat(time).isoformat(timespec="seconds")
+    except ValueError:
+        return time
 
 
 def _remark_counts(path: Path, result: Result) -> tuple[str, ...]:

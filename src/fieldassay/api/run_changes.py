@@ -111,7 +111,7 @@ def _compare(tasks: Sequence[_Task]) -> list[tuple[_Task, Change]]:
         contestants = {one.label: one for task in own for one in (task.before, task.after)}
         data = join_data(list(contestants.values()))
         try:
-            bound = bind_metric(_call(own[0].headline, data.vocabulary.own), data.vocabulary)
+            bound = bind_metric(name_headline(own[0].headline, data.vocabulary.own), data.vocabulary)
         except ValueError as error:
             found += [(task, Change(reason=str(error)[:300])) for task in own]
             continue
@@ -145,8 +145,8 @@ def _identity(headline: Estimate) -> tuple[object, ...]:
     return headline.metric, headline.regime, headline.granularity, tuple(sorted(headline.parameters.items()))
 
 
-def _call(headline: Estimate, own: Mapping[str, object]) -> MetricCall:
-    """Return the metric that an estimate is of."""
+def name_headline(headline: Estimate, own: Mapping[str, object]) -> MetricCall:
+    """Return the metric that an estimate is of; `own` are the names that the spec defines itself."""
     if headline.metric in own:
         return MetricCall(headline.metric)
     options = {"regime": headline.regime, "granularity": headline.granularity, **headline.parameters}

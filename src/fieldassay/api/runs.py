@@ -11,6 +11,7 @@ from fieldassay.api.digests import digest_input
 from fieldassay.api.folder import METRICS
 from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.gate.estimates import check_estimates
 from fieldassay.reports.headline import by_system, find_main
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.metrics_file import read_metrics
@@ -37,8 +38,8 @@ def headline_of(run: StoredRun) -> tuple[Estimate, ...]:
     try:
         kept = run.facts.get("headline")
         if isinstance(kept, list):
-            return tuple(map(Estimate.from_dict, kept))
-        return find_headline(read_metrics((run.path / METRICS).read_bytes(), str(run.path / METRICS)))
+            return check_estimates(Result(tuple(map(Estimate.from_dict, kept))), str(run.path)).estimates
+        return find_headline(check_estimates(read_metrics((run.path / METRICS).read_bytes(), str(run.path / METRICS)), str(run.path)))
     except (ProblemsError, OSError, TypeError, KeyError, ValueError, IndexError):
         return ()
 

@@ -44,12 +44,13 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a policy was computed from: the run, how much of it, and a digest of its observations."""
+    """What a policy was computed from: the run, how much of it, a digest of its observations, and the seed that labels were drawn with."""
 
     run: str
     documents: int
     values: int
     observations: str
+    seed: int = 0
 
 
 @dataclass(frozen=True)

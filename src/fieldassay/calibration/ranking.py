@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from fieldassay.calibration.bins import Bools, Floats, Ints
 from fieldassay.stats.intervals import percentile_intervals
 from fieldassay.stats.poisson import document_keys, weight_table, weights
 
-_AT_ONCE = 1 << 22
+_AT_ONCE = 1 << 18
 
 
 def auroc(confidence: Floats, is_correct: Bools) -> float | None:
@@ -20,11 +21,12 @@ def auroc(confidence: Floats, is_correct: Bools) -> float | None:
     >>> auroc(np.array([0.9, 0.8, 0.8, 0.3]), np.array([True, True, False, False]))
     0.875
     """
-    order = np.argsort(confidence, kind="stable")
-    area = _areas(
-        _starts(confidence[order]), is_correct[order].astype(np.float64)[:, None], (~is_correct[order]).astype(np.float64)[:, None]
-    )
-    return None if np.isnan(area[0]) else float(area[0])
+    right, wrong = np.sort(confidence[is_correct]), confidence[~is_correct]
+    pairs = len(right) * len(wrong)
+    if not pairs:
+        return None
+    below = np.searchsorted(right, wrong, side="left") + np.searchsorted(right, wrong, side="right")
+    return float((2 * pairs - below.sum()) / (2 * pairs))
 
 
 def auroc_interval(observed: Observed, seed: int, replicates: int, level: float) -> tuple[float, float] | None:
@@ -51,27 +53,38 @@ def auroc_replicates(observed: Observed, seed: int, replicates: int) -> Floats:
     """Return the area under the weights of every replicate; NaN where no right or no wrong value has a weight."""
     present, doc = np.unique(observed.doc, return_inverse=True)
     keys = document_keys([observed.documents[position] for position in present], seed)
-    starts, table = _starts(observed.ordered), weight_table(np.float32)
+    right, table = observed.ordered[observed.is_correct], weight_table(np.uint8)
+    wrong = observed.ordered[~observed.is_correct]
+    parts = _Parts(
+        doc[observed.is_correct], doc[~observed.is_correct], np.searchsorted(right, wrong, "left"), np.searchsorted(right, wrong, "right")
+    )
     found = np.empty(replicates)
-    width = max(4, _AT_ONCE // max(1, len(doc)) // 4 * 4)
+    width = max(4, _AT_ONCE // max(1, len(present)) // 4 * 4)
+    inner = max(1, _AT_ONCE // max(1, len(doc)))
     for first in range(0, replicates, width):
         count = min(width, replicates - first)
-        weight = weights(keys, first, count, table)[doc].astype(np.float64)
-        right = weight * observed.is_correct[:, None]
-        found[first : first + count] = _areas(starts, right, weight - right)
+        block = np.ascontiguousarray(weights(keys, first, count, table).T)
+        for start in range(0, count, inner):
+            part = block[start : start + inner]
+            found[first + start : first + start + len(part)] = _areas(parts, part)
     return found
 
 
-def _starts(ordered: Floats) -> Ints:
-    """Return where each distinct confidence begins."""
-    return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])).astype(np.int64)
+class _Parts(NamedTuple):
+    """The documents of right values by ascending confidence, those of wrong ones, and how many right values lie below, or not above, each."""
+
+    right: Ints
+    wrong: Ints
+    below: Ints
+    not_above: Ints
 
 
-def _areas(starts: Ints, right: Floats, wrong: Floats) -> Floats:
-    """Return the area of each column of weights; rows ascend by confidence."""
-    right, wrong = np.add.reduceat(right, starts, axis=0), np.add.reduceat(wrong, starts, axis=0)
-    below = np.cumsum(wrong, axis=0) - wrong / 2
-    pairs = right.sum(axis=0) * wrong.sum(axis=0)
-    total: Floats = (right * below).sum(axis=0)
-    found: Floats = np.divide(total, pairs, out=np.full(len(total), np.nan), where=pairs > 0)
+def _areas(parts: _Parts, weight: npt.NDArray[np.generic]) -> Floats:
+    """Return the area for each row of weights (replicates x documents); sums are whole numbers, so they are exact."""
+    sums = np.zeros((len(weight), len(parts.right) + 1), np.int64)
+    np.cumsum(np.take(weight, parts.right, axis=1), axis=1, dtype=np.int64, out=sums[:, 1:])
+    wrong = np.take(weight, parts.wrong, axis=1).astype(np.int64)
+    twice = 2 * sums[:, -1:] - np.take(sums, parts.below, axis=1) - np.take(sums, parts.not_above, axis=1)
+    pairs = sums[:, -1] * wrong.sum(axis=1)
+    found: Floats = np.divide((wrong * twice).sum(axis=1), 2 * pairs, out=np.full(len(weight), np.nan), where=pairs > 0)
     return found

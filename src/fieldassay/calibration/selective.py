@@ -10,6 +10,8 @@ from fieldassay.calibration.bins import Bools, Floats
 from fieldassay.result.calibrated import Capture, Point, Selection
 
 BUDGETS = (0.05, 0.1, 0.2, 0.3)
+MOST_POINTS = 1000
+"""Points of the curve that are kept, evenly taken, the first and the last among them; areas and budgets are of all values."""
 
 
 def select(confidence: Floats, is_correct: Bools, budgets: Sequence[float] = BUDGETS) -> Selection:
@@ -23,9 +25,10 @@ def select(confidence: Floats, is_correct: Bools, budgets: Sequence[float] = BUD
     """
     values, accepted, errors = count_accepted(confidence, is_correct)
     n = len(confidence)
+    kept = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_POINTS)).round().astype(np.int64))
     points = tuple(
         Point(float(value), int(count), int(wrong), count / n, wrong / count, wrong / n)
-        for value, count, wrong in zip(values, accepted.tolist(), errors.tolist(), strict=True)
+        for value, count, wrong in zip(values[kept], accepted[kept].tolist(), errors[kept].tolist(), strict=True)
     )
     return Selection(points, _aurc(accepted, errors), _augrc(accepted, errors), tuple(_capture(accepted, errors, one) for one in budgets))
 

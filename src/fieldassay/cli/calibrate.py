@@ -45,7 +45,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--plan", "is_plan", is_flag=True, help="Only say how many labels the promise takes; needs no run.")
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def calibrate(**given: Any) -> int:
-    """Say what confidences are worth, and from which one on values can be accepted without review.
+    """Say what confidences are worth, and which values need no review.
 
     RUN is a folder that `score --out` wrote with all its evidence. Exits with 1 if --apply finds a promise broken.
 

@@ -84,9 +84,13 @@ def _field_values(given: Mapping[str, Any]) -> Any:
     if given["kind"] is not None or given["what"]:
         raise click.UsageError("With --field, give --gold-value and --pred-value, and neither --type nor anything else.")
     plan = read_plan(read_spec_option(given))
-    nested = [child.name for child in plan.root.children if child.name == given["field"] and getattr(child, "is_list", True)]
+    holds_texts = any(child.name == given["field"] and not getattr(child, "is_list", True) for child in plan.root.children)
+    is_tree = not any(plan.slots)  # its values are of the kind that they have in JSON
     values = (given["gold_value"], given["pred_value"])
-    gold, pred = (option_value(text) if nested and text is not None and text.lstrip()[:1] in ("[", "{") else text for text in values)
+    gold, pred = (
+        option_value(text) if text is not None and (is_tree or (not holds_texts and text.lstrip()[:1] in ("[", "{"))) else text
+        for text in values
+    )
     return explain_field(plan, given["field"], gold, pred)
 
 

@@ -156,8 +156,12 @@ def _facts(options: ScoreOptions, started: datetime, seconds: float, result: Res
     documents = int(result.counts.get("documents", 0))
     return {
         "command": ["fieldassay", *sys.argv[1:]],
-        "started": started.isoformat(timespec="microseconds"),
-        "timings": {"seconds": round(seconds, 3), "documents_per_second": round(documents / seconds, 1) if seconds > 0 else None},
+        "started": started.isoformat(timespec="seconds"),
+        "timings": {
+            "started": started.isoformat(timespec="microseconds"),
+            "seconds": round(seconds, 3),
+            "documents_per_second": round(documents / seconds, 1) if seconds > 0 else None,
+        },
         "evidence": options.evidence,
         "limit": options.limit,
         "workers": options.workers,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +12,8 @@ import click
 from fieldassay.cli.storing import STORE
 
 if TYPE_CHECKING:
+    from fieldassay.api.run_changes import Changes
+    from fieldassay.store.listing import StoredRun
     from fieldassay.store.pruning import Pruning
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -48,22 +50,36 @@ def runs() -> None:
 @click.option("--system", metavar="NAME", help="Only runs with this system.")
 @click.option("--spec", metavar="NAME", help="Only runs of the spec with this name.")
 @click.option("--tag", metavar="TAG", help="Only the run with this tag.")
-def list_runs(store: Path, is_json: bool, limit: int, system: str | None, spec: str | None, tag: str | None) -> int:
+@click.option(
+    "--baseline", "file", metavar="FILE", type=click.Path(path_type=Path), help="Show the change against the baseline in this file instead."
+)
+def list_runs(**given: Any) -> int:
     """List runs, the newest first, with their headline and its change against the run tagged `baseline`."""
     from datetime import UTC, datetime
 
-    from fieldassay.api.run_changes import find_baseline, find_changes
     from fieldassay.cli.output import screen, write
     from fieldassay.cli.show_runs import Listed, listed_json, render_listed
     from fieldassay.store.listing import Query, list_stored
     from fieldassay.store.staging import list_leftovers
 
-    listing = list_stored(store, Query(system, spec, tag, limit))
-    baseline = find_baseline(store)
-    changes = {} if baseline is None else find_changes(baseline, listing.runs)
+    store: Path = given["store"]
+    listing = list_stored(store, Query(given["system"], given["spec"], given["tag"], given["limit"]))
+    changes = _changes(store, given["file"], listing.runs)
     listed = Listed(store, listing, changes, tuple(list_leftovers(store, datetime.now(UTC))))
-    write(listed_json(listed) if is_json else render_listed(listed, screen()))
+    write(listed_json(listed) if given["is_json"] else render_listed(listed, screen()))
     return 0
+
+
+def _changes(store: Path, file: Path | None, listed: Sequence[StoredRun]) -> Mapping[Path, Changes]:
+    """Return the changes of runs against the baseline: that of a file, else the run tagged so, else none."""
+    from fieldassay.api.run_changes import find_baseline, find_changes
+
+    if file is not None:
+        from fieldassay.api.file_changes import find_file_changes
+
+        return find_file_changes(file, listed)
+    baseline = find_baseline(store)
+    return {} if baseline is None else find_changes(baseline, listed)
 
 
 @runs.command()
@@ -72,15 +88,13 @@ def list_runs(store: Path, is_json: bool, limit: int, system: str | None, spec: 
 @_JSON
 def show(id: str, store: Path, is_json: bool) -> int:
     """Show one run: what it was made from, what came of it, and where."""
-    from fieldassay.api.run_changes import find_baseline, find_changes
     from fieldassay.cli.output import screen, write
     from fieldassay.cli.show_runs import render_run, run_json
     from fieldassay.store.listing import load_run
 
     folder = _find(id, store)
     run = load_run(folder, _tags(folder))
-    baseline = find_baseline(folder.parent)
-    changes = {} if baseline is None else find_changes(baseline, [run]).get(run.path, {})
+    changes = _changes(folder.parent, None, [run]).get(run.path, {})
     write(run_json(run, changes) if is_json else render_run(run, changes, screen()))
     return 0
 

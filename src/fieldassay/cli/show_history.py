@@ -40,11 +40,12 @@ def _is_one_path(told: Sequence[Judgement]) -> bool:
 
 def _row(one: Judgement, *, has_path: bool, has_gold: bool) -> list[str]:
     started = one.run.started
-    row = [started.strftime("%Y-%m-%d %H:%M") if started.year > 1 else NOTHING, one.run.id or show(one.run.path.name, _NAME)]
+    row = [started.strftime("%Y-%m-%d %H:%M") if started.year > 1 else NOTHING, show(one.run.id or one.run.path.name, _NAME)]
     row.append(show(one.system, _NAME))
     row += [show(one.path, _VALUE)] if has_path else []
     row += [show_json(one.gold, _VALUE)] if has_gold else []
     if one.path is None:
         return [*row, one.note, "", "", ""]
     score = NOTHING if one.score is None else show_number(one.score)
-    return [*row, show_json(one.pred, _VALUE), one.outcome, score, ", ".join(name.replace("_", " ") for name in one.diagnoses)]
+    said = ", ".join(name.replace("_", " ") for name in one.diagnoses)
+    return [*row, show_json(one.pred, _VALUE), show(one.outcome), score, show(said, 200)]

@@ -21,6 +21,8 @@ from fieldassay.store.staging import Leftover
 _MOST_SYSTEMS = 3
 _NAME = 32
 _MOST_LEFT = 5
+_LONGEST = 1000
+_MOST_FILES = 6
 _DIRTY = {"True": ", with changes", "False": ""}
 _HEADLINE, _CHANGE = 4, 5
 _LEAST = {"id": 8, "started (UTC)": 16}
@@ -54,7 +56,7 @@ def render_listed(listed: Listed, screen: Screen) -> str:
     page = Page(screen)
     headlines = {run.path: sorted(headline_of(run), key=_worth) for run in listed.listing.runs}
     names = {one.metric for headline in headlines.values() for one in headline}
-    heads = ["id", "started (UTC)", "spec", "system", names.pop() if len(names) == 1 else "headline", "change", "status"]
+    heads = ["id", "started (UTC)", "spec", "system", show(names.pop(), _NAME) if len(names) == 1 else "headline", "change", "status"]
     rows, styles = [], []
     for run in listed.listing.runs:
         own = _rows(run, headlines[run.path], listed.changes.get(run.path, {}), has_name=heads[_HEADLINE] == "headline")
@@ -68,7 +70,7 @@ def render_listed(listed: Listed, screen: Screen) -> str:
     if hidden:
         page.line(f"and {show_count(hidden, 'older run')}; --limit shows more")
     if not listed.listing.total:
-        page.line(f"no run in {listed.store}")
+        page.line(f"no run in {show(str(listed.store), 300)}")
     for line in _remarks(listed):
         page.line(line)
     return page.text().lstrip("\n")
@@ -78,14 +80,14 @@ def render_run(run: StoredRun, changes: Mapping[str, Change], screen: Screen) ->
     """Return all that is to be known of a run at a glance."""
     page = Page(screen)
     page.title(show(run.path.name, 200))
-    page.pairs([(label, text) for label, text in _facts(run) if text])
+    page.pairs([(label, show(text, _LONGEST)) for label, text in _facts(run) if text])
     headline = headline_of(run)
     if headline:
         page.line()
         rows = [[show(one.system, _NAME), *_numbers(run, one), _change(changes.get(one.system))] for one in headline]
         classes = ("scored", "missing", "invalid", "error", "timeout", "failed")
         numbers = [Column(name, is_number=True) for name in classes]
-        page.table([Column("system"), Column(headline[0].metric), *numbers, Column("change")], rows)
+        page.table([Column("system"), Column(show(headline[0].metric, _NAME)), *numbers, Column("change")], rows)
     for line in _reasons(changes.values()):
         page.line(line, "dim")
     return page.text()
@@ -97,7 +99,7 @@ def _without_change(rows: Sequence[list[str]]) -> list[list[str]]:
 
 def _rows(run: StoredRun, headline: Sequence[Estimate], changes: Mapping[str, Change], *, has_name: bool) -> list[list[str]]:
     when = run.started.strftime("%Y-%m-%d %H:%M") if run.started.year > 1 else NOTHING
-    head = [run.id or show(run.path.name, _NAME), when, show(run.spec, _NAME) if run.spec else NOTHING]
+    head = [show(run.id or run.path.name, _NAME), when, show(run.spec, _NAME) if run.spec else NOTHING]
     status = _status(run)
     if not headline:
         systems = ", ".join(show(name, _NAME) for name in run.systems[:_MOST_SYSTEMS])
@@ -105,7 +107,7 @@ def _rows(run: StoredRun, headline: Sequence[Estimate], changes: Mapping[str, Ch
     rows = []
     for position, one in enumerate(headline[:_MOST_SYSTEMS]):
         left = [*head] if position == 0 else ["", "", ""]
-        text = f"{one.metric} " if has_name else ""
+        text = f"{show(one.metric, _NAME)} " if has_name else ""
         rows.append(
             [
                 *left,
@@ -203,7 +205,7 @@ def _facts(run: StoredRun) -> list[tuple[str, str]]:
         ("predictions", _predictions(inputs)),
         ("documents", f"{run.documents:,}" if run.documents else ""),
         ("bootstrap", ", ".join(f"{name} {value}" for name, value in bootstrap.items())),
-        ("models", ", ".join(show(str(one.get("name")), 60) for one in facts.get("models") or () if isinstance(one, dict))),
+        ("models", ", ".join(show(str(one.get("name")), 60) for one in _list(facts, "models") if isinstance(one, dict))),
         ("git", f"{show(str(git.get('commit')), 40)}{_DIRTY.get(str(git.get('is_dirty')), ', changes not known')}" if git else ""),
         ("host", ", ".join(show(str(value), 60) for value in host.values())),
         ("fieldassay", str(_under(facts, "versions").get("fieldassay") or "")),
@@ -212,8 +214,13 @@ def _facts(run: StoredRun) -> list[tuple[str, str]]:
 
 
 def _predictions(inputs: Mapping[str, Any]) -> str:
-    given = [f"{show(str(name), _NAME)}={show(str(path), 120)}" for name, path in _under(inputs, "predictions").items()]
-    return ", ".join(given[:20]) + (f" and {len(given) - 20} more" if len(given) > 20 else "")
+    files: dict[str, list[str]] = {}
+    for name, path in _under(inputs, "predictions").items():
+        files.setdefault(str(path), []).append(str(name))
+    given = [
+        f"{show(path, 120)} ({show(names[0], _NAME) if len(names) == 1 else f'{len(names)} systems'})" for path, names in files.items()
+    ]
+    return ", ".join(given[:_MOST_FILES]) + (f" and {len(given) - _MOST_FILES} more" if len(given) > _MOST_FILES else "")
 
 
 def _data(run: StoredRun, changes: Mapping[str, Change]) -> dict[str, Any]:
@@ -236,6 +243,11 @@ def _data(run: StoredRun, changes: Mapping[str, Change]) -> dict[str, Any]:
         "headline": [one.to_dict() for one in headline_of(run)],
         "changes": told,
     }
+
+
+def _list(data: Mapping[str, Any], name: str) -> list[Any]:
+    found = data.get(name)
+    return found if isinstance(found, list) else []
 
 
 def _under(data: Any, *names: str) -> Mapping[str, Any]:

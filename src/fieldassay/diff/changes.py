@@ -57,12 +57,16 @@ def _keyed(frame: pl.LazyFrame, documents: tuple[str, ...] | None) -> pl.LazyFra
     rows = frame.filter((pl.col("kind") == "value") & (pl.col("gold_path").is_not_null() | pl.col("pred_path").is_not_null())).select(_READ)
     if documents is not None:
         rows = rows.filter(pl.col("doc").is_in(pl.Series(documents, dtype=pl.String).implode()))
-    is_inside_list = pl.col("pred_path").str.contains("[", literal=True)
+    has_gold = pl.col("gold_path").is_not_null()
+    by_gold = rows.filter(has_gold).with_columns(
+        pl.concat_str(pl.lit("."), "gold_path").alias("place"), pl.lit(0, pl.UInt32).alias("number")
+    )
     by_value = pl.concat_str(pl.lit("="), pl.col("pred").fill_null(""))
-    spurious = pl.when(is_inside_list).then(by_value).otherwise(pl.concat_str(pl.lit("@"), pl.col("pred_path")))
-    place = pl.when(pl.col("gold_path").is_not_null()).then(pl.concat_str(pl.lit("."), pl.col("gold_path"))).otherwise(spurious)
-    placed = rows.with_columns(place.alias("place"))
-    return placed.with_columns(pl.int_range(pl.len()).over("doc", "field", "place").alias("number"))
+    is_inside_list = pl.col("pred_path").str.contains("[", literal=True)
+    place = pl.when(is_inside_list).then(by_value).otherwise(pl.concat_str(pl.lit("@"), "pred_path"))
+    spurious = rows.filter(~has_gold).with_columns(place.alias("place"))
+    number = pl.col("pred_path").rank("ordinal").over("doc", "field", "place").cast(pl.UInt32)
+    return pl.concat([by_gold, spurious.with_columns(number.alias("number"))])
 
 
 def _shown(rows: pl.DataFrame) -> pl.DataFrame:

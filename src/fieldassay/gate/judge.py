@@ -75,7 +75,10 @@ def judge_gate(gate: Gate, found: Found) -> GateOutcome:
 
 def _judge_regression(gate: Gate, estimate: Estimate, found: Found) -> GateOutcome:
     baseline = found.baseline or BaselineMatch()
+    nonsense = find_nonsense(gate, estimate.unit, estimate.better)
     try:
+        if nonsense:
+            raise ValueError(nonsense)
         outcome = judge_change(gate, baseline.compare(gate.metric), max(0, estimate.failed))
     except ValueError as error:
         outcome = GateOutcome(gate, Verdict.INCONCLUSIVE, str(error), unit=estimate.unit, evidence=_describe(estimate))

@@ -66,13 +66,15 @@ def judge_regression(interval: tuple[float, float], margin: float, operator: str
     """Return PASS if a loss beyond the margin is out of the question, FAIL if it is shown, INCONCLUSIVE if the interval has both.
 
     `interval` is that of the difference (negative: worse). The gate is `difference operator -margin`, with `>` or `>=`; a negative margin asks
-    for a gain. Every number of the interval must agree.
+    for a gain. Every number of the interval must agree. Raises ValueError for another operator.
 
     >>> [judge_regression(interval, 0.01).value for interval in ((-0.005, 0.02), (-0.05, -0.02), (-0.03, 0.01), (0.0, 0.0))]
     ['PASS', 'FAIL', 'INCONCLUSIVE', 'PASS']
     >>> judge_regression((0.0, 0.0), 0.0, ">").value, judge_regression((0.0, 0.0), 0.0, ">=").value
     ('FAIL', 'PASS')
     """
+    if operator not in (">", ">="):
+        raise ValueError(f"a regression is compared with > or >=, not {operator}")
     low, high = (holds(bound, operator, -margin, unit) for bound in sorted(interval))
     return Verdict.PASS if low else Verdict.INCONCLUSIVE if high else Verdict.FAIL
 
@@ -147,7 +149,9 @@ def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
 def _describe(found: Comparison) -> str:
     before, now = (show_plain(value or 0.0, found.unit) for value in found.values)
     counts = f"better in {found.wins:,}, worse in {found.losses:,}, the same in {found.ties:,} of {found.documents:,} documents"
-    return f"before {before}, now {now}; {counts}" + ("" if found.p is None else f"; p = {found.p:.3g}")
+    return f"before {before}, now {now}; {counts}" + (
+        "" if found.p is None else "; p < .001" if found.p < 0.001 else f"; p = {found.p:.3g}"
+    )
 
 
 def _check_comparable(arena: Arena, bound: BoundMetric) -> None:
@@ -187,16 +191,16 @@ def _turn(found: Comparison, pair: Pair) -> Change:
 def _widen(interval: tuple[float, float], pair: Pair, sign: float, found: Comparison) -> tuple[float, float] | None:
     """Return the interval, widened by what documents like those few that differ could do if they were as frequent as they may well be.
 
-    The share of all documents that gain is at most the upper Wilson bound of those seen to gain, each by no more than the most that was seen; so
-    with losses. Resampling knows nothing of documents that were not drawn.
+    Resampling knows nothing of documents that were not drawn. The share of all documents that gain is at most the upper Wilson bound of those seen
+    to gain, each by no more than the most that was seen; so with losses, if there is one: where nothing got worse the gate is as if nothing
+    changed.
     """
     first, second = pair.sides
     total = first.sum(axis=1, keepdims=True)
     effects = sign * (pair.view.evaluate(total + (second - first)[:, pair.differing]) - pair.view.evaluate(total))
     if not np.isfinite(effects).all():
         return None
+    losses, gains = int(np.count_nonzero(effects < 0)), int(np.count_nonzero(effects > 0))
     most = float(np.abs(effects).max(initial=0.0)) * found.documents
-    gaining, losing = (
-        wilson_interval(int(np.count_nonzero(side)), found.documents, found.level).high for side in (effects > 0, effects < 0)
-    )
-    return min(interval[0], -losing * most), max(interval[1], gaining * most)
+    gaining, losing = (wilson_interval(count, found.documents, found.level).high for count in (gains, losses))
+    return min(interval[0], -losing * most) if losses else interval[0], max(interval[1], gaining * most)

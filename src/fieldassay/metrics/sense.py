@@ -51,7 +51,7 @@ def _check_regression(gate: Gate, unit: str) -> str:
         what = f"regression({name}) is negative where it got worse, so that {gate.operator} asks for the wrong thing"
         return f"{what}; write regression({name}) > -{shown}"
     highest = _HIGHEST.get(unit)
-    if highest is not None and margin >= highest:
+    if highest is not None and margin >= highest and _is_bounded(gate.metric.name, unit):
         point = 1.0 if unit == "percent" else 0.01
         what = f"no {unit} can change by {margin:g}, so that the gate says nothing"
         return f"{what}; write regression({name}) > -{point:g} to allow a loss of one point"

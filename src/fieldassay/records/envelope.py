@@ -42,14 +42,14 @@ META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "timing": lambda value: isinstance(value, dict) and "duration_ms" in value,
     "usage": _is_object,
     "processing_time": lambda value: value is None or read_number(value) is not None,
-    "error": lambda value: value is None or isinstance(value, str | dict | bool | int | list),
+    "error": lambda value: value is None or isinstance(value, str | dict | bool),
     "parse_success": _is_claim,
     "raw": lambda value: value is None or isinstance(value, str),
     "confidence": lambda value: isinstance(value, dict) or read_number(value) is not None,
     "variant": lambda value: isinstance(value, str),
     "tags": _is_texts,
     "difficulty": lambda value: isinstance(value, str),
-    "critical_fields": lambda value: value is None or _is_texts(value),
+    "critical_fields": lambda value: value is None or (isinstance(value, list) and _is_texts(value)),
     "acceptable_variations": lambda value: value is None or isinstance(value, dict),
 }
 """The keys beside the data that are known, and the shape in which they are taken as such; in any other shape they are data."""
@@ -229,8 +229,6 @@ def _read_error(value: Any) -> str | None:
         value = message if isinstance(message, str) else json.dumps(value, ensure_ascii=False) if value else None
     if value is True:
         return "error"
-    if value and isinstance(value, int | list):
-        value = json.dumps(value, ensure_ascii=False)
     return value.strip() or None if isinstance(value, str) else None
 
 

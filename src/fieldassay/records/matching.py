@@ -136,7 +136,9 @@ def _read_batch(matching: Matching, chosen: Sequence[int]) -> Batch:
 def _compare_numbering(gold: Source, source: Source) -> list[Problem]:
     if not gold.is_numbered and not source.is_numbered:
         return []
-    if gold.is_numbered != source.is_numbered and len(gold) and len(source):
+    if not len(source):
+        return [Problem(source.label, "has no records", "give at least one record", "empty_input")]
+    if gold.is_numbered != source.is_numbered and len(gold):
         lacking, other = (gold, source) if gold.is_numbered else (source, gold)
         names = ", ".join(other.options.names[:8])
         what = f"has no ids, {other.label} has (such as {other.ids()[0]!r})"

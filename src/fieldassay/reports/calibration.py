@@ -14,11 +14,11 @@ from fieldassay.result.calibrated import (
     Check,
     Group,
     LabelPlan,
+    Point,
     PolicyCheck,
     Selection,
     Standing,
     Unit,
-    thin,
 )
 
 STYLES = {Standing.HELD: "green", Standing.UNDECIDED: "yellow", Standing.BROKEN: "red", Standing.EMPTY: "dim"}
@@ -141,13 +141,22 @@ def _add_selection(page: Page, found: Selection) -> None:
             _percent(point.selective_risk, 2),
             _percent(point.joint_risk, 2),
         ]
-        for point in thin(found.points, _POINTS)
+        for point in _by_coverage(found.points)
     ]
     page.table([Column(head, is_number=True) for head in heads], rows)
     page.line(f"areas under the curve: AURC {found.aurc:.4f}, AUGRC {found.augrc:.4f} (0 is best)")
     if all(one.share is not None for one in found.captures):
         told = ", ".join(f"{_percent(one.budget)} catches {_percent(one.share or 0.0, 1)}" for one in found.captures)
         page.line(f"reviewing the least sure {told} of the wrong values")
+
+
+def _by_coverage(points: Sequence[Point]) -> list[Point]:
+    """Return the points that first reach each tenth of the values."""
+    found = {}
+    for tenth in range(1, _POINTS + 1):
+        point = next(point for point in points if point.coverage * _POINTS >= tenth - 1e-9)
+        found[point.threshold] = point
+    return list(found.values())
 
 
 def _add_groups(page: Page, title: str, groups: Sequence[Group]) -> None:

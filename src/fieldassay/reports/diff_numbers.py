@@ -12,7 +12,7 @@ from fieldassay.stats.power import documents_needed
 NAMES = {**HEADLINE, "f1": "F1"}
 """What metrics are called in reports."""
 
-_FEW = {"few_documents": "few documents", "few_differences": "few differences"}
+_FEW = ("few_documents", "few_differences")
 
 
 def show_one(value: float | None, unit: str) -> str:
@@ -29,8 +29,12 @@ def show_difference(one: Comparison) -> str:
     if one.difference is None:
         return NOTHING
     interval = "" if one.interval is None else f" [{', '.join(show_points(bound, one.unit).lstrip('+') for bound in one.interval)}]"
-    few = next((f" {text}" for mark, text in _FEW.items() if mark in one.marks), "")
-    return f"{show_points(one.difference, one.unit)}{interval}{few}"
+    return f"{show_points(one.difference, one.unit)}{interval}{' few' if interval and is_narrow(one) else ''}"
+
+
+def is_narrow(one: Comparison) -> bool:
+    """Return whether the interval is too narrow: few documents, or few in which the systems differ."""
+    return any(mark in one.marks for mark in _FEW)
 
 
 def show_points(value: float, unit: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fieldassay.reports.comparisons import say, show_p, show_places
 from fieldassay.reports.diff_numbers import (
     NAMES,
+    is_narrow,
     show_difference,
     show_effect,
     show_one,
@@ -51,7 +52,8 @@ def _systems(sides: Sequence[Side]) -> tuple[tuple[str, str], ...]:
 def _tell_side(side: Side) -> str:
     own = "" if side.system == side.label else f"system {show(side.system, _NAME)}"
     run = "" if side.run == side.label else f"run {show(side.run, 80)}"
-    return ", ".join(part for part in (show(side.label, _NAME), own, run, show(side.started, 40)) if part)
+    folder = "" if side.folder in side.run else f"folder {show(side.folder, 100)}"
+    return ", ".join(part for part in (show(side.label, _NAME), own, run, folder) if part)
 
 
 def _overall(found: Diff) -> Part:
@@ -60,12 +62,21 @@ def _overall(found: Diff) -> Part:
     if found.is_identical:
         lines.insert(0, "identical: nothing that was kept differs in any document")
     table = _table("the systems in each metric", "metric", found.overall)
-    return Part("Overall", tuple(lines), (table,), (*_holm(found.overall), *_method(found)))
+    return Part("Overall", tuple(lines), (table,), (*_holm(found.overall), *_few(_all(found)), *_method(found)))
+
+
+def _all(found: Diff) -> Sequence[Comparison]:
+    return (*found.overall, *found.by_field, *found.by_slice)
 
 
 def _method(found: Diff) -> list[str]:
     drawn = f"{100 * found.level:g} % intervals of the difference from {found.replicates:,} paired bootstrap replicates, seed {found.seed}"
     return ["p: two-sided test over documents, each answer as likely to be either system's", *([drawn] if found.replicates else [])]
+
+
+def _few(families: Sequence[Comparison]) -> list[str]:
+    is_marked = any(is_narrow(one) and one.interval is not None for one in families)
+    return ["few: too few documents, or too few that differ; the interval is too narrow"] if is_marked else []
 
 
 def _holm(family: Sequence[Comparison]) -> list[str]:
@@ -135,7 +146,12 @@ def _many(found: Diff) -> Part:
     lines = tuple(_tell_pairs(one, NAMES.get(one.metric, show(one.metric, 60))) for one in found.rankings)
     places = ["place: those that a system may really have; all pairs tested at once (max-|t|)"] if found.rankings else []
     told = f"difference, Holm, effect, +/−/=, decision: against {show(found.sides[0].label, _NAME)}"
-    return Part("Ranking" if found.rankings else "Overall", lines, tables, (*places, told, *_holm(found.overall), *_method(found)))
+    return Part(
+        "Ranking" if found.rankings else "Overall",
+        lines,
+        tables,
+        (*places, told, *_holm(found.overall), *_few(_all(found)), *_method(found)),
+    )
 
 
 def _ranking_of(found: Diff, one: Comparison) -> Ranking | None:

@@ -39,7 +39,7 @@ def changes_part(found: Diff, most: int) -> Part:
 
 def _remarks(found: Diff, counts: dict[str, int], most: int) -> list[str]:
     hidden = [(change, count - most) for change, count in counts.items() if count > most]
-    told = [f"{count:,} more values were {change}: all of them with --format csv or json, or --most N" for change, count in hidden]
+    told = [f"{count:,} more {change}: all of them with --format csv or json, or --most N" for change, count in hidden]
     has_errors_only = "errors" in {side.evidence for side in found.sides}
     return told + (["right: a run that kept only its errors does not have the value"] if has_errors_only else [])
 

@@ -58,7 +58,7 @@ def find_losses(evidence: pl.LazyFrame, documents: pl.DataFrame, systems: Sequen
     wrong = evidence.filter((pl.col("kind") == "value") & pl.col("outcome").is_in(_JUDGED) & (lost > 0))
     rows = wrong.select(
         "system", "doc", "field", "gold", "pred", lost=lost, diagnosis=pl.col("diagnoses").list.first().fill_null("accepted")
-    ).join(known.lazy(), on=["system", "doc"])
+    ).join(known.lazy(), on=["system", "doc"], maintain_order="left")
     per_document = rows.group_by("system", "field", "diagnosis", "doc", maintain_order=True).agg(
         pl.len().alias("values"), (pl.col("lost") / pl.col("leaves")).sum().alias("loss"), pl.col("gold").first(), pl.col("pred").first()
     )

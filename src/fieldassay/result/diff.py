@@ -21,11 +21,12 @@ COLUMNS = ("change", "doc", "field", "path", "gold", "before", "after", "outcome
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One system of one run: what it is called here, its own name, the run as it was named, and what the run says of itself."""
+    """One system of one run: what it is called here, its own name, the run as it was named, its folder, and what it says of itself."""
 
     label: str
     system: str
     run: str
+    folder: str
     started: str
     fieldassay: str
     documents: int

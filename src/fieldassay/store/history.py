@@ -43,7 +43,7 @@ def trace(runs: Sequence[StoredRun], document: str, pattern: str) -> Iterator[Ju
         wanted = Pattern(pattern)
     except ValueError as error:
         raise ProblemsError(
-            [Problem("FIELD", str(error), "write a path such as total, lines[].amount or **.unit", "bad_pattern")]
+            [Problem("FIELD", str(error), "write a path such as total, lines[].amount or **.unit", "invalid_path")]
         ) from None
     for run in runs:
         if not run.damage:

@@ -106,9 +106,10 @@ def _place(path: Path) -> Place | None:
 def _with_exact_time(place: Place) -> Place:
     """Return a run with the fractions of a second that its name does not say, if its record agrees with the name otherwise."""
     try:
-        started = parse_time(read_run(place.path).get("started"))
+        timings = read_run(place.path).get("timings")
     except ProblemsError:
         return place
+    started = parse_time(timings.get("started") if isinstance(timings, dict) else None)
     return replace(place, started=started) if started.replace(microsecond=0) == place.started else place
 
 

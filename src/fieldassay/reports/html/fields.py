@@ -81,7 +81,7 @@ def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[i
     import polars as pl
 
     known = values.filter(pl.col("score").is_not_null() & (pl.col("outcome") != "absent"))
-    binned = known.group_by("field", "system", bin=(pl.col("score").clip(0.0, 1.0) * BINS).floor().cast(pl.Int64)).agg(
+    binned = known.group_by("field", "system", bin=(pl.col("score").clip(0.0, 1.0) * BINS).floor().cast(pl.Int64), maintain_order=True).agg(
         pl.len().alias("count")
     )
     place = {system: number for number, system in enumerate(source.systems)}
@@ -172,7 +172,11 @@ def _residuals(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dic
     )
     differs = pl.col("gold") != pl.col("pred")
     pairs = pl.struct("doc", "gold", "pred").filter(differs).head(MOST_RESIDUALS).alias("pairs")
-    table = read.group_by("field", "system").agg((~differs).sum().alias("equal"), differs.sum().alias("other"), pairs).collect()
+    table = (
+        read.group_by("field", "system", maintain_order=True)
+        .agg((~differs).sum().alias("equal"), differs.sum().alias("other"), pairs)
+        .collect()
+    )
     place = {system: number for number, system in enumerate(source.systems)}
     found: dict[str, list[dict[str, Any]]] = {}
     for row in table.iter_rows(named=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports.html.source import ReportSource
@@ -22,16 +23,25 @@ _BESIDE = "systems of different runs stand side by side but are not compared wit
 
 def join_runs(reported: Sequence[Reported]) -> ReportSource:
     """Return what the report of some runs is made from. A system that several runs have gets the run's label behind its name."""
+    reported = _shorten_labels(reported)
     names = _name_systems(reported)
     renamed = [_rename(run, mapping) for run, mapping in zip(reported, names, strict=True)]
     evidence = [_rename_column(run.evidence, mapping) for run, mapping in zip(reported, names, strict=True) if run.evidence is not None]
     kept = [run.kept for run in reported if run.evidence is not None]
     return ReportSource(
-        result=renamed[0] if len(renamed) == 1 else _join(renamed, reported),
+        result=renamed[0] if len(renamed) == 1 else _join(renamed),
         evidence=_concat(evidence) if evidence else None,
         decisions=tuple(decision for run, mapping in zip(reported, names, strict=True) for decision in _decisions(run, mapping)),
         kept=max(kept, key=_KEPT.index) if kept else "none",
         runs=tuple((run.label, run.facts or run.result.run) for run in reported),
+    )
+
+
+def _shorten_labels(reported: Sequence[Reported]) -> list[Reported]:
+    """Return the runs, labeled by the names of their folders where these are all different."""
+    short = [PurePath(run.label).name or run.label for run in reported]
+    return (
+        [replace(run, label=label) for run, label in zip(reported, short, strict=True)] if len(set(short)) == len(short) else list(reported)
     )
 
 
@@ -54,6 +64,8 @@ def _rename(run: Reported, names: Mapping[str, str]) -> Result:
     documents = None if result.documents is None else _rename_column(result.documents.lazy(), names).collect()
     return replace(
         result,
+        notes=tuple(_rename_subject(text, names) for text in result.notes),
+        warnings=tuple(_rename_subject(text, names) for text in result.warnings),
         estimates=tuple(replace(one, system=names[one.system]) for one in result.estimates),
         documents=documents,
         evidence_table=None,
@@ -62,6 +74,11 @@ def _rename(run: Reported, names: Mapping[str, str]) -> Result:
         comparisons=tuple(_rename_comparison(one, names) for one in result.comparisons),
         rankings=tuple(_rename_ranking(one, names) for one in result.rankings),
     )
+
+
+def _rename_subject(text: str, names: Mapping[str, str]) -> str:
+    """Return a sentence that begins with a system, with the system's name in the report."""
+    return next((f"{new}{text[len(old) :]}" for old, new in names.items() if text.startswith(f"{old}: ")), text)
 
 
 def _rename_column(table: pl.LazyFrame, names: Mapping[str, str]) -> pl.LazyFrame:
@@ -86,7 +103,7 @@ def _decisions(run: Reported, names: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{**one, "system": names.get(one["system"], one["system"])} for one in found]
 
 
-def _join(results: Sequence[Result], reported: Sequence[Reported]) -> Result:
+def _join(results: Sequence[Result]) -> Result:
     """Return the results as one: estimates and documents of all, provenance of the first with what all have of metrics and slices."""
     import polars as pl
 
@@ -97,20 +114,13 @@ def _join(results: Sequence[Result], reported: Sequence[Reported]) -> Result:
         "documents": pl.concat([table["doc"] for table in tables]).n_unique() if tables else 0,
         "systems": {name: one for result in results for name, one in dict(result.counts.get("systems") or {}).items()},
     }
-    labels = [run.label for run in reported]
-    said = [
-        (f"{label}: {text}", kind)
-        for label, one in zip(labels, results, strict=True)
-        for kind in ("notes", "warnings")
-        for text in getattr(one, kind)
-    ]
     return Result(
         estimates=tuple(one for result in results for one in result.estimates),
         documents=pl.concat(tables, how="diagonal_relaxed") if tables else None,
         run=run,
         counts=counts,
-        notes=tuple(text for text, kind in said if kind == "notes"),
-        warnings=(*_remark(results), *(text for text, kind in said if kind == "warnings")),
+        notes=tuple(text for result in results for text in result.notes),
+        warnings=(*_remark(results), *(text for result in results for text in result.warnings)),
         checks=tuple(one for result in results for one in result.checks),
         comparisons=tuple(one for result in results for one in result.comparisons),
     )

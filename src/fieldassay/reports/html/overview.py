@@ -72,6 +72,8 @@ class Overview:
     tone: str
     main: str
     cards: tuple[Card, ...]
+    listed: tuple[Card, ...]
+    """The same in the order of a table: the best first where there are many."""
     lines: tuple[Line, ...]
     findings: tuple[str, ...]
     fixes: Mapping[str, tuple[Fix, ...]]
@@ -109,6 +111,7 @@ def overview(source: ReportSource) -> Overview:
         tone=_tone(list(answers.values())),
         main="" if main_line is None else main_line.label,
         cards=cards,
+        listed=_list_cards(cards, main_line),
         lines=lines,
         findings=tuple(_findings(source, main_line, best)),
         fixes=_fixes(source, best),
@@ -140,6 +143,14 @@ def _card(summary: Summary, main: Line | None, system: str, answer: str, is_best
     first = None if main is None else show_estimate(main.estimates[place])
     rest = tuple((label, shown) for label, shown in others if shown is not None)
     return Card(system, answer, first, rest, summary.failures[place], is_best)
+
+
+def _list_cards(cards: Sequence[Card], main: Line | None) -> tuple[Card, ...]:
+    known = {} if main is None else {one.system: one for one in main.estimates if one is not None and one.value is not None}
+    if len(cards) <= MOST_CARDS or not known:
+        return tuple(cards)
+    sign = 1.0 if next(iter(known.values())).better == "lower" else -1.0
+    return tuple(sorted(cards, key=lambda card: sign * float(known[card.system].value or 0.0) if card.system in known else float("inf")))
 
 
 def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:

@@ -11,6 +11,11 @@ function toCsv(columns, rows) {
   return [columns, ...rows.map((row) => columns.map((name) => row[name]))].map((row) => row.map(csvCell).join(",")).join("\r\n") + "\r\n";
 }
 
+function csvLink(title, name, columns, rows) {
+  const save = el("button", { type: "button", class: "link", text: "CSV", "aria-label": `Download “${title}” as CSV`, on: { click: () => download(`${name}.csv`, toCsv(columns, rows)) } });
+  return el("div", { class: "chart-tools" }, save);
+}
+
 function download(name, text) {
   const address = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv;charset=utf-8" }));
   const link = el("a", { href: address, download: name });

@@ -65,7 +65,7 @@ function isReadable(pieces, gold, pred) {
   const shared = pieces.reduce((sum, [kind, text]) => sum + (kind === "same" ? text.length : 0), 0);
   const runs = pieces.filter(([kind], at) => kind !== "same" && (at === 0 || pieces[at - 1][0] === "same")).length;
   const longest = Math.max(gold.length, pred.length);
-  return shared >= (longest > 60 ? 0.35 : 0.5) * longest && runs <= Math.max(2, longest / 8);
+  return longest > 4 && shared >= (longest > 60 ? 0.35 : 0.5) * longest && runs <= Math.max(2, longest / 8);
 }
 
 function showDifferences(gold, pred) {

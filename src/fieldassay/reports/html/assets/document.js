@@ -11,6 +11,9 @@ async function drawDocument(target, data, params) {
   const onlyWrong = (params.only || (window.innerWidth <= 700 ? "wrong" : "all")) === "wrong";
   const nodes = joinNodes(rows, systems);
   replace(target, head, documentTools(rows, systems, params, onlyWrong), treeOf(nodes, systems, onlyWrong), alignments(rows, nodes, systems));
+  const wanted = params.field ? findAll("[data-row]", target).filter((row) => row.dataset.row === params.field) : [];
+  wanted.forEach((row) => row.classList.add("at"));
+  if (wanted.length) wanted[0].scrollIntoView({ block: "center" });
 }
 
 function crumbs(data, params, place) {
@@ -107,7 +110,7 @@ function nodeRow(node, systems) {
   const isGroup = node.kind !== "value";
   const head = el("th", { scope: "row", vars: { depth: steps.length - 1 }, title: plain(node.path, 200) }, el("bdi", { text: plain(label, 80) }), node.critical ? el("span", { class: "type", text: " critical" }) : null);
   const gold = isGroup && !node.gold ? el("td", { "data-label": "gold" }) : el("td", { "data-label": "gold" }, node.gold ? goldValue(node.gold) : el("span", { class: "none", text: "nothing" }));
-  return el("tr", { class: isGroup ? "group" : null, "data-row": "" }, head, gold, systems.map((at) => el("td", { "data-label": plain(CORE.systems[at], 40) }, predValue(node.cells.get(at), isGroup))));
+  return el("tr", { class: isGroup ? "group" : null, "data-row": node.field }, head, gold, systems.map((at) => el("td", { "data-label": plain(CORE.systems[at], 40) }, predValue(node.cells.get(at), isGroup))));
 }
 
 function stepWords(step) {
@@ -121,7 +124,9 @@ function goldValue(row) {
 }
 
 const cutNote = (whole, text) => (whole ? el("span", { class: "cut", text: ` … ${(whole - text.length).toLocaleString("en-US")} more characters are in evidence.parquet` }) : null);
-const readNote = (given, read) => (read !== null && given !== null && read !== bare(given) ? el("span", { class: "why", text: `read as ${plain(read, 120)}` }) : null);
+// How a value was read, unless that is the same number, perhaps with the currency of the spec.
+const isSameReading = (given, read) => read === given || (given !== "" && read.startsWith(`${given} `)) || (given.trim() !== "" && Number(given) === Number(read));
+const readNote = (given, read) => (read !== null && given !== null && !isSameReading(bare(given), read) ? el("span", { class: "why", text: `read as ${plain(read, 120)}` }) : null);
 
 function predValue(row, isGroup) {
   if (!row) return el("span", { class: "none", text: isGroup ? "" : "–", title: "this system has nothing here" });
@@ -141,19 +146,20 @@ function groupWords(row) {
   return `${row.outcome}${score}${moved}${flags}`;
 }
 
+const PLAIN_REASONS = ["different", "missing", "spurious", "equal"];
+
+// Why a value was judged as it was: the kind of wrong, then what the comparison says beyond that.
 function why(row) {
   if (row.outcome === "match") return el("span", { class: "why", text: say("reasons", row.reason) });
   const [main, ...others] = row.diagnoses;
-  const parts = [];
-  if (main && main !== row.outcome) parts.push(el("b", { text: say("diagnoses", main) }), ". ");
-  if (row.otherField) parts.push(`It is the value of ${plain(row.otherField, 60)}. `);
-  parts.push(`${row.outcome}: ${say("reasons", row.reason)}`);
-  if (row.score !== null && row.score > 0 && row.score < 1) parts.push(`, score ${row.score.toFixed(2)}`);
-  if (others.length) parts.push(`; also ${others.map((name) => name.replaceAll("_", " ")).join(", ")}`);
-  const flags = row.flags.filter((flag) => !["lone_parent", "under_wrong_kind"].includes(flag));
-  if (flags.length) parts.push(`. ${flags.map((flag) => say("flags", flag)).join("; ")}`);
-  if (row.confidence !== null && row.confidence !== undefined) parts.push(` · confidence ${row.confidence.toFixed(2)}`);
-  return el("span", { class: "why" }, parts);
+  const rest = PLAIN_REASONS.includes(row.reason) || row.reason === main ? [] : [say("reasons", row.reason)];
+  if (row.otherField) rest.push(`it is the value of ${plain(row.otherField, 60)}`);
+  if (row.score > 0 && row.score < 1) rest.push(`score ${row.score.toFixed(2)}`);
+  if (others.some((name) => name !== row.outcome)) rest.push(`also ${others.filter((name) => name !== row.outcome).map((name) => name.replaceAll("_", " ")).join(", ")}`);
+  rest.push(...row.flags.filter((flag) => !["lone_parent", "under_wrong_kind", "unreadable_pred"].includes(flag)).map((flag) => say("flags", flag)));
+  if (row.confidence !== null && row.confidence !== undefined) rest.push(`confidence ${row.confidence.toFixed(2)}`);
+  const head = main && main !== row.outcome ? say("diagnoses", main) : row.outcome;
+  return el("span", { class: "why" }, el("b", { text: head }), rest.length ? ` · ${rest.join(" · ")}` : "");
 }
 
 function alignments(rows, nodes, systems) {

@@ -109,9 +109,9 @@ function drawList(data, params) {
   const columns = [
     { key: "id", label: "document", size: narrow ? "minmax(7rem, 1fr)" : "minmax(9rem, 2fr)" },
     groupKey ? { key: `group:${groupKey}`, label: plain(groupKey, 20), size: "minmax(7rem, 1fr)" } : null,
-    { key: "mean", label: CORE.systems.length === 1 ? "score" : "mean score", size: narrow ? "6.5rem" : "minmax(9rem, 1fr)", num: true },
+    { key: "mean", label: CORE.systems.length === 1 || narrow ? "score" : "mean score", size: narrow ? "5.4rem" : "minmax(9rem, 1fr)", num: true },
     ...(few && CORE.systems.length > 1 ? CORE.systems.map((system) => ({ key: `system:${system}`, label: plain(system, 18), size: "minmax(5.5rem, 1fr)", num: true })) : []),
-    { key: "wrong", label: few || narrow ? "wrong values" : "wrong, all systems", size: narrow ? "7.2rem" : "minmax(7rem, 1fr)", num: true },
+    { key: "wrong", label: narrow ? "wrong" : few ? "wrong values" : "wrong, all systems", size: narrow ? "4.8rem" : "minmax(7rem, 1fr)", num: true },
   ].filter(Boolean);
   const cells = (place) => {
     const mean = meanScore(data, place);

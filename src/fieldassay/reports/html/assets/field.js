@@ -39,15 +39,15 @@ function mistakesOf(name, data) {
     el("tbody", {}, kinds.map((kind) => el("tr", {},
       el("th", { scope: "row" }, el("a", { href: addressOf("documents", { field: name, diagnosis: kind.diagnosis }), text: kind.diagnosis.replaceAll("_", " ") }), el("span", { class: "why", text: say("diagnoses", kind.diagnosis) })),
       kind.counts.map((count) => el("td", { class: "num", text: count || "·" })),
-      el("td", {}, examplesOf(kind)))))))];
+      el("td", {}, examplesOf(kind, name))))))), csvLink("What is wrong", `wrong-${plain(name, 30)}`, ["field", "diagnosis", ...CORE.systems], kinds.map((kind) => ({ field: name, diagnosis: kind.diagnosis, ...Object.fromEntries(CORE.systems.map((system, at) => [system, kind.counts[at]])) })))];
 }
 
-function examplesOf(kind) {
+function examplesOf(kind, name) {
   const chosen = [];
   const seen = new Set();
   for (const one of kind.examples) if (!seen.has(one[0]) && chosen.length < 3) { seen.add(one[0]); chosen.push(one); }
   return chosen.map(([system, doc, gold, pred]) => el("div", { class: "why" },
-    el("a", { href: addressOf("documents", { doc }), text: plain(doc, 40) }), " ", el("span", { text: `${plain(CORE.systems[system], 24)}: ` }),
+    el("a", { href: addressOf("documents", { doc, field: name, system: CORE.systems[system] }), text: plain(doc, 40) }), " ", el("span", { text: `${plain(CORE.systems[system], 24)}: ` }),
     gold === null ? el("span", { class: "none", text: "nothing" }) : showText(shorten(bare(gold))), " → ",
     pred === null ? el("span", { class: "none", text: "nothing" }) : gold === null ? showText(shorten(bare(pred))) : showDifferences(shorten(bare(gold)), shorten(bare(pred)))));
 }
@@ -70,8 +70,11 @@ function confusionOf({ labels: names, systems }, params) {
   return [el("h3", { text: "Gold against prediction" }), el("div", { class: "bar-of-tools" }, el("label", {}, "system ", select)),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gold against prediction" }, el("table", { class: "confusion" },
       el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "gold ↓ predicted →" }), heads.map(([, label]) => el("th", { scope: "col", class: "num", text: label })))),
-      el("tbody", {}, heads.map(row))))];
+      el("tbody", {}, heads.map(row)))),
+    csvLink("Gold against prediction", "confusion", ["system", "gold", "predicted", "count"], known.flatMap((system) => own(systems, system).map(([gold, pred, count]) => ({ system, gold: labelOf(names, gold), predicted: labelOf(names, pred), count }))))];
 }
+
+const labelOf = (names, code) => (code === null ? "" : code < 0 ? "other" : names[code]);
 
 function drawResiduals(figure, name, entries) {
   const rows = entries.flatMap((entry, at) => entry.pairs.map(([document, gold, prediction]) => ({ system: CORE.systems[at], document, gold, prediction, difference: prediction - gold, ratio: gold !== 0 && prediction / gold > 0 ? prediction / gold : null })));

@@ -10,7 +10,7 @@ painters.fields = async (params) => {
   if (!measure) return replace(find("#heat"), el("caption", { text: "This run has no metric of single fields." }));
   const [better, unit] = own(data.better, measure) || ["higher", "ratio"];
   const cells = data.measures[measure];
-  replace(find("#measure-meaning"), meaningOf(measure), better === "lower" ? " Darker cells are worse, which here is higher." : " Darker cells are worse.");
+  replace(find("#measure-meaning"), el("a", { href: addressOf("methods", { metric: measure }), text: metricLabel(measure) }), ": ", meaningOf(measure), better === "lower" ? " Darker cells are worse, which here is higher." : " Darker cells are worse.");
   const rows = sortFields(data.fields.filter((field) => own(cells, field.field)), cells, sort, better);
   drawHeat(rows, cells, { measure, better, unit, chosen: params.field });
   find("#fields-csv").onclick = () => download(`fields-${measure}.csv`, heatCsv(rows, cells, measure));

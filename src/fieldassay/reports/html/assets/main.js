@@ -15,7 +15,7 @@ function followLinks(event) {
   if (!link) return;
   event.preventDefault();
   if (link.classList.contains("skip")) find("#main").focus();
-  else if (link.dataset.document !== undefined) go("documents", { doc: link.dataset.document });
+  else if (link.dataset.document !== undefined) go("documents", { doc: link.dataset.document, field: link.dataset.in, system: link.dataset.system });
   else go("fields", { field: link.dataset.field });
 }
 
