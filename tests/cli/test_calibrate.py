@@ -86,7 +86,9 @@ def test_evidence_of_errors_only_is_refused(run: Run, files: Files) -> None:
 
 USAGE = [
     ([], "Give a RUN"),
-    (["--plan", "--risk", "2"], "between 0 and 1"),
+    (["--plan", "--risk", "2"], "between 1e-06 and 1"),
+    (["--plan", "--risk", "1e-12"], "between 1e-06 and 1"),
+    (["--plan", "--risk", "nan"], "between 1e-06 and 1"),
     (["--plan", "--confidence", "95"], "0.05"),
     (["--plan", "run"], "leave out"),
     (["run", "--apply", "p.json", "--risk", "0.1"], "leave out --risk"),

@@ -115,6 +115,15 @@ def test_what_cannot_be_done_ends_with_2_and_a_sentence(run: Run, runs: tuple[Pa
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.parametrize("place", ["before/run.json", "before/new.md", "after/evidence.parquet", "gold.jsonl", "llama.jsonl"])
+def test_nothing_of_a_run_is_overwritten(run: Run, files: Files, runs: tuple[Path, Path], place: str) -> None:
+    target = files.folder / place
+    before = target.read_bytes() if target.exists() else None
+    ran = run("diff", *runs, "--format", "json", "--out", target)
+    assert (ran.code, "is an input of run" in ran.err) == (2, True)
+    assert (target.read_bytes() if target.exists() else None) == before
+
+
 def test_runs_on_other_gold_are_refused_and_compared_where_they_agree(run: Run, files: Files, runs: tuple[Path, Path]) -> None:
     files.write("gold.jsonl", [{**GOLD[0], "name": "Eve"}, *GOLD[1:]])
     assert run("score", *files.inputs, "--out", files.folder / "other", "--bootstrap", 0, "--quiet").code == 0

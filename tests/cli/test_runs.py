@@ -311,6 +311,21 @@ def test_runs_are_tagged_shown_and_removed(store: Store) -> None:
     assert [path.name for path in store.folder.iterdir()] == [first.name]
 
 
+@pytest.mark.parametrize(("answer", "is_removed"), [("y", True), ("n", False), ("", False)])
+def test_a_person_is_asked_before_a_run_is_removed(store: Store, answer: str, is_removed: bool) -> None:
+    folder = make_run(store.folder)
+    store.runs("tag", "latest", "good")
+    ours, theirs = os.openpty()
+    process = spawn("runs", "rm", "latest", "--runs", store.folder, stdin=theirs)
+    os.write(ours, f"{answer}\n".encode())
+    out, err = process.communicate()
+    os.close(ours)
+    os.close(theirs)
+    assert b"Remove 1 for good?" in out + err
+    assert b"(tagged good)" in err
+    assert (process.returncode, folder.exists()) == ((0, False) if is_removed else (130, True))
+
+
 def test_runs_are_pruned(store: Store) -> None:
     for number in range(4):
         make_run(store.folder, number)
@@ -332,7 +347,7 @@ def test_damaged_runs_are_listed_and_can_be_removed(store: Store) -> None:
     assert store.runs("show", "latest").code == 0
     assert store.run("score", "--run", "latest", "--runs", store.folder).code == 2
     assert store.runs("tag", "latest", "good").code == 2
-    assert store.runs("rm", "latest", "--yes").code == 0
+    assert store.runs("rm", f"{folder}/", "--yes").code == 0
     assert "no run in" in store.runs("list").out
 
 
@@ -371,6 +386,15 @@ def test_killed_runs_of_the_program_leave_no_damaged_run(store: Store) -> None:
         process.communicate()
     store.score()
     assert {run["status"] for run in store.listed()["runs"]} == {"complete"}
+
+
+def test_two_runs_of_the_program_go_into_one_store_at_the_same_time(store: Store) -> None:
+    processes = [spawn("score", *store.files.inputs, *FAST, "--runs", store.folder, "--quiet") for _ in range(3)]
+    ends = [process.communicate() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0], ends
+    runs = store.listed()["runs"]
+    assert [run["status"] for run in runs] == ["complete"] * 3
+    assert len({run["id"] for run in runs}) == 3
 
 
 def test_a_store_that_is_not_there_is_told(store: Store) -> None:

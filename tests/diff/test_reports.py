@@ -193,3 +193,15 @@ def test_more_systems_are_told_by_their_places(make_run: Make) -> None:
     assert re.search(r"^1 to 2 +good .* reference$", text, re.MULTILINE)
     assert re.search(r"^1 to 2 +same .* identical$", text, re.MULTILINE)
     assert re.search(r"^3 +bad .* worse$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("key", ["field", "metric", "n", "<b>|"])
+def test_a_slice_may_be_called_anything(make_run: Make, key: str) -> None:
+    gold = [{**row, key: "left" if at % 2 else "right"} for at, row in enumerate(GOLD)]
+    spec = {"fields": {**SPEC["fields"], key: "text"}, "slices": [key]}
+    systems = {"a": gold, "b": [{**row, "total": 99} for row in gold], "c": gold}
+    run = make_run(spec, gold, systems, "--bootstrap", 0)
+    two = render_diff_terminal(tell_diff(diff_runs(f"{run}:a", f"{run}:b"), 0), Screen(160))
+    assert [len(re.findall(rf"^{value} +6 .* not shown$", two, re.MULTILINE)) for value in ("left", "right")] == [1, 1]
+    three = render_diff_markdown(tell_diff(diff_runs(run), 0))
+    assert three.count(": left, n = 6:") == three.count(": right, n = 6:") == 1

@@ -246,7 +246,11 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_scored(options: M
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(("s0", "x"), "no system 'x'"), (("s0", "s1", ("mr",)), "compare=('mr',)"), (("s0", "s1", None, ("day",)), "'day'")],
+    [
+        (("s0", "x"), "no system 'x'"),
+        (("s0", "s1", ("accuracy_weighted",)), "compare=('accuracy_weighted',)"),
+        (("s0", "s1", None, ("day",)), "'day'"),
+    ],
     ids=["system", "metric", "slice"],
 )
 def test_comparing_afterwards_says_what_is_not_there(arguments: Sequence[Any], said: str) -> None:

@@ -370,3 +370,13 @@ def test_judgements_that_failed_could_be_losses() -> None:
     assert judge_change(gate, Change(0.0, (0.0, 0.0), found)).verdict is PASS
     assert judge_change(gate, Change(0.0, (0.0, 0.0), found), failed=2).verdict is OPEN
     assert judge_change(gate, Change(-0.5, (-0.6, -0.4), replace(found, verdict="worse")), failed=2).verdict is FAIL
+
+
+def test_pytest_reads_the_same_gates(bench: Bench) -> None:
+    from fieldassay.pytest_plugin import decide
+
+    bench.set(run_of(GOLD, OLD))
+    gate = "regression(accuracy) > -0.01"
+    result = score(GOLD, WORSE, SPEC, ScoreOptions(gates=(gate,)))
+    assert [one.outcomes[0].verdict for one in decide(result, [gate], bench.file)] == [FAIL]
+    assert [one.outcomes[0].verdict for one in decide(result, [gate])] == [OPEN]

@@ -32,13 +32,13 @@ LATER: dict[str, Any] = {"difference": -0.061, "interval": (-0.104, -0.02), "ver
         pytest.param({"field": "total"}, f"qwen leads llama in accuracy of total: {FOUND}", id="field"),
         pytest.param(
             {"verdict": "no_difference_shown", "difference": 0.003, "interval": (-0.01, 0.016), "p_adjusted": 0.6},
-            "No difference could be shown between llama and qwen in accuracy: +0.3 points (95 %: −1.0 to 1.6, p = .60);"
+            "No difference could be shown between llama and qwen in accuracy: qwen stands at +0.3 points (95 %: −1.0 to 1.6, p = .60);"
             " with 100 documents a difference of 5.0 points would have been found four times out of five",
             id="no difference shown",
         ),
         pytest.param(
             {"verdict": "no_difference_shown", "marks": ("few_documents",), "documents": 6},
-            "No difference could be shown between llama and qwen in accuracy: +6.1 points (95 %: 2.0 to 10.4, p = .008, only 6 documents)",
+            "No difference could be shown between llama and qwen in accuracy: qwen stands at +6.1 points (95 %: 2.0 to 10.4, p = .008, only 6 documents)",
             id="few documents: no word on what would have been found",
         ),
         pytest.param({"verdict": "identical", "difference": 0.0}, "llama and qwen are the same in accuracy in all 100 documents", id="identical"),

@@ -6,7 +6,7 @@ from measures import measure_power
 
 
 def test_power_grows_with_the_difference_and_with_documents_and_the_detectable_difference_is_detected() -> None:
-    small, medium, large, many_small, many_medium, detectable, needed = measure_power(80, 41, 150)
+    small, medium, large, many_small, many_medium, detectable, needed = measure_power(70, 41, 120)
     assert small.share < medium.share < large.share
     assert small.share < many_small.share < many_medium.share
     assert medium.share < many_medium.share

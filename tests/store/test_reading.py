@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -155,16 +156,34 @@ def test_a_tag_moves(store: Path) -> None:
 def test_a_tag_on_two_runs_belongs_to_the_one_that_was_given_it_last(store: Path) -> None:
     new, old = (place.path for place in list_places(store)[:2])
     for folder, when in ((new, "2026-01-01"), (old, "2026-02-01")):  # as a process leaves it that dies while it moves a tag
-        (folder / TAGS).write_text(json.dumps({"tags": {"good": when}}))
+        (folder / TAGS).mkdir()
+        (folder / TAGS / "good").write_text(when)
     assert own_tags(list_places(store)) == {old: ("good",)}
     assert find_run("good", store) == old
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"tags": []}', '{"tags": {"a b": "x", "c": 1}}', "[" * 100_000])
-def test_a_damaged_file_of_tags_is_no_tag(store: Path, text: str) -> None:
+@pytest.mark.parametrize("name", ["a b", ".hidden", "x" * 65, "\u202e"])
+def test_other_files_among_the_tags_are_no_tags(store: Path, name: str) -> None:
     folder = list_places(store)[0].path
-    (folder / TAGS).write_text(text)
-    assert read_tags(folder) == {}
+    tag_run(folder, "good", NOW)
+    (folder / TAGS / name).write_bytes(b"\xff" * 1_000_000)
+    (folder / TAGS / "folder").mkdir()
+    assert list(read_tags(folder)) == ["good"]
+
+
+def test_a_tag_that_says_no_time_is_older_than_any_other(store: Path) -> None:
+    new, old = (place.path for place in list_places(store)[:2])
+    tag_run(old, "good", NOW)
+    (new / TAGS).mkdir()
+    (new / TAGS / "good").write_bytes(b"\xff")
+    assert find_run("good", store) == old
+
+
+def test_two_who_tag_one_run_at_the_same_time_lose_no_tag(store: Path) -> None:
+    folder = list_places(store)[0].path
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: tag_run(folder, f"tag-{number}", NOW), range(40)))
+    assert len(read_tags(folder)) == 40
 
 
 def truncate(folder: Path) -> None:

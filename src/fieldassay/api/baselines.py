@@ -24,6 +24,7 @@ from fieldassay.store.baseline_file import read_baseline
 
 _NEW = 'set a new baseline: fieldassay baseline set RUN --reason "…"'
 _DIGITS = 12
+MOST_NAMED = 8
 _OTHERS = {"spec": "another spec", "formulas": "other formulas", "models": "other models", "gold": "other gold"}
 
 
@@ -112,7 +113,7 @@ def _tell(baseline: Baseline, before: str = "", now: str = "") -> str:
 def _match(baseline: Baseline, data: PairedData, system: DocumentStatistics, calls: Sequence[MetricCall]) -> BaselineMatch:
     stored = _choose(baseline, data, system.system)
     if stored is None:
-        names = ", ".join(one.name for one in baseline.systems)
+        names = ", ".join(one.name for one in baseline.systems[:MOST_NAMED]) + (", …" if len(baseline.systems) > MOST_NAMED else "")
         return BaselineMatch(
             why=f"{baseline.label()} has no system {system.system!r}; it has: {names}; name systems alike, or {_NEW}",
             evidence=(_tell(baseline),),

@@ -24,6 +24,9 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.result.calibrated import CalibrationPage, Certificate, Group, PolicyCheck, Promise
 from fieldassay.result.result import Result
 
+LEAST_RISK = 1e-6
+"""No smaller risk can be asked for: it would take millions of labels."""
+
 
 @dataclass(frozen=True, slots=True)
 class CalibrationOptions:
@@ -189,9 +192,9 @@ def _remark_check(policy: ReviewPolicy, given: Confidences, own: Observations) -
 def check_options(options: CalibrationOptions) -> None:
     """Raise `ProblemsError` for a promise or a scale that cannot be meant."""
     promise, problems = options.promise, []
-    for name, value in (("risk", promise.risk), ("confidence", promise.confidence)):
-        if not 0.0 < value < 1.0:
-            problems.append(Problem(name, f"{value!r} does not lie between 0 and 1", "write 5 % as 0.05", "invalid_option"))
+    for name, value, least in (("risk", promise.risk, LEAST_RISK), ("confidence", promise.confidence, 0.0)):
+        if not least < value < 1.0:
+            problems.append(Problem(name, f"{value!r} does not lie between {least:g} and 1", "write 5 % as 0.05", "invalid_option"))
     if options.scale not in SCALES:
         problems.append(Problem("scale", f"no scale {options.scale[:40]!r}", nearest(options.scale[:40], SCALES), "unknown_name"))
     if problems:

@@ -33,7 +33,7 @@ class DiffOptions:
     `metrics` (None: those that all runs were compared by) and `slices` (None: the runs') are names. `reference` is the system that the others are
     compared with (None: the first). `systems` choose one of the first and one of the second run. `is_common`: where the runs have other
     documents, those that they share. `runs` is the store of runs in which references are looked up. `replicates`, `seed` and `level` are the
-    first run's where they are None.
+    first run's where they are None. `target` is the file that the outcome will be written to: refused if it belongs to one of the runs.
     """
 
     metrics: tuple[str, ...] | None = None
@@ -45,6 +45,7 @@ class DiffOptions:
     replicates: int | None = None
     seed: int | None = None
     level: float | None = None
+    target: Path | None = None
 
 
 def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> Diff:
@@ -56,6 +57,8 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
     if not references:
         raise ProblemsError([Problem("diff", "no run is named", "name one or more", "unclear_system")])
     entries = _order(find_entries([str(one) for one in references], options.runs, options.systems), options.reference)
+    if options.target is not None:
+        _check_target(options.target, entries)
     ground = find_ground(entries, is_common=options.is_common)
     data = _draw(join_data([entry.contestant for entry in entries], ground.documents), options)
     metrics = _choose_metrics(data, options.metrics)
@@ -77,6 +80,23 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
         notes=(*_remark(entries, data), *contest.notes),
         warnings=ground.warnings,
     )
+
+
+def _check_target(target: Path, entries: Sequence[Entry]) -> None:
+    """Raise `ProblemsError` for a file that is an input of one of the runs, or in one of their folders."""
+    place = target.resolve()
+    for entry in entries:
+        inputs = entry.run.facts["inputs"]
+        predictions = inputs.get("predictions")
+        labels = [inputs.get("gold"), *(predictions.values() if isinstance(predictions, dict) else ())]
+        own = {Path(label).resolve() for label in labels if isinstance(label, str)}
+        if place in own or entry.run.folder.resolve() in place.parents:
+            remedy = "choose another file"
+            raise ProblemsError(
+                [Problem(str(target), f"is an input of run {entry.run.reference!r}, or in its folder", remedy, "export_target")]
+            )
+    if target.is_dir():
+        raise ProblemsError([Problem(str(target), "is a folder", "name a file", "export_target")])
 
 
 def _order(entries: tuple[Entry, ...], reference: str | None) -> tuple[Entry, ...]:

@@ -193,4 +193,5 @@ def say_promise(promise: Promise, families: int = 1) -> str:
         how = ", if values are independent of one another and new documents are like these."
     else:
         how = ", every document counted once however many values it has, if new documents are like these."
-    return f"With {100 * promise.confidence:g} % confidence at most {100 * promise.risk:g} % of the accepted values{each} are wrong{together}{how}"
+    sure, risk = f"{100 * promise.confidence:.10g} %", f"{100 * promise.risk:.10g} %"
+    return f"With {sure} confidence at most {risk} of the accepted values{each} are wrong{together}{how}"

@@ -82,6 +82,7 @@ def _options(given: Mapping[str, Any]) -> DiffOptions:
         replicates=given["bootstrap"],
         seed=given["seed"],
         level=given["level"],
+        target=given["out"],
     )
 
 

@@ -167,7 +167,7 @@ def _facts(options: ScoreOptions, started: datetime, seconds: float, result: Res
         "workers": options.workers,
         "batch": options.batch,
         "options": recorded_options(options),
-        "git": describe_git(Path.cwd()),
+        "git": describe_git(Path()),
         "host": describe_host(),
         "headline": [estimate.to_dict() for estimate in find_headline(result)],
     }

@@ -54,9 +54,8 @@ def render_check(held: Baseline, lines: Sequence[ChangeLine], decisions: Sequenc
     head = ["system", "metric", "baseline", "now", "change", "interval", "p", ""]
     rows = [_change_row(one) for one in lines]
     page.table([Column(name, is_number=name in ("baseline", "now", "change")) for name in head], rows)
-    for one in lines:
-        if one.change is None:
-            page.line(show(f"{one.system}: {one.metric}: {one.why}", _LONG), "dim")
+    for reason in dict.fromkeys(f"{one.system}: {one.why}" for one in lines if one.change is None):
+        page.line(show(reason, _LONG), "dim")
     page.line()
     page.line("change: now less baseline on the same documents; p two-sided, each on its own", "dim")
     add_gates(page, decisions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from dataclasses import dataclass
 from decimal import Decimal
@@ -175,7 +176,9 @@ def json_text(value: Any) -> str:
         return str(Decimal(value))
     try:
         return msgspec.json.encode(value).decode()
-    except (TypeError, ValueError, RecursionError, UnicodeEncodeError):
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (TypeError, ValueError, RecursionError):
         return repr(value) if isinstance(value, (str, dict, list)) else str(value)
 
 

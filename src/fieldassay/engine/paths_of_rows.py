@@ -12,6 +12,7 @@ import polars as pl
 from fieldassay.engine.blocks import Block, Nodes, Prefix
 from fieldassay.engine.scopes import Codes
 from fieldassay.evidence import FieldInfo, Outcome
+from fieldassay.values.printable import make_printable
 
 Gathered: TypeAlias = tuple[pl.Series, npt.NDArray[Any]]
 """Texts, and for each row the position of its own among them; -1: null."""
@@ -45,7 +46,7 @@ class RowPaths:
         nodes: Nodes = getattr(block.pairs, side)
         prefix = block.pairs.prefix
         if prefix is None or not present.any():
-            return pl.Series([info.path], dtype=pl.String), np.where(present, 0, -1)
+            return pl.Series([make_printable(info.path)], dtype=pl.String), np.where(present, 0, -1)
         suffix = _relative(info.path, prefix)
         paths = self.nodes(prefix, side)
         return paths + suffix if suffix else paths, np.where(present, nodes, -1)
@@ -65,7 +66,7 @@ class RowPaths:
 
 def _relative(path: str, prefix: Prefix | None) -> str:
     """Return what a field path adds to the path of its scope's items."""
-    return path if prefix is None else path.removeprefix(f"{prefix.path}[]")
+    return make_printable(path if prefix is None else path.removeprefix(f"{prefix.path}[]"))
 
 
 def _present(block: Block, side: str) -> npt.NDArray[np.bool_]:

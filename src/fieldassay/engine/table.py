@@ -16,6 +16,7 @@ from fieldassay.engine.diagnose import diagnose
 from fieldassay.engine.judge import Judged
 from fieldassay.engine.paths_of_rows import Gathered, RowPaths, gather
 from fieldassay.evidence import Evidence, FieldInfo, Kind, Outcome, flag_names
+from fieldassay.values.printable import make_printable
 
 _NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
 
@@ -26,11 +27,11 @@ def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
     kinds = [kind.name.lower() for kind in Kind]
     outcomes = [outcome.name.lower() for outcome in Outcome]
     paths = RowPaths({})
-    names = pl.Series([info.path for info in fields], dtype=pl.String)
+    names = text_series([info.path for info in fields])
     given = [given_texts(block.coded) if block.coded else None for block in blocks]
     read = [text_series(block.coded.column.canonical.tolist()) if block.coded else None for block in blocks]
     columns: dict[str, Any] = {
-        "system": pl.repeat(evidence.system, len(evidence), eager=True, dtype=pl.String),
+        "system": pl.repeat(make_printable(evidence.system), len(evidence), eager=True, dtype=pl.String),
         "doc": _named(evidence.documents, evidence.doc),
         "field": _named([info.path for info in fields], evidence.field),
         "gold_path": gather([paths.of(block, fields[block.field], "gold") for block in blocks]),
@@ -92,7 +93,7 @@ def text_series(texts: Sequence[str | None]) -> pl.Series:
     try:
         return pl.Series(texts, dtype=pl.String)
     except UnicodeEncodeError:
-        return pl.Series([None if text is None else text.encode("utf-8", "backslashreplace").decode() for text in texts], dtype=pl.String)
+        return pl.Series([None if text is None else make_printable(text) for text in texts], dtype=pl.String)
 
 
 def given_texts(coded: Coded) -> pl.Series:
@@ -101,7 +102,7 @@ def given_texts(coded: Coded) -> pl.Series:
     if kinds <= {int, float}:
         return text_series(coded.column.texts.tolist())
     if kinds != {str}:
-        return pl.Series([json_text(raw) for raw in coded.raws], dtype=pl.String)
+        return text_series([json_text(raw) for raw in coded.raws])
     raws = text_series(coded.raws)
     quoted = '"' + raws + '"'
     odd = raws.str.contains(_NEEDS_ESCAPE).arg_true()
@@ -111,7 +112,7 @@ def given_texts(coded: Coded) -> pl.Series:
 
 
 def _named(names: Sequence[str], codes: npt.NDArray[Any]) -> pl.Series:
-    table = pl.Series(list(names), dtype=pl.String)
+    table = text_series(names)
     return table.gather(codes.astype(np.uint32)) if len(codes) else pl.Series([], dtype=pl.String)
 
 

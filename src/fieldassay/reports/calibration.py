@@ -252,4 +252,4 @@ def _signed(value: float) -> str:
 
 
 def _percent(share: float, decimals: int | None = None) -> str:
-    return f"{100 * share:g} %" if decimals is None else f"{100 * share:.{decimals}f} %"
+    return f"{100 * share:.10g} %" if decimals is None else f"{100 * share:.{decimals}f} %"

@@ -77,8 +77,20 @@ def tell_detectable(one: Comparison) -> str:
     told = f"{name}: a difference of {_size(one.detectable, one.unit)} would have been found with probability 0.8"
     more = needed is not None and one.documents < needed < 10_000_000 and _plain(one.difference or 0.0, one.unit).strip("0.,")
     return told + (
-        f"; for one of {_plain(one.difference or 0.0, one.unit)} it takes about {show_count(needed or 0, 'document')}" if more else ""
+        f"; for one of {_plain(one.difference or 0.0, one.unit)} it takes about {show_count(_round_up(needed or 0), 'document')}"
+        if more
+        else ""
     )
+
+
+def _round_up(count: int) -> int:
+    """Return a count with two digits that say something: it comes from an estimate.
+
+    >>> _round_up(15053), _round_up(43)
+    (16000, 43)
+    """
+    unit = int(10 ** max(0, len(str(count)) - 2))
+    return -(-count // unit) * unit
 
 
 def tell_field_detectable(family: Sequence[Comparison]) -> str:

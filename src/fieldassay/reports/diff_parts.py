@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 from fieldassay.reports.comparisons import say, show_p, show_places
 from fieldassay.reports.diff_numbers import (
@@ -61,7 +62,7 @@ def _overall(found: Diff) -> Part:
     lines += [told for one in found.overall if (told := tell_detectable(one))]
     if found.is_identical:
         lines.insert(0, "identical: nothing that was kept differs in any document")
-    table = _table("the systems in each metric", "metric", found.overall)
+    table = _table("the systems in each metric", "metric", "metric", found.overall)
     return Part("Overall", tuple(lines), (table,), (*_holm(found.overall), *_few(_all(found)), *_method(found)))
 
 
@@ -87,7 +88,7 @@ def _holm(family: Sequence[Comparison]) -> list[str]:
 def _fields(family: tuple[Comparison, ...]) -> Part:
     more = tell_field_detectable(family)
     remarks = (f"{show(family[0].metric, 60)} of each field", *_holm(family), *([more] if more else []))
-    return Part("By field", (), (_table("the systems field by field", "field", family),), remarks)
+    return Part("By field", (), (_table("the systems field by field", "field", "field", family),), remarks)
 
 
 def _slices(found: Diff) -> Part:
@@ -96,33 +97,44 @@ def _slices(found: Diff) -> Part:
         family = [one for one in found.by_slice if key in one.slice]
         name = f"{NAMES.get(family[0].metric, show(family[0].metric, 60))} by {show(key, 40)}"
         if found.is_pair:
-            tables.append(_table(name, show(key, 40), family))
+            tables.append(_table(name, "slice", show(key, 40), family))
         else:
             values = dict.fromkeys(one.slice[key] for one in family)
-            tables += [
-                _many_table(f"{name}: {show(value, 40)}", [one for one in family if one.slice[key] == value], None) for value in values
-            ]
+            tables += [_slice_table(key, value, [one for one in family if one.slice[key] == value]) for value in values]
         remarks += [f"{show(key, 40)}: {line}" for line in _holm(family)]
     return Part("By slice", (), tuple(tables), tuple(remarks))
 
 
-def _table(caption: str, head: str, family: Sequence[Comparison]) -> Table:
+def _slice_table(key: str, value: str, family: Sequence[Comparison]) -> Table:
+    """Return more than two systems in one slice; they have no places there."""
+    made = _many_table(family, None)
+    rows = tuple(row[1:] for row in made.rows)
+    caption = f"{show(key, 40)}: {show(value, 40)}, n = {max(one.documents for one in family):,}"
+    return Table(caption, made.heads[1:], rows, tuple(at - 1 for at in made.numbers))
+
+
+def _table(caption: str, kind: Literal["metric", "field", "slice"], head: str, family: Sequence[Comparison]) -> Table:
     """Return the comparisons of one family of two systems as a table."""
     heads = (head, "n", "before", "after", "difference", "p", "Holm", "effect", "+/−/=", "decision")
-    return Table(caption, heads, tuple(_row(one, head) for one in family), (1, 2, 3, 5, 6, 7, 8))
+    name = {"metric": _metric, "field": _field, "slice": _slice}[kind]
+    return Table(caption, heads, tuple((name(one), *_row(one)) for one in family), (1, 2, 3, 5, 6, 7, 8))
 
 
-def _row(one: Comparison, head: str) -> tuple[str, ...]:
+def _row(one: Comparison) -> tuple[str, ...]:
     before, after = (show_one(value, one.unit) for value in one.values)
-    return (_name(one, head), f"{one.documents:,}", before, after, show_difference(one), _p(one.p), *_decision(one))
+    return (f"{one.documents:,}", before, after, show_difference(one), _p(one.p), *_decision(one))
 
 
-def _name(one: Comparison, head: str) -> str:
-    """Return what a row is about: the metric with its field and slice, the field, or the value of the slice."""
-    if head == "field":
-        return show(one.field, 40)
-    if head != "metric":
-        return show(next(iter(one.slice.values()), ""), 40)
+def _field(one: Comparison) -> str:
+    return show(one.field, 40)
+
+
+def _slice(one: Comparison) -> str:
+    return show(next(iter(one.slice.values()), ""), 40)
+
+
+def _metric(one: Comparison) -> str:
+    """Return the metric with its field and its slice."""
     where = "".join(f" where {show(key, 20)} is {show(value, 30)}" for key, value in one.slice.items())
     of = "" if one.field is None else f" of {show(one.field, 40)}"
     return f"{show(NAMES.get(one.metric, one.metric), 40)}{of}{where}"
@@ -139,10 +151,10 @@ def _p(value: float | None) -> str:
 
 def _many(found: Diff) -> Part:
     """Return more than two systems: a table by each metric, with the places that a system may have and how it stands to the reference."""
-    families = {
-        name: [one for one in found.overall if _name(one, "metric") == name] for name in (_name(one, "metric") for one in found.overall)
-    }
-    tables = tuple(_many_table(name, family, _ranking_of(found, family[0])) for name, family in families.items())
+    families: dict[tuple[Any, ...], list[Comparison]] = {}
+    for one in found.overall:
+        families.setdefault((one.metric, one.field, *one.slice.items()), []).append(one)
+    tables = tuple(_many_table(family, _ranking_of(found, family[0])) for family in families.values())
     lines = tuple(_tell_pairs(one, NAMES.get(one.metric, show(one.metric, 60))) for one in found.rankings)
     places = ["place: those that a system may really have; all pairs tested at once (max-|t|)"] if found.rankings else []
     told = f"difference, Holm, effect, +/−/=, decision: against {show(found.sides[0].label, _NAME)}"
@@ -160,7 +172,9 @@ def _ranking_of(found: Diff, one: Comparison) -> Ranking | None:
     return next((ranking for ranking in found.rankings if ranking.metric == one.metric), None)
 
 
-def _many_table(name: str, family: Sequence[Comparison], ranking: Ranking | None) -> Table:
+def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Table:
+    """Return more than two systems by one metric, against the reference, in the order of the ranking if there is one."""
+    name = show(NAMES.get(family[0].metric, family[0].metric), 40)
     heads = ("place", "system", name, "difference", "Holm", "effect", "+/−/=", "decision")
     against = {one.systems[1]: one for one in family}
     reference, value = family[0].systems[0], family[0].values[0]
@@ -171,7 +185,7 @@ def _many_table(name: str, family: Sequence[Comparison], ranking: Ranking | None
         (places.get(system, NOTHING), show(system, _NAME), show_one(values[system], family[0].unit), *_standing(against.get(system)))
         for system in order
     ]
-    return Table(f"systems by {name}, n = {max(one.documents for one in family):,}", heads, tuple(rows), (2, 4, 5, 6))
+    return Table(f"systems by {_metric(family[0])}, n = {max(one.documents for one in family):,}", heads, tuple(rows), (2, 4, 5, 6))
 
 
 def _standing(one: Comparison | None) -> tuple[str, ...]:

@@ -82,13 +82,15 @@ def tell_comparison(one: Comparison, names: Mapping[str, str]) -> str:
     """
     first, second = (show(name, _NAME) for name in one.systems)
     where = "".join(f" on {show(value, 40)} ({show(key, 30)})" for key, value in one.slice.items())
-    metric = f"{show(names.get(one.metric, one.metric), 80)}{f' of {show(one.field, 60)}' if one.field is not None else ''}"
+    metric = (
+        f"{show(names.get(one.metric, one.metric.replace('_', ' ')), 80)}{f' of {show(one.field, 60)}' if one.field is not None else ''}"
+    )
     if one.verdict == "undefined" or one.difference is None:
         return f"{first} and {second} cannot be compared{where} in {metric}: a value is undefined"
     if one.verdict == "identical":
         return f"{first} and {second} are the same{where} in {metric} in all {show_count(one.documents, 'document')}"
     if one.verdict == "no_difference_shown":
-        return f"No difference could be shown between {first} and {second}{where} in {metric}: {_detail(one, 1.0)}{_power(one)}"
+        return f"No difference could be shown between {first} and {second}{where} in {metric}: {second} stands at {_detail(one, 1.0)}{_power(one)}"
     is_second = one.verdict == "better"
     sign = 1.0 if is_second else -1.0
     ahead, behind = (second, first) if is_second else (first, second)

@@ -15,6 +15,7 @@ from fieldassay.metrics.recipes import Ratio, list_needs
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.metrics.statistics import Reaches, Rows, Share, Statistic
 from fieldassay.metrics.sums import Sum
+from fieldassay.values.printable import make_printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,8 +88,8 @@ def frame_documents(parts: Sequence[tuple[str, DocumentValues]]) -> pl.DataFrame
 def _frame(system: str, values: DocumentValues) -> pl.DataFrame:
     import polars as pl
 
-    columns: dict[str, Any] = {"system": pl.Series([system] * len(values.documents), dtype=pl.String)}
-    columns["doc"] = pl.Series([_make_printable(name) for name in values.documents], dtype=pl.String)
+    columns: dict[str, Any] = {"system": pl.Series([make_printable(system)] * len(values.documents), dtype=pl.String)}
+    columns["doc"] = pl.Series([make_printable(name) for name in values.documents], dtype=pl.String)
     for name, numbers in (*values.values.items(), *values.numbers.items()):
         columns[name] = pl.Series(numbers, dtype=pl.Float64, nan_to_null=True)
     for name, claims in values.claims.items():
@@ -102,15 +103,10 @@ def _group_series(name: str, groups: Sequence[tuple[str, ...]]) -> pl.Series:
     """Return a slice key's values: lists for tags, else one text or null (several are joined by ` | `)."""
     import polars as pl
 
-    printable = [[_make_printable(text) for text in group] for group in groups]
+    printable = [[make_printable(text) for text in group] for group in groups]
     if name in ("tag", "tags"):
         return pl.Series(printable, dtype=pl.List(pl.String))
     return pl.Series([" | ".join(group) if group else None for group in printable], dtype=pl.String)
-
-
-def _make_printable(text: str) -> str:
-    """Return the text with lone surrogates written as escapes, since a table holds UTF-8 only."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _is_own(bound: BoundMetric) -> bool:

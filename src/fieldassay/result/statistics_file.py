@@ -13,6 +13,7 @@ import numpy as np
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum
 from fieldassay.result.pairing import DocumentStatistics
+from fieldassay.values.printable import make_printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,11 +46,11 @@ def _frame(system: DocumentStatistics) -> pl.DataFrame:
 
     count = len(system.documents)
     columns = {
-        _column(SYSTEM): pl.Series([system.system] * count, dtype=pl.String),
+        _column(SYSTEM): pl.Series([make_printable(system.system)] * count, dtype=pl.String),
         _column(DOCUMENT): pl.Series([name.encode("utf-8", "surrogatepass") for name in system.documents], dtype=pl.Binary),
     }
     for key, groups in system.groups.items():
-        texts = [[name.encode("utf-8", "backslashreplace").decode() for name in names] for names in groups]
+        texts = [[make_printable(name) for name in names] for names in groups]
         columns[_column(GROUP, key)] = pl.Series(texts, dtype=pl.List(pl.String))
     for statistic, total in system.statistics.items():
         name = name_statistic(statistic)

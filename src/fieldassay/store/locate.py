@@ -15,7 +15,7 @@ from fieldassay.store.run_file import RUN, is_run, read_run
 from fieldassay.store.tags import LATEST, read_tags
 
 _MOST_NAMED = 10
-_LONGEST = 300
+_LONGEST = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def find_run(reference: str, store: Path) -> Path:
             reference, f"is not a run folder, and there is no store of runs {str(store)!r}", "name it with --runs DIR", "unknown_run"
         )
     places = list_places(store)
-    found = _find(reference, places)
+    found = _find(_name_in(store, path) or reference, places)
     if is_path:
         found += [path] if path.resolve() not in {one.resolve() for one in found} else []
     if len(found) == 1:
@@ -131,6 +131,14 @@ def _holds_run(path: Path) -> bool:
         return path.is_dir() and is_run(path)
     except (OSError, ValueError):
         return False
+
+
+def _name_in(store: Path, path: Path) -> str | None:
+    """Return the name of a folder that lies in the store and was given by its path; it may be a run that is damaged."""
+    try:
+        return path.name if path.name != str(path) and path.is_dir() and path.parent.resolve() == store.resolve() else None
+    except (OSError, ValueError, RuntimeError):
+        return None
 
 
 def _find(reference: str, places: Sequence[Place]) -> list[Path]:

@@ -66,9 +66,10 @@ class OpenReport:
         """Return how many pixels the page is wider than the window."""
         return int(self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
 
-    def check_access(self) -> list[str]:
-        """Return what axe finds wrong with the page as it is shown."""
+    def check_access(self, rules: tuple[str, ...] = ()) -> list[str]:
+        """Return what axe finds wrong with the page as it is shown, by all rules or by some."""
         if not self.page.evaluate("typeof window.axe !== 'undefined'"):
             self.page.evaluate(f"(() => {{ {AXE.read_text(encoding='utf-8')}\n window.axe = axe; }})()")
-        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        only = {"runOnly": list(rules)} if rules else {}
+        found = self.page.evaluate("options => axe.run(document, options)", {"resultTypes": ["violations"], **only})
         return [f"{one['id']}: {node['target']} {node['failureSummary'][:300]}" for one in found["violations"] for node in one["nodes"]]

@@ -54,7 +54,7 @@ def _values(source: ReportSource) -> pl.LazyFrame:
 
 def _measures(source: ReportSource) -> dict[str, dict[str, list[Any]]]:
     """Return metric -> field -> one entry per system: value, low, high, n, failed, marks; null where there is no estimate."""
-    own = [str(name) for name in source.result.run.get("definitions", ())]
+    own = tuple(source.definitions)
     place = {system: number for number, system in enumerate(source.systems)}
     found: dict[str, dict[str, list[Any]]] = {name: {} for name in (*own, *MEASURES)}
     for one in source.result.estimates:

@@ -98,9 +98,9 @@ def _inputs(inputs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 def _metrics(source: ReportSource) -> list[MetricNote]:
     """Return the metrics of the run in the catalogue's order, behind those that the spec defines."""
     catalogue = list_metrics()
-    own = [str(name) for name in source.result.run.get("definitions", ())]
+    own = source.definitions
     used = {parse_metric(text).name for text in source.result.run.get("metrics", ())} | set(_ALWAYS)
-    notes = [MetricNote(name, "Defined by the spec: see its text below.", "", "spec") for name in own]
+    notes = [MetricNote(name, *described, "spec") for name, described in own.items()]
     return notes + [
         MetricNote(name, *MEANINGS[name], metric.group)
         for name, metric in catalogue.items()

@@ -162,15 +162,20 @@ def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
     several = len(source.systems) > 1
     word = "lowest" if own.better == "lower" else "highest"
     head = (
-        f"{show(best, 60)} has the {word} {line.label}: {say_estimate(own)}"
+        f"{show(best, 60)} has the {word} {_call(line)}: {say_estimate(own)}"
         if several
-        else f"{line.label.capitalize()} is {say_estimate(own)}"
+        else f"{_call(line).capitalize()} is {say_estimate(own)}"
     )
     compared = [one for one in source.result.comparisons if _is_about(one, own) and best in one.systems and one.field is None]
     overall = [tell_comparison(one, NAMES) for one in compared if not one.slice]
     sliced = sorted((one for one in compared if one.slice), key=lambda one: -abs(one.difference or 0.0))
     ranked = [told for ranking in source.result.rankings if _is_about(ranking, own) and (told := _tell_ranking(ranking, best))]
     return [head, *ranked[:1], *overall[:3], *(tell_comparison(one, NAMES) for one in sliced)][:MOST_FINDINGS]
+
+
+def _call(line: Line) -> str:
+    """Return what a sentence calls the metric of a line."""
+    return line.label.replace("_", " ")
 
 
 def _is_about(one: Comparison | Ranking, estimate: Estimate) -> bool:

@@ -19,7 +19,7 @@ from fieldassay.reports.html.overview import ANSWERS, MOST_CARDS, Overview, over
 from fieldassay.reports.html.packing import pack, pack_text
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.html.systems import describe_systems
-from fieldassay.reports.html.verdicts import list_verdicts
+from fieldassay.reports.html.verdicts import have_common_gates, list_verdicts
 from fieldassay.reports.meanings import MEANINGS
 from fieldassay.reports.meanings import NAMES as METRIC_NAMES
 from fieldassay.reports.reported import Reported, ReportOptions
@@ -44,8 +44,10 @@ def render_page(source: ReportSource) -> Iterator[str]:
     page = overview(source)
     documents = order_documents(source)
     names = name_rows(source)
+    gates = list_verdicts(source.decisions)
     yield _template().render(
-        policy=_policy(script, style, charts), style=style, views=VIEWS, source=source, page=page, gates=list_verdicts(source.decisions),
+        policy=_policy(script, style, charts), style=style, views=VIEWS, source=source, page=page, gates=gates,
+        has_common_gates=have_common_gates(gates),
         methods=methods(source), answers=ANSWERS, most_cards=MOST_CARDS, show_estimate=show_estimate, meanings=MEANINGS, headline=_metric_names(page),
     )  # fmt: skip
     yield _block("documents", pack(documents.block))
@@ -79,7 +81,7 @@ def _core(source: ReportSource) -> dict[str, Any]:
         "systems": list(source.systems),
         "kept": source.kept,
         "sliceKeys": list(source.slice_keys),
-        "metrics": {name: [METRIC_NAMES.get(name, name.replace("_", " ")), *meaning] for name, meaning in MEANINGS.items()},
+        "metrics": {name: [_call(name, source), *meaning] for name, meaning in {**MEANINGS, **source.definitions}.items()},
         "words": {
             "outcomes": wording.OUTCOMES,
             "reasons": wording.REASONS,
@@ -87,6 +89,12 @@ def _core(source: ReportSource) -> dict[str, Any]:
             "flags": wording.FLAGS,
         },
     }
+
+
+def _call(name: str, source: ReportSource) -> str:
+    """Return what the page calls a metric; a spec's own metric has the name that the spec gives it."""
+    spaced = name.replace("_", " ")
+    return spaced if name in source.definitions else METRIC_NAMES.get(name, spaced)
 
 
 def _metric_names(page: Overview) -> Mapping[str, str]:

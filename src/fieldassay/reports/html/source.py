@@ -49,6 +49,21 @@ class ReportSource:
         return tuple(str(key) for key in self.result.run.get("slices", ()))
 
     @cached_property
+    def definitions(self) -> Mapping[str, tuple[str, str]]:
+        """Return what the spec says of the metrics that it defines itself: description and formula."""
+        from fieldassay.errors import ProblemsError
+        from fieldassay.spec.yaml_text import read_yaml
+
+        spec = self.result.run.get("spec")
+        names = [str(name) for name in self.result.run.get("definitions", ())]
+        try:
+            data = read_yaml(str(spec.get("text") or ""), "spec")[0] if isinstance(spec, Mapping) and names else None
+        except ProblemsError:
+            data = None
+        given = data.get("definitions") if isinstance(data, Mapping) else None
+        return {name: _describe(given.get(name) if isinstance(given, Mapping) else None) for name in names}
+
+    @cached_property
     def fields(self) -> pl.DataFrame:
         """Return the fields with evidence, in their order: `field`, `type`, `kind`, `critical`, `weight`."""
         import polars as pl
@@ -59,3 +74,10 @@ class ReportSource:
         first = [pl.col(name).first() for name in ("type", "kind", "weight")]
         found = self.evidence.group_by("field", maintain_order=True).agg(*first, pl.col("critical").any())
         return found.select(list(empty)).collect()
+
+
+def _describe(definition: Any) -> tuple[str, str]:
+    """Return a definition's description, as a sentence, and its formula."""
+    told = definition if isinstance(definition, Mapping) else {"formula": definition or ""}
+    text = str(told.get("description") or "defined by the spec")
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}.", str(told.get("formula") or "")

@@ -19,7 +19,11 @@ def describe_systems(source: ReportSource, page: Overview) -> dict[str, Any]:
     main = next((line for line in page.lines if line.label == page.main), None)
     found = [one for one in (main.estimates if main else ()) if one is not None]
     return {
-        "main": {"label": page.main, "unit": found[0].unit if found else "ratio", "better": found[0].better if found else "higher"},
+        "main": {
+            "label": page.main.replace("_", " "),
+            "unit": found[0].unit if found else "ratio",
+            "better": found[0].better if found else "higher",
+        },
         "intervals": [_row(one) for one in found],
         "differences": [_difference(one) for one in source.result.comparisons if one.field is None],
         "slices": [_row(one) for one in whole if len(one.slice) == 1 and found and _is_alike(one, found[0])],
@@ -48,8 +52,9 @@ def _row(one: Estimate) -> dict[str, Any]:
 def _difference(one: Comparison) -> dict[str, Any]:
     low, high = one.interval or (None, None)
     key, value = next(iter(one.slice.items()), ("", ""))
+    metric = NAMES.get(one.metric, one.metric.replace("_", " "))
     return {
-        "metric": NAMES.get(one.metric, one.metric), "slice": key, "group": value, "reference": one.systems[0], "system": one.systems[1],
+        "metric": metric, "slice": key, "group": value, "reference": one.systems[0], "system": one.systems[1],
         "difference": one.difference, "low": low, "high": high, "p": one.p_adjusted, "verdict": one.verdict, "documents": one.documents,
         "wins": one.wins, "losses": one.losses, "ties": one.ties, "unit": one.unit, "better": one.better, "said": tell_comparison(one, NAMES),
     }  # fmt: skip

@@ -54,6 +54,11 @@ def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]
     )
 
 
+def have_common_gates(verdicts: Sequence[Verdict]) -> bool:
+    """Return whether all systems were measured by the same gates, as they may not be where several runs are in one report."""
+    return len({tuple(line.gate for line in one.gates) for one in verdicts}) == 1
+
+
 def _gate(one: Mapping[str, Any]) -> GateLine:
     verdict, unit, value, bounds = str(one["verdict"]), str(one["unit"]), one["value"], one["interval"]
     return GateLine(

@@ -155,7 +155,8 @@ function why(row) {
   const rest = PLAIN_REASONS.includes(row.reason) || row.reason === main ? [] : [say("reasons", row.reason)];
   if (row.otherField) rest.push(`it is the value of ${plain(row.otherField, 60)}`);
   if (row.score > 0 && row.score < 1) rest.push(`score ${row.score.toFixed(2)}`);
-  if (others.some((name) => name !== row.outcome)) rest.push(`also ${others.filter((name) => name !== row.outcome).map((name) => name.replaceAll("_", " ")).join(", ")}`);
+  const also = others.filter((name) => name !== row.outcome && name !== "near").map((name) => name.replaceAll("_", " "));
+  if (also.length) rest.push(`also ${also.join(", ")}`);
   rest.push(...row.flags.filter((flag) => !["lone_parent", "under_wrong_kind", "unreadable_pred"].includes(flag)).map((flag) => say("flags", flag)));
   if (row.confidence !== null && row.confidence !== undefined) rest.push(`confidence ${row.confidence.toFixed(2)}`);
   const head = main && main !== row.outcome ? say("diagnoses", main) : row.outcome;

@@ -102,6 +102,13 @@ function documentsCsv(data) {
   return toCsv(["document", ...CORE.systems.map((system) => `score: ${system}`), "wrong"], rows);
 }
 
+// The systems that have a column of their own: all where they are few, else the one that is filtered by.
+function columnSystems(params, few) {
+  if (few && CORE.systems.length > 1) return CORE.systems.map((_, at) => at);
+  const chosen = CORE.systems.indexOf(params.system);
+  return chosen < 0 || CORE.systems.length === 1 || window.innerWidth <= 700 ? [] : [chosen];
+}
+
 function drawList(data, params) {
   const narrow = window.innerWidth <= 700;
   const few = CORE.systems.length <= MOST_COLUMNS && !narrow;
@@ -110,7 +117,7 @@ function drawList(data, params) {
     { key: "id", label: "document", size: narrow ? "minmax(7rem, 1fr)" : "minmax(9rem, 2fr)" },
     groupKey ? { key: `group:${groupKey}`, label: plain(groupKey, 20), size: "minmax(7rem, 1fr)" } : null,
     { key: "mean", label: CORE.systems.length === 1 || narrow ? "score" : "mean score", size: narrow ? "5.4rem" : "minmax(9rem, 1fr)", num: true },
-    ...(few && CORE.systems.length > 1 ? CORE.systems.map((system) => ({ key: `system:${system}`, label: plain(system, 18), size: "minmax(5.5rem, 1fr)", num: true })) : []),
+    ...columnSystems(params, few).map((at) => CORE.systems[at]).map((system) => ({ key: `system:${system}`, label: plain(system, 18), size: "minmax(5.5rem, 1fr)", num: true })),
     { key: "wrong", label: narrow ? "wrong" : few ? "wrong values" : "wrong, all systems", size: narrow ? "4.8rem" : "minmax(7rem, 1fr)", num: true },
   ].filter(Boolean);
   const cells = (place) => {
@@ -121,7 +128,7 @@ function drawList(data, params) {
       [link, ...claimsAt(data, place)],
       groupKey ? [el("bdi", { text: plain(group.values[group.codes[place]] ?? "—", 40) })] : null,
       [showNumber(mean), meter(mean)],
-      ...(few && CORE.systems.length > 1 ? scoresAt(data, place).map((score) => [showNumber(score)]) : []),
+      ...columnSystems(params, few).map((at) => [showNumber(scoresAt(data, place)[at])]),
       [wrongAt(data, place).toLocaleString("en-US")],
     ].filter(Boolean);
   };
