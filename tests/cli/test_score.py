@@ -44,7 +44,7 @@ def test_run_folder_has_all_files_and_nothing_else(run: Run, files: Files, tmp_p
     ran = run("score", *files.inputs, *FAST, "--out", tmp_path / "deep" / "run")
     assert ran.code == 0 and "written to" in ran.err
     found = sorted(path.name for path in (tmp_path / "deep").rglob("*"))
-    assert found == ["documents.parquet", "evidence.parquet", "metrics.json", "run", "run.json"]
+    assert found == ["documents.parquet", "evidence.parquet", "metrics.json", "run", "run.json", "statistics.parquet"]
     facts = json.loads((tmp_path / "deep" / "run" / "run.json").read_text())
     assert facts["counts"]["documents"] == 3 and facts["spec"]["digest"] and facts["command"][0] == "fieldassay"
     assert pl.read_parquet(tmp_path / "deep" / "run" / "documents.parquet")["doc"].to_list() == ["d1", "d2", "d3"]
@@ -170,7 +170,7 @@ def test_a_run_and_an_empty_folder_are_replaced(run: Run, files: Files, tmp_path
     assert run("score", *files.inputs, *FAST, "--out", target).code == 0
     (target / "left-over").touch()
     assert run("score", *files.inputs, *FAST, "--out", target, "--evidence", "none").code == 0
-    assert sorted(path.name for path in target.iterdir()) == ["documents.parquet", "metrics.json", "run.json"]
+    assert sorted(path.name for path in target.iterdir()) == ["documents.parquet", "metrics.json", "run.json", "statistics.parquet"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "run"]
 
 

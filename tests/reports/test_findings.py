@@ -38,7 +38,8 @@ LATER: dict[str, Any] = {"difference": -0.061, "interval": (-0.104, -0.02), "ver
         ),
         pytest.param(
             {"verdict": "no_difference_shown", "marks": ("few_documents",), "documents": 6},
-            "No difference could be shown between llama and qwen in accuracy: qwen stands at +6.1 points (95 %: 2.0 to 10.4, p = .008, only 6 documents)",
+            "No difference could be shown between llama and qwen in accuracy: qwen stands at"
+            " +6.1 points (95 %: 2.0 to 10.4, p = .008, only 6 documents)",
             id="few documents: no word on what would have been found",
         ),
         pytest.param({"verdict": "identical", "difference": 0.0}, "llama and qwen are the same in accuracy in all 100 documents", id="identical"),

@@ -145,6 +145,7 @@ def _verdict(run: Scored, thresholds: tuple[Gate, ...], baseline: BaselineChoice
         tables += ["violations.jsonl"] if run.result.checks else []
         tables += ["gates.json"] if run.decisions else []
         tables += ["comparisons.json"] if run.result.comparisons else []
+        tables += ["statistics.parquet"] if run.result.paired is not None else []
         complain(f"written to {run.folder}: {', '.join(tables)}, run.json")
     for line in tell_outcomes(run.decisions, thresholds):
         complain(line)

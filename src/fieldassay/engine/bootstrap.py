@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.stats.blas_threads import one_blas_thread
 from fieldassay.stats.poisson import MAX_WEIGHT, document_keys, weight_table, weights
 
 _NARROW, _WIDE = 2**24, 2**53
@@ -20,6 +21,7 @@ _LIMB = 26
 Ints = npt.NDArray[np.int64]
 
 
+@one_blas_thread()
 def draw_sums(columns: Ints, documents: Sequence[str], seed: int, replicates: int, subsets: Sequence[Ints]) -> list[Ints]:
     """Return, for each subset of the documents, the sums of the columns under every replicate's weights (columns x replicates, int64).
 

@@ -16,6 +16,7 @@ from fieldassay.engine.flatten import LONGEST_NULL, is_empty_text
 from fieldassay.engine.scopes import ABSENT, Codes, LeafPlace, ListPlace, Masks, ObjectPlace
 from fieldassay.plan.nodes import Leaf
 from fieldassay.values.column import Column, Reading
+from fieldassay.values.printable import make_printable
 
 _MOST_BITS = 10_000
 """Python does not write integers of more than 4,300 digits; Decimal does."""
@@ -177,7 +178,7 @@ def json_text(value: Any) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        return make_printable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
     except (TypeError, ValueError, RecursionError):
         return repr(value) if isinstance(value, (str, dict, list)) else str(value)
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 REPLICATES, SEED, LEVEL = 1000, 0, 0.95
+_WEIGHTS = 1 << 22
+"""Weights drawn at once, which bounds the memory of a run of many documents."""
+
 _JUDGED = ("match", "partial", "mismatch", "missing", "spurious")
 
 
@@ -90,10 +93,14 @@ def _of_system(table: pl.DataFrame, known: pl.DataFrame, system: str, most: int)
 def _intervals(columns: npt.NDArray[np.float64], names: Sequence[str]) -> tuple[Any, Any]:
     import numpy as np
 
-    drawn: Any = weights(document_keys(names, SEED), 0, REPLICATES, weight_table(np.float32))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        replicates = (columns @ drawn) / drawn.sum(axis=0, keepdims=True)
-    found = percentile_intervals(replicates, LEVEL)
+    keys, table = document_keys(names, SEED), weight_table(np.float32)
+    width = max(4, _WEIGHTS // len(names) // 4 * 4)
+    parts = []
+    for first in range(0, REPLICATES, width):
+        drawn: Any = weights(keys, first, min(width, REPLICATES - first), table)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts.append((columns @ drawn) / drawn.sum(axis=0, keepdims=True))
+    found = percentile_intervals(np.concatenate(parts, axis=1), LEVEL)
     return found.low, found.high
 
 

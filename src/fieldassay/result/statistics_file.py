@@ -99,7 +99,7 @@ def write_statistics(file: Path, systems: Sequence[DocumentStatistics]) -> None:
 
 
 def read_statistics(file: Path, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:
-    """Return what `write_statistics` wrote, of the wanted statistics. Raises ValueError if the file is another or damaged, OSError if it is not there."""
+    """Return what `write_statistics` wrote, of the wanted statistics. Raises ValueError if the file is damaged, OSError if there is none."""
     import polars as pl
 
     with file.open("rb") as stream:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.stats.blas_threads import one_blas_thread
 from fieldassay.stats.poisson import document_keys, draw_words
 
 DRAWS = 9999
@@ -52,6 +53,7 @@ def group_columns(columns: Ints, documents: Sequence[str], seed: int) -> tuple[I
     return np.add.reduceat(columns[:, order], starts, axis=1), sign_keys([f"group {number}" for number in present.tolist()], seed)
 
 
+@one_blas_thread()
 def signed_sums(columns: Ints, keys: Keys, draws: int = DRAWS) -> Ints:
     """Return the exact sums of the columns under each draw's signs, columns x draws.
 

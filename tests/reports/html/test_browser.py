@@ -119,7 +119,9 @@ def test_keys_lead_through_the_report(demo: OpenReport) -> None:
     page.keyboard.press("Escape")
     page.keyboard.press("?")
     assert "next row" in demo.text("#help-box")
-    page.keyboard.press("Escape")
+    page.locator("#help-box button").click()
+    assert page.locator("#help-box").is_hidden()
+    assert demo.complaints == []
 
 
 def test_the_search_and_the_filters_are_in_the_address(demo: OpenReport) -> None:
@@ -135,6 +137,20 @@ def test_the_search_and_the_filters_are_in_the_address(demo: OpenReport) -> None
     demo.wait("documents")
     assert demo.text("#documents-count") == shown
     assert demo.page.locator("#search").input_value() == "inv-02"
+
+
+def test_an_example_leads_to_its_value(demo: OpenReport) -> None:
+    demo.show("summary")
+    demo.page.locator("a[data-document]").first.click()
+    demo.page.locator("#document-one tr.at").first.wait_for()
+    assert "quantity" in demo.text("#document-one tr.at")
+
+
+def test_a_number_leads_to_its_meaning(demo: OpenReport) -> None:
+    demo.show("summary")
+    demo.page.locator('.card a[href="#methods?metric=critical_accuracy"]').first.click()
+    demo.wait("methods")
+    assert demo.page.evaluate("document.activeElement.id") == "metric-critical_accuracy"
 
 
 def test_back_leads_to_the_page_before(demo: OpenReport) -> None:

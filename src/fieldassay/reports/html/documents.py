@@ -18,6 +18,9 @@ _KNOWN = {
     "system", "doc", "score", "accuracy", "accuracy_strict", "accuracy_weighted", "critical_accuracy", "leaves", "matches", "perfect",
     "repairs", "is_unparsed",
 }  # fmt: skip
+MOST_DOCUMENTS = 200_000
+"""More documents than this are not listed in a page: those with the worst scores are."""
+
 MOST_GROUPS = 8
 """Slice keys of documents that the page shows at most."""
 
@@ -36,11 +39,13 @@ def order_documents(source: ReportSource) -> DocumentOrder:
 
     table = source.result.documents
     if table is None or table.is_empty():
-        return DocumentOrder(pl.Series("doc", [], dtype=pl.String), {"ids": [], "systems": [], "groups": {}})
+        return DocumentOrder(pl.Series("doc", [], dtype=pl.String), {"ids": [], "systems": [], "groups": {}, "total": 0})
     mean = pl.col("score").mean().fill_null(2.0)
     ids = table.group_by("doc", maintain_order=True).agg(mean=mean).sort("mean", "doc")["doc"]
+    total, ids = len(ids), ids.head(MOST_DOCUMENTS)
     systems = [_of_system(table, ids, system) for system in source.systems]
-    return DocumentOrder(ids, {"ids": ids.to_list(), "systems": systems, "groups": _groups(table, ids, source.slice_keys)})
+    groups = _groups(table, ids, source.slice_keys)
+    return DocumentOrder(ids, {"ids": ids.to_list(), "systems": systems, "groups": groups, "total": total})
 
 
 def _aligned(table: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
@@ -73,7 +78,11 @@ def _groups(table: pl.DataFrame, ids: pl.Series, keys: tuple[str, ...]) -> dict[
     found: dict[str, Any] = {}
     for name in chosen:
         column = table[name].list.join(" | ") if table.schema[name] == pl.List(pl.String) else table[name]
-        firsts = table.select("doc", value=column).group_by("doc", maintain_order=True).agg(pl.col("value").drop_nulls().first())
+        firsts = (
+            table.select("doc", value=column)
+            .group_by("doc", maintain_order=True)
+            .agg(pl.col("value").str.slice(0, 200).drop_nulls().first())
+        )
         values, codes = encode_texts([_aligned(firsts, ids)["value"]])
         if values:
             found[name] = {"values": values, "codes": codes[0].to_list()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.reports.html.chunks import LONGEST
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.mistakes import WRONG
 from fieldassay.result.estimate import Estimate
@@ -22,6 +21,9 @@ BINS = 20
 MOST_EXAMPLES = 3
 MOST_LABELS = 12
 MOST_RESIDUALS = 400
+_EXAMPLE = 400
+"""The characters of a value that an example shows at most."""
+
 _NUMERIC = ("number", "integer", "money", "quantity")
 _BOTH = ("match", "partial", "mismatch")
 
@@ -123,7 +125,7 @@ def _mistakes(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dict
 def _short(name: str) -> pl.Expr:
     import polars as pl
 
-    return pl.col(name).str.slice(0, LONGEST // 10)
+    return pl.col(name).str.slice(0, _EXAMPLE)
 
 
 def _confusions(values: pl.LazyFrame) -> dict[str, dict[str, Any]]:

@@ -54,10 +54,13 @@ async function redraw(figure) {
   if (!figure.isConnected || !figure.clientWidth) return;
   try {
     await loadLibraries();
+    await drawView(figure, plot, make, view);
   } catch (problem) {
     replace(plot, el("p", { class: "note", text: `The chart cannot be drawn: ${problem.message}. The table and the CSV file are there.` }));
-    return;
   }
+}
+
+async function drawView(figure, plot, make, view) {
   const width = Math.max(240, figure.clientWidth - 40);
   const spec = { $schema: "https://vega.github.io/schema/vega-lite/v6.json", autosize: { type: "fit-x", contains: "padding" }, width, ...make(width), config: chartConfig() };
   const quiet = window.vega.logger(window.vega.Error);

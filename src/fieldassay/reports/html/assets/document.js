@@ -129,7 +129,7 @@ const isSameReading = (given, read) => read === given || (given !== "" && read.s
 const readNote = (given, read) => (read !== null && given !== null && !isSameReading(bare(given), read) ? el("span", { class: "why", text: `read as ${plain(read, 120)}` }) : null);
 
 function predValue(row, isGroup) {
-  if (!row) return el("span", { class: "none", text: isGroup ? "" : "–", title: "this system has nothing here" });
+  if (!row) return el("span", { class: "none", text: isGroup ? "" : CORE.kept === "errors" ? "no error" : "–" });
   const sign = el("span", { class: `sign sign-${row.outcome}`, title: say("outcomes", row.outcome), role: "img", "aria-label": row.outcome });
   if (isGroup && row.kind !== "value") return [sign, el("span", { class: "why" }, groupWords(row))];
   if (row.outcome === "absent") return [sign, el("span", { class: "none", text: "nothing" })];

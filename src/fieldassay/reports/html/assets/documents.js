@@ -141,8 +141,9 @@ function drawList(data, params) {
 
 function keptNote(data) {
   const shown = CORE.spans.length ? CORE.spans.at(-1)[1] : 0;
-  if (CORE.kept === "none") return " The run kept no evidence: documents cannot be opened.";
-  const part = shown < data.ids.length ? ` Values of the ${shown.toLocaleString("en-US")} worst documents are in this file; evidence.parquet has all.` : "";
+  const more = data.total > data.ids.length ? ` This file lists the worst of ${showCount(data.total, "document")}.` : "";
+  if (CORE.kept === "none") return more + " The run kept no evidence: documents cannot be opened.";
+  const part = more + (shown < data.ids.length ? ` Values of the ${shown.toLocaleString("en-US")} worst documents are in this file; evidence.parquet has all.` : "");
   return part + (CORE.kept === "errors" ? " The run kept wrong values only." : "");
 }
 

@@ -39,7 +39,7 @@ function mistakesOf(name, data) {
     el("tbody", {}, kinds.map((kind) => el("tr", {},
       el("th", { scope: "row" }, el("a", { href: addressOf("documents", { field: name, diagnosis: kind.diagnosis }), text: kind.diagnosis.replaceAll("_", " ") }), el("span", { class: "why", text: say("diagnoses", kind.diagnosis) })),
       kind.counts.map((count) => el("td", { class: "num", text: count || "·" })),
-      el("td", {}, examplesOf(kind, name))))))), csvLink("What is wrong", `wrong-${plain(name, 30)}`, ["field", "diagnosis", ...CORE.systems], kinds.map((kind) => ({ field: name, diagnosis: kind.diagnosis, ...Object.fromEntries(CORE.systems.map((system, at) => [system, kind.counts[at]])) })))];
+      el("td", { class: "roomy" }, examplesOf(kind, name))))))), csvLink("What is wrong", `wrong-${plain(name, 30)}`, ["field", "diagnosis", ...CORE.systems], kinds.map((kind) => ({ field: name, diagnosis: kind.diagnosis, ...Object.fromEntries(CORE.systems.map((system, at) => [system, kind.counts[at]])) })))];
 }
 
 function examplesOf(kind, name) {

@@ -15,9 +15,9 @@ function scaled(rows, unit, names) {
   return rows.map((row) => ({ ...row, ...Object.fromEntries(names.map((name) => [name, row[name] === null || row[name] === undefined ? null : factor * row[name]])) }));
 }
 
-function yOrder(rows) {
-  return { field: "label", type: "nominal", title: null, sort: [...new Set(rows.map((row) => row.label))], axis: { ticks: false, domain: false } };
-}
+// An order is given as a domain: an order given as `sort` would put the names into an expression.
+const inOrder = (rows, name = "label") => ({ sort: null, scale: { domain: [...new Set(rows.map((row) => row[name]))] } });
+const yOrder = (rows) => ({ field: "label", type: "nominal", title: null, ...inOrder(rows), axis: { ticks: false, domain: false } });
 
 function intervalSpec(rows, title, unit) {
   const values = labels(scaled(rows, unit, ["value", "low", "high"]));
@@ -34,10 +34,10 @@ function intervalSpec(rows, title, unit) {
 const VERDICTS = { better: "better", worse: "worse", no_difference_shown: "no difference shown", identical: "the same", undefined: "undefined" };
 
 function forestSpec(rows, title, unit) {
-  const values = labels(scaled(rows, unit, ["difference", "low", "high"]), "row").map((row) => ({ ...row, said: VERDICTS[row.verdict] || row.verdict }));
+  const values = labels(scaled(rows, unit, ["difference", "low", "high"]), "row").map((row) => ({ ...row, said: VERDICTS[row.verdict] || row.verdict, pSaid: row.p === null ? "—" : row.p < 0.001 ? "< .001" : row.p.toFixed(3).replace("0.", ".") }));
   const shades = { domain: ["better", "worse", "no difference shown", "the same", "undefined"], range: [color("good"), color("bad"), color("muted"), color("muted"), color("muted")] };
   const shapes = { domain: shades.domain, range: ["triangle-up", "triangle-down", "circle", "square", "cross"] };
-  const tooltip = tips(["label", "against the reference"], ["difference", "difference", "+.1f"], ["low", "from", "+.1f"], ["high", "to", "+.1f"], ["said", "verdict"], ["p", "p, adjusted", ".3f"], ["documents", "documents", ",d"]);
+  const tooltip = tips(["label", "system"], ["difference", "difference", "+.1f"], ["low", "from", "+.1f"], ["high", "to", "+.1f"], ["said", "verdict"], ["pSaid", "p, adjusted"], ["documents", "documents", ",d"]);
   const axis = { field: "low", type: "quantitative", title, scale: { zero: true, nice: true } };
   return (width) => ({
     data: { values }, height: { step: 30 }, encoding: { y: yOrder(values), tooltip },
@@ -54,15 +54,15 @@ function slicesSpec(rows, title, unit) {
   const values = labels(scaled(rows, unit, ["value", "low", "high"])).map((row) => ({ ...row, place: groups.get(row.group) }));
   const systems = [...new Set(values.map((row) => row.label))];
   const few = systems.length <= 7;
-  const y = few ? { field: "place", type: "nominal", title: null, sort: [...new Set(values.map((row) => row.place))] } : yOrder(values);
+  const y = few ? { field: "place", type: "nominal", title: null, ...inOrder(values, "place") } : yOrder(values);
   const tooltip = tips(["label", "system"], ["place", "slice"], ["value", title, ".1f"], ["low", "from", ".1f"], ["high", "to", ".1f"], ["documents", "documents", ",d"]);
   const x = { type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: { zero: false } };
-  const shade = few ? { color: { field: "label", type: "nominal", sort: systems, title: null, legend: { symbolOpacity: 1 } }, yOffset: { field: "label", sort: systems } } : {};
+  const shade = few ? { color: { field: "label", type: "nominal", ...inOrder(values), title: null, legend: { symbolOpacity: 1 } }, yOffset: { field: "label", ...inOrder(values) } } : {};
   return (width) => ({
     data: { values }, height: { step: few ? 14 : 22 }, encoding: { y, tooltip, ...shade },
     layer: [
       { mark: { type: "rule", strokeWidth: 4, opacity: 0.4 }, encoding: { x: { ...x, field: "low", axis: ticks(width) }, x2: { field: "high" } } },
-      { mark: { type: "point", filled: true, size: 60, opacity: 1 }, encoding: { x: { ...x, field: "value" }, ...(few ? { shape: { field: "label", type: "nominal", sort: systems, title: null } } : {}) } },
+      { mark: { type: "point", filled: true, size: 60, opacity: 1 }, encoding: { x: { ...x, field: "value" }, ...(few ? { shape: { field: "label", type: "nominal", ...inOrder(values), title: null } } : {}) } },
     ],
   });
 }
@@ -98,11 +98,12 @@ function latencySpec(rows) {
 }
 
 function scoreSpec(rows) {
-  const values = labels(rows);
-  const systems = [...new Set(values.map((row) => row.label))];
+  const named = labels(rows);
+  const systems = [...new Set(named.map((row) => row.label))];
+  const values = named.map((row) => ({ ...row, order: systems.indexOf(row.label) }));
   return (width) => ({
     data: { values }, autosize: { type: "pad" }, columns: Math.max(1, Math.floor((width + 40) / 260)),
-    facet: { field: "label", type: "nominal", title: null, sort: systems },
+    facet: { field: "label", type: "nominal", title: null, sort: { field: "order", op: "min" } },
     spec: {
       width: Math.min(200, width - 70), height: 90, mark: { type: "bar", color: color("accent"), tooltip: true },
       encoding: {

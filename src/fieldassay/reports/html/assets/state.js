@@ -31,8 +31,10 @@ async function paint() {
   const { view, params } = readState();
   for (const section of findAll("[data-view]")) section.hidden = section.dataset.view !== view;
   for (const tab of findAll("[data-tab]")) {
-    if (tab.dataset.tab === view) tab.setAttribute("aria-current", "page");
-    else tab.removeAttribute("aria-current");
+    if (tab.dataset.tab === view) {
+      tab.setAttribute("aria-current", "page");
+      tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 40;
+    } else tab.removeAttribute("aria-current");
   }
   if (painted !== view) window.scrollTo(0, 0);
   painted = view;

@@ -25,8 +25,8 @@ _NAMES = (("scipy_openblas_", "64_"), ("scipy_openblas_", ""), ("openblas_", "64
 def one_blas_thread() -> Iterator[int]:
     """Compute every product inside the block in one thread; yield how many threads may do so side by side.
 
-    The threads of one product wait for each other some hundred times per batch of texts, which takes ten times as long where other processes want
-    the processors too. Batches need not wait. A BLAS that is no OpenBLAS of numpy's own is left alone, and the number is 1.
+    The threads of one product wait for each other at every step, which takes ten times as long where other processes want the processors too. Those
+    who compute many products need not wait. A BLAS that is no OpenBLAS of numpy's own is left alone, and the number is 1.
     """
     control = _control()
     if control is None:
