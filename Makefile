@@ -36,10 +36,11 @@ lint: setup ## check style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: setup ## write the generated pages of docs/ again
+docs: setup browser ## write the generated pages of docs/ again
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/consoles.py
 	$(BIN)/python docs/picture.py
+	$(BIN)/python docs/screenshots.py
 
 bench: setup ## measure speed against the installed peers
 	$(BIN)/python bench/run.py

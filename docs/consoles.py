@@ -1,6 +1,6 @@
 """Runs the commands of a page's `console` blocks, in order and in one folder, and returns the page with what they print.
 
-`python docs/consoles.py` writes the pages again; a test checks that what they show is what comes out.
+`python docs/consoles.py` writes the pages again, `python docs/consoles.py PAGE…` some of them; a test checks that what they show is what comes out.
 """
 
 from __future__ import annotations
@@ -49,9 +49,14 @@ def _run(command: str, folder: Path) -> str:
 
 
 def main() -> None:
-    """Write every page again."""
-    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/task-*.md")), *sorted(ROOT.glob("docs/protocols/*.md"))):
-        page.write_text(run_page(page.read_text(encoding="utf-8")), encoding="utf-8")
+    """Write the pages that are named again, or all of them."""
+    for page in [Path(name) for name in sys.argv[1:]] or (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))):
+        shown = page.read_text(encoding="utf-8")
+        found = run_page(shown)
+        if "\ninternal error: " in found:
+            sys.exit(f"{page}: a command ended with an internal error, so the page is left as it is")
+        if found != shown:
+            page.write_text(found, encoding="utf-8")
 
 
 if __name__ == "__main__":

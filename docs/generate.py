@@ -16,6 +16,9 @@ This page is made from `fieldassay --help` by `docs/generate.py`. How to use the
 - [Write and check a spec](task-spec.md): `init`, `validate`
 - [Score predictions](task-score.md): `score`, `demo`
 - [Find out why](task-explain.md): `explain`
+- [Compare two runs](task-compare-runs.md): `diff`; [compare every run with a baseline](baseline.md): `baseline`
+- [Choose a report](task-reports.md): `report`, `export`
+- [Choose what a person reviews](task-review-threshold.md): `calibrate`
 - [Decide GO or NO-GO](task-decide.md): `gate`; [freeze what a baseline stands on](lock.md): `lock`
 - [Keep runs and look back](task-runs.md): `runs`
 - [The published protocols](protocols/index.md): `protocols`

@@ -16,18 +16,31 @@ from doc_pages import FENCE, FILES, ROOT, TEXTS
 
 from fieldassay import score
 from fieldassay.aligners.catalogue import ALIGNERS
+from fieldassay.api.classes import CLASSES
+from fieldassay.api.diffing import DiffOptions
+from fieldassay.api.folder import COMPARISONS, DOCUMENTS, EVIDENCE, METRICS, RUN, STATISTICS, VIOLATIONS
+from fieldassay.api.gating import GATES
 from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.api.sampling import sample
+from fieldassay.calibration.policy import ReviewReason
+from fieldassay.checks.catalogue import CHECKS
 from fieldassay.cli.main import COMMANDS, commands
 from fieldassay.comparators.catalogue import COMPARATORS
 from fieldassay.diagnosis.catalogue import DIAGNOSES
 from fieldassay.errors import FieldassayError
 from fieldassay.evidence import FLAGS, Kind, Outcome, evidence_schema
 from fieldassay.metrics.catalogue import list_metrics
+from fieldassay.metrics.grammar import FUNCTIONS
+from fieldassay.presets.catalogue import preset_names
 from fieldassay.readers.catalogue import NORMALIZERS, READERS
+from fieldassay.reports.formats import FORMATS
+from fieldassay.reports.html.page import VIEWS
+from fieldassay.result.comparison import VERDICTS
+from fieldassay.result.decision import Answer, Verdict
 from fieldassay.result.estimate import Estimate
 from fieldassay.spec.model import DocumentType, Field, Spec
 from fieldassay.spec.names import FIELD_KEYS, SPEC_KEYS, type_names
+from fieldassay.store import listing
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _MACHINE = re.compile(r"(?<![\w.~/])/(?:work|home|root|Users|tmp|opt|var|mnt)/\w")
@@ -89,6 +102,8 @@ def lacking(page: str, names: Iterator[str] | list[str] | set[str] | tuple[str, 
 
 PLUGINS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]["fieldassay.comparators"]
 
+RUN_FILES = METRICS, DOCUMENTS, EVIDENCE, VIOLATIONS, COMPARISONS, GATES, STATISTICS, RUN
+
 NAMED = {
     "comparators": ("docs/comparators.md", COMPARATORS.entries, "### {}"),
     "own plugins": ("docs/embeddings.md", PLUGINS, "`{}`"),
@@ -106,6 +121,22 @@ NAMED = {
     "input options": ("docs/python-api.md", [field.name for field in dataclasses.fields(InputOptions)], "`{}`"),
     "spec keys": ("docs/spec.md", SPEC_KEYS, "`{}`"),
     "field keys": ("docs/spec.md", FIELD_KEYS, "`{}`"),
+    "report formats": ("docs/task-reports.md", FORMATS, "| `{}` |"),
+    "report formats in CI": ("docs/task-ci.md", FORMATS, "| `{}` |"),
+    "files of reports": ("docs/task-reports.md", [found.file for found in FORMATS.values()], "`{}`"),
+    "pages of the HTML report": ("docs/report-html.md", [label for _, label in VIEWS], "| {} |"),
+    "presets": ("docs/protocols/index.md", preset_names(), "{}"),
+    "checks": ("docs/checks.md", CHECKS.entries, "`{}`"),
+    "gate functions": ("docs/gates.md", FUNCTIONS, "`{}`"),
+    "verdicts": ("docs/gates.md", list(Verdict), "| {} |"),
+    "decisions": ("docs/gates.md", list(Answer), "| {} |"),
+    "verdicts of comparisons": ("docs/statistics.md", VERDICTS, "`{}`"),
+    "what becomes of a document": ("docs/runs.md", CLASSES, "| `{}` |"),
+    "run statuses": ("docs/runs.md", [listing.COMPLETE, listing.PARTIAL, listing.NOTHING, listing.DAMAGED], "| {} |"),
+    "files of a run": ("docs/runs.md", RUN_FILES, "`{}`"),
+    "files of a run and who reads them": ("docs/architecture.md", RUN_FILES, "| `{}` |"),
+    "options of a diff": ("docs/python-api.md", [field.name for field in dataclasses.fields(DiffOptions)], "`{}`"),
+    "reasons for a review": ("docs/calibration.md", list(ReviewReason), "`{}`"),
     "commands": ("docs/cli.md", COMMANDS, "fieldassay {}"),
     "error kinds": ("docs/errors.md", problem_kinds(), "`{}`"),
     "exit codes": ("docs/errors.md", ["0", "1", "2", "3", "5", "70", "130"], "| {} |"),
@@ -189,6 +220,13 @@ def test_every_link_leads_somewhere(name: str) -> None:
         if not goal.exists() or (anchor and anchor not in anchors(goal.read_text(encoding="utf-8"))):
             broken.append(target)
     assert broken == []
+
+
+def test_the_index_has_every_page() -> None:
+    indexes = "docs/index.md", "docs/protocols/index.md"
+    listed = {(FILES[index].parent / target.partition("#")[0]).resolve() for index in indexes for target in _LINK.findall(TEXTS[index])}
+    pages = {name: path.resolve() for name, path in FILES.items() if name.startswith("docs/") and name not in indexes}
+    assert [name for name, path in pages.items() if path not in listed] == []
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:

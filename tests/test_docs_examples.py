@@ -93,3 +93,10 @@ def test_the_picture_is_a_small_report_without_anything_from_the_network() -> No
     assert len(data) < 60_000
     assert "accuracy" in text
     assert b"url(http" not in data
+
+
+@pytest.mark.parametrize("picture", sorted((DOCS / "images").glob("*.png")), ids=lambda path: path.name)
+def test_the_pictures_of_the_html_report_are_small(picture: Path) -> None:
+    data = picture.read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert len(data) < 150_000

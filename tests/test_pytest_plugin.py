@@ -172,3 +172,19 @@ def test_the_fixture_returns_the_result_and_takes_whatever_score_takes(assert_ex
 def test_the_fixture_fails_where_nothing_can_be_said(assert_extraction: Any) -> None:
     with pytest.raises(ExtractionError, match="INCONCLUSIVE"):
         assert_extraction({"a": None}, {"a": None}, "fields: {a: number}", "accuracy >= 0.9")
+
+
+@pytest.mark.parametrize("option", [("--fieldassay-gate", "accuracy >= 0.9"), ("--fieldassay-baseline", "base.json")], ids=lambda pair: pair[0])
+def test_gates_and_a_baseline_without_data_are_refused(folder: Path, option: tuple[str, str]) -> None:
+    code, out = session(folder, *option)
+    assert (code, "give either --fieldassay-spec" in out) == (4, True), out
+
+
+def test_an_extraction_of_which_every_gate_is_skipped_does_not_hold(folder: Path) -> None:
+    (folder / "test_own.py").write_text(
+        "def test_own(assert_extraction):\n"
+        "    rows = [{'id': 1, 'n': 5, 'type': 'a'}]\n"
+        "    assert_extraction(rows, rows, 'fields: {n: number, type: text}', 'accuracy{type=b} >= 0.9 if present')\n"
+    )
+    code, out = session(folder, "test_own.py")
+    assert (code, "is not good enough" in out, "SKIPPED" in out) == (1, True, True), out

@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse options that say too little, before anything is collected."""
-    given = {name: config.getoption(f"fieldassay_{name}") for name in ("spec", "protocol", "gold", "pred")}
+    given = {name: config.getoption(f"fieldassay_{name}") for name in ("spec", "protocol", "gold", "pred", "gate", "baseline")}
     if not any(given.values()):
         return
     if bool(given["spec"]) == bool(given["protocol"]):
@@ -170,7 +170,7 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
     from fieldassay.api.scoring import score
     from fieldassay.reports.failures import render_failure
     from fieldassay.reports.summary import summarize
-    from fieldassay.result.decision import Verdict
+    from fieldassay.result.decision import Answer
 
     rules = (gates,) if isinstance(gates, str) else tuple(gates)
     options = ScoreOptions(gates=rules or (EVERYTHING_RIGHT,))
@@ -179,7 +179,7 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
         options = replace(options, inputs=InputOptions(gold_key="data", pred_key="data", id_names=(_ID,)))
     result = score(gold, pred, spec, options)
     for decision in decide(result, rules):
-        if any(outcome.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE) for outcome in decision.outcomes):
+        if decision.answer is not Answer.GO:
             raise ExtractionError(render_failure(summarize(result), decision))
     return result
 

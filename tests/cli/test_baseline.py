@@ -231,3 +231,60 @@ def test_a_thousand_documents_of_twenty_fields_are_well_below_a_megabyte(project
     project.write_spec("fields:\n" + "".join(f"  {name}: text\n" for name in names))
     assert project.set("old").code == 0
     assert Path("fieldassay-baseline.json").stat().st_size < 300_000
+
+
+def _edit(folder: Path, name: str) -> None:
+    data = (folder / name).read_bytes()
+    (folder / name).write_bytes(data.replace(b"0.5", b"0.9") if name == "metrics.json" else (folder.parent / "old" / name).read_bytes())
+
+
+@pytest.mark.parametrize("name", ["metrics.json", "statistics.parquet"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("baseline", "check", "runs/worse", "--fail-on-regression", "accuracy"),
+        ("baseline", "set", "runs/worse"),
+        ("gate", "runs/worse", "--gates", "gates.yaml", "--baseline", "fieldassay-baseline.json"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_a_run_with_a_file_that_is_not_as_it_wrote_it_passes_nothing(project: Project, command: tuple[str, ...], name: str) -> None:
+    assert project.set("old").code == 0
+    assert project.score("worse", "--out", "runs/worse").code == 0
+    Path("gates.yaml").write_text("gates: [accuracy >= 0.1, regression(accuracy) > -0.9]")
+    assert project.run(*command).code in (0, 1)
+    _edit(Path("runs/worse"), name)
+    before = Path("fieldassay-baseline.json").read_bytes()
+    ran = project.run(*command)
+    assert ran.code == 2 and f"runs/worse: is damaged: {name} is not as the run wrote it; score again" in ran.err
+    assert Path("fieldassay-baseline.json").read_bytes() == before
+
+
+def test_the_verdict_in_json_is_the_one_that_is_printed(project: Project) -> None:
+    assert project.set("old").code == 0
+    assert project.score("worse", "--out", "runs/worse").code == 0
+    assert "worse" in project.run("baseline", "check", "runs/worse", "--metrics", "accuracy").out
+    [line] = json.loads(project.run("baseline", "check", "runs/worse", "--metrics", "accuracy", "--json").out)["changes"]
+    assert line["comparison"]["verdict"] == "worse" and line["comparison"]["p_adjusted"] == line["comparison"]["p"]
+
+
+def test_an_interval_of_too_few_replicates_passes_nothing(project: Project) -> None:
+    project.write_spec(SPEC + "gates: [lower(accuracy) >= 0.1, regression(accuracy) > -0.9]\n")
+    assert project.set("old").code == 0
+    given = ("--baseline", "fieldassay-baseline.json", "--strict")
+    assert project.score("worse", *given).code == 0
+    ran = project.score("worse", *given, "--bootstrap", 39)
+    assert ran.code == 4 and ran.err.count("too few bootstrap replicates") == 2
+
+
+def test_folders_of_a_store_that_changed_names_are_told_and_not_used(project: Project) -> None:
+    for name in ("old", "worse"):
+        assert project.score(name, "--runs", "store").code == 0
+    first, second = sorted(Path("store").iterdir())
+    first.rename("aside")
+    second.rename(first)
+    Path("aside").rename(second)
+    for folder in (first, second):
+        ran = project.run("baseline", "set", folder.name.rpartition("_")[2], "--runs", "store")
+        assert ran.code == 2 and "is of another run" in ran.err and not Path("fieldassay-baseline.json").exists()
+    assert {row["status"] for row in json.loads(project.run("runs", "list", "--runs", "store", "--json").out)["runs"]} == {"damaged"}

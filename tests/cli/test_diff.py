@@ -134,3 +134,8 @@ def test_runs_on_other_gold_are_refused_and_compared_where_they_agree(run: Run, 
     shared = run("diff", runs[0], files.folder / "other", "--common")
     assert shared.code == 0
     assert "WARNING: only the 2 documents that all runs have with the same gold are compared" in " ".join(shared.out.split())
+
+
+def test_json_has_an_option_of_its_own(run: Run, runs: tuple[Path, Path]) -> None:
+    assert run("diff", *runs, "--json").out == run("diff", *runs, "--format", "json").out
+    assert run("diff", *runs, "--json", "--format", "csv").code == 2

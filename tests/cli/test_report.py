@@ -14,6 +14,7 @@ from command_runs import Files, Ran
 
 from fieldassay.cli.main import main
 from fieldassay.reports.formats import FORMATS
+from fieldassay.store.run_file import digest_file
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")
@@ -161,6 +162,13 @@ def test_a_damaged_file_of_gates_is_said(run: Run, scored: Path, damage: str) ->
     assert done.code == 2 and "not a file of gates" in done.err
 
 
+def record_again(folder: Path, name: str) -> None:
+    """Make a changed file of a run one that the run could have written."""
+    facts = json.loads((folder / "run.json").read_text())
+    facts["sha256"][name] = digest_file(folder / name)
+    (folder / "run.json").write_text(json.dumps(facts))
+
+
 @pytest.mark.parametrize("change", ["removed", "made to pass"])
 def test_a_gate_is_decided_by_the_estimates_whatever_the_file_of_gates_says(run: Run, scored: Path, change: str) -> None:
     file = scored / "gates.json"
@@ -179,8 +187,18 @@ def test_what_only_the_run_could_know_of_a_baseline_is_taken_from_its_file_of_ga
     data = json.loads(file.read_text())
     data["decisions"][0]["gates"][1] |= {"verdict": "FAIL", "value": -0.25, "interval": [-0.3, -0.2], "rule": "it lost too much"}
     file.write_text(json.dumps(data))
+    record_again(scored, "gates.json")
     out = run("report", scored, "--format", "comment").out
     assert "| -0.250 [-0.300, -0.200] | FAIL | it lost too much |" in out and "2 failed" in out
+
+
+def test_a_regression_that_was_made_to_pass_by_hand_is_not_taken_for_one(run: Run, scored: Path) -> None:
+    file = scored / "gates.json"
+    data = json.loads(file.read_text())
+    data["decisions"][0]["gates"][1] |= {"verdict": "PASS", "value": 0.0, "interval": [0.0, 0.0], "rule": "all is well"}
+    file.write_text(json.dumps(data))
+    out = run("report", scored, "--format", "comment").out
+    assert "all is well" not in out and "1 cannot be decided" in out
 
 
 def test_score_writes_reports_into_its_folder_and_to_files(run: Run, scored: Path) -> None:

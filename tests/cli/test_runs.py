@@ -440,3 +440,21 @@ def test_a_pipe_in_the_place_of_a_record_is_not_waited_for(store: Store) -> None
     (folder / "run.json").unlink()
     os.mkfifo(folder / "run.json")
     assert store.listed()["runs"][0]["status"] == "damaged"
+
+
+@pytest.mark.parametrize("reference", ["latest", "good"])
+def test_gate_explain_and_export_take_runs_of_a_store_by_tag_and_id(
+    run: Run, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = files.folder / "spec.yaml"
+    spec.write_text(spec.read_text() + "gates: [accuracy >= 0.1]\n")
+    assert run("score", *files.inputs, "--runs", "store", "--bootstrap", 0, "--quiet").code == 0
+    assert run("runs", "tag", "latest", "good", "--runs", "store").code == 0
+    place = ("--runs", "store")
+    assert run("gate", reference, *place).code == 0
+    assert run("explain", reference, "d1", *place).out == run("explain", next(Path("store").iterdir()), "d1").out != ""
+    assert run("export", reference, "--to", "all.csv", *place).code == 0 and Path("all.csv").is_file()
+    for command in (("gate", "nope"), ("explain", "nope", "d1"), ("export", "nope", "--to", "x.csv")):
+        ran = run(*command, *place)
+        assert ran.code == 2 and "run 'nope': is no run in store" in ran.err

@@ -155,6 +155,33 @@ def test_the_sign_is_turned_where_lower_is_better(bench: Bench) -> None:
     assert (faster.verdict, round(faster.value or 0)) == (PASS, 42)
 
 
+def timed_rows(durations: Sequence[float | None]) -> Rows:
+    """Return right answers that took so long; None: nobody measured."""
+    timings = [{} if one is None else {"timing": {"duration_ms": one}} for one in durations]
+    return [{"data": row, "id": row["id"], **timing} for row, timing in zip(GOLD, timings, strict=True)]
+
+
+TIMES = [100.0 + at % 7 for at in range(200)]
+TIMINGS: dict[str, tuple[Sequence[float | None], str, Verdict, str]] = {
+    "every document alike slower": ([one + 200 for one in TIMES], "> -5", FAIL, "all documents show the same difference, and -200"),
+    "every document alike slower, wide margin": ([one + 200 for one in TIMES], "> -500", OPEN, "how much another sample could differ"),
+    "every document alike faster": ([one - 50 for one in TIMES], "> -5", OPEN, "how much another sample could differ"),
+    "half of them not measured any more": ([one if at % 2 else None for at, one in enumerate(TIMES)], "> -50", OPEN, "100 documents that"),
+    "only the fastest measured": ([one / 2 if at < 20 else None for at, one in enumerate(TIMES)], "> -5", OPEN, "are not measured now"),
+    "measured again": (TIMES, "> -5", PASS, "nothing changed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TIMINGS)
+def test_a_number_that_comes_with_predictions_cannot_be_left_out_to_pass(case: str, bench: Bench) -> None:
+    durations, operator, verdict, said = TIMINGS[case]
+    gate = f"regression(latency_mean) {operator}"
+    bench.set(run_of(GOLD, timed_rows(TIMES), gates=(gate,)))
+    outcome = bench.judge(gate, GOLD, timed_rows(durations))
+    assert outcome.verdict is verdict, outcome.rule
+    assert said in outcome.rule
+
+
 def less(rows: Sequence[dict[str, Any]]) -> Rows:
     return [row for row in rows if not any(row[name] == "?" for name in FIELDS)]
 

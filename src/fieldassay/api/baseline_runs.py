@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +15,7 @@ from fieldassay.api.baselines import match_systems, printable, tell_incomparable
 from fieldassay.api.folder import METRICS, read_run
 from fieldassay.api.kept import bind_kept, read_paired
 from fieldassay.api.locking import check_reason
+from fieldassay.engine.contest import decide
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gate.estimates import check_estimates
 from fieldassay.gate.judge import judge_result
@@ -28,6 +29,7 @@ from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import name_statistic
 from fieldassay.store.baseline import PARTS, Baseline, BaselineSystem, Entry, Headline, hash_text
 from fieldassay.store.baseline_file import read_baseline, read_bytes
+from fieldassay.store.run_file import check_unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class ChangeLine:
 def read_kept(folder: Path) -> KeptRun:
     """Return a finished run with what it can be compared by. Raises `ProblemsError` if there is no such run, or if it keeps nothing."""
     facts = read_run(folder)
+    check_unchanged(folder, facts, METRICS)
     file = folder / METRICS
     try:
         data = file.read_bytes()
@@ -129,7 +132,8 @@ def judge_run(run: KeptRun, baseline: Baseline, more: Sequence[Gate] = ()) -> tu
 
 def _compare(system: str, call: MetricCall, match: BaselineMatch) -> ChangeLine:
     try:
-        return ChangeLine(system, str(call), match.compare(call))
+        change = match.compare(call)
+        return ChangeLine(system, str(call), replace(change, found=decide([change.found])[0]))
     except ValueError as error:
         return ChangeLine(system, str(call), None, str(error))
 

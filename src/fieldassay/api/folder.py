@@ -20,7 +20,7 @@ from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import STATISTICS, write_statistics
 from fieldassay.store.locate import parse_time
 from fieldassay.store.names import identify, name_run
-from fieldassay.store.run_file import FORMAT, SCHEMA_VERSION
+from fieldassay.store.run_file import FORMAT, SCHEMA_VERSION, digest_file
 from fieldassay.store.run_file import RUN as RUN
 from fieldassay.store.run_file import is_run as is_run
 from fieldassay.store.run_file import read_run as read_run
@@ -72,7 +72,7 @@ class RunFolder:
         shutil.rmtree(self.parts, ignore_errors=True)
         remarks = {"counts": dict(result.counts), "notes": list(result.notes), "warnings": list(result.warnings)}
         id = identify(metrics, str(facts.get("started")).encode(), self.staging.name.encode("utf-8", "surrogateescape"))
-        head = {"schema_version": SCHEMA_VERSION, "format": FORMAT, "id": id, "files": self._sizes()}
+        head = {"schema_version": SCHEMA_VERSION, "format": FORMAT, "id": id, "files": self._sizes(), "sha256": self._digests()}
         text = json.dumps({**head, **facts, **result.run, **remarks}, ensure_ascii=False, indent=1, allow_nan=False)
         (self.staging / RUN).write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
         if self.is_stored:
@@ -81,6 +81,10 @@ class RunFolder:
 
     def _sizes(self) -> dict[str, int]:
         return {path.name: path.stat().st_size for path in sorted(self.staging.iterdir()) if path.is_file() and path.name[0] != "."}
+
+    def _digests(self) -> dict[str, str]:
+        """Return the digests of the files that decide numbers; evidence and violations can be too large to be read twice."""
+        return {name: digest_file(self.staging / name) for name in self._sizes() if name not in (EVIDENCE, VIOLATIONS)}
 
     def commit(self) -> None:
         """Put the folder in its place, in one step and safe on disk; an earlier run there is replaced."""

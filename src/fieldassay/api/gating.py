@@ -23,6 +23,7 @@ from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunL
 from fieldassay.result.metrics_file import read_metrics
 from fieldassay.result.result import Result
 from fieldassay.store.baseline_file import read_baseline
+from fieldassay.store.run_file import check_unchanged
 
 GATES = "gates.json"
 """What a run folder calls its outcomes of gates."""
@@ -115,6 +116,7 @@ def _read_runs(paths: Sequence[Path]) -> list[_Run]:
 
 def _read_run(path: Path) -> _Run:
     facts = read_run(path)
+    check_unchanged(path, facts, METRICS)
     file = path / METRICS
     try:
         data = file.read_bytes()

@@ -15,6 +15,7 @@ from fieldassay.plan.expressions import vocabulary_of
 from fieldassay.result.pairing import PairedData, list_parts
 from fieldassay.result.statistics_file import STATISTICS, read_statistics
 from fieldassay.spec.parse import read_spec
+from fieldassay.store.run_file import check_unchanged
 
 
 def read_paired(folder: Path) -> PairedData:
@@ -27,6 +28,7 @@ def read_paired(folder: Path) -> PairedData:
     wanted = list_wanted((*metrics, *also))
     try:
         systems = read_statistics(folder / STATISTICS, wanted)
+        check_unchanged(folder, facts, STATISTICS)
     except FileNotFoundError:
         raise ProblemsError([_refusal(folder, "keeps no statistics of its documents", "score it again with --out")]) from None
     except (OSError, ValueError) as error:

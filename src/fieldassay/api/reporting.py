@@ -17,7 +17,7 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.result.decisions_file import read_decisions
-from fieldassay.store.run_file import RUN, read_run
+from fieldassay.store.run_file import RUN, find_changed, read_run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -100,6 +100,8 @@ def decisions_of_run(folder: Path, result: Result) -> tuple[Decision, ...]:
     recorded = read_decisions(file.read_bytes(), str(file)) if file.is_file() else ()
     known = {(decision.system, outcome.gate): outcome for decision in recorded for outcome in decision.outcomes}
     again = decide_result(result, tuple(dict.fromkeys(gate for _, gate in known)))
+    if find_changed(folder, read_run(folder), (GATES,)):
+        return again  # whoever changed it could have made a loss a pass
     return tuple(replace(one, outcomes=tuple(_settle(one.system, outcome, known) for outcome in one.outcomes)) for one in again)
 
 

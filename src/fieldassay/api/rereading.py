@@ -19,6 +19,7 @@ from fieldassay.plan.nodes import Plan
 from fieldassay.result.comparisons_file import Comparisons, read_comparisons
 from fieldassay.result.metrics_file import read_metrics
 from fieldassay.result.result import Result
+from fieldassay.store.run_file import check_unchanged
 
 
 def plan_of_run(folder: Path) -> Plan:
@@ -33,7 +34,7 @@ def damage_told(folder: Path) -> Iterator[None]:
 
     try:
         yield
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, FileNotFoundError) as error:
         what = f"a table of the run cannot be read ({str(error)[:100]})"
         raise ProblemsError([Problem(str(folder), what, "score again with `--out`", "damaged_run")]) from None
 
@@ -104,6 +105,7 @@ def result_of_run(folder: Path) -> Result:
     facts = read_run(folder)
     with damage_told(folder):
         documents = pl.read_parquet(folder / DOCUMENTS)
+    check_unchanged(folder, facts, METRICS, DOCUMENTS, COMPARISONS)
     read = read_metrics((folder / METRICS).read_bytes(), str(folder / METRICS))
     rows = scan_evidence(folder) if facts.get("evidence") == "all" else None
     notes, warnings = (tuple(map(str, facts.get(name) or ())) for name in ("notes", "warnings"))

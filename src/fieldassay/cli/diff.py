@@ -36,6 +36,7 @@ _SHAPES = ("table", "json", "markdown", "html", "csv")
 )
 @click.option("--most", type=click.IntRange(0), default=10, show_default=True, help="Fixed and broken values shown; csv and json have all.")
 @click.option("--format", "shape", type=click.Choice(_SHAPES), help="What is written.  [default: by the ending of --out, else table]")
+@click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Write it there instead of to standard output.")
 def diff(**given: Any) -> int:
     """Say what is better, what was fixed and what was broken between two runs, or two systems of one run.
@@ -59,6 +60,10 @@ def diff(**given: Any) -> int:
 def _shape(given: Mapping[str, Any]) -> str:
     """Return what is to be written; raises UsageError where the ending of the file does not say it."""
     target = given["out"]
+    if given["is_json"] and given["shape"] not in (None, "json"):
+        raise click.UsageError("--json is --format json; give one of them.")
+    if given["is_json"]:
+        return "json"
     if given["shape"] or target is None:
         return str(given["shape"] or "table")
     shape = _ENDINGS.get(target.suffix.lower())

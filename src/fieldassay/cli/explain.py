@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, spec_options
+from fieldassay.cli.storing import lookup_option
 
 if TYPE_CHECKING:
     from fieldassay.api.explaining import DocumentExplanation
 
 
 @click.command()
-@click.argument("what", nargs=-1, metavar="GOLD PREDICTION | DOC [FIELD] | RUN_DIR DOC [FIELD]")
+@click.argument("what", nargs=-1, metavar="GOLD PREDICTION | DOC [FIELD] | RUN DOC [FIELD]")
 @click.option("--type", "kind", metavar="TYPE", help="Explain two values of this type (text, money, date …).")
 @click.option("--compare", metavar="NAME[:KEY=VALUE,…]", help="With --type: the comparator.")
 @click.option("--normalize", metavar="NAME[:KEY=VALUE,…]", multiple=True, help="With --type: a normalizer; repeat for more.")
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 @spec_options
 @data_options
 @click.option("--system", "systems", metavar="NAME", multiple=True, help="Of a document: this system only; repeat for more.")
+@lookup_option
 @click.option("--json", "is_json", is_flag=True, help="Print the explanation as JSON.")
 def explain(**given: Any) -> int:
     """Say why a value was judged as it was, step by step.
 
-    Two values, a document of your data, or a document of a run:
+    Two values, a document of your data, or a document of a run. RUN is a folder that `score --out` wrote, or a run of the store: its id, tag,
+    or `latest`.
 
     \b
     fieldassay explain --type money '$1,234.56' 1234.6
@@ -95,11 +98,13 @@ def _field_values(given: Mapping[str, Any]) -> Any:
 
 
 def _document(given: Mapping[str, Any]) -> DocumentExplanation:
+    from fieldassay.store.locate import find_run
+
     what: tuple[str, ...] = given["what"]
     if given["spec"] is None and given["protocol"] is None:
         if not 2 <= len(what) <= 3:
-            raise click.UsageError("Give --type and two values, or a run folder and a document, or --spec, --gold, --pred and a document.")
-        found = _from_run(Path(what[0]), what[1], what[2] if len(what) == 3 else None)
+            raise click.UsageError("Give --type and two values, or a run and a document, or --spec, --gold, --pred and a document.")
+        found = _from_run(find_run(what[0], given["store"]), what[1], what[2] if len(what) == 3 else None)
     else:
         if not 1 <= len(what) <= 2:
             raise click.UsageError("Give the id of a document, and a field if you like.")

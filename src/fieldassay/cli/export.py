@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from fieldassay.cli.storing import lookup_option
+
 
 @click.command()
-@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument("run", metavar="RUN")
 @click.option(
     "--to",
     "target",
@@ -18,11 +20,12 @@ import click
     help="Where it goes; the ending says what: .csv, .json, .md, curve.csv, curve.svg.",
 )
 @click.option("--system", metavar="NAME", help="Of a .csv, .json or errors.md: this system only.")
+@lookup_option
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def export(run: Path, target: Path, system: str | None, *, quiet: bool) -> int:
+def export(run: str, target: Path, system: str | None, store: Path, *, quiet: bool) -> int:
     """Write the judged values of a run, or its comparison, to a file.
 
-    RUN is a folder that `score --out` wrote.
+    RUN is a folder that `score --out` wrote, or a run of the store: its id, tag, or `latest`.
 
     \b
     fieldassay export run --to details.csv       one row per judged value
@@ -33,8 +36,9 @@ def export(run: Path, target: Path, system: str | None, *, quiet: bool) -> int:
     """
     from fieldassay.api.exporting import export_run
     from fieldassay.cli.output import complain
+    from fieldassay.store.locate import find_run
 
-    what = export_run(run, target, system)
+    what = export_run(find_run(run, store), target, system)
     if not quiet:
         complain(f"written to {target}: {what}")
     return 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fieldassay.cli.regressions import BASELINE_HELP, default_baseline
+from fieldassay.cli.storing import lookup_option
 
 if TYPE_CHECKING:
     from fieldassay.result.decision import DecisionPage
@@ -17,31 +18,34 @@ _PATH = click.Path(path_type=Path)
 
 
 @click.command()
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=_PATH)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option("--gates", metavar="FILE", type=_PATH, help="The gates: a gates file, or a spec.  [default: those of the runs' own specs]")
 @click.option("--protocol", metavar="NAME", help="The gates of a published protocol, such as clinical-decision, instead.")
 @click.option("--records", metavar="FILE", type=_PATH, help="What happened besides scoring: repeated runs, offline runs, proofs.")
 @click.option("--system", metavar="NAME", help="The system to decide on.  [default: each]")
 @click.option("--baseline", metavar="FILE", type=_PATH, help=BASELINE_HELP)
+@lookup_option
 @click.option("--format", "shape", type=click.Choice(["table", "json", "markdown"]), help="What standard output gets.  [default: table]")
 @click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
 @click.option("--out", metavar="FILE", type=_PATH, help="Write the page there too: Markdown, or JSON if the name ends in .json.")
 def gate(**given: Any) -> int:
     """Decide GO or NO-GO on finished runs.
 
-    RUN is a folder that `fieldassay score --out` wrote. Prints each gate with its value, threshold, verdict and evidence.
-    Exits with 0 for GO, 1 for NO-GO, 4 where that cannot be decided.
+    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, tag, or `latest`. Prints each gate with its value,
+    threshold, verdict and evidence. Exits with 0 for GO, 1 for NO-GO, 4 where that cannot be decided.
 
     \b
     fieldassay gate runs/prescriptions runs/labs --protocol clinical-decision --records records.yaml
     """
     from fieldassay.api.gating import GateRequest, decide
     from fieldassay.cli.output import complain, screen, write
+    from fieldassay.store.locate import find_run
 
     shape = _shape(given)
-    _check_out(given)
+    runs = tuple(find_run(reference, given["store"]) for reference in given["runs"])
+    _check_out(given, runs)
     baseline = given["baseline"] or default_baseline()
-    page = decide(GateRequest(given["runs"], given["gates"], given["protocol"], given["records"], given["system"], baseline))
+    page = decide(GateRequest(runs, given["gates"], given["protocol"], given["records"], given["system"], baseline))
     write(_render(page, shape, screen()))
     if given["out"] is not None:
         _write_page(given["out"], _render(page, "json" if given["out"].suffix.casefold() == ".json" else "markdown", screen()))
@@ -57,12 +61,12 @@ def _shape(given: Mapping[str, Any]) -> str:
     return "json" if given["is_json"] else given["shape"] or "table"
 
 
-def _check_out(given: Mapping[str, Any]) -> None:
+def _check_out(given: Mapping[str, Any], runs: Sequence[Path]) -> None:
     """Refuse to write over what is read."""
     out = given["out"]
     if out is None:
         return
-    read = [*(given[name] for name in ("gates", "records", "baseline") if given[name] is not None), *given["runs"]]
+    read = [*(given[name] for name in ("gates", "records", "baseline") if given[name] is not None), *runs]
     target = out.resolve()
     if out.is_dir() or any(target == path.resolve() or path.resolve() in target.parents for path in read):
         raise click.UsageError(f"--out {out}: is a folder, or would write over what is read; name another file.")

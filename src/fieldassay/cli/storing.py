@@ -40,6 +40,20 @@ def store_options(command: Command) -> Command:
     return runs(run(command))
 
 
+def lookup_option(command: Command) -> Command:
+    """Add `--runs`, the store that RUN is looked up in, to a command that takes finished runs."""
+    option: Callable[[Command], Command] = click.option(
+        "--runs",
+        "store",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        default=STORE,
+        show_default=True,
+        help="The store that RUN is looked up in.",
+    )
+    return option(command)
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     """What is scored: inputs and spec, the options of the command as they are now meant, and what the record of the run says of it."""

@@ -18,7 +18,7 @@ from fieldassay.result.comparisons_file import Comparisons
 from fieldassay.result.estimation import highest_value
 from fieldassay.result.pairing import PairedData
 from fieldassay.stats.corrections import adjust_holm
-from fieldassay.stats.intervals import FEW_DIFFERENCES, FEW_DOCUMENTS, percentile_intervals, same_difference_interval
+from fieldassay.stats.intervals import FEW_DIFFERENCES, FEW_DOCUMENTS, are_too_few, percentile_intervals, same_difference_interval
 from fieldassay.stats.paired import adjust_max_t, count_wins, effect_size
 from fieldassay.stats.power import minimum_detectable_effect
 
@@ -143,6 +143,7 @@ def _with_interval(made: Comparison, pair: Pair) -> Comparison:
         return replace(made, marks=marks)
     found = percentile_intervals(drawn[None, :], made.level)
     dropped = int(found.dropped[0])
+    marks = (*marks, "few_replicates") if are_too_few(len(known), made.level) else marks
     marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
     if np.ptp(known) <= 1e-9 * float(np.abs(known).max()):
         return replace(made, interval=_bound_alike(made, pair), marks=(*marks, "no_width"))

@@ -16,7 +16,7 @@ from fieldassay.result.decision import GateOutcome, Verdict
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 
-FEW = "few_documents"
+FEW, FEW_REPLICATES = "few_documents", "few_replicates"
 _SCALES = {"ratio": 1.0, "percent": 100.0}
 
 
@@ -132,6 +132,8 @@ def _look_at_bound(function: str, estimate: Estimate) -> _Look:
         return _Look(
             why=f"too few documents ({estimate.documents:,}; 20 are the least): its interval is too narrow to decide", unit=estimate.unit
         )
+    if FEW_REPLICATES in estimate.marks:
+        return _Look(why="too few bootstrap replicates for an interval of this level: score again without --bootstrap", unit=estimate.unit)
     bound = estimate.interval[0 if function == "lower" else 1]
     level = f" ({100 * estimate.level:g} % interval)" if estimate.level is not None else ""
     return _Look((bound,), estimate.unit, f"the {function} bound{level} of", is_vacuous=estimate.n == 0)

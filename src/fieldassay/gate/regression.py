@@ -10,6 +10,7 @@ from fieldassay.engine.contest import compare_one, slice_values
 from fieldassay.engine.exchange import Arena, Pair
 from fieldassay.metrics.grammar import Gate, MetricCall
 from fieldassay.metrics.selection import BoundMetric, bind_metric
+from fieldassay.metrics.statistics import Known
 from fieldassay.result.compared import WORDS, holds, show_change, show_compared, show_plain, show_threshold
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import GateOutcome, Verdict
@@ -45,7 +46,8 @@ class BaselineMatch:
         missing = [name for name, value in zip(("in the baseline", "now"), found.values, strict=True) if value is None]
         if missing:
             raise ValueError(f"{call} is undefined {' and '.join(missing)}")
-        return _turn(found, narrow.pair(BEFORE, NOW, narrow.layout.view(bound)))
+        pair = narrow.pair(BEFORE, NOW, narrow.layout.view(bound))
+        return replace(_turn(found, pair), unmeasured=_count_unmeasured(pair))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,15 @@ class Change:
     """What became of a metric: now less before, turned so that a negative number is always a loss; the interval likewise.
 
     `found` is the comparison as it is, with the values, p, and the minimum detectable effect. `few` says why resampling alone would make the
-    interval too narrow: few documents, or few that differ (then the interval has been widened).
+    interval too narrow: few documents, or few that differ (then the interval has been widened). `unmeasured` documents have a number (a duration,
+    a cost) in the baseline and none now.
     """
 
     difference: float
     interval: tuple[float, float] | None
     found: Comparison
     few: str = ""
+    unmeasured: int = 0
 
 
 def judge_regression(interval: tuple[float, float], margin: float, operator: str = ">", unit: str = "ratio") -> Verdict:
@@ -94,14 +98,40 @@ def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
         evidence=(_describe(found),),
     )
     if change.interval is None:
-        return replace(outcome, rule=_explain_no_interval(found))
+        return _judge_alike(outcome, change)
+    if "few_replicates" in found.marks:
+        return replace(outcome, rule="too few bootstrap replicates for an interval of this level: score again without --bootstrap")
     verdict = judge_regression(change.interval, -gate.threshold, gate.operator, found.unit)
     if found.documents < FEW_DOCUMENTS and found.verdict != "identical" and not _is_shown_anyway(verdict, found):
         return _ask_for_more(replace(outcome, rule=f"{change.few}: the interval is too narrow to decide"), change)
     if verdict is Verdict.PASS and failed:
         return replace(outcome, rule=f"{_tell(gate, change, verdict)}, but {failed:,} judgements failed and could be losses")
+    if verdict is Verdict.PASS and change.unmeasured:
+        lost = f"{change.unmeasured:,} documents that were measured in the baseline are not measured now"
+        return replace(outcome, rule=f"{_tell(gate, change, verdict)}, but {lost}")
     outcome = replace(outcome, verdict=verdict, rule=_tell(gate, change, verdict))
     return _ask_for_more(outcome, change) if verdict is Verdict.INCONCLUSIVE else outcome
+
+
+def _judge_alike(outcome: GateOutcome, change: Change) -> GateOutcome:
+    """Return the outcome where there is no interval. A loss that every document shows alike is shown all the same if the test says so.
+
+    The differences from the margin have all the same sign then, so that the test against the margin is the test against 0.
+    """
+    gate, found = outcome.gate, change.found
+    is_lost = not holds(change.difference, gate.operator, gate.threshold, found.unit)
+    if "no_width" not in found.marks or not is_lost or not change.difference < 0 or not _is_shown_anyway(Verdict.FAIL, found):
+        return replace(outcome, rule=_explain_no_interval(found))
+    shown = show_compared(change.difference, gate.threshold, found.unit)
+    rule = f"all documents show the same difference, and {shown} is not {WORDS[gate.operator]} {show_threshold(gate.threshold, found.unit)}"
+    return replace(outcome, verdict=Verdict.FAIL, rule=rule)
+
+
+def _count_unmeasured(pair: Pair) -> int:
+    """Return the documents whose number is known before and not now; numbers come with the predictions, and what is slow could be left out."""
+    rows = np.array([isinstance(statistic, Known) for statistic, fields in pair.view.parts for _ in fields], bool)
+    before, now = (side[rows] for side in pair.sides)
+    return int(np.count_nonzero((before > now).any(axis=0)))
 
 
 def _explain_no_interval(found: Comparison) -> str:

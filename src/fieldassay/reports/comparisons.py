@@ -13,6 +13,7 @@ MOST_LINES, MOST_SPOKEN = 8, 3
 """More sentences than this are left to `comparisons.json`; of more systems than this against the reference, only the ranking is shown."""
 
 _NAME = 60
+_FEW = {"few_documents": "few documents", "few_differences": "few that differ"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def _interval(one: Comparison, sign: float) -> str:
     if one.interval is None:
         return ""
     low, high = sorted(sign * bound for bound in one.interval)
-    few = ", few documents" if "few_documents" in one.marks else ""
+    few = "".join(f", {said}" for mark, said in _FEW.items() if mark in one.marks)
     return f", {100 * one.level:g} % {_plain(low, one.unit)} to {_plain(high, one.unit)}{few}"
 
 

@@ -20,8 +20,8 @@ class Comparison:
     `difference` is second minus first of `values`, whatever is better; None where one of them is undefined. `interval` is that of the difference.
     `p` is two-sided, `p_adjusted` takes into account how many comparisons stand beside it. `wins` are documents in which the second is better.
     `detectable` is the true difference that would have been found with probability 0.8. `marks`: `few_documents`, `few_differences` (the systems
-    differ in fewer than five documents; the interval is too narrow), `undefined_replicates=K`, `no_width` (all documents show the same
-    difference; the interval is that of the share of documents that do).
+    differ in fewer than five documents; the interval is too narrow), `few_replicates`, `undefined_replicates=K`, `no_width` (all documents show
+    the same difference; the interval is that of the share of documents that do).
     """
 
     metric: str

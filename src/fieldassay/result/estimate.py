@@ -17,7 +17,7 @@ class Estimate:
     `value` is None where the metric is undefined (`n` is 0). `n` is the denominator, `documents` the number of documents behind it,
     `failed` how many judgements are outside it because they failed. `interval` is None for counts, and where nothing can be said; `level`
     is None with it. `marks`: `few_documents` (the interval is too narrow), `wilson` (it is a Wilson score interval), `order_statistics`,
-    `undefined_replicates=K` (K bootstrap replicates were dropped).
+    `few_replicates` (too few were drawn for its level), `undefined_replicates=K` (K bootstrap replicates were dropped).
     """
 
     metric: str

@@ -15,7 +15,7 @@ from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum, add_sums
 from fieldassay.result.estimate import Estimate
-from fieldassay.stats.intervals import FEW_DOCUMENTS, percentile_intervals, quantile_interval, wilson_interval
+from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few, percentile_intervals, quantile_interval, wilson_interval
 
 Floats = npt.NDArray[np.float64]
 SliceKey: TypeAlias = tuple[str, str] | None
@@ -155,7 +155,9 @@ def _bound_one(draft: _Draft, level: float, drawn: tuple[float, float, int] | No
         low, high = wilson_interval(round(draft.value / highest * draft.documents), draft.documents, level)
         return _Bounds((low * highest, high * highest), ("wilson",) if is_proportion else ("wilson", *few))
     low, high, dropped = drawn
-    marks = (*few, f"undefined_replicates={dropped}") if dropped else few
+    known = 0 if draft.replicates is None else len(draft.replicates) - dropped
+    marks = (*few, "few_replicates") if are_too_few(known, level) else few
+    marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
     return _Bounds(None if math.isnan(low) else (low, high), marks)
 
 

@@ -16,6 +16,15 @@ FEW_DIFFERENCES = 5
 """Where two systems differ in fewer documents, what the others might have shown weighs more than what these show, and resampling cannot know it."""
 
 
+def are_too_few(replicates: int, level: float) -> bool:
+    """Return whether there are too few replicates for percentiles at a level: not one is expected beyond each bound, so that it is no bound.
+
+    >>> are_too_few(39, 0.95), are_too_few(40, 0.95), are_too_few(2000, 0.9999)
+    (True, False, True)
+    """
+    return replicates * (1.0 - level) / 2.0 < 1.0 - 1e-9
+
+
 class Interval(NamedTuple):
     """A lower and an upper bound."""
 

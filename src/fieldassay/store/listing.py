@@ -12,7 +12,7 @@ from typing import Any
 from fieldassay.errors import ProblemsError
 from fieldassay.store.locate import Place, list_places, own_tags
 from fieldassay.store.names import parse_name
-from fieldassay.store.run_file import read_run
+from fieldassay.store.run_file import read_run, tell_swapped
 
 METRICS, GATES = "metrics.json", "gates.json"
 COMPLETE, PARTIAL, NOTHING, DAMAGED = "complete", "partial", "nothing evaluated", "damaged"
@@ -124,7 +124,8 @@ def _open(place: Place, tags: tuple[str, ...]) -> StoredRun:
     except ProblemsError as error:
         what = error.problems[0].what.removeprefix("is not a run: ")
         return StoredRun(place.path, place.id, place.started, tags, {}, what)
-    return StoredRun(place.path, place.id or str(facts.get("id") or ""), place.started, tags, facts, _find_damage(place.path, facts))
+    damage = _find_damage(place.path, facts) or tell_swapped(place.path, facts)
+    return StoredRun(place.path, place.id or str(facts.get("id") or ""), place.started, tags, facts, damage)
 
 
 def _find_damage(folder: Path, facts: Mapping[str, Any]) -> str:

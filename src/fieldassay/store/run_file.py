@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import stat
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.store.names import parse_name
 
 FORMAT = "fieldassay run"
 SCHEMA_VERSION = 1
@@ -29,6 +32,41 @@ def read_run(folder: Path) -> dict[str, Any]:
     if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("schema_version") != SCHEMA_VERSION:
         raise ProblemsError([Problem(str(folder), f"is not a run: {RUN} is of another kind", _REMEDY, "run_folder")])
     return facts
+
+
+def digest_file(file: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def find_changed(folder: Path, facts: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
+    """Return those of a run's files that are there and are not as `run.json` says that they were written.
+
+    A file that is not there is for its reader to tell. Of a run that recorded no digests nothing can be said.
+    """
+    digests = facts.get("sha256")
+    if not isinstance(digests, Mapping):
+        return ()
+    there = (name for name in names if (folder / name).is_file())
+    return tuple(name for name in there if digests.get(name) != digest_file(folder / name))
+
+
+def tell_swapped(folder: Path, facts: Mapping[str, Any]) -> str:
+    """Return what is wrong if a folder has the name of another run than it holds, else the empty text."""
+    name, id = parse_name(folder.name), facts.get("id")
+    return f"{RUN} is of another run ({str(id)[:40]}) than the folder's name says" if name is not None and id not in (None, name.id) else ""
+
+
+def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None:
+    """Raise `ProblemsError` if one of these files is not as the run wrote it (edited, cut, of another run), or the folder is named after another."""
+    swapped = tell_swapped(folder, facts)
+    if swapped:
+        raise ProblemsError([Problem(str(folder), f"is damaged: {swapped}", "give the folder its own name again", "damaged_run")])
+    changed = find_changed(folder, facts, names)
+    if changed:
+        what = f"is damaged: {', '.join(changed)} {'is' if len(changed) == 1 else 'are'} not as the run wrote {'it' if len(changed) == 1 else 'them'}"
+        raise ProblemsError([Problem(str(folder), what, "score again, or restore the run as a whole", "damaged_run")])
 
 
 def _refuse_constant(name: str) -> float:

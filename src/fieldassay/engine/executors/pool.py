@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -27,7 +29,7 @@ def run_pool(function: Callable[[Work], Outcome], shards: Sequence[Work], worker
     runs again in a pool of its own, and a second death raises `WorkerDiedError`.
     """
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=workers, mp_context=context) as pool:
+    with ProcessPoolExecutor(max_workers=workers, mp_context=context, initializer=_end_with_parent) as pool:
         futures = [_submitted(pool, function, shard) for shard in shards]
         try:
             for position, future in enumerate(futures):
@@ -53,10 +55,22 @@ def _submitted(pool: ProcessPoolExecutor, function: Callable[[Work], Outcome], s
 
 def _run_alone(function: Callable[[Work], Outcome], shard: Work, position: int) -> Outcome:
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
+    with ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_end_with_parent) as pool:
         try:
             return pool.submit(function, shard).result()
         except BrokenProcessPool as error:
             raise WorkerDiedError(
                 f"shard {position + 1}: the worker process was killed twice, most often for want of memory; use fewer --workers"
             ) from error
+
+
+def _end_with_parent() -> None:
+    """See to it that a worker ends when its parent is gone, even if that was killed: a worker that waits for work would wait forever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_wait_for_end, args=(parent.join,), daemon=True).start()
+
+
+def _wait_for_end(join: Callable[[], None]) -> None:
+    join()
+    os._exit(1)

@@ -69,7 +69,7 @@ def _measures(source: ReportSource) -> dict[str, dict[str, list[Any]]]:
 
 def _cell(one: Estimate) -> list[Any]:
     low, high = one.interval or (None, None)
-    numbers = [None if number is None else round(number, 6) for number in (one.value, low, high)]
+    numbers = [None if number is None else round(number, 9) for number in (one.value, low, high)]
     return [*numbers, one.n, one.failed, list(one.marks)]
 
 

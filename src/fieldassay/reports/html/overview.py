@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from fieldassay.reports.findings import join_names, say_estimate, say_interval, say_number, tell_comparison, tell_cost, tell_verdict
 from fieldassay.reports.headline import find_main
@@ -17,7 +18,7 @@ from fieldassay.result.estimate import Estimate
 MOST_CARDS = 4
 """More systems than this stand in a table instead of cards."""
 
-MOST_FINDINGS, MOST_LOSSES = 6, 5
+MOST_FINDINGS, MOST_LOSSES, MOST_REASONS = 6, 5, 2
 NAMES: Mapping[str, str] = {**HEADLINE, "f1": "F1"}
 ANSWERS = {"GO": ("good", "✓"), "NO-GO": ("bad", "✕"), "INCONCLUSIVE": ("unsure", "?")}
 """The tone and the sign of each answer."""
@@ -49,6 +50,8 @@ class Card:
     rest: tuple[tuple[str, Shown], ...]
     failures: str
     is_best: bool
+    why: tuple[str, ...]
+    """What speaks against GO: the first reasons, and how many more there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +106,9 @@ def overview(source: ReportSource) -> Overview:
     of_main = [line for line in lines if main and any(one and one.metric == main.metric for one in line.estimates)]
     main_line = next(iter((*of_main, *lines)), None)
     best = _best(main_line, source.systems)
-    answers = {str(decision["system"]): str(decision["answer"]) for decision in source.decisions}
-    cards = tuple(_card(summary, main_line, system, answers.get(system, ""), system == best) for system in source.systems)
+    decided = {str(decision["system"]): decision for decision in source.decisions}
+    answers = {system: str(decision["answer"]) for system, decision in decided.items()}
+    cards = tuple(_card(summary, main_line, system, decided.get(system), system == best) for system in source.systems)
     return Overview(
         summary=summary,
         verdict=tell_verdict(source.decisions),
@@ -137,12 +141,20 @@ def _best(line: Line | None, systems: Sequence[str]) -> str:
     return max(known, key=lambda one: sign * float(one.value or 0.0)).system
 
 
-def _card(summary: Summary, main: Line | None, system: str, answer: str, is_best: bool) -> Card:
+def _card(summary: Summary, main: Line | None, system: str, decision: Mapping[str, Any] | None, is_best: bool) -> Card:
     place = summary.systems.index(system)
     others = [(line.label, show_estimate(line.estimates[place])) for line in summary.headline if line is not main]
     first = None if main is None else show_estimate(main.estimates[place])
     rest = tuple((label, shown) for label, shown in others if shown is not None)
-    return Card(system, answer, first, rest, summary.failures[place], is_best)
+    answer = "" if decision is None else str(decision["answer"])
+    why = () if decision is None or answer == "GO" else _shorten_reasons(list(map(str, decision.get("reasons") or ())))
+    return Card(system, answer, first, rest, summary.failures[place], is_best, why)
+
+
+def _shorten_reasons(reasons: Sequence[str]) -> tuple[str, ...]:
+    shown = reasons if len(reasons) <= MOST_REASONS + 1 else reasons[:MOST_REASONS]
+    more = len(reasons) - len(shown)
+    return (*(show(reason, 160) for reason in shown), *([f"and {more} more"] if more else []))
 
 
 def _list_cards(cards: Sequence[Card], main: Line | None) -> tuple[Card, ...]:
@@ -159,18 +171,21 @@ def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
     own = next((one for one in line.estimates if one is not None and one.system == best), None)
     if own is None or own.value is None:
         return []
-    several = len(source.systems) > 1
-    word = "lowest" if own.better == "lower" else "highest"
-    head = (
-        f"{show(best, 60)} has the {word} {_call(line)}: {say_estimate(own)}"
-        if several
-        else f"{_call(line).capitalize()} is {say_estimate(own)}"
-    )
     compared = [one for one in source.result.comparisons if _is_about(one, own) and best in one.systems and one.field is None]
     overall = [tell_comparison(one, NAMES) for one in compared if not one.slice]
     sliced = sorted((one for one in compared if one.slice), key=lambda one: -abs(one.difference or 0.0))
     ranked = [told for ranking in source.result.rankings if _is_about(ranking, own) and (told := _tell_ranking(ranking, best))]
-    return [head, *ranked[:1], *overall[:3], *(tell_comparison(one, NAMES) for one in sliced)][:MOST_FINDINGS]
+    return [_head(source, line, own), *ranked[:1], *overall[:3], *(tell_comparison(one, NAMES) for one in sliced)][:MOST_FINDINGS]
+
+
+def _head(source: ReportSource, line: Line, best: Estimate) -> str:
+    """Return what the best system has, and which others have exactly the same."""
+    if len(source.systems) == 1:
+        return f"{_call(line).capitalize()} is {say_estimate(best)}"
+    word = "lowest" if best.better == "lower" else "highest"
+    equal = [one.system for one in line.estimates if one is not None and one.value == best.value and one.system != best.system]
+    names = [show(name, 60) for name in (best.system, *equal)]
+    return f"{join_names(names)} {'have' if equal else 'has'} the {word} {_call(line)}: {say_estimate(best)}"
 
 
 def _call(line: Line) -> str:

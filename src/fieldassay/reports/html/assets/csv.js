@@ -3,7 +3,7 @@ function csvCell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   const text = String(value);
-  const safe = /^[\s\u200b\ufeff]*[=+\-@\t\r\n|%]/.test(text) ? `'${text}` : text;
+  const safe = /^[\s\u200b\ufeff]*[=+\-@\t\r\n|%＝＋－＠]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -60,6 +60,7 @@ function joinNodes(rows, systems) {
     const own = rows.filter((row) => row.system === at);
     const moved = own.filter((row) => row.kind === "item" && row.goldPath !== null && row.predPath !== null).map((row) => [row.predPath, row.goldPath]);
     for (const row of own) {
+      if (isOutside(row)) continue;
       const path = row.goldPath ?? goldPlace(row.predPath ?? row.field, moved, nodes);
       if (!nodes.has(path)) nodes.set(path, { path, field: row.field, kind: row.kind, type: row.type, critical: row.critical, cells: new Map(), gold: null });
       const node = nodes.get(path);
@@ -71,6 +72,9 @@ function joinNodes(rows, systems) {
   }
   return [...nodes.values()].sort(comparePaths);
 }
+
+// Both sides have an item without this field: it has no place in a list, and there is nothing to see.
+const isOutside = (row) => row.outcome === "absent" && row.goldPath === null && row.predPath === null && row.field.includes("[]");
 
 function goldPlace(path, moved) {
   const found = moved.filter(([from]) => path.startsWith(from) && /^[.[]|^$/.test(path.slice(from.length))).sort((one, other) => other[0].length - one[0].length)[0];

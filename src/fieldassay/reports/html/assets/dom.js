@@ -34,15 +34,30 @@ const own = (object, name) => (object && Object.hasOwn(object, name) ? object[na
 
 const minus = (text) => text.replace("-", "−");
 
+const rounders = new Map();
+
+// A number with so many decimals, rounded as everywhere in fieldassay: what is exactly in the middle goes to the even digit.
+function fixed(value, digits, useGrouping = false) {
+  const key = `${digits}${useGrouping}`;
+  if (!rounders.has(key)) rounders.set(key, new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping, roundingMode: "halfEven" }));
+  return rounders.get(key).format(value);
+}
+
 // A number as the report shows it: shares of one in percent.
 function showNumber(value, unit = "ratio") {
   if (value === null || value === undefined) return "—";
-  if (unit === "ratio") return minus(`${(100 * value).toFixed(1)} %`);
-  if (unit === "percent") return minus(`${value.toFixed(1)} %`);
+  if (unit === "ratio") return minus(`${fixed(100 * value, 1)} %`);
+  if (unit === "percent") return minus(`${fixed(value, 1)} %`);
   const digits = { ms: 0, count: 0, usd: 5, "documents/min": 1 }[unit] ?? 3;
   const suffix = { ms: " ms", usd: " USD", "documents/min": "/min" }[unit] ?? "";
-  return minus(value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }) + suffix);
+  return value === 0 ? `0${suffix}` : minus(fixed(value, digits, true) + suffix);
 }
+
+// A difference as the report shows it, with its sign; shares of one in points.
+const showDifference = (value, unit) => (value === null || value === undefined ? "—" : `${value > 0 ? "+" : ""}${showNumber(value, unit).replace(/ %$/, " points")}`);
+
+// A name that may be broken behind its separators, not within its words.
+const breakable = (text) => text.split(/(?<=[/_.\]-])(?=[^/_.\]-])/).flatMap((part, at) => (at ? [el("wbr"), part] : [part]));
 
 const showCount = (count, word, plural) => `${count.toLocaleString("en-US")} ${count === 1 ? word : plural || `${word}s`}`;
 const say = (kind, name) => own(CORE.words[kind], name) ?? name.replaceAll("_", " ");

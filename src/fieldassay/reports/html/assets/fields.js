@@ -10,7 +10,7 @@ painters.fields = async (params) => {
   if (!measure) return replace(find("#heat"), el("caption", { text: "This run has no metric of single fields." }));
   const [better, unit] = own(data.better, measure) || ["higher", "ratio"];
   const cells = data.measures[measure];
-  replace(find("#measure-meaning"), el("a", { href: addressOf("methods", { metric: measure }), text: metricLabel(measure) }), ": ", meaningOf(measure), better === "lower" ? " Darker cells are worse, which here is higher." : " Darker cells are worse.");
+  replace(find("#measure-meaning"), el("a", { href: addressOf("methods", { metric: measure }), text: metricLabel(measure) }), ": ", meaningOf(measure), better === "lower" ? " The redder a cell, the worse it is, which here is higher." : " The redder a cell, the worse it is.");
   const rows = sortFields(data.fields.filter((field) => own(cells, field.field)), cells, sort, better);
   drawHeat(rows, cells, { measure, better, unit, chosen: params.field });
   find("#fields-csv").onclick = () => download(`fields-${measure}.csv`, heatCsv(rows, cells, measure));
@@ -38,9 +38,9 @@ function sortFields(fields, cells, sort, better) {
 
 function drawHeat(rows, cells, { measure, better, unit, chosen }) {
   const open = (field) => () => change({ field: field.field }).then(() => find("#field-detail").scrollIntoView({ block: "start" }));
-  const head = el("tr", {}, el("th", { scope: "col", text: "field" }), CORE.systems.map((system) => el("th", { scope: "col", class: "num", title: plain(system, 200) }, el("bdi", { text: HEADS().get(system) }))));
+  const head = el("tr", {}, el("th", { scope: "col", text: "field" }), CORE.systems.map((system) => el("th", { scope: "col", class: "num", title: plain(system, 200) }, el("bdi", {}, breakable(HEADS().get(system))))));
   const body = rows.map((field) => el("tr", { class: field.field === chosen ? "at" : null, "data-row": "" },
-    el("th", { scope: "row" }, el("button", { type: "button", class: "button-row", on: { click: open(field) } }, el("bdi", { text: plain(field.field, 80) })), " ", el("span", { class: "type", text: `${field.type || ""}${field.critical ? " · critical" : ""}` })),
+    el("th", { scope: "row" }, el("button", { type: "button", class: "button-row", on: { click: open(field) } }, el("bdi", {}, breakable(plain(field.field, 80)))), " ", el("span", { class: "type", text: `${field.type || ""}${field.critical ? " · critical" : ""}` })),
     cells[field.field].map((cell, at) => heatCell(cell, { field, at, better, unit, open }))));
   replace(find("#heat"), el("caption", { class: "small", text: `${metricLabel(measure)} of each field; open a cell to see what is wrong` }), el("thead", {}, head), el("tbody", {}, body));
 }

@@ -10,9 +10,11 @@ function labels(rows, name = "system") {
 
 const tips = (...pairs) => pairs.map(([field, title, format]) => ({ field, title, ...(format ? { format } : { type: "nominal" }) }));
 
-function scaled(rows, unit, names) {
+// Numbers in the unit of the axis, and under `…Said` as the pages say them: a chart would round otherwise.
+function scaled(rows, unit, names, told = showNumber) {
   const factor = AS_POINTS[unit] || 1;
-  return rows.map((row) => ({ ...row, ...Object.fromEntries(names.map((name) => [name, row[name] === null || row[name] === undefined ? null : factor * row[name]])) }));
+  const both = (row, name) => [[name, row[name] === null || row[name] === undefined ? null : factor * row[name]], [`${name}Said`, told(row[name], unit)]];
+  return rows.map((row) => ({ ...row, ...Object.fromEntries(names.flatMap((name) => both(row, name))) }));
 }
 
 // An order is given as a domain: an order given as `sort` would put the names into an expression.
@@ -21,7 +23,7 @@ const yOrder = (rows) => ({ field: "label", type: "nominal", title: null, ...inO
 
 function intervalSpec(rows, title, unit) {
   const values = labels(scaled(rows, unit, ["value", "low", "high"]));
-  const tooltip = tips(["label", "system"], ["value", title, ".1f"], ["low", "from", ".1f"], ["high", "to", ".1f"], ["documents", "documents", ",d"]);
+  const tooltip = tips(["label", "system"], ["valueSaid", title], ["lowSaid", "from"], ["highSaid", "to"], ["documents", "documents", ",d"]);
   return (width) => ({
     data: { values }, height: { step: 28 }, encoding: { y: yOrder(values), tooltip },
     layer: [
@@ -34,10 +36,10 @@ function intervalSpec(rows, title, unit) {
 const VERDICTS = { better: "better", worse: "worse", no_difference_shown: "no difference shown", identical: "the same", undefined: "undefined" };
 
 function forestSpec(rows, title, unit) {
-  const values = labels(scaled(rows, unit, ["difference", "low", "high"]), "row").map((row) => ({ ...row, said: VERDICTS[row.verdict] || row.verdict, pSaid: row.p === null ? "—" : row.p < 0.001 ? "< .001" : row.p.toFixed(3).replace("0.", ".") }));
+  const values = labels(scaled(rows, unit, ["difference", "low", "high"], showDifference), "row").map((row) => ({ ...row, said: VERDICTS[row.verdict] || row.verdict, pSaid: row.p === null ? "—" : row.p < 0.001 ? "< .001" : row.p.toFixed(3).replace("0.", ".") }));
   const shades = { domain: ["better", "worse", "no difference shown", "the same", "undefined"], range: [color("good"), color("bad"), color("muted"), color("muted"), color("muted")] };
   const shapes = { domain: shades.domain, range: ["triangle-up", "triangle-down", "circle", "square", "cross"] };
-  const tooltip = tips(["label", "system"], ["difference", "difference", "+.1f"], ["low", "from", "+.1f"], ["high", "to", "+.1f"], ["said", "verdict"], ["pSaid", "p, adjusted"], ["documents", "documents", ",d"]);
+  const tooltip = tips(["label", "system"], ["differenceSaid", "difference"], ["lowSaid", "from"], ["highSaid", "to"], ["said", "verdict"], ["pSaid", "p, adjusted"], ["documents", "documents", ",d"]);
   const axis = { field: "low", type: "quantitative", title, scale: { zero: true, nice: true } };
   return (width) => ({
     data: { values }, height: { step: 30 }, encoding: { y: yOrder(values), tooltip },
@@ -49,27 +51,35 @@ function forestSpec(rows, title, unit) {
   });
 }
 
+const MOST_COLORS = 7;
+
+// What stands on the axis, and what is told by color within it: systems in each slice, or slices in each system, or, with many of both, neither.
+function sidesOf(values) {
+  const count = (name) => new Set(values.map((row) => row[name])).size;
+  if (count("label") <= MOST_COLORS) return ["place", "label"];
+  return count("place") <= MOST_COLORS ? ["label", "place"] : ["both", null];
+}
+
 function slicesSpec(rows, title, unit) {
   const groups = shortNames(rows.map((row) => row.group), 28);
-  const values = labels(scaled(rows, unit, ["value", "low", "high"])).map((row) => ({ ...row, place: groups.get(row.group) }));
-  const systems = [...new Set(values.map((row) => row.label))];
-  const few = systems.length <= 7;
-  const y = few ? { field: "place", type: "nominal", title: null, ...inOrder(values, "place") } : yOrder(values);
-  const tooltip = tips(["label", "system"], ["place", "slice"], ["value", title, ".1f"], ["low", "from", ".1f"], ["high", "to", ".1f"], ["documents", "documents", ",d"]);
+  const values = labels(scaled(rows, unit, ["value", "low", "high"])).map((row) => ({ ...row, place: groups.get(row.group), both: `${groups.get(row.group)} · ${row.label}` }));
+  const [across, split] = sidesOf(values);
+  const y = { ...yOrder(values), field: across, ...inOrder(values, across) };
+  const tooltip = tips(["label", "system"], ["place", "slice"], ["valueSaid", title], ["lowSaid", "from"], ["highSaid", "to"], ["documents", "documents", ",d"]);
   const x = { type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: { zero: false } };
-  const shade = few ? { color: { field: "label", type: "nominal", ...inOrder(values), title: null, legend: { symbolOpacity: 1 } }, yOffset: { field: "label", ...inOrder(values) } } : {};
+  const shade = split ? { color: { field: split, type: "nominal", ...inOrder(values, split), title: null, legend: { symbolOpacity: 1 } }, yOffset: { field: split, ...inOrder(values, split) } } : { color: { value: color("accent") } };
   return (width) => ({
-    data: { values }, height: { step: few ? 14 : 22 }, encoding: { y, tooltip, ...shade },
+    data: { values }, height: { step: split ? 14 : 22 }, encoding: { y, tooltip, ...shade },
     layer: [
       { mark: { type: "rule", strokeWidth: 4, opacity: 0.4 }, encoding: { x: { ...x, field: "low", axis: ticks(width) }, x2: { field: "high" } } },
-      { mark: { type: "point", filled: true, size: 60, opacity: 1 }, encoding: { x: { ...x, field: "value" }, ...(few ? { shape: { field: "label", type: "nominal", ...inOrder(values), title: null } } : {}) } },
+      { mark: { type: "point", filled: true, size: 60, opacity: 1 }, encoding: { x: { ...x, field: "value" }, ...(split ? { shape: { field: split, type: "nominal", ...inOrder(values, split), title: null } } : {}) } },
     ],
   });
 }
 
 function costSpec(rows, title, unit) {
-  const values = labels(scaled(rows, unit, ["value", "low", "high"]));
-  const tooltip = tips(["label", "system"], ["cost", "USD per document", ".5f"], ["value", title, ".1f"], ["low", "from", ".1f"], ["high", "to", ".1f"]);
+  const values = labels(scaled(scaled(rows, unit, ["value", "low", "high"]), "usd", ["cost"]));
+  const tooltip = tips(["label", "system"], ["costSaid", "USD per document"], ["valueSaid", title], ["lowSaid", "from"], ["highSaid", "to"]);
   const x = { field: "cost", type: "quantitative", title: "cost per document (USD)", axis: { tickCount: 5, labelOverlap: true, format: "~g" } };
   const y = { type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: { zero: false } };
   return () => ({
@@ -83,8 +93,8 @@ function costSpec(rows, title, unit) {
 }
 
 function latencySpec(rows) {
-  const values = labels(rows);
-  const tooltip = tips(["label", "system"], ["min", "shortest", ",.0f"], ["p50", "median", ",.0f"], ["p90", "90th percentile", ",.0f"], ["p95", "95th percentile", ",.0f"], ["max", "longest", ",.0f"], ["n", "documents", ",d"]);
+  const values = labels(scaled(rows, "ms", ["min", "p50", "p90", "p95", "max"]));
+  const tooltip = tips(["label", "system"], ["minSaid", "shortest"], ["p50Said", "median"], ["p90Said", "90th percentile"], ["p95Said", "95th percentile"], ["maxSaid", "longest"], ["n", "documents", ",d"]);
   const x = { type: "quantitative", title: "milliseconds per document" };
   return (width) => ({
     data: { values }, height: { step: 36 }, encoding: { y: yOrder(values), tooltip },

@@ -26,6 +26,18 @@ function change(params) {
 }
 
 let painted = "";
+const TITLE = document.title;
+const CONTROLS = "a[href], button, select, input, summary, [tabindex]";
+
+// Where the focus is within a page, as the number of the control; what is drawn anew loses it.
+function focusIn(section) {
+  const at = findAll(CONTROLS, section).indexOf(document.activeElement);
+  const tag = document.activeElement?.tagName;
+  return () => {
+    const again = at < 0 ? undefined : findAll(CONTROLS, section)[at];
+    if (again && again.tagName === tag && document.activeElement === document.body) again.focus({ preventScroll: true });
+  };
+}
 
 async function paint() {
   const { view, params } = readState();
@@ -38,6 +50,9 @@ async function paint() {
   }
   if (painted !== view) window.scrollTo(0, 0);
   painted = view;
+  document.title = `${find(`[data-tab="${view}"]`).textContent} · ${TITLE}`;
+  const restoreFocus = focusIn(find(`[data-view="${view}"]`));
   if (painters[view]) await painters[view](params);
+  restoreFocus();
   document.documentElement.dataset.painted = view;
 }

@@ -21,7 +21,7 @@ function drawForest(figure, differences, params) {
   fillSelect("#forest-slice", slices.map((name) => [name, name === "" ? "all documents" : `each ${plain(name, 30)}`]), slice, choose("slice"));
   fillSelect("#forest-reference", references.map((name) => [name, plain(name, 40)]), reference, choose("reference"));
   find("#forest-against").hidden = references.length < 2;
-  const rows = differences.filter((row) => row.metric === metric && row.slice === slice && row.reference === reference).map((row) => ({ ...row, row: slice ? `${row.system} · ${row.group}` : row.system }));
+  const rows = differences.filter((row) => row.metric === metric && row.slice === slice && row.reference === reference).map((row) => ({ ...row, row: slice ? `${row.system} · ${row.group}` : row.system })).sort(byDifference(slice));
   replace(find("#forest-words"), rows.map((row) => el("li", { text: `${row.said}.` })));
   const [first] = rows;
   if (!first) return replace(figure, el("p", { class: "note", text: "Nothing was compared here." }));
@@ -30,6 +30,9 @@ function drawForest(figure, differences, params) {
   const columns = ["metric", "slice", "group", "reference", "system", "difference", "low", "high", "p", "verdict", "wins", "losses", "ties", "documents"];
   return drawChart(figure, { title, name: "differences", columns, rows, make: forestSpec(rows, `difference in ${points}`, first.unit) });
 }
+
+// The best first; within slices as they come, so that a system's slices stay together.
+const byDifference = (slice) => (one, other) => (slice ? 0 : (one.better === "lower" ? -1 : 1) * ((other.difference ?? 0) - (one.difference ?? 0)));
 
 function fillSelect(selector, choices, chosen, onChange) {
   const select = typeof selector === "string" ? find(selector) : selector;

@@ -1,0 +1,61 @@
+"""The pool of worker processes, and what is left of it when its parent is killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PARENT = """
+import os
+import sys
+import time
+from pathlib import Path
+
+from fieldassay.engine.executors.pool import run_pool
+
+
+def note(place: str) -> None:
+    (Path(place) / str(os.getpid())).touch()
+    time.sleep(0.3)
+
+
+if __name__ == "__main__":
+    for _ in run_pool(note, [sys.argv[1]] * 6, 2):
+        pass
+    print("done", flush=True)
+    list(run_pool(note, [sys.argv[1]] * 10_000, 2))
+"""
+
+
+def is_alive(number: int) -> bool:
+    """Return whether a process runs; one that has ended and that nobody has asked for is not alive."""
+    status = Path(f"/proc/{number}/stat")
+    try:
+        return status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes the way Linux shows them")
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    script, seen = tmp_path / "parent.py", tmp_path / "seen"
+    script.write_text(PARENT)
+    seen.mkdir()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    parent = subprocess.Popen([sys.executable, str(script), str(seen)], env=environment, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None and parent.stdout.readline() == "done\n"
+    before = {path.name for path in seen.iterdir()}
+    deadline = time.monotonic() + 30
+    while not (workers := {int(path.name) for path in seen.iterdir() if path.name not in before}) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    parent.kill()
+    parent.wait()
+    assert workers
+    while any(map(is_alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not [number for number in workers if is_alive(number)]

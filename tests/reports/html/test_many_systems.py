@@ -1,0 +1,124 @@
+"""Reports of more systems than colors, with names that mean something to a program, and shares that end in the middle of two digits."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.reports.html.opened_report import OpenReport
+
+from fieldassay import score
+from fieldassay.api.html_report import render_html
+from fieldassay.api.options import ScoreOptions
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SYSTEMS = ("toString", "constructor", "__proto__", "valueOf", "hasOwnProperty", "a|b", "100% #/?", "-1", "also -1")
+WRONG = (3, 5, 1, 7, 9, 11, 13, 15, 15)
+DOCUMENTS = 16
+SPEC: dict[str, Any] = {
+    "fieldassay": 1,
+    "name": "many",
+    "slices": ["kind"],
+    "gates": ["accuracy >= 0.9", "field_accuracy[n] >= 0.9", "precision >= 0.9", "recall >= 0.9"],
+    "fields": {"kind": "text", "n": "number"},
+    "document_type": {"field": "kind"},
+}
+
+
+def _records(wrong: int = 0) -> list[dict[str, Any]]:
+    return [{"id": f"d{at}", "kind": ("x", "y")[at % 2], "n": -1 if at < wrong else at} for at in range(DOCUMENTS)]
+
+
+@pytest.fixture(scope="module")
+def many_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    predictions = {name: _records(wrong) for name, wrong in zip(SYSTEMS, WRONG, strict=True)}
+    file = tmp_path_factory.mktemp("many") / "report.html"
+    file.write_text(render_html(score(_records(), predictions, SPEC, ScoreOptions(replicates=100))), encoding="utf-8", newline="\n")
+    return file
+
+
+@pytest.mark.parametrize(("view", "chart"), [("summary", "intervals"), ("systems", "forest"), ("systems", "slices"), ("fields?field=n", "residuals")])
+def test_charts_take_names_of_built_in_properties(browser: Browser, many_report: Path, view: str, chart: str) -> None:
+    with OpenReport.opened(browser, many_report) as report:
+        report.show(view)
+        drawing = report.page.locator(f'[data-chart="{chart}"] .plot svg')
+        drawing.wait_for()
+        assert "toString" in (drawing.text_content() or "")
+        assert report.complaints == []
+
+
+def test_slices_of_many_systems_are_told_apart(browser: Browser, many_report: Path) -> None:
+    with OpenReport.opened(browser, many_report) as report:
+        report.show("systems")
+        drawing = report.page.locator('[data-chart="slices"] .plot svg')
+        drawing.wait_for()
+        assert [text.strip() for text in drawing.locator(".role-legend-label text").all_text_contents()] == ["x", "y"]
+        assert len(set(drawing.locator(".mark-symbol.role-mark path").evaluate_all("marks => marks.map(mark => mark.getAttribute('fill'))"))) == 2
+
+
+def test_every_page_rounds_the_same_number_to_the_same_digits(browser: Browser, many_report: Path) -> None:
+    with OpenReport.opened(browser, many_report) as report:
+        report.show("fields?measure=field_accuracy_strict")
+        row = report.page.locator("#heat tbody tr", has_text="n").filter(has_text="number").first
+        cells = row.locator("td").all_inner_texts()
+        assert cells == [f"{100 * (DOCUMENTS - wrong) / DOCUMENTS:.1f} %" for wrong in WRONG]
+        assert {"81.2 %", "6.2 %"} <= set(cells)
+
+
+def test_a_chart_says_the_number_that_its_page_says(browser: Browser, many_report: Path) -> None:
+    with OpenReport.opened(browser, many_report) as report:
+        report.show("summary")
+        mark = report.page.locator('[data-chart="intervals"] .mark-symbol path')
+        mark.first.wait_for()
+        mark.first.hover()
+        assert "__proto__" in report.text(".tip")
+        said = re.search(r"accuracy\s+([\d.]+ %)", report.text(".tip"))
+        report.show("systems")
+        first = report.page.locator('[data-view="systems"] table tbody tr').first.locator("td.num .number").first.inner_text()
+        assert said is not None
+        assert said[1] == first == f"{100 * 31 / 32:.1f} %"
+
+
+def test_differences_stand_with_the_best_first(browser: Browser, many_report: Path) -> None:
+    with OpenReport.opened(browser, many_report) as report:
+        report.show("systems")
+        labels = report.page.locator('[data-chart="forest"] .role-axis-label text')
+        labels.first.wait_for()
+        names = [text for text in labels.all_text_contents() if text in SYSTEMS]
+        assert names[:3] == ["__proto__", "constructor", "valueOf"]
+
+
+def test_systems_that_are_equal_share_the_first_place() -> None:
+    page = render_html(score(_records(), {"one": _records(2), "two": _records(2), "three": _records(4)}, SPEC, ScoreOptions(replicates=100)))
+    assert "one and two have the highest accuracy: 93.8 %" in page
+
+
+def test_a_card_says_what_speaks_against_a_system() -> None:
+    page = render_html(score(_records(), {"one": _records(9)}, SPEC, ScoreOptions(replicates=100)))
+    reasons = re.findall(r"<li>([^<]*)</li>", page.partition('<ul class="reasons">')[2].partition("</ul>")[0])
+    assert [reason.partition(" &gt;= ")[0] for reason in reasons] == ["accuracy", "field_accuracy[n]", "and 2 more"]
+
+
+def test_sorting_keeps_the_focus_and_pages_have_titles(demo: OpenReport) -> None:
+    demo.show("documents")
+    assert demo.page.title().startswith("Documents · ")
+    demo.page.locator("#documents-grid .head button").nth(3).focus()
+    demo.page.keyboard.press("Enter")
+    demo.page.wait_for_function("location.hash.includes('sort=')")
+    assert demo.page.evaluate("document.activeElement.textContent").startswith("atlas")
+
+
+def test_fields_that_no_item_has_make_no_row(demo: OpenReport) -> None:
+    demo.show("documents?doc=rcp-018")
+    assert [text for text in demo.page.locator("#document-one tbody th").all_inner_texts() if text.startswith("sku")] == ["sku"]
+
+
+@pytest.mark.parametrize("view", ["summary", "systems", "fields", "documents", "documents?doc=rcp-018", "gates", "methods"])
+def test_axe_finds_nothing_on_a_phone(browser: Browser, demo_report: Path, view: str) -> None:
+    with OpenReport.opened(browser, demo_report, width=390) as report:
+        report.show(view)
+        assert report.check_access() == []
