@@ -84,3 +84,10 @@ def test_doctor_fails_if_one_estimate_differs(run: Run, monkeypatch: pytest.Monk
     monkeypatch.setattr("fieldassay.api.checkup.DOCUMENTS", 23)
     ran = run("doctor")
     assert ran.code == 1 and "FAILED" in ran.out
+
+
+def test_demo_writes_a_report_to_open_in_a_browser(run: Run, tmp_path: Path) -> None:
+    ran = run("demo", "--out", tmp_path / "run")
+    assert ran.code == 0
+    assert f"python3 -m webbrowser {tmp_path / 'run' / 'report.html'}" in ran.out
+    assert (tmp_path / "run" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -8,12 +8,13 @@ import click
 
 
 @click.command()
-@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="Write the run there too.")
+@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="Write the run there too, with a report to open in a browser.")
 def demo(out: Path | None) -> int:
     """Score the shipped sample: 72 invented documents, three invented systems."""
     from fieldassay.api.options import ScoreOptions
     from fieldassay.api.sampling import sample
     from fieldassay.cli.output import write
+    from fieldassay.cli.report import write_reports
     from fieldassay.cli.running import Request, scored
     from fieldassay.cli.score import show_run
 
@@ -21,13 +22,16 @@ def demo(out: Path | None) -> int:
     options = ScoreOptions(inputs=files.inputs, evidence="all" if out else "errors")
     with scored(Request(files.gold, files.predictions, files.spec, options, out)) as run:
         show_run(run, "table", shows_all=False)
+        write_reports(run, [("html", None)] if out else [], options.evidence, is_quiet=True)
     write("\n" + "".join(f"{line}\n" for line in _suggestions(out)))
     return 0
 
 
 def _suggestions(out: Path | None) -> list[str]:
-    """Return two things to try next."""
+    """Return what to try next."""
+    opened = [] if out is None else [(f"python3 -m webbrowser {out / 'report.html'}", "the report, in a browser; it needs no network")]
     tries = [
+        *opened,
         (f"fieldassay explain {out} rcp-003 subtotal", "why a value was judged as it was")
         if out is not None
         else ("fieldassay explain --type money '$1,234.56' 1234.6", "why a value is judged as it is"),

@@ -56,6 +56,9 @@ def render_check(held: Baseline, lines: Sequence[ChangeLine], decisions: Sequenc
     page.table([Column(name, is_number=name in ("baseline", "now", "change")) for name in head], rows)
     for reason in dict.fromkeys(f"{one.system}: {one.why}" for one in lines if one.change is None):
         page.line(show(reason, _LONG), "dim")
+    absent = _list_absent(held, lines)
+    if absent:
+        page.line(show(f"not compared: the run does not have the baseline's {', '.join(absent)}", _LONG), "warning")
     page.line()
     page.line("change: now less baseline on the same documents; p two-sided, each on its own", "dim")
     add_gates(page, decisions)
@@ -91,7 +94,14 @@ def check_data(held: Baseline, lines: Sequence[ChangeLine], decisions: Sequence[
         }
         for one in lines
     ]
-    return {"baseline": {"created": held.created, "run": held.run}, "changes": changes, **decisions_data(decisions)}
+    head = {"baseline": {"created": held.created, "run": held.run}, "absent": _list_absent(held, lines)}
+    return {**head, "changes": changes, **decisions_data(decisions)}
+
+
+def _list_absent(held: Baseline, lines: Sequence[ChangeLine]) -> list[str]:
+    """Return the systems of the baseline that the run does not have; one that is held against another name is there."""
+    there = {one.system for one in lines}
+    return [] if len(there) == len(held.systems) == 1 else [system.name for system in held.systems if system.name not in there]
 
 
 def _summary(held: Baseline) -> list[str]:

@@ -65,7 +65,10 @@ class ReportSource:
 
     @cached_property
     def fields(self) -> pl.DataFrame:
-        """Return the fields with evidence, in their order: `field`, `type`, `kind`, `critical`, `weight`."""
+        """Return the fields with evidence, in their order: `field`, `type`, `kind`, `critical`, `weight`.
+
+        Where only errors were kept, fields without any are there too, with nulls for what evidence would tell.
+        """
         import polars as pl
 
         empty = {"field": pl.String, "type": pl.String, "kind": pl.String, "critical": pl.Boolean, "weight": pl.Float64}
@@ -73,7 +76,14 @@ class ReportSource:
             return pl.DataFrame([{"field": name} for name in self.result.fields], schema=empty)
         first = [pl.col(name).first() for name in ("type", "kind", "weight")]
         found = self.evidence.group_by("field", maintain_order=True).agg(*first, pl.col("critical").any())
-        return found.select(list(empty)).collect()
+        seen = found.select(list(empty)).collect()
+        unseen = [] if self.kept == "all" else [name for name in self.result.fields if name not in set(seen["field"])]
+        if not unseen:
+            return seen
+        order = {name: place for place, name in enumerate(self.result.fields)}
+        both = pl.concat([seen, pl.DataFrame([{"field": name} for name in unseen], schema=seen.schema)])
+        ranks = [order.get(name, len(order)) for name in both["field"]]
+        return both.with_columns(rank=pl.Series(ranks)).sort("rank", maintain_order=True).drop("rank")
 
 
 def _describe(definition: Any) -> tuple[str, str]:

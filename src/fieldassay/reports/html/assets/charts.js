@@ -52,6 +52,7 @@ function rowTable(title, columns, rows, most = 300) {
 async function redraw(figure) {
   const { plot, make, view } = drawn.get(figure);
   if (!figure.isConnected || !figure.clientWidth) return;
+  if (!make) return void replace(plot, el("p", { class: "note", text: "None of them can be drawn; the table has them all." }));
   try {
     await loadLibraries();
     await drawView(figure, plot, make, view);

@@ -67,7 +67,7 @@ function confusionOf({ labels: names, systems }, params) {
     const right = gold === pred && gold !== "-1";
     return el("td", { class: count ? (right ? "right" : "wrong") : null, title: `gold ${label}, predicted ${column}: ${count}`, text: count ? `${right ? "✓ " : ""}${count}` : "·" });
   }));
-  return [el("h3", { text: "Gold against prediction" }), el("div", { class: "bar-of-tools" }, el("label", {}, "system ", select)),
+  return [el("h3", { text: `Gold against prediction${CORE.kept === "all" ? "" : ", wrong values only"}` }), el("div", { class: "bar-of-tools" }, el("label", {}, "system ", select)),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gold against prediction" }, el("table", { class: "confusion" },
       el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "gold ↓ predicted →" }), heads.map(([, label]) => el("th", { scope: "col", class: "num", text: label })))),
       el("tbody", {}, heads.map(row)))),
@@ -81,11 +81,12 @@ function drawResiduals(figure, name, entries) {
   const shown = rows.filter((row) => row.ratio !== null);
   const hidden = rows.length - shown.length;
   const equal = entries.map((entry, at) => `${plain(CORE.systems[at], 30)} ${entry.equal} of ${entry.equal + entry.other}`).slice(0, 4).join(", ");
+  const notes = [CORE.kept === "all" ? `equal: ${equal}` : "", hidden ? `${hidden} not drawn: zero, or of the other sign` : ""].filter(Boolean);
   const columns = ["system", "document", "gold", "prediction", "difference", "ratio"];
-  return drawChart(figure, { title: `How far off numbers are that differ (equal: ${equal}${hidden ? `; ${hidden} not drawn: zero, or of the other sign` : ""})`, name: `residuals-${plain(name, 30)}`, columns, rows, make: residualSpec(shown.length ? shown : [{ system: "", ratio: 1 }]) });
+  return drawChart(figure, { title: `How far off numbers are that differ${notes.length ? ` (${notes.join("; ")})` : ""}`, name: `residuals-${plain(name, 30)}`, columns, rows, make: shown.length ? residualSpec(shown) : null });
 }
 
 function drawScores(figure, name, counts) {
   const rows = counts.flatMap((bins, at) => bins.map((count, bin) => ({ system: CORE.systems[at], from: bin / 20, range: bin === 20 ? "1" : `${bin / 20} to ${(bin + 1) / 20}`, count })));
-  return drawChart(figure, { title: "Distribution of scores (1 is right)", name: `scores-${plain(name, 30)}`, columns: ["system", "range", "count"], rows, make: scoreSpec(rows) });
+  return drawChart(figure, { title: `Distribution of scores (1 is right${CORE.kept === "all" ? "" : "; the run kept wrong values only"})`, name: `scores-${plain(name, 30)}`, columns: ["system", "range", "count"], rows, make: scoreSpec(rows) });
 }

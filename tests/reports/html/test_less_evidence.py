@@ -1,0 +1,75 @@
+"""Reports of runs that kept errors only, and of a run without its table of documents: nothing is told that they cannot tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.reports.html.opened_report import OpenReport
+
+from fieldassay.api.html_report import write_html_report
+from fieldassay.cli.main import main
+from fieldassay.errors import ProblemsError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+def _run(folder: Path, wrong: int) -> Path:
+    """Return a run of a field that is always right and one that is not, with errors only."""
+    gold = [{"id": f"d{at}", "n": at + 1, "name": "stone", "kind": "a"} for at in range(8)]
+    pred = [{**one, "n": wrong, "kind": "b"} if at < 3 else one for at, one in enumerate(gold)]
+    for name, records in {"gold": gold, "pred": pred}.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    (folder / "spec.yaml").write_text("fields: {name: text, n: number, kind: {type: enum, values: [a, b]}}\n", encoding="utf-8")
+    files = {"--spec": "spec.yaml", "--gold": "gold.jsonl", "--pred": "pred.jsonl", "--out": "run"}
+    given = [part for name, file in files.items() for part in (name, str(folder / file))]
+    assert main(["score", *given, "--evidence", "errors", "--quiet"]) == 0
+    return folder / "run"
+
+
+@pytest.fixture
+def report_of_errors(tmp_path: Path) -> Path:
+    write_html_report([_run(tmp_path, 77)], tmp_path / "report.html")
+    return tmp_path / "report.html"
+
+
+def test_a_field_without_errors_is_listed(browser: Browser, report_of_errors: Path) -> None:
+    with OpenReport.opened(browser, report_of_errors) as report:
+        report.show("fields")
+        rows = [text.split() for text in report.page.locator("#heat tbody tr").all_inner_texts()]
+        assert [(row[0], row[-2]) for row in rows] == [("name", "100.0"), ("n", "62.5"), ("kind", "62.5")]
+
+
+@pytest.mark.parametrize(
+    ("field", "selector", "said"),
+    [
+        ("n", '[data-chart="residuals"] figcaption', "How far off numbers are that differ"),
+        ("n", '[data-chart="scores"] figcaption', "Distribution of scores (1 is right; the run kept wrong values only)"),
+        ("kind", "#field-detail h3:has(+ .bar-of-tools)", "Gold against prediction, wrong values only"),
+    ],
+)
+def test_what_is_made_of_errors_only_says_so(browser: Browser, report_of_errors: Path, field: str, selector: str, said: str) -> None:
+    with OpenReport.opened(browser, report_of_errors) as report:
+        report.show(f"fields?field={field}")
+        assert report.text(selector) == said
+
+
+def test_no_point_is_drawn_that_is_not_there(browser: Browser, tmp_path: Path) -> None:
+    write_html_report([_run(tmp_path, -5)], tmp_path / "report.html")
+    with OpenReport.opened(browser, tmp_path / "report.html") as report:
+        report.show("fields?field=n")
+        assert "3 not drawn" in report.text('[data-chart="residuals"] figcaption')
+        assert report.page.locator('[data-chart="residuals"] .plot svg').count() == 0
+        assert report.complaints == []
+
+
+def test_a_run_without_its_documents_is_a_problem_and_no_crash(tmp_path: Path) -> None:
+    run = _run(tmp_path, 77)
+    (run / "documents.parquet").unlink()
+    with pytest.raises(ProblemsError, match="score again") as raised:
+        write_html_report([run], tmp_path / "report.html")
+    assert raised.value.problems[0].kind == "damaged_run"
+    assert not (tmp_path / "report.html").exists()
