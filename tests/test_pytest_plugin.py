@@ -174,7 +174,9 @@ def test_the_fixture_fails_where_nothing_can_be_said(assert_extraction: Any) -> 
         assert_extraction({"a": None}, {"a": None}, "fields: {a: number}", "accuracy >= 0.9")
 
 
-@pytest.mark.parametrize("option", [("--fieldassay-gate", "accuracy >= 0.9"), ("--fieldassay-baseline", "base.json")], ids=lambda pair: pair[0])
+@pytest.mark.parametrize(
+    "option", [("--fieldassay-gate", "accuracy >= 0.9"), ("--fieldassay-baseline", "base.json")], ids=lambda pair: pair[0]
+)
 def test_gates_and_a_baseline_without_data_are_refused(folder: Path, option: tuple[str, str]) -> None:
     code, out = session(folder, *option)
     assert (code, "give either --fieldassay-spec" in out) == (4, True), out

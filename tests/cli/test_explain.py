@@ -64,7 +64,7 @@ def test_two_empty_values_have_nothing_to_judge(run: Run) -> None:
         (["--type", "money", "1", "2", "--option", "tolerance"], "KEY=VALUE"),
         (["--type", "money", "1", "2", "--option", "tolerence=1"], "did you mean 'tolerance'?"),
         (["--type", "text", "1", "2", "--compare", "levenstein"], "did you mean 'levenshtein'?"),
-        (["run", "d1", "x", "y"], "a run folder and a document"),
+        (["run", "d1", "x", "y"], "a run and a document"),
         (["nowhere", "d1"], "is not a run"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

@@ -201,6 +201,18 @@ def test_a_regression_that_was_made_to_pass_by_hand_is_not_taken_for_one(run: Ru
     assert "all is well" not in out and "1 cannot be decided" in out
 
 
+@pytest.mark.parametrize("change", ["removed", "of another run"])
+def test_judged_values_that_are_not_those_of_the_run_are_not_reported(run: Run, scored: Path, change: str) -> None:
+    file = scored / "evidence.parquet"
+    if change == "removed":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes() + b" ")
+    for command in (("report", scored, "--format", "junit"), ("export", scored, "--to", "all.csv"), ("diff", scored, scored)):
+        done = run(*command)
+        assert done.code == 2 and "is damaged: evidence.parquet is not as the run wrote it" in done.err
+
+
 def test_score_writes_reports_into_its_folder_and_to_files(run: Run, scored: Path) -> None:
     data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST)
     done = run("score", *data, "--out", "new", "--report", "junit", "--report", "comment=pr.md", "--report", "github", "--quiet")

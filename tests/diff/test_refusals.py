@@ -246,7 +246,7 @@ def test_answers_that_failed_are_remarked(make_run: Make, one: Path) -> None:
 
 DAMAGED = {
     "statistics.parquet": "cannot be read",
-    "evidence.parquet": "a table of the run cannot be read",
+    "evidence.parquet": "evidence.parquet is not as the run wrote it",
     "run.json": "is not a run folder",
 }
 

@@ -10,10 +10,10 @@ import pytest
 from tests.judges.cache_cases import ROOT, SHORT, SMALL, changed, raw
 from tests.judges.references import TEXTS, VECTORS, every_pair
 
-from fieldassay.stats import blas_threads
 from fieldassay.judges.embedding import Embedding
 from fieldassay.judges.encoder import watch_encoding
 from fieldassay.judges.products import BY_TEXT, TILINGS, Run, choose_tiling, is_even, multiply
+from fieldassay.stats import blas_threads
 
 # --- no bit depends on the batch
 

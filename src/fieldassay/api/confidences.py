@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.api.folder import DOCUMENTS, read_run, scan_evidence
+from fieldassay.api.folder import DOCUMENTS, EVIDENCE, read_run, scan_evidence
 from fieldassay.api.rereading import damage_told
 from fieldassay.calibration.observations import COLUMNS
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.result.result import Result
+from fieldassay.store.run_file import check_unchanged
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,6 +81,7 @@ def _of_folder(folder: Path, system: str | None) -> Confidences:
     import polars as pl
 
     facts, evidence = read_run(folder), scan_evidence(folder)
+    check_unchanged(folder, facts, EVIDENCE)
     if facts.get("evidence") != "all" or evidence is None:
         raise _incomplete(str(folder))
     with damage_told(folder):

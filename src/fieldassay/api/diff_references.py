@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fieldassay.api.folder import read_run
+from fieldassay.api.folder import EVIDENCE, read_run
 from fieldassay.api.kept import read_paired
 from fieldassay.diff.grounds import Grounds
 from fieldassay.diff.join import Contestant
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.result.pairing import PairedData
 from fieldassay.store.locate import find_run
+from fieldassay.store.run_file import check_unchanged
 
 _WIDTH = 100
 
@@ -87,6 +88,7 @@ def _read(reference: str, folder: Path, runs: dict[Path, ReadRun]) -> ReadRun:
     place = folder.resolve()
     if place not in runs:
         facts = read_run(folder)
+        check_unchanged(folder, facts, EVIDENCE)
         try:
             grounds = Grounds.read(facts)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fieldassay.api.digests import digest_inputs
 from fieldassay.api.explaining import DocumentExplanation, explain_document, unknown_document
-from fieldassay.api.folder import COMPARISONS, DOCUMENTS, METRICS, read_run, scan_evidence
+from fieldassay.api.folder import COMPARISONS, DOCUMENTS, EVIDENCE, METRICS, read_run, scan_evidence
 from fieldassay.api.inputs import fitted, open_inputs
 from fieldassay.api.options import InputOptions
 from fieldassay.errors import Problem, ProblemsError
@@ -105,7 +105,7 @@ def result_of_run(folder: Path) -> Result:
     facts = read_run(folder)
     with damage_told(folder):
         documents = pl.read_parquet(folder / DOCUMENTS)
-    check_unchanged(folder, facts, METRICS, DOCUMENTS, COMPARISONS)
+    check_unchanged(folder, facts, METRICS, DOCUMENTS, COMPARISONS, EVIDENCE)
     read = read_metrics((folder / METRICS).read_bytes(), str(folder / METRICS))
     rows = scan_evidence(folder) if facts.get("evidence") == "all" else None
     notes, warnings = (tuple(map(str, facts.get(name) or ())) for name in ("notes", "warnings"))

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 @click.option("--fail-under", metavar="METRIC=VALUE", multiple=True, help="Exit with 1 if a system is below the value; repeat for more.")
 @click.option("--strict", is_flag=True, help="Exit with 4 if a gate of the spec cannot be decided.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if a gate or a threshold failed.")
-@click.option("--evidence", type=click.Choice(["all", "errors", "none"]), help="Which judged values are kept.  [default: all with --out or --report]")
+@click.option(
+    "--evidence", type=click.Choice(["all", "errors", "none"]), help="Which judged values are kept.  [default: all with --out or --report]"
+)
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that share the work.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where the work is done.")
 @click.option("--limit", type=click.IntRange(1), help="Score the first documents only.")
@@ -97,7 +99,9 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Ga
 
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
     compared = tuple(part for text in given["compare"] for part in split_outside(text))
-    evidence: Literal["all", "errors", "none"] = given["evidence"] or ("all" if given["out"] or given["store"] or given["reports"] else "errors")
+    evidence: Literal["all", "errors", "none"] = given["evidence"] or (
+        "all" if given["out"] or given["store"] or given["reports"] else "errors"
+    )
     return ScoreOptions(
         metrics=metrics or None,
         slices=tuple(given["slices"]) or None,

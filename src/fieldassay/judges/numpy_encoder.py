@@ -12,11 +12,11 @@ import numpy as np
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.judges.bert import Tokens, pooled
-from fieldassay.stats.blas_threads import one_blas_thread
 from fieldassay.judges.encoder import Array, Encoder, encodable, report_progress, unit_vectors
 from fieldassay.judges.model_settings import read_settings
 from fieldassay.judges.products import choose_tiling
 from fieldassay.judges.weights import read_weights
+from fieldassay.stats.blas_threads import one_blas_thread
 
 _WINDOW = 16_384
 """Texts that are tokenized and sorted together."""

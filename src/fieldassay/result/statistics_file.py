@@ -89,7 +89,9 @@ def _system(name: str, frame: pl.DataFrame, names: dict[str, Statistic]) -> Docu
             groups[rest[0]] = tuple(tuple(one or ()) for one in values.to_list())
         elif kind in names and values.null_count() < len(values):
             parts.setdefault(names[kind], []).append((rest[0], values.fill_null(0).to_numpy().astype(np.int64)))
-    statistics = {statistic: Sum(tuple(field for field, _ in found), np.stack([one for _, one in found])) for statistic, found in parts.items()}
+    statistics = {
+        statistic: Sum(tuple(field for field, _ in found), np.stack([one for _, one in found])) for statistic, found in parts.items()
+    }
     return DocumentStatistics(name, documents, statistics, groups)
 
 

@@ -41,15 +41,20 @@ def digest_file(file: Path) -> str:
 
 
 def find_changed(folder: Path, facts: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
-    """Return those of a run's files that are there and are not as `run.json` says that they were written.
+    """Return those of these files that are not as `run.json` says that they were written: by their digests, or by their sizes where it has none.
 
-    A file that is not there is for its reader to tell. Of a run that recorded no digests nothing can be said.
+    A file that has a digest and is not there is for its reader to tell. Of a run that recorded no digests nothing can be said.
     """
-    digests = facts.get("sha256")
-    if not isinstance(digests, Mapping):
+    digests, sizes = facts.get("sha256"), facts.get("files")
+    if not isinstance(digests, Mapping) or not isinstance(sizes, Mapping):
         return ()
-    there = (name for name in names if (folder / name).is_file())
-    return tuple(name for name in there if digests.get(name) != digest_file(folder / name))
+    return tuple(name for name in names if _is_changed(folder / name, digests.get(name), sizes.get(name)))
+
+
+def _is_changed(file: Path, digest: object, size: object) -> bool:
+    if not file.is_file():
+        return digest is None and size is not None
+    return digest_file(file) != digest if digest is not None else file.stat().st_size != size
 
 
 def tell_swapped(folder: Path, facts: Mapping[str, Any]) -> str:

@@ -75,7 +75,7 @@ def test_the_table_behind_a_chart_is_a_csv_file(demo: OpenReport, tmp_path: Path
         demo.page.locator('[data-chart="forest"] .chart-tools > button').click()
     waiting.value.save_as(tmp_path / "rows.csv")
     lines = (tmp_path / "rows.csv").read_text(encoding="utf-8-sig").splitlines()
-    assert lines[0].startswith("metric,slice,group,reference,system,difference,low,high,p")
+    assert lines[0].startswith("metric,slice,group,reference,system,difference,low,high,p_adjusted,")
     assert [line.split(",")[4] for line in lines[1:]] == ["birch", "cedar"]
     assert demo.outside() == []
 
@@ -221,3 +221,16 @@ def test_what_cannot_be_seen_is_shown(browser: Browser, hostile_report: Path) ->
         report.page.locator("#document-one .tree").wait_for()
         assert report.page.locator('#document-one .hidden-char[title="U+202E"]').count() > 0
         assert "\u202e" not in report.text("#document-one")
+
+
+@pytest.mark.parametrize("view", ["summary", "systems", "fields?field=subtotal", "documents?doc=rcp-018", "gates"])
+def test_nothing_is_cut_off_on_paper(demo: OpenReport, view: str) -> None:
+    demo.show(view)
+    demo.page.emulate_media(media="print")
+    styles = demo.page.locator("main section:not([hidden]) .plot svg").evaluate_all("all => all.map(one => getComputedStyle(one).maxWidth)")
+    assert set(styles) <= {"100%"}
+    demo.page.set_viewport_size({"width": 700, "height": 900})
+    demo.page.wait_for_timeout(300)
+    cut = """boxes => boxes.map(box => [box.className.baseVal ?? box.className, box.getBoundingClientRect().right])
+        .filter(([, right]) => right > 702)"""
+    assert demo.page.locator("main section:not([hidden]) :is(.plot svg, .tree table, .card dd)").evaluate_all(cut) == []

@@ -41,7 +41,9 @@ def many_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.mark.parametrize(("view", "chart"), [("summary", "intervals"), ("systems", "forest"), ("systems", "slices"), ("fields?field=n", "residuals")])
+@pytest.mark.parametrize(
+    ("view", "chart"), [("summary", "intervals"), ("systems", "forest"), ("systems", "slices"), ("fields?field=n", "residuals")]
+)
 def test_charts_take_names_of_built_in_properties(browser: Browser, many_report: Path, view: str, chart: str) -> None:
     with OpenReport.opened(browser, many_report) as report:
         report.show(view)
@@ -57,7 +59,10 @@ def test_slices_of_many_systems_are_told_apart(browser: Browser, many_report: Pa
         drawing = report.page.locator('[data-chart="slices"] .plot svg')
         drawing.wait_for()
         assert [text.strip() for text in drawing.locator(".role-legend-label text").all_text_contents()] == ["x", "y"]
-        assert len(set(drawing.locator(".mark-symbol.role-mark path").evaluate_all("marks => marks.map(mark => mark.getAttribute('fill'))"))) == 2
+        assert (
+            len(set(drawing.locator(".mark-symbol.role-mark path").evaluate_all("marks => marks.map(mark => mark.getAttribute('fill'))")))
+            == 2
+        )
 
 
 def test_every_page_rounds_the_same_number_to_the_same_digits(browser: Browser, many_report: Path) -> None:
@@ -93,7 +98,9 @@ def test_differences_stand_with_the_best_first(browser: Browser, many_report: Pa
 
 
 def test_systems_that_are_equal_share_the_first_place() -> None:
-    page = render_html(score(_records(), {"one": _records(2), "two": _records(2), "three": _records(4)}, SPEC, ScoreOptions(replicates=100)))
+    page = render_html(
+        score(_records(), {"one": _records(2), "two": _records(2), "three": _records(4)}, SPEC, ScoreOptions(replicates=100))
+    )
     assert "one and two have the highest accuracy: 93.8 %" in page
 
 

@@ -1,5 +1,6 @@
 // One document: gold and every system side by side, in a tree.
 const SHOWN_SYSTEMS = 3;
+const MOST_ROWS = 500;
 
 async function drawDocument(target, data, params) {
   const place = data.ids.indexOf(params.doc);
@@ -10,7 +11,7 @@ async function drawDocument(target, data, params) {
   const systems = chosenSystems(rows, params);
   const onlyWrong = (params.only || (window.innerWidth <= 700 ? "wrong" : "all")) === "wrong";
   const nodes = joinNodes(rows, systems);
-  replace(target, head, documentTools(rows, systems, params, onlyWrong), treeOf(nodes, systems, onlyWrong), alignments(rows, nodes, systems));
+  replace(target, head, documentTools(rows, systems, params, onlyWrong), treeOf(nodes, systems, onlyWrong, params.rows === "all" || Boolean(params.field)), alignments(rows, nodes, systems));
   const wanted = params.field ? findAll("[data-row]", target).filter((row) => row.dataset.row === params.field) : [];
   wanted.forEach((row) => row.classList.add("at"));
   if (wanted.length) wanted[0].scrollIntoView({ block: "center" });
@@ -23,7 +24,7 @@ function crumbs(data, params, place) {
     const next = at < 0 ? undefined : listed[at + by];
     return el("button", { type: "button", class: "button", text: label, id: by < 0 ? "doc-before" : "doc-after", disabled: next === undefined, on: { click: () => go("documents", { ...params, doc: data.ids[next] }) } });
   };
-  return el("nav", { class: "crumbs", "aria-label": "Documents" }, el("a", { href: addressOf("documents", { ...rest, only: "", shown: "" }), id: "doc-back", text: "← all documents" }), step(-1, "before"), step(1, "next"), at < 0 ? null : el("span", { class: "interval", text: `${at + 1} of ${listed.length.toLocaleString("en-US")}` }));
+  return el("nav", { class: "crumbs", "aria-label": "Documents" }, el("a", { href: addressOf("documents", { ...rest, only: "", shown: "", rows: "" }), id: "doc-back", text: "← all documents" }), step(-1, "before"), step(1, "next"), at < 0 ? null : el("span", { class: "interval", text: `${at + 1} of ${listed.length.toLocaleString("en-US")}` }));
 }
 
 function scoreLine(data, place) {
@@ -99,12 +100,16 @@ function comparePaths(one, other) {
 
 const prefixField = (steps, at) => steps.slice(0, at + 1).map((step) => (step.startsWith('["') ? step : step.startsWith("[") ? "[]" : `.${step}`)).join("").replace(/^\./, "");
 
-function treeOf(nodes, systems, onlyWrong) {
+function treeOf(nodes, systems, onlyWrong, isWhole) {
   const shown = onlyWrong ? nodes.filter((node) => [...node.cells.values()].some(isWrong)) : nodes;
   const heads = ["field", "gold", ...systems.map((at) => plain(CORE.systems[at], 40))];
   const tree = el("div", { class: `tree${systems.length <= SHOWN_SYSTEMS && window.innerWidth > 1040 ? " fits" : ""}`, tabindex: "0", role: "region", "aria-label": "Values", vars: { least: `${10 + 13 * (systems.length + 1)}rem` } }, el("table", {},
     el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col" }, el("bdi", { text: name }))))),
-    el("tbody", {}, shown.map((node) => nodeRow(node, systems)))));
+    el("tbody", {}, shown.slice(0, isWhole ? undefined : MOST_ROWS).map((node) => nodeRow(node, systems)))));
+  if (shown.length > MOST_ROWS && !isWhole) {
+    const more = el("button", { type: "button", class: "button", text: `Show all ${shown.length.toLocaleString("en-US")} rows`, on: { click: () => change({ rows: "all" }) } });
+    return [tree, el("p", { class: "more" }, `These are the first ${MOST_ROWS} rows. `, more)];
+  }
   return shown.length ? tree : el("p", { class: "note", text: onlyWrong ? "Nothing is wrong in this document." : "There is nothing to show." });
 }
 

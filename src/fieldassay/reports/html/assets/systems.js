@@ -21,13 +21,13 @@ function drawForest(figure, differences, params) {
   fillSelect("#forest-slice", slices.map((name) => [name, name === "" ? "all documents" : `each ${plain(name, 30)}`]), slice, choose("slice"));
   fillSelect("#forest-reference", references.map((name) => [name, plain(name, 40)]), reference, choose("reference"));
   find("#forest-against").hidden = references.length < 2;
-  const rows = differences.filter((row) => row.metric === metric && row.slice === slice && row.reference === reference).map((row) => ({ ...row, row: slice ? `${row.system} · ${row.group}` : row.system })).sort(byDifference(slice));
+  const rows = differences.filter((row) => row.metric === metric && row.slice === slice && row.reference === reference).map((row) => ({ ...row, p_adjusted: row.p, row: slice ? `${row.system} · ${row.group}` : row.system })).sort(byDifference(slice));
   replace(find("#forest-words"), rows.map((row) => el("li", { text: `${row.said}.` })));
   const [first] = rows;
   if (!first) return replace(figure, el("p", { class: "note", text: "Nothing was compared here." }));
   const points = AS_POINTS[first.unit] ? "points" : first.unit;
   const title = `${metric}: difference to ${plain(first.reference, 40)} (${points}${first.better === "lower" ? ", lower is better" : ""})`;
-  const columns = ["metric", "slice", "group", "reference", "system", "difference", "low", "high", "p", "verdict", "wins", "losses", "ties", "documents"];
+  const columns = ["metric", "slice", "group", "reference", "system", "difference", "low", "high", "p_adjusted", "verdict", "wins", "losses", "ties", "documents"];
   return drawChart(figure, { title, name: "differences", columns, rows, make: forestSpec(rows, `difference in ${points}`, first.unit) });
 }
 

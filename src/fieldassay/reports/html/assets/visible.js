@@ -1,17 +1,14 @@
 // Text from documents: shown whole and as it is, with what cannot be seen made visible. Nothing in it can turn the text around it.
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u3164\uffa0]|(?! )\p{Zs}/u;
 const UNSEEN_ALL = new RegExp(UNSEEN.source, "gu");
-const PICTURES = { "\n": "↵", "\r": "␍", "\t": "⇥", "\u00a0": "⍽", "\u0000": "␀" };
+const PICTURES = { "\n": "↵", "\t": "⇥" };
 
 function codeOf(letter) {
   return `U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-function pictureOf(letter) {
-  if (PICTURES[letter]) return PICTURES[letter];
-  const code = letter.codePointAt(0);
-  return code < 32 ? String.fromCodePoint(0x2400 + code) : codeOf(letter);
-}
+// Few fonts have the pictures of control characters, so that most are told by their codes.
+const pictureOf = (letter) => PICTURES[letter] || codeOf(letter);
 
 // Pieces of text and marks for what is unseen; `spaces` marks every space too, for differences that consist of them.
 function visiblePieces(text, spaces = false) {
