@@ -106,7 +106,7 @@ def read_history(path: Path) -> tuple[Entry, ...]:
 
 
 def check_run(run: KeptRun, baseline: Baseline, metrics: Sequence[str] = ()) -> list[ChangeLine]:
-    """Return how each metric of each system changed: those named, else the baseline's headlines.
+    """Return how each metric of each system changed: those named, else the baseline's headlines. Verdicts hold for all of them together (Holm).
 
     Raises `ProblemsError` if nothing can be compared.
     """
@@ -118,7 +118,7 @@ def check_run(run: KeptRun, baseline: Baseline, metrics: Sequence[str] = ()) -> 
     if all(match.arena is None for match in found.values()):
         why = next(iter(found.values())).why
         raise _refusal(run.folder, f"cannot be compared: {why.partition('; ')[0]}", why.partition("; ")[2], "incomparable")
-    return [_compare(system, call, match) for system, match in found.items() for call in calls]
+    return _decide([_compare(system, call, match) for system, match in found.items() for call in calls])
 
 
 def judge_run(run: KeptRun, baseline: Baseline, more: Sequence[Gate] = ()) -> tuple[Decision, ...]:
@@ -132,10 +132,15 @@ def judge_run(run: KeptRun, baseline: Baseline, more: Sequence[Gate] = ()) -> tu
 
 def _compare(system: str, call: MetricCall, match: BaselineMatch) -> ChangeLine:
     try:
-        change = match.compare(call)
-        return ChangeLine(system, str(call), replace(change, found=decide([change.found])[0]))
+        return ChangeLine(system, str(call), match.compare(call))
     except ValueError as error:
         return ChangeLine(system, str(call), None, str(error))
+
+
+def _decide(lines: Sequence[ChangeLine]) -> list[ChangeLine]:
+    """Return the lines with their verdicts, Holm's adjustment made over all that could be compared."""
+    decided = iter(decide([line.change.found for line in lines if line.change is not None]))
+    return [line if line.change is None else replace(line, change=replace(line.change, found=next(decided))) for line in lines]
 
 
 def _check_whole(run: KeptRun) -> dict[str, str]:

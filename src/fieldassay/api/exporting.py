@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,7 @@ from fieldassay.reports.executive import render_executive
 from fieldassay.reports.losses import find_losses
 from fieldassay.result.curves import trace_curves
 from fieldassay.result.result import Result
+from fieldassay.whole_files import write_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -201,19 +200,10 @@ def make_harmless(text: str) -> str:
 
 
 def write_whole(target: Path, portions: Iterable[str]) -> None:
-    """Write a file under another name first, so that nobody sees half of it."""
+    """Write a file whole or not at all. Raises `ProblemsError` where it cannot be written."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.partial-", dir=target.parent)
+        write_file(target, (text.encode("utf-8", "backslashreplace") for text in portions))
     except OSError as error:
+        if error.filename is None or Path(error.filename).parent != target.resolve().parent:
+            raise  # what could not be read
         raise _refusal(target, f"cannot be written ({error.strerror or error})", "choose another file", "export_target") from None
-    partial = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            for text in portions:
-                file.write(text.encode("utf-8", "backslashreplace"))
-        mask = os.umask(0)
-        os.umask(mask)
-        partial.chmod(0o666 & ~mask)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)

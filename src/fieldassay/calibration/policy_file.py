@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import msgspec
 from fieldassay.calibration.observations import SCALES
 from fieldassay.calibration.policy import ReviewPolicy, say_promise
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.whole_files import write_file
 
 FORMAT = "fieldassay review policy"
 SCHEMA_VERSION = 1
@@ -29,24 +28,12 @@ _REMEDY = "write it again with `fieldassay calibrate RUN --out FILE`"
 
 def write_policy(path: Path, policy: ReviewPolicy) -> None:
     """Write a policy whole or not at all. Raises `ProblemsError` where that cannot be done."""
-    staged: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        staged = Path(name)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(policy_bytes(policy))
-            stream.flush()
-            os.fsync(stream.fileno())
-        staged.chmod(0o644)
-        staged.replace(path)
-        staged = None
+        write_file(path, [policy_bytes(policy)])
     except (OSError, ValueError) as error:
         what = f"cannot be written ({(error.strerror if isinstance(error, OSError) else None) or error})"
         raise _refusal(path, what, "name a file in a folder that can be written", "unwritable_policy") from None
-    finally:
-        if staged is not None:
-            staged.unlink(missing_ok=True)
 
 
 def policy_bytes(policy: ReviewPolicy) -> bytes:

@@ -84,16 +84,7 @@ def _render(page: DecisionPage, shape: str, screen: Any) -> str:
 
 def _write_page(path: Path, text: str) -> None:
     """Write the page whole or not at all."""
-    import os
-    import tempfile
+    from fieldassay.whole_files import write_file
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(text.encode("utf-8", "backslashreplace"))
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_file(path, [text.encode("utf-8", "backslashreplace")])

@@ -60,7 +60,7 @@ def render_check(held: Baseline, lines: Sequence[ChangeLine], decisions: Sequenc
     if absent:
         page.line(show(f"not compared: the run does not have the baseline's {', '.join(absent)}", _LONG), "warning")
     page.line()
-    page.line("change: now less baseline on the same documents; p two-sided, each on its own", "dim")
+    page.line("change: now less baseline on the same documents; p two-sided, adjusted for all lines (Holm)", "dim")
     add_gates(page, decisions)
     return page.text()
 
@@ -136,21 +136,18 @@ def _change_row(one: ChangeLine) -> list[str]:
         now,
         show_change(found.difference or 0.0, found.unit),
         interval,
-        "" if found.p is None else show_p(found.p),
+        "" if found.p_adjusted is None else show_p(found.p_adjusted),
         _verdict(found),
     ]
 
 
 def _verdict(found: Comparison) -> str:
-    """Return in words what a comparison shows, by its own p value."""
+    """Return in words what a comparison shows."""
     few = [_FEW[mark] for mark in found.marks if mark in _FEW]
     note = f" ({', '.join(few)})" if few else ""
     if found.verdict == "identical":
         return f"the same{note}"
-    is_shown = found.p is not None and found.p <= 1.0 - found.level + 1e-12 and found.difference
-    if not is_shown:
-        return f"no difference shown{note}"
-    return f"{'better' if ((found.difference or 0.0) > 0) == (found.better == 'higher') else 'worse'}{note}"
+    return f"{found.verdict.replace('_', ' ')}{note}"
 
 
 def _value(value: float | None, unit: str) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import msgspec
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.lock.frozen import Frozen
 from fieldassay.lock.lock import Entry, Lock, find_faults
+from fieldassay.whole_files import stage_file
 
 FORMAT = "fieldassay lock"
 SCHEMA_VERSION = 1
@@ -77,7 +76,7 @@ def write_lock(path: Path, lock: Lock, before: bytes | None) -> None:
     staged: Path | None = None
     try:
         place = path.resolve()
-        staged = _stage(place, lock_bytes(lock))
+        staged = stage_file(place, [lock_bytes(lock)])
         if read_bytes(path) != before:
             raise _refusal(path, "was changed by someone else meanwhile", "look at it, then run the command again", "changed_lock")
         staged.replace(place)
@@ -88,28 +87,6 @@ def write_lock(path: Path, lock: Lock, before: bytes | None) -> None:
     finally:
         if staged is not None:
             staged.unlink(missing_ok=True)
-
-
-def _stage(place: Path, data: bytes) -> Path:
-    """Return a file beside the place that holds the data, with the rights of the file that is there."""
-    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
-    staged = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        staged.chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o666 & ~_umask())
-    except BaseException:
-        staged.unlink(missing_ok=True)
-        raise
-    return staged
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _parts(frozen: Frozen) -> dict[str, Any]:

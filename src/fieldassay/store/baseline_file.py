@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import stat
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +15,7 @@ import msgspec
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.store.baseline import Baseline, BaselineSystem, Entry, Headline, find_faults
 from fieldassay.store.runs_of_numbers import join_runs, split_runs
+from fieldassay.whole_files import stage_file
 
 BASELINE = "fieldassay-baseline.json"
 """What a baseline is called where nobody says otherwise."""
@@ -70,7 +69,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     staged: Path | None = None
     try:
         place = path.resolve()
-        staged = _stage(place, baseline_bytes(baseline))
+        staged = stage_file(place, [baseline_bytes(baseline)])
         staged.replace(place)
     except (OSError, ValueError) as error:
         remedy = "name a file in a folder that can be written"
@@ -223,28 +222,6 @@ def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(text: str) -> Any:
     raise ValueError(f"{text} is no number")
-
-
-def _stage(place: Path, data: bytes) -> Path:
-    """Return a file beside the place that holds the data, with the rights of the file that is there."""
-    handle, name = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
-    staged = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        staged.chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o666 & ~_umask())
-    except BaseException:
-        staged.unlink(missing_ok=True)
-        raise
-    return staged
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _why(error: Exception) -> str:

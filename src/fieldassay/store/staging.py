@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from fieldassay.store.exchange import exchange
+from fieldassay.whole_files import read_umask
 
 PARTIAL, OLD, REMOVED = ".partial-", ".old-", ".removed-"
 """What the names of folders that are no runs have in them, behind a dot: being written, replaced, being removed."""
@@ -43,7 +44,7 @@ def stage(parent: Path, name: str) -> Iterator[Path]:
     staging: Path | None = None
     try:
         made, staging = _make(parent, name)
-        staging.chmod(0o777 & ~_umask())
+        staging.chmod(0o777 & ~read_umask())
         with _owned(staging):
             yield staging
     finally:
@@ -200,9 +201,3 @@ def _touched(path: Path) -> datetime:
     with contextlib.suppress(OSError), os.scandir(path) as entries:
         times += [entry.stat(follow_symlinks=False).st_mtime for entry in entries]
     return datetime.fromtimestamp(max(times), UTC)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from datetime import datetime
 from pathlib import Path
 
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.whole_files import write_file
 
 TAGS = "tags"
 MOST_CHARACTERS = 64
@@ -48,17 +48,7 @@ def add_tag(folder: Path, tag: str, now: datetime) -> None:
     """Give a tag to the run in a folder. Raises `ProblemsError` for a name that no tag can have, OSError where it cannot be written."""
     place = folder / TAGS / check_tag(tag)
     place.parent.mkdir(exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".", dir=place.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(now.isoformat(timespec="microseconds").encode() + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(place)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_file(place, [now.isoformat(timespec="microseconds").encode() + b"\n"])
 
 
 def remove_tag(folder: Path, tag: str) -> bool:
