@@ -110,3 +110,14 @@ def test_a_policy_is_not_written_into_the_run(run: Run, files: Files) -> None:
     before = sorted(path.name for path in folder.iterdir())
     assert run("calibrate", folder, "--out", folder / "policy.json").code == 2
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_run_of_a_store_is_found_by_its_tag(run: Run, files: Files, tmp_path: Path) -> None:
+    folder = make_run(run, files, "a")
+    store = tmp_path / "runs"
+    store.mkdir()
+    id = json.loads((folder / "run.json").read_text(encoding="utf-8"))["id"]
+    folder.rename(store / f"20260101T000000Z_bills_llama_{id[:8]}")
+    assert run("calibrate", "latest", "--runs", store, "--json").code == 0
+    ran = run("calibrate", "nothing", "--runs", store)
+    assert (ran.code, "nothing" in ran.err) == (2, True)

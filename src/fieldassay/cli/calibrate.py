@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fieldassay.cli.storing import lookup_option
+
 if TYPE_CHECKING:
     from fieldassay.api.calibrating import CalibrationOptions
     from fieldassay.result.calibrated import Promise
@@ -16,7 +18,8 @@ _PATH = click.Path(path_type=Path)
 
 
 @click.command()
-@click.argument("run", metavar="[RUN]", required=False, type=_PATH)
+@click.argument("run", metavar="[RUN]", required=False)
+@lookup_option
 @click.option("--system", metavar="NAME", help="The system; needed if the run has several.")
 @click.option("--field", "fields", metavar="FIELD", multiple=True, help="Only this field; repeat for more.  [default: all]")
 @click.option("--risk", type=float, default=0.01, show_default=True, help="The share of wrong values that accepted ones may have.")
@@ -47,7 +50,8 @@ _PATH = click.Path(path_type=Path)
 def calibrate(**given: Any) -> int:
     """Say what confidences are worth, and which values need no review.
 
-    RUN is a folder that `score --out` wrote with all its evidence. Exits with 1 if --apply finds a promise broken.
+    RUN is a folder that `score --out` wrote with all its evidence, or the id or a tag of a run in a store.
+    Exits with 1 if --apply finds a promise broken.
 
     \b
     fieldassay calibrate --plan --risk 0.01 --confidence 0.95
@@ -92,7 +96,7 @@ def _calibrate(given: Mapping[str, Any]) -> int:
 
     _check_out(given)
     options = _options(given)
-    found = calibrate_run(given["run"], options)
+    found = calibrate_run(_find_run(given), options)
     chosen = {name: given[name] for name in ("audit_share", "cost_error", "cost_review") if given[name] is not None}
     policy = found.make_policy(datetime.now(UTC), ReviewSettings(**chosen))
     if given["is_json"]:
@@ -116,12 +120,18 @@ def _apply(given: Mapping[str, Any]) -> int:
 
     _refuse_with_apply()
     policy = read_policy(given["policy"])
-    found = apply_policy(given["run"], policy, str(given["policy"]), given["system"])
+    found = apply_policy(_find_run(given), policy, str(given["policy"]), given["system"])
     if given["is_json"]:
         _print_json(found.to_dict())
     else:
         write(render_check(found, say_promise(policy.promise, len(policy.rules)), screen()))
     return 1 if found.is_broken else 0
+
+
+def _find_run(given: Mapping[str, Any]) -> Path:
+    from fieldassay.store.locate import find_run
+
+    return find_run(given["run"], given["store"])
 
 
 def _promise(given: Mapping[str, Any]) -> Promise:
@@ -150,7 +160,7 @@ def _refuse_with_apply() -> None:
 
 def _check_out(given: Mapping[str, Any]) -> None:
     """Refuse to write into the run that is read."""
-    out, run = given["out"], given["run"]
+    out, run = given["out"], _find_run(given)
     if out is not None and (out.is_dir() or run.resolve() in (out.resolve(), *out.resolve().parents)):
         raise click.UsageError(f"--out {out}: is a folder, or in the run that is read; name another file.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -159,7 +160,8 @@ def remove(ids: Sequence[str], store: Path, is_sure: bool) -> int:
 @click.option("--keep", metavar="N", type=click.IntRange(0), help="Keep the newest N runs.")
 @click.option("--older-than", metavar="AGE", help="Remove runs older than this: 30d, 12h, 4w.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would be removed.")
-def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool) -> int:
+@_JSON
+def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool, is_json: bool) -> int:
     """Remove old runs, and what killed runs left behind.
 
     Tagged runs are kept, and so are damaged ones, which `runs rm` removes. Without --keep and --older-than no run is removed.
@@ -179,6 +181,11 @@ def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool) -
     plan = plan_pruning(store, datetime.now(UTC), keep, age)
     if not is_dry:
         remove_planned(plan)
+    if is_json:
+        from fieldassay.cli.output import write
+
+        write(json.dumps(plan.to_dict(), ensure_ascii=False, indent=1) + "\n")
+        return 0
     for line in _tell_pruning(plan, "would be removed" if is_dry else "removed"):
         complain(line)
     return 0

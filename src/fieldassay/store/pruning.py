@@ -24,6 +24,11 @@ class Pruning:
     damaged: tuple[StoredRun, ...]
     leftovers: tuple[Leftover, ...]
 
+    def to_dict(self) -> dict[str, list[str]]:
+        """Return the folders as JSON data: those that go (`runs`, `leftovers`) and those that stay (`tagged`, `damaged`)."""
+        found = {name: [str(one.path) for one in getattr(self, name)] for name in ("runs", "tagged", "damaged")}
+        return {**found, "leftovers": [str(one.path) for one in self.leftovers]}
+
 
 def plan_pruning(store: Path, now: datetime, keep: int | None = None, age: timedelta | None = None) -> Pruning:
     """Return what is to be removed so that the `keep` newest runs stay, or those no older than `age`; leftovers of dead processes always go.
