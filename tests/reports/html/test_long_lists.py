@@ -65,3 +65,12 @@ def test_a_long_document_is_shown_in_part_until_asked_for(browser: Browser, list
         report.page.get_by_role("button", name="Show all").click()
         report.page.wait_for_function(f"document.querySelectorAll('#document-one tbody tr').length > {LENGTH}")
         assert "rows=all" in report.page.url
+
+
+def test_a_score_reads_as_one_only_if_it_is(browser: Browser, tmp_path: Path) -> None:
+    spec = {"fields": {"t": {"type": "text", "compare": "levenshtein", "accept": 0.9}}}
+    result = score([{"id": "d", "t": "a" * 250}], {"one": [{"id": "d", "t": "a" * 249 + "b"}]}, spec, ScoreOptions(replicates=0))
+    (tmp_path / "report.html").write_text(render_html(result), encoding="utf-8", newline="\n")
+    with OpenReport.opened(browser, tmp_path / "report.html") as report:
+        report.show("documents?doc=d")
+        assert "score 0.99…" in report.text("main")

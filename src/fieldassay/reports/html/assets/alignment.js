@@ -41,7 +41,7 @@ function drawAlignment(rows, list, pairs, system) {
   const lines = pairs.filter((pair) => leftOf.has(pair.gold) && rightOf.has(pair.pred)).map((pair) => {
     const [from, to] = [y(leftOf.get(pair.gold)), y(rightOf.get(pair.pred))];
     return svg("path", { d: `M ${box + 2} ${from} C ${width / 2} ${from}, ${width / 2} ${to}, ${width - box - 2} ${to}`, class: pair.score !== null && pair.score < 0.5 ? "weak" : null },
-      svg("title", { text: `gold item ${pair.gold + 1}, predicted item ${pair.pred + 1}: similarity ${pair.score === null ? "unknown" : pair.score.toFixed(2)}` }));
+      svg("title", { text: `gold item ${pair.gold + 1}, predicted item ${pair.pred + 1}: similarity ${pair.score === null ? "unknown" : showScore(pair.score)}` }));
   });
   const partners = (name) => new Set(pairs.filter((pair) => pair.gold !== null && pair.pred !== null).map((pair) => pair[name]));
   const boxes = (indexes, name, x, has) => indexes.map((at, place) => svg("g", { class: has.has(at) ? null : "lone" },

@@ -149,7 +149,7 @@ function predValue(row, isGroup) {
 }
 
 function groupWords(row) {
-  const score = row.score === null ? "" : ` ${row.score.toFixed(2)}`;
+  const score = row.score === null ? "" : ` ${showScore(row.score)}`;
   const moved = row.kind === "item" && row.predPath !== null && row.goldPath !== null && row.predPath !== row.goldPath ? `, predicted as item ${indexOf(row.predPath) + 1}` : "";
   const flags = row.flags.filter((flag) => flag !== "lone_parent").map((flag) => `, ${say("flags", flag)}`).join("");
   return `${row.outcome}${score}${moved}${flags}`;
@@ -163,11 +163,11 @@ function why(row) {
   const [main, ...others] = row.diagnoses;
   const rest = PLAIN_REASONS.includes(row.reason) || row.reason === main ? [] : [say("reasons", row.reason)];
   if (row.otherField) rest.push(`it is the value of ${plain(row.otherField, 60)}`);
-  if (row.score > 0 && row.score < 1) rest.push(`score ${row.score.toFixed(2)}`);
+  if (row.score > 0 && row.score < 1) rest.push(`score ${showScore(row.score)}`);
   const also = others.filter((name) => name !== row.outcome && name !== "near").map((name) => name.replaceAll("_", " "));
   if (also.length) rest.push(`also ${also.join(", ")}`);
   rest.push(...row.flags.filter((flag) => !["lone_parent", "under_wrong_kind", "unreadable_pred"].includes(flag)).map((flag) => say("flags", flag)));
-  if (row.confidence !== null && row.confidence !== undefined) rest.push(`confidence ${row.confidence.toFixed(2)}`);
+  if (row.confidence !== null && row.confidence !== undefined) rest.push(`confidence ${showScore(row.confidence)}`);
   const head = main && main !== row.outcome ? say("diagnoses", main) : row.outcome;
   return el("span", { class: "why" }, el("b", { text: head }), rest.length ? ` · ${rest.join(" · ")}` : "");
 }

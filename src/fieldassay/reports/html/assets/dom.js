@@ -44,6 +44,13 @@ function fixed(value, digits, useGrouping = false) {
 }
 
 // A number as the report shows it: shares of one in percent.
+// A score with two decimals; 1.00 and 0.00 are those values and nothing beside them.
+function showScore(value) {
+  const text = value.toFixed(2);
+  if (value < 1 && text === "1.00") return "0.99…";
+  return value > 0 && text === "0.00" ? "0.00…" : text;
+}
+
 function showNumber(value, unit = "ratio") {
   if (value === null || value === undefined) return "—";
   if (unit === "ratio") return minus(`${fixed(100 * value, 1)} %`);
