@@ -68,7 +68,7 @@ def test_a_long_document_is_shown_in_part_until_asked_for(browser: Browser, list
 
 
 def test_a_score_reads_as_one_only_if_it_is(browser: Browser, tmp_path: Path) -> None:
-    spec = {"fields": {"t": {"type": "text", "compare": "levenshtein", "accept": 0.9}}}
+    spec = {"fields": {"t": {"type": "text", "compare": "levenshtein", "accept": 1.0}}}
     result = score([{"id": "d", "t": "a" * 250}], {"one": [{"id": "d", "t": "a" * 249 + "b"}]}, spec, ScoreOptions(replicates=0))
     (tmp_path / "report.html").write_text(render_html(result), encoding="utf-8", newline="\n")
     with OpenReport.opened(browser, tmp_path / "report.html") as report:
