@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 from command_runs import Files, Ran
 
@@ -109,7 +110,12 @@ def test_a_comparison_names_no_leader_among_few_documents(run: Run, folder: Path
 
 @pytest.mark.parametrize(
     ("target", "said"),
-    [("out.xls", ".csv, .json, .md"), ("out", "no ending"), ("missing/out.csv", "cannot be written"), ("run/out.csv", "in its folder")],
+    [
+        ("out.xls", ".csv, .json, .md, .parquet"),
+        ("out", "no ending"),
+        ("missing/out.csv", "cannot be written"),
+        ("run/out.csv", "in its folder"),
+    ],
 )
 def test_a_target_that_cannot_be_is_refused(run: Run, folder: Path, tmp_path: Path, target: str, said: str) -> None:
     before = sorted(tmp_path.rglob("*"))
@@ -248,3 +254,11 @@ def test_a_system_that_is_ahead_beyond_chance_is_recommended(run: Run, tmp_path:
     assert run("export", tmp_path / "run", "--to", tmp_path / "executive.md").code == 0
     assert "- **Choose good**: it is ahead of every other system beyond chance." in (tmp_path / "executive.md").read_text(encoding="utf-8")
     assert "b&lt;a&gt;d" in (tmp_path / "executive.svg").read_text(encoding="utf-8")
+
+
+def test_a_parquet_file_has_the_evidence_of_one_system(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("export", folder, "--to", tmp_path / "rows.parquet", "--system", "birch").code == 0
+    evidence = pl.read_parquet(folder / "evidence.parquet")
+    assert pl.read_parquet(tmp_path / "rows.parquet").equals(evidence.filter(pl.col("system") == "birch"))
+    assert run("export", folder, "--to", tmp_path / "all.parquet").code == 0
+    assert pl.read_parquet(tmp_path / "all.parquet").equals(evidence)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ COLUMNS = ("doc", "system", "field", "extracted", "ground_truth", "correct", "sc
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?")
 _OPENS_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 _ROWS_AT_ONCE = 5_000
+_BYTES_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,11 @@ class _Asked:
 def export_run(folder: Path, target: Path, system: str | None = None) -> str:
     """Write a run's export to a file and return what it holds, in words. The file's ending says which.
 
-    `.csv`: one row per judged value, of all systems or of one. `.json`: by system, the dictionary of `guide_result`. `.md`: the executive comparison,
-    but `errors.md` (and any name that ends so): every error of every document. `curve.csv`, `curve.svg`: F(t) of lists paired by similarity.
-    The comparison has a drawing beside it: `executive.svg` for `executive.md`. The file appears whole or not at
-    all. Raises `ProblemsError` for another ending, an unknown system, a run that kept too little, and a target
-    that is one of the run's own inputs or files.
+    `.csv`: one row per judged value, of all systems or of one. `.parquet`: the same with every column of the evidence. `.json`: by system,
+    the dictionary of `guide_result`. `.md`: the executive comparison, but `errors.md` (and any name that ends so): every error of every
+    document. `curve.csv`, `curve.svg`: F(t) of lists paired by similarity. The comparison has a drawing beside it: `executive.svg` for
+    `executive.md`. The file appears whole or not at all. Raises `ProblemsError` for another ending, an unknown system, a run that kept too
+    little, and a target that is one of the run's own inputs or files.
     """
     found = next((format for ending, format in _FORMATS.items() if target.name.lower().endswith(ending)), None)
     if found is None:
@@ -123,6 +125,19 @@ def _curves(asked: _Asked) -> pl.DataFrame:
     return steps
 
 
+def _parquet(asked: _Asked) -> Iterator[bytes]:
+    """Yield the evidence as a Parquet file, in bounded memory."""
+    import polars as pl
+
+    _, rows = _with_evidence(asked)
+    with tempfile.TemporaryDirectory(prefix="fieldassay-") as folder:
+        file = Path(folder) / "rows.parquet"
+        (rows if asked.system is None else rows.filter(pl.col("system") == asked.system)).sink_parquet(file)
+        with file.open("rb") as stream:
+            while portion := stream.read(_BYTES_AT_ONCE):
+                yield portion
+
+
 def _curve_csv(asked: _Asked) -> Iterator[str]:
     import polars as pl
 
@@ -134,11 +149,12 @@ def _curve_svg(asked: _Asked) -> Iterator[str]:
     yield draw_curves(_curves(asked))
 
 
-_FORMATS: dict[str, tuple[Callable[[_Asked], Iterable[str]], str]] = {
+_FORMATS: dict[str, tuple[Callable[[_Asked], Iterable[str] | Iterable[bytes]], str]] = {
     "errors.md": (_errors, "error report"),
     "curve.csv": (_curve_csv, "steps of F(t)"),
     "curve.svg": (_curve_svg, "drawing of F(t)"),
     ".csv": (_csv, "judged values"),
+    ".parquet": (_parquet, "evidence"),
     ".json": (_json, "results by system"),
     ".md": (_markdown, "executive comparison"),
 }
@@ -199,10 +215,10 @@ def make_harmless(text: str) -> str:
     return f"'{plain}" if is_formula else plain
 
 
-def write_whole(target: Path, portions: Iterable[str]) -> None:
+def write_whole(target: Path, portions: Iterable[str | bytes]) -> None:
     """Write a file whole or not at all. Raises `ProblemsError` where it cannot be written."""
     try:
-        write_file(target, (text.encode("utf-8", "backslashreplace") for text in portions))
+        write_file(target, (one if isinstance(one, bytes) else one.encode("utf-8", "backslashreplace") for one in portions))
     except OSError as error:
         if error.filename is None or Path(error.filename).parent != target.resolve().parent:
             raise  # what could not be read

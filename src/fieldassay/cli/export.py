@@ -17,9 +17,9 @@ from fieldassay.cli.storing import lookup_option
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path),
-    help="Where it goes; the ending says what: .csv, .json, .md, curve.csv, curve.svg.",
+    help="Where it goes; the ending says what: .csv, .parquet, .json, .md, curve.csv, curve.svg.",
 )
-@click.option("--system", metavar="NAME", help="Of a .csv, .json or errors.md: this system only.")
+@click.option("--system", metavar="NAME", help="Of a .csv, .parquet, .json, curve or errors.md: this system only.")
 @lookup_option
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def export(run: str, target: Path, system: str | None, store: Path, *, quiet: bool) -> int:
