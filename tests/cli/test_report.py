@@ -273,3 +273,18 @@ def test_every_format_is_made_by_a_function_that_is_there_and_has_a_file_of_its_
 def test_the_help_names_every_format(run: Run) -> None:
     texts = [" ".join(run(command, "--help").out.split()) for command in ("report", "score")]
     assert all(name in text for text in texts for name in FORMATS)
+
+
+@pytest.mark.parametrize("kept", [(), ("--evidence", "errors")], ids=["all", "errors"])
+def test_score_prints_the_same_junit_as_a_report_of_the_run(run: Run, scored: Path, kept: tuple[str, ...]) -> None:
+    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST, *kept)
+    printed = run("score", *data, "--format", "junit", "--out", "again")
+    assert printed.code == 1
+    cases = [(case.get("classname"), case.get("name")) for case in ET.fromstring(printed.out).iter("testcase")]
+    again = [
+        (case.get("classname"), case.get("name"))
+        for case in ET.fromstring(run("report", "again", "--format", "junit").out).iter("testcase")
+    ]
+    assert cases == again != []
+    alone = run("score", *data, "--format", "junit")
+    assert [(case.get("classname"), case.get("name")) for case in ET.fromstring(alone.out).iter("testcase")] == cases

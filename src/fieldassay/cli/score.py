@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 @click.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="Write the run there: estimates, documents, evidence, provenance."
 )
-@click.option("--format", "shape", type=click.Choice(["table", "json", "markdown"]), help="What standard output gets.  [default: table]")
+@click.option(
+    "--format", "shape", type=click.Choice(["table", "json", "markdown", "junit"]), help="What standard output gets.  [default: table]"
+)
 @click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
 @click.option("--metrics", metavar="LIST", multiple=True, help="Metrics or groups, separated by commas, instead of the spec's.")
 @click.option("--slice", "slices", metavar="KEY", multiple=True, help="Show results by the values of this key too; repeat for more.")
@@ -79,7 +81,7 @@ def score(**given: Any) -> int:
     request = replace(request, store=given["store"], facts=sources.facts, baseline=baseline.path)
     with scored(request) as run:
         if not given["quiet"]:
-            show_run(run, shape, shows_all=bool(given["metrics"]))
+            show_run(run, shape, shows_all=bool(given["metrics"]), kept=options.evidence)
         write_reports(run, reports, options.evidence, is_quiet=given["quiet"])
         return _verdict(run, thresholds, baseline, given)
 
@@ -100,7 +102,7 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Ga
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
     compared = tuple(part for text in given["compare"] for part in split_outside(text))
     evidence: Literal["all", "errors", "none"] = given["evidence"] or (
-        "all" if given["out"] or given["store"] or given["reports"] else "errors"
+        "all" if given["out"] or given["store"] or given["reports"] or given["shape"] == "junit" else "errors"
     )
     return ScoreOptions(
         metrics=metrics or None,
@@ -119,8 +121,8 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Ga
     )
 
 
-def show_run(run: Scored, shape: str, *, shows_all: bool) -> None:
-    """Print a finished run in one of the formats."""
+def show_run(run: Scored, shape: str, *, shows_all: bool, kept: str | None = None) -> None:
+    """Print a finished run in one of the formats; `kept` says which judged values it has."""
     from fieldassay.cli.output import screen, write, write_bytes
     from fieldassay.reports.summary import summarize
 
@@ -128,6 +130,14 @@ def show_run(run: Scored, shape: str, *, shows_all: bool) -> None:
         from fieldassay.result.metrics_file import metrics_json
 
         write_bytes(metrics_json(run.result))
+        return
+    if shape == "junit":
+        from fieldassay.api.reporting import report_scored
+        from fieldassay.reports.formats import find_format
+        from fieldassay.reports.reported import ReportOptions
+
+        for text in find_format(shape).make([report_scored(run.result, run.evidence, run.decisions, kept)], ReportOptions()):
+            write(text)
         return
     summary = summarize(run.result, run.evidence, shows_all=shows_all, decisions=run.decisions)
     if shape == "markdown":
