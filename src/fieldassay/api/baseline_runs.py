@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldassay.api.baselines import match_systems, printable, tell_incomparable
+from fieldassay.api.baselines import match_systems, tell_incomparable
 from fieldassay.api.folder import METRICS, read_run
 from fieldassay.api.kept import bind_kept, read_paired
 from fieldassay.api.locking import check_reason
@@ -30,6 +30,7 @@ from fieldassay.result.statistics_file import name_statistic
 from fieldassay.store.baseline import PARTS, Baseline, BaselineSystem, Entry, Headline, hash_text
 from fieldassay.store.baseline_file import read_baseline, read_bytes
 from fieldassay.store.run_file import check_unchanged
+from fieldassay.values.printable import make_printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +237,7 @@ def _store(
     keys = dict.fromkeys((*slices, *(one.call.slice[0] for one in bound if one.call.slice is not None)))
     make = hash_text if request.hashes_ids else str
     groups = {
-        key: tuple(tuple(make(printable(name)) for name in system.groups[key][at]) for at in order.tolist())
+        key: tuple(tuple(make(make_printable(name)) for name in system.groups[key][at]) for at in order.tolist())
         for key in keys
         if key in system.groups
     }

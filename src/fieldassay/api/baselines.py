@@ -21,6 +21,7 @@ from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import name_statistic
 from fieldassay.store.baseline import PARTS, Baseline, BaselineSystem, hash_text
 from fieldassay.store.baseline_file import read_baseline
+from fieldassay.values.printable import make_printable
 
 _NEW = 'set a new baseline: fieldassay baseline set RUN --reason "…"'
 _DIGITS = 12
@@ -142,7 +143,7 @@ def _list_wanted(calls: Iterable[MetricCall], data: PairedData) -> tuple[Statist
 
 def _restrict(system: DocumentStatistics, wanted: Sequence[Statistic]) -> DocumentStatistics:
     kept = {statistic: system.statistics[statistic] for statistic in wanted if statistic in system.statistics}
-    groups = {key: tuple(tuple(map(printable, names)) for names in groups) for key, groups in system.groups.items()}
+    groups = {key: tuple(tuple(map(make_printable, names)) for names in groups) for key, groups in system.groups.items()}
     return DocumentStatistics(NOW, system.documents, kept, groups)
 
 
@@ -162,14 +163,5 @@ def _restore(baseline: Baseline, stored: BaselineSystem, now: DocumentStatistics
 
 def _unhash(groups: Mapping[str, tuple[tuple[str, ...], ...]], now: DocumentStatistics) -> dict[str, tuple[tuple[str, ...], ...]]:
     """Return groups of digests with the names of those that the run has too."""
-    names = {hash_text(text): text for one in now.groups.values() for group in one for text in map(printable, group)}
+    names = {hash_text(text): text for one in now.groups.values() for group in one for text in map(make_printable, group)}
     return {key: tuple(tuple(names.get(digest, digest) for digest in group) for group in one) for key, one in groups.items()}
-
-
-def printable(text: str) -> str:
-    """Return a text as files hold it: lone surrogates are written out.
-
-    >>> printable("a\\ud800")
-    'a\\\\ud800'
-    """
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -17,6 +17,7 @@ from fieldassay.lock.differences import find_differences
 from fieldassay.lock.frozen import Frozen, Labels, Part, part_of
 from fieldassay.lock.specs import freeze_formulas, freeze_spec
 from fieldassay.spec.parse import read_spec
+from fieldassay.values.printable import make_printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -140,7 +141,7 @@ def _keep_common(entries: Sequence[Entry], runs: Sequence[ReadRun]) -> Ground:
     for entry in entries[1:]:
         if entry.run.folder != first.run.folder and not is_same_file(first.run.grounds, entry.run.grounds):
             changed |= _changed_gold(first, entry, tuple(common))
-    kept = tuple(name for name in common if evidence_name(name) not in changed)
+    kept = tuple(name for name in common if make_printable(name) not in changed)
     if not kept:
         raise ProblemsError(
             [
@@ -176,7 +177,7 @@ def _changed_gold(first: Entry, second: Entry, common: tuple[str, ...]) -> froze
     assert frames[0] is not None
     assert frames[1] is not None
     with damage_told(second.run.folder):
-        return find_relabeled(frames[0], frames[1], tuple(map(evidence_name, common)))
+        return find_relabeled(frames[0], frames[1], tuple(map(make_printable, common)))
 
 
 def rows_of(entry: Entry) -> pl.LazyFrame | None:
@@ -184,13 +185,4 @@ def rows_of(entry: Entry) -> pl.LazyFrame | None:
     import polars as pl
 
     frame = scan_evidence(entry.run.folder)
-    return None if frame is None else frame.filter(pl.col("system") == evidence_name(entry.contestant.system))
-
-
-def evidence_name(name: str) -> str:
-    """Return an id as the evidence has it: lone surrogates as escapes.
-
-    >>> evidence_name("a\\ud800")
-    'a\\\\ud800'
-    """
-    return name.encode("utf-8", "backslashreplace").decode()
+    return None if frame is None else frame.filter(pl.col("system") == make_printable(entry.contestant.system))

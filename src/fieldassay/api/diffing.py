@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fieldassay.api.diff_grounds import Ground, evidence_name, find_ground, rows_of
+from fieldassay.api.diff_grounds import Ground, find_ground, rows_of
 from fieldassay.api.diff_references import Entry, find_entries
 from fieldassay.api.exporting import make_harmless
 from fieldassay.api.rereading import damage_told
@@ -22,6 +22,7 @@ from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.result.diff import COLUMNS, Changes, Diff, Side
 from fieldassay.result.pairing import PairedData, list_parts
+from fieldassay.values.printable import make_printable
 
 _FAILURES = ("missing", "invalid", "error", "timeout")
 
@@ -187,7 +188,7 @@ def _find_changes(entries: Sequence[Entry], ground: Ground) -> tuple[Changes | N
     before, after = frames
     if lacking or before is None or after is None:
         return None, f"{' and '.join(lacking)} kept no judged values; score with --evidence all or errors"
-    names = None if ground.documents is None else tuple(map(evidence_name, ground.documents))
+    names = None if ground.documents is None else tuple(map(make_printable, ground.documents))
     with damage_told(entries[1].run.folder):
         return find_changes(before, after, names), ""
 

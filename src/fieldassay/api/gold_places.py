@@ -15,6 +15,7 @@ from fieldassay.plan.compile import read_plan
 from fieldassay.records.source import open_source
 from fieldassay.reports.reported import Place
 from fieldassay.result.result import Result
+from fieldassay.values.printable import make_printable
 
 _WITH_LINE = re.compile(r"(.+):([0-9]{1,12})", re.DOTALL)
 _WITHOUT_LINES = (".gz", ".zst", ".parquet")
@@ -44,7 +45,7 @@ def _find(result: Result, root: Path, documents: Sequence[str]) -> dict[str, Pla
     if recorded is None or digest_inputs([gold]).get(gold) != recorded:
         return {}
     source = open_source(Path(gold), gold_options(read_plan(str(result.run["spec"]["text"])), _options(inputs["options"])))
-    positions = {name.encode("utf-8", "backslashreplace").decode("utf-8"): position for position, name in enumerate(source.ids())}
+    positions = {make_printable(name): position for position, name in enumerate(source.ids())}
     found = {name: _place(source.place(positions[name]), root) for name in documents if name in positions}
     return {name: place for name, place in found.items() if place is not None}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports.error_lines import KINDS, ErrorLine
 from fieldassay.reports.numbers import NOTHING, show_both, show_count, show_number
-from fieldassay.reports.shown import escape_markdown, show, show_json, show_pair
+from fieldassay.reports.shown import show_json, show_markdown, show_pair
 from fieldassay.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.result.result import Result
 
@@ -34,13 +34,13 @@ def render_error_report(result: Result, errors: Sequence[ErrorLine], decisions: 
     spec = result.run.get("spec")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
     documents = result.counts.get("documents")
-    parts = [f"# {_text(name or 'Extraction')}: error report"]
+    parts = [f"# {show_markdown(name or 'Extraction')}: error report"]
     if isinstance(documents, int):
         parts.append(f"**Cases**: {documents:,}")
     found = {decision.system: decision for decision in decisions}
     for system in result.systems:
         own = [error for error in errors if error.system == system]
-        parts += [f"## {_text(system)}", *_statistics(result, system), *_breakdown(own)]
+        parts += [f"## {show_markdown(system)}", *_statistics(result, system), *_breakdown(own)]
         parts += _thresholds(found[system]) if system in found else []
         parts += _cases(result.documents, system, own)
     parts += _remarks(result)
@@ -89,12 +89,12 @@ def _thresholds(decision: Decision) -> list[str]:
                 cells.setdefault(outcome.gate.metric.name, {}).setdefault(chosen[1], []).append(_cell(outcome))
         values = list(dict.fromkeys(value for row in cells.values() for value in row))
         rows = [[name.replace("_", " "), *("; ".join(row.get(value, [NOTHING])) for value in values)] for name, row in cells.items()]
-        parts += [f"### Thresholds by {_text(key)}", _table(["", *values], rows)]
+        parts += [f"### Thresholds by {show_markdown(key)}", _table(["", *values], rows)]
     others = [outcome for outcome in decision.outcomes if outcome.gate.metric.slice is None]
     if others:
         rows = [[str(outcome.gate), outcome.value_text, str(outcome.verdict)] for outcome in others]
         parts += ["### Thresholds", _table(["", "value", ""], rows)]
-    return [*parts, f"**{decision.answer}**: {_text('; '.join(decision.reasons), 600)}"]
+    return [*parts, f"**{decision.answer}**: {show_markdown('; '.join(decision.reasons), 600)}"]
 
 
 def _cell(outcome: GateOutcome) -> str:
@@ -136,12 +136,12 @@ def _case(document: str, errors: Sequence[ErrorLine]) -> list[str]:
     for error in ordered[:MOST_ERRORS]:
         expected, actual = _values(error)
         rows.append([error.kind, error.path, expected, actual, error.diagnosis.replace("_", " "), "critical" if error.is_critical else ""])
-    parts = [f"#### {_text(document)}", _table(["error", "path", "expected", "actual", "most likely", ""], rows)]
+    parts = [f"#### {show_markdown(document)}", _table(["error", "path", "expected", "actual", "most likely", ""], rows)]
     if len(ordered) > MOST_ERRORS:
         parts.append(f"And {show_count(len(ordered) - MOST_ERRORS, 'more error')}.")
     lacking = [error.path for error in ordered if error.is_critical and (error.kind == "missing" or _is_below(error))]
     if lacking:
-        parts.append("Critical values that are not there: " + ", ".join(_text(path, 120) for path in lacking[:MOST_ERRORS]) + ".")
+        parts.append("Critical values that are not there: " + ", ".join(show_markdown(path, 120) for path in lacking[:MOST_ERRORS]) + ".")
     return parts
 
 
@@ -152,14 +152,12 @@ def _values(error: ErrorLine) -> tuple[str, str]:
 
 
 def _remarks(result: Result) -> list[str]:
-    lines = [f"- **warning:** {_text(text, 600)}" for text in result.warnings] + [f"- {_text(text, 600)}" for text in result.notes]
+    lines = [f"- **warning:** {show_markdown(text, 600)}" for text in result.warnings] + [
+        f"- {show_markdown(text, 600)}" for text in result.notes
+    ]
     return ["## Remarks", "\n".join(lines)] if lines else []
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [[_text(cell) for cell in head], ["---"] * len(head), *([_text(cell, 200) for cell in row] for row in rows)]
+    lines = [[show_markdown(cell) for cell in head], ["---"] * len(head), *([show_markdown(cell, 200) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _text(text: str, width: int = 100) -> str:
-    return escape_markdown(show(text, width)) if text else ""

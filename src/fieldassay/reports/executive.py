@@ -11,7 +11,7 @@ from fieldassay.reports.headline import by_system, find_main, find_named, list_f
 from fieldassay.reports.losses import Loss
 from fieldassay.reports.numbers import show_count, show_number
 from fieldassay.reports.ranking import Order, order_systems, tell_order
-from fieldassay.reports.shown import escape_markdown, show
+from fieldassay.reports.shown import show_markdown
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 
@@ -36,13 +36,13 @@ def render_executive(result: Result, generated: str = "", drawing: str = "", los
     spec = result.run.get("spec")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
     head = [f"**Run**: {generated}"] if generated else []
-    head.append(f"**Spec**: {_text(name or 'unnamed')}, {show_count(_documents(result), 'document')}")
+    head.append(f"**Spec**: {show_markdown(name or 'unnamed')}, {show_count(_documents(result), 'document')}")
     main = find_main(result)
     parts = ["# Executive comparison", "  \n".join(head)]
     parts += ["## Performance dashboard", f"![Accuracy by system, with intervals]({quote(drawing)})"] if drawing else []
     parts.append("## Summary")
     for system in result.systems:
-        parts += [f"### {_text(system)}", "\n".join(_facts(result, main, system))]
+        parts += [f"### {show_markdown(system)}", "\n".join(_facts(result, main, system))]
     tables = [] if main is None else [table for key in result.run.get("slices", ()) if (table := _slice_table(result, main, str(key)))]
     return (
         "\n\n".join(
@@ -62,10 +62,6 @@ def render_executive(result: Result, generated: str = "", drawing: str = "", los
 def _documents(result: Result) -> int:
     counted = result.counts.get("documents")
     return counted if isinstance(counted, int) else 0
-
-
-def _text(text: str, width: int = 100) -> str:
-    return escape_markdown(show(text, width))
 
 
 def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
@@ -116,11 +112,11 @@ def _slice_table(result: Result, main: Estimate, key: str) -> str:
     for value in _values(result, key):
         found = by_system(result, main, {key: value})
         documents = max((estimate.documents for estimate in found.values()), default=0)
-        rows.append([_text(value), f"{documents:,}", *(_percent(found.get(system)) for system in systems)])
+        rows.append([show_markdown(value), f"{documents:,}", *(_percent(found.get(system)) for system in systems)])
     if not rows:
         return ""
-    title = "Document type performance" if key == "type" else f"Performance by {_text(key)}"
-    return f"## {title}\n\n{_table([_text(key), 'documents', *map(_text, systems)], rows)}"
+    title = "Document type performance" if key == "type" else f"Performance by {show_markdown(key)}"
+    return f"## {title}\n\n{_table([show_markdown(key), 'documents', *map(show_markdown, systems)], rows)}"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -131,18 +127,18 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _findings(result: Result, main: Estimate | None) -> list[str]:
     if main is None:
         return ["- The run has no metric by which systems could be compared."]
-    lines = [f"- **Accuracy**: {_text(told, 600)}" for told in [_rank(result, main, None)] if told]
+    lines = [f"- **Accuracy**: {show_markdown(told, 600)}" for told in [_rank(result, main, None)] if told]
     for key in result.run.get("slices", ()):
         for value in _values(result, str(key)):
             told = _rank(result, main, (str(key), value))
-            lines += [f"- **Best for {_text(value)}**: {_text(told, 600)}"] if told else []
+            lines += [f"- **Best for {show_markdown(value)}**: {show_markdown(told, 600)}"] if told else []
     fastest = _fastest(result)
-    lines += [f"- **Speed**: {_text(fastest, 600)}"] if fastest else []
+    lines += [f"- **Speed**: {show_markdown(fastest, 600)}"] if fastest else []
     for system in result.systems:
         fields = [(estimate.value, field) for field, estimate in list_fields(result, system).items() if estimate.value is not None]
         if fields:
             lowest, field = min(fields)
-            lines.append(f"- **Hardest field for {_text(system)}**: {_text(field)} ({100 * lowest:.1f}%)")
+            lines.append(f"- **Hardest field for {show_markdown(system)}**: {show_markdown(field)} ({100 * lowest:.1f}%)")
     return lines or ["- Nothing was compared."]
 
 
@@ -170,18 +166,21 @@ def _advice(result: Result, main: Estimate | None, losses: Mapping[str, Sequence
     order = None if main is None else order_systems(result, by_system(result, main))
     lines = [] if order is None else [_choice(order)]
     best = order.first if order is not None else next(iter(result.systems), "")
-    lines += [f"- **Repair first in {_text(best)}**: {_text(tell_loss(loss), 600)}" for loss in list(losses.get(best, ()))[:MOST_REPAIRS]]
+    lines += [
+        f"- **Repair first in {show_markdown(best)}**: {show_markdown(tell_loss(loss), 600)}"
+        for loss in list(losses.get(best, ()))[:MOST_REPAIRS]
+    ]
     return ["## Recommendations", "\n".join(lines)] if lines else []
 
 
 def _choice(order: Order) -> str:
     if all(lead.certainty == "beyond_chance" for lead in order.leads):
-        return f"- **Choose {_text(order.first)}**: it is ahead of every other system beyond chance."
+        return f"- **Choose {show_markdown(order.first)}**: it is ahead of every other system beyond chance."
     rivals = [lead.other for lead in order.leads if lead.certainty != "beyond_chance"]
-    named = f"{_text(order.first)} and {_text(join_names(rivals), 300)}"
+    named = f"{show_markdown(order.first)} and {show_markdown(join_names(rivals), 300)}"
     return f"- **Do not choose by accuracy alone**: no difference could be shown between {named}. Go by cost and speed, or score more documents."
 
 
 def _remarks(result: Result) -> list[str]:
-    remarks = [f"- {_text(text, 600)}" for text in (*result.warnings, *result.notes)]
+    remarks = [f"- {show_markdown(text, 600)}" for text in (*result.warnings, *result.notes)]
     return ["## Remarks", "\n".join(remarks)] if remarks else []

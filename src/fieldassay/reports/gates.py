@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fieldassay.reports.numbers import show_count
 from fieldassay.reports.page import Column, Page, Screen
-from fieldassay.reports.shown import escape_markdown, show
+from fieldassay.reports.shown import show, show_markdown
 from fieldassay.result.decision import Answer, Decision, DecisionPage, GateOutcome, Verdict
 
 STYLES = {
@@ -170,4 +170,4 @@ def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _text(text: str, width: int = _WIDE) -> str:
-    return escape_markdown(show(text, width)) if text else ""
+    return show_markdown(text, width)

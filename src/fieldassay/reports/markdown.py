@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from fieldassay.reports.differences import comparisons_markdown
 from fieldassay.reports.gates import gates_markdown
 from fieldassay.reports.numbers import show_both, show_count, show_value
-from fieldassay.reports.shown import escape_markdown, show, show_pair
+from fieldassay.reports.shown import show_markdown, show_pair
 from fieldassay.reports.summary import FieldLine, SliceTable, Summary, measure_name
 
 
 def render_markdown(summary: Summary) -> str:
     """Return the report of a result as GitHub-flavored Markdown."""
     systems = show_count(len(summary.systems), "system")
-    parts = [f"# {_text(summary.name)}: {show_count(summary.documents, 'document')}, {systems}"]
+    parts = [f"# {show_markdown(summary.name)}: {show_count(summary.documents, 'document')}, {systems}"]
     rows = [[line.label, *map(show_both, line.estimates)] for line in summary.headline]
     counted = next((line for line in summary.headline if line.label == "accuracy"), None)
     if counted is not None:
@@ -32,14 +32,16 @@ def render_markdown(summary: Summary) -> str:
     for table in summary.slices:
         parts += _slice(summary, table)
     parts += gates_markdown(summary.decisions)
-    remarks = [f"- **warning:** {_text(text, 600)}" for text in summary.warnings] + [f"- {_text(text, 600)}" for text in summary.notes]
+    remarks = [f"- **warning:** {show_markdown(text, 600)}" for text in summary.warnings] + [
+        f"- {show_markdown(text, 600)}" for text in summary.notes
+    ]
     if remarks:
         parts += ["## Remarks", "\n".join(remarks)]
     return "\n\n".join(parts) + "\n"
 
 
 def _fields(summary: Summary, position: int) -> list[str]:
-    lines, system = summary.fields[position], _text(summary.systems[position])
+    lines, system = summary.fields[position], show_markdown(summary.systems[position])
     if not lines:
         count = summary.flawless[position]
         return [f"## {system}: no field has an error ({show_count(count, 'field')})"] if count else []
@@ -78,14 +80,10 @@ def _slice(summary: Summary, table: SliceTable) -> list[str]:
         documents = max((estimate.documents for estimate in line.estimates if estimate is not None), default=0)
         rows.append([line.label, f"{documents:,}", *map(show_both, line.estimates)])
     more = [f"And {table.hidden} more."] if table.hidden else []
-    return [f"## {_text(table.metric)} by {_text(table.key)}", _table(["", "documents", *summary.systems], rows), *more]
+    return [f"## {show_markdown(table.metric)} by {show_markdown(table.key)}", _table(["", "documents", *summary.systems], rows), *more]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
     rule = ["---", *("---:" if numbers else "---" for _ in head[1:])]
-    lines = [[_text(cell) for cell in head], rule, *([_text(cell, 200) for cell in row] for row in rows)]
+    lines = [[show_markdown(cell) for cell in head], rule, *([show_markdown(cell, 200) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _text(text: str, width: int = 100) -> str:
-    return escape_markdown(show(text, width)) if text else ""

@@ -67,6 +67,15 @@ def escape_markdown(text: str) -> str:
     return "".join(f"\\{char}" if char in _MARKDOWN else _ENTITIES.get(char, char) for char in visible(text))
 
 
+def show_markdown(text: str, width: int = 100) -> str:
+    r"""Return a text as a Markdown report shows it: visible, short, and no markup.
+
+    >>> show_markdown("a_b"), show_markdown("")
+    ('a\\_b', '')
+    """
+    return escape_markdown(show(text, width))
+
+
 def show_json(text: str | None, width: int = 40) -> str:
     """Return a value that evidence holds as JSON text: a plain text without its quotes where that cannot mislead.
 

@@ -110,11 +110,11 @@ def summarize(
     headline = _headline(result, shows_all)
     most = MOST_FIELDS if len(systems) <= SIDE_BY_SIDE else FEW_FIELDS
     return Summary(
-        name=str(_inner(result.run, "spec").get("name") or "result"),
+        name=str(inner_mapping(result.run, "spec").get("name") or "result"),
         documents=int(result.counts.get("documents", 0)),
         systems=systems,
         headline=headline,
-        failures=tuple(_failures(_inner(_inner(result.counts, "systems"), system)) for system in systems),
+        failures=tuple(_failures(inner_mapping(inner_mapping(result.counts, "systems"), system)) for system in systems),
         fields=tuple(tuple(line for line in lines if _is_flawed(line))[:most] for lines in fields),
         flawless=tuple(sum(not _is_flawed(line) for line in lines) for lines in fields),
         hidden_fields=tuple(max(0, sum(map(_is_flawed, lines)) - most) for lines in fields),
@@ -122,7 +122,7 @@ def summarize(
         slices=_slices(result, headline),
         checks=list_checks(result.checks)[:MOST_CHECKS],
         hidden_checks=max(0, len(list_checks(result.checks)) - MOST_CHECKS),
-        method=_method(_inner(result.run, "bootstrap")),
+        method=_method(inner_mapping(result.run, "bootstrap")),
         notes=_grouped(result.notes, systems),
         warnings=_grouped(result.warnings, systems),
         decisions=decisions,
@@ -130,7 +130,12 @@ def summarize(
     )
 
 
-def _inner(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def inner_mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the mapping under a key; an empty one where there is none.
+
+    >>> inner_mapping({"spec": None}, "spec")
+    {}
+    """
     found = data.get(key)
     return found if isinstance(found, Mapping) else {}
 

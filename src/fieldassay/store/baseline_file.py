@@ -15,7 +15,7 @@ import msgspec
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.store.baseline import Baseline, BaselineSystem, Entry, Headline, find_faults
 from fieldassay.store.runs_of_numbers import join_runs, split_runs
-from fieldassay.whole_files import stage_file
+from fieldassay.whole_files import write_file
 
 BASELINE = "fieldassay-baseline.json"
 """What a baseline is called where nobody says otherwise."""
@@ -66,17 +66,11 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     before = read_bytes(path)
     if before is not None and f'"{FORMAT}"'.encode() not in before[:200]:
         raise _refusal(path, "is there already and is not a baseline of fieldassay", "name another file", "not_a_baseline")
-    staged: Path | None = None
     try:
-        place = path.resolve()
-        staged = stage_file(place, [baseline_bytes(baseline)])
-        staged.replace(place)
+        write_file(path, [baseline_bytes(baseline)])
     except (OSError, ValueError) as error:
         remedy = "name a file in a folder that can be written"
         raise _refusal(path, f"cannot be written ({_why(error)})", remedy, "unwritable_baseline") from None
-    finally:
-        if staged is not None:
-            staged.unlink(missing_ok=True)
 
 
 def read_bytes(path: Path) -> bytes | None:

@@ -11,6 +11,7 @@ from fieldassay.metrics.grammar import parse_metric
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.meanings import LETTERS, MEANINGS
 from fieldassay.reports.numbers import show_count
+from fieldassay.reports.summary import inner_mapping
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES
 
 _ALWAYS = ("accuracy", "accuracy_strict", "field_accuracy", "field_accuracy_strict", "precision", "recall", "f1")
@@ -46,12 +47,12 @@ class Methods:
 def methods(source: ReportSource) -> Methods:
     """Return what the page of methods shows."""
     run = source.result.run
-    spec = _inner(run, "spec")
+    spec = inner_mapping(run, "spec")
     return Methods(
         facts=tuple(_facts(source)),
         runs=tuple(_run_line(label, facts) for label, facts in source.runs) if len(source.runs) > 1 else (),
-        inputs=tuple(_inputs(_inner(run, "inputs"))),
-        versions=tuple((str(name), str(value)) for name, value in _inner(run, "versions").items()),
+        inputs=tuple(_inputs(inner_mapping(run, "inputs"))),
+        versions=tuple((str(name), str(value)) for name, value in inner_mapping(run, "versions").items()),
         spec=str(spec.get("text") or ""),
         metrics=tuple(_metrics(source)),
         letters=LETTERS,
@@ -61,14 +62,9 @@ def methods(source: ReportSource) -> Methods:
     )
 
 
-def _inner(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = data.get(key)
-    return found if isinstance(found, Mapping) else {}
-
-
 def _facts(source: ReportSource) -> list[tuple[str, str]]:
     run, facts = source.result.run, source.facts
-    bootstrap, spec = _inner(run, "bootstrap"), _inner(run, "spec")
+    bootstrap, spec = inner_mapping(run, "bootstrap"), inner_mapping(run, "spec")
     lines = [("Spec", str(spec.get("name") or "unnamed")), ("Digest of the spec", str(spec.get("digest") or ""))]
     lines += [("Scored", str(facts.get("started") or "")), ("Command", " ".join(map(str, facts.get("command") or ())))]
     lines.append(("Documents", f"{source.result.counts.get('documents', 0):,}"))
@@ -84,14 +80,14 @@ def _facts(source: ReportSource) -> list[tuple[str, str]]:
 
 
 def _run_line(label: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
-    spec = _inner(facts, "spec")
+    spec = inner_mapping(facts, "spec")
     command = " ".join(map(str, facts.get("command") or ()))
     return label, str(spec.get("name") or ""), str(spec.get("digest") or "")[:12], str(facts.get("started") or ""), command
 
 
 def _inputs(inputs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    digests = _inner(inputs, "sha256")
-    named = [("gold", inputs.get("gold")), *_inner(inputs, "predictions").items()]
+    digests = inner_mapping(inputs, "sha256")
+    named = [("gold", inputs.get("gold")), *inner_mapping(inputs, "predictions").items()]
     return [(str(name), str(path), str(digests.get(str(path)) or "")) for name, path in named if path]
 
 
