@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from command_runs import Files, Ran, spawn
 
-from fieldassay.cli.main import COMMANDS
+from fieldassay.cli.main import COMMANDS, commands
 
 Run = Callable[..., Ran]
 HELP_SECONDS = 1.0
@@ -121,3 +123,33 @@ def test_command_reference_is_generated_from_the_help() -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert (path.parent / "cli.md").read_text(encoding="utf-8") == module.render_reference()
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "runs list", "baseline set"])
+def test_help_shows_every_option_once_and_whole(run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    command: click.Command = commands
+    for part in name.split():
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), part)
+        assert found is not None
+        command = found
+    said = " ".join(run(*name.split(), "--help").out.split())
+    for option in (one for one in command.params if isinstance(one, click.Option)):
+        assert option.help is not None and said.count(f"{' '.join(option.help.split())}") >= 1, option.opts
+        assert re.search(rf"[ ,/]{re.escape(option.opts[-1])}[ ,/]", said), option.opts
+
+
+def test_help_of_score_has_its_options_in_groups_and_each_in_one(run: Run) -> None:
+    said = run("score", "--help").out
+    titles = [line[:-1] for line in said.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Inputs", "Judging", "Output", "Statistics", "Gates and baselines", "Work", "Options"]
+    assert said.split("\nOptions:\n")[1].split() == ["-h,", "--help", "Show", "this", "message", "and", "exit."]
+
+
+@pytest.mark.parametrize("group", [[], ["runs"], ["baseline"], ["protocols"]], ids=" ".join)
+def test_list_of_commands_cuts_no_description(run: Run, group: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    said = run(*group, "--help").out
+    names = [inner.split("  ")[0] for inner in re.findall(r"\n  ([a-z]+  )", said)]
+    assert "..." not in said.replace("[ARGS]...", "") and len(names) > 1 and (group or names == list(COMMANDS))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fieldassay.cli.grouping import GroupedCommands
 from fieldassay.cli.regressions import DEFAULT, REGRESSION_HELP
 from fieldassay.cli.storing import STORE
 
@@ -24,7 +25,7 @@ _METRICS = click.option(
 )
 
 
-@click.group()
+@click.group(cls=GroupedCommands)
 def baseline() -> None:
     """Set, show and check the baseline that later runs are compared with.
 

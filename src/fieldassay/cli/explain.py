@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fieldassay.cli.grouping import GroupedCommand, option
 from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, spec_options
 from fieldassay.cli.storing import lookup_option
 
@@ -16,17 +17,19 @@ if TYPE_CHECKING:
     from fieldassay.api.explaining import DocumentExplanation
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("what", nargs=-1, metavar="GOLD PREDICTION | DOC [FIELD] | RUN DOC [FIELD]")
-@click.option("--type", "kind", metavar="TYPE", help="Explain two values of this type (text, money, date …).")
-@click.option("--compare", metavar="NAME[:KEY=VALUE,…]", help="With --type: the comparator.")
-@click.option("--normalize", metavar="NAME[:KEY=VALUE,…]", multiple=True, help="With --type: a normalizer; repeat for more.")
-@click.option("--option", "pairs", metavar="KEY=VALUE", multiple=True, help="With --type: any option of the field; repeat for more.")
-@click.option("--field", metavar="NAME", help="With --spec or --protocol: explain two values of this field.")
-@click.option("--gold-value", metavar="VALUE", help="With --field: the gold value. Left out: none.")
-@click.option("--pred-value", metavar="VALUE", help="With --field: the predicted value. Left out: none.")
-@click.option("--locale", metavar="LOCALE", help="With --type: how numbers and dates are read, such as en_AU.")
 @spec_options
+@option("--type", "kind", group="Judging", metavar="TYPE", help="Explain two values of this type (text, money, date …).")
+@option("--compare", group="Judging", metavar="NAME[:KEY=VALUE,…]", help="With --type: the comparator.")
+@option("--normalize", group="Judging", metavar="NAME[:KEY=VALUE,…]", multiple=True, help="With --type: a normalizer; repeat for more.")
+@option(
+    "--option", "pairs", group="Judging", metavar="KEY=VALUE", multiple=True, help="With --type: any option of the field; repeat for more."
+)
+@option("--field", group="Judging", metavar="NAME", help="With --spec or --protocol: explain two values of this field.")
+@option("--gold-value", group="Judging", metavar="VALUE", help="With --field: the gold value. Left out: none.")
+@option("--pred-value", group="Judging", metavar="VALUE", help="With --field: the predicted value. Left out: none.")
+@option("--locale", group="Judging", metavar="LOCALE", help="With --type: how numbers and dates are read, such as en_AU.")
 @data_options
 @click.option("--system", "systems", metavar="NAME", multiple=True, help="Of a document: this system only; repeat for more.")
 @lookup_option

@@ -10,40 +10,71 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fieldassay.cli.grouping import add_options, option
+
 if TYPE_CHECKING:
     from fieldassay.api.options import InputOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _SPEC = (
-    click.option("--spec", metavar="FILE", help="How each field is judged: YAML, TOML, JSON, a JSON Schema, or module:Model."),
-    click.option("--protocol", metavar="NAME", help="A published protocol instead of a spec of your own."),
+    option(
+        "-s", "--spec", group="Judging", metavar="FILE", help="How each field is judged: YAML, TOML, JSON, a JSON Schema, or module:Model."
+    ),
+    option("--protocol", group="Judging", metavar="NAME", help="A published protocol instead of a spec of your own."),
 )
 _DATA = (
-    click.option("--gold", metavar="PATH", help="The right values: CSV, TSV, JSONL, JSON, Parquet, a folder of JSON files, or -."),
-    click.option("--pred", "preds", metavar="[NAME=]PATH", multiple=True, help="A system's predictions; repeat for more. Default name: the file's."),
-    click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is, as a key or a dotted path. Default: the row is the record."),
-    click.option("--pred-key", metavar="KEY", help="Where in a row of predictions the record is."),
-    click.option("--systems-key", metavar="KEY", help="An object in each row of --pred with one answer per system, under the system's name."),
-    click.option("--id-key", "id_keys", metavar="KEY", multiple=True, help="The key of the id; repeat for several names. Default: the spec's."),
-    click.option("--wrap", metavar="KEY", help="Put an answer that is a list under this key. Default: such an answer is invalid."),
-)  # fmt: skip
+    option(
+        "-g",
+        "--gold",
+        group="Inputs",
+        metavar="PATH",
+        help="The right values: CSV, TSV, JSONL, JSON, Parquet, a folder of JSON files, or -.",
+    ),
+    option(
+        "-p",
+        "--pred",
+        "preds",
+        group="Inputs",
+        metavar="[NAME=]PATH",
+        multiple=True,
+        help="A system's predictions; repeat for more. Default name: the file's.",
+    ),
+    option(
+        "--gold-key",
+        group="Inputs",
+        metavar="KEY",
+        help="Where in a gold row the record is, as a key or a dotted path. Default: the row is the record.",
+    ),
+    option("--pred-key", group="Inputs", metavar="KEY", help="Where in a row of predictions the record is."),
+    option(
+        "--systems-key",
+        group="Inputs",
+        metavar="KEY",
+        help="An object in each row of --pred with one answer per system, under the system's name.",
+    ),
+    option(
+        "--id-key",
+        "id_keys",
+        group="Inputs",
+        metavar="KEY",
+        multiple=True,
+        help="The key of the id; repeat for several names. Default: the spec's.",
+    ),
+    option(
+        "--wrap", group="Inputs", metavar="KEY", help="Put an answer that is a list under this key. Default: such an answer is invalid."
+    ),
+)
 
 
 def spec_options(command: Command) -> Command:
     """Add `--spec` and `--protocol` to a command."""
-    return _added(command, _SPEC)
+    return add_options(command, _SPEC)
 
 
 def data_options(command: Command) -> Command:
     """Add the options of gold and predictions to a command."""
-    return _added(command, _DATA)
-
-
-def _added(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return add_options(command, _DATA)
 
 
 @dataclass(frozen=True, slots=True)

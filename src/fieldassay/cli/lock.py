@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fieldassay.cli.grouping import GroupedCommand, add_options, option
 from fieldassay.cli.inputs import read_inputs, read_spec_option, spec_options
 
 if TYPE_CHECKING:
@@ -18,18 +19,26 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT = "fieldassay.lock.json"
 
-_RESET = click.option("--reset-baseline", "is_reset", is_flag=True, help="Start a new baseline; the lock's history keeps the old ones.")
-_REASON = click.option("--reason", metavar="TEXT", help="Why a new baseline is started; the lock keeps it.")
+_RESET = option(
+    "--reset-baseline",
+    "is_reset",
+    group="Gates and baselines",
+    is_flag=True,
+    help="Start a new baseline; the lock's history keeps the old ones.",
+)
+_REASON = option("--reason", group="Gates and baselines", metavar="TEXT", help="Why a new baseline is started; the lock keeps it.")
 
 
 def lock_options(command: Command) -> Command:
     """Add `--lock`, `--reset-baseline` and `--reason` to a command that scores."""
-    file = click.option(
-        "--lock", metavar="FILE", type=click.Path(path_type=Path), help="Refuse to score unless spec and gold are as locked."
+    file = option(
+        "--lock",
+        group="Gates and baselines",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Refuse to score unless spec and gold are as locked.",
     )
-    for option in (_REASON, _RESET, file):
-        command = option(command)
-    return command
+    return add_options(command, (file, _RESET, _REASON))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +86,7 @@ def _check_reset(given: Mapping[str, Any]) -> None:
         raise click.UsageError("--reason goes with --reset-baseline.")
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @spec_options
 @click.option(
     "--gold", metavar="PATH", required=True, help="The right values: CSV, TSV, JSONL, JSON, Parquet, a folder of JSON files, or -."

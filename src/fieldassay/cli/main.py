@@ -7,37 +7,51 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import ClassVar
 
 import click
 
 from fieldassay import __version__
+from fieldassay.cli.grouping import GroupedCommands
 from fieldassay.cli.output import complain
 from fieldassay.errors import FieldassayError
 
-COMMANDS: dict[str, str] = {
-    "demo": "fieldassay.cli.demo:demo",
-    "init": "fieldassay.cli.init:init",
-    "validate": "fieldassay.cli.validate:validate",
-    "score": "fieldassay.cli.score:score",
-    "explain": "fieldassay.cli.explain:explain",
-    "gate": "fieldassay.cli.gate:gate",
-    "diff": "fieldassay.cli.diff:diff",
-    "report": "fieldassay.cli.report:report",
-    "runs": "fieldassay.cli.runs:runs",
-    "calibrate": "fieldassay.cli.calibrate:calibrate",
-    "baseline": "fieldassay.cli.baseline:baseline",
-    "lock": "fieldassay.cli.lock:lock",
-    "protocols": "fieldassay.cli.protocols:protocols",
-    "export": "fieldassay.cli.export:export",
-    "doctor": "fieldassay.cli.doctor:doctor",
+GROUPS: dict[str, dict[str, str]] = {
+    "Start": {
+        "demo": "fieldassay.cli.demo:demo",
+        "init": "fieldassay.cli.init:init",
+        "validate": "fieldassay.cli.validate:validate",
+        "protocols": "fieldassay.cli.protocols:protocols",
+    },
+    "Score and look closer": {
+        "score": "fieldassay.cli.score:score",
+        "explain": "fieldassay.cli.explain:explain",
+        "report": "fieldassay.cli.report:report",
+        "export": "fieldassay.cli.export:export",
+        "calibrate": "fieldassay.cli.calibrate:calibrate",
+    },
+    "Compare and decide": {
+        "diff": "fieldassay.cli.diff:diff",
+        "gate": "fieldassay.cli.gate:gate",
+        "baseline": "fieldassay.cli.baseline:baseline",
+        "lock": "fieldassay.cli.lock:lock",
+    },
+    "Runs and installation": {
+        "runs": "fieldassay.cli.runs:runs",
+        "doctor": "fieldassay.cli.doctor:doctor",
+    },
 }
-"""Where each command is, in the order in which `--help` lists them; imported when it is asked for."""
+"""Where each command is, by the group that `--help` lists it in; imported when it is asked for."""
+
+COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
 
 INTERNAL, INTERRUPTED = 70, 130
 
 
-class Commands(click.Group):
+class Commands(GroupedCommands):
     """The commands, each imported on its first use."""
+
+    groups: ClassVar = {title: tuple(group) for title, group in GROUPS.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)

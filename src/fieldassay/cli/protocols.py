@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from fieldassay.cli.grouping import GroupedCommands
 
-@click.group()
+
+@click.group(cls=GroupedCommands)
 def protocols() -> None:
     """The published protocols that ship with fieldassay: what there is, and what is in each.
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fieldassay.cli.grouping import option
+
 if TYPE_CHECKING:
     from fieldassay.metrics.definitions import Vocabulary
     from fieldassay.metrics.grammar import Gate
@@ -22,8 +24,10 @@ REGRESSION_HELP = "Exit with 1 if a system is shown to be worse than the baselin
 
 def baseline_options(command: Command) -> Command:
     """Add `--baseline` and `--fail-on-regression` to a command that scores."""
-    asked = click.option("--fail-on-regression", "regressions", metavar="METRIC[=MARGIN]", multiple=True, help=REGRESSION_HELP)
-    file = click.option("--baseline", metavar="FILE", type=click.Path(path_type=Path), help=BASELINE_HELP)
+    asked = option(
+        "--fail-on-regression", "regressions", group="Gates and baselines", metavar="METRIC[=MARGIN]", multiple=True, help=REGRESSION_HELP
+    )
+    file = option("--baseline", group="Gates and baselines", metavar="FILE", type=click.Path(path_type=Path), help=BASELINE_HELP)
     return file(asked(command))
 
 

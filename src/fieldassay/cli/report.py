@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fieldassay.cli.grouping import option
 from fieldassay.reports.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ STDOUT = "-"
 def report_options(command: Command) -> Command:
     """Add `--report` to a command that scores."""
     text = f"Write a report of the run, into --out or to FILE; repeat for more. {', '.join(FORMATS)}."
-    option: Callable[[Command], Command] = click.option("--report", "reports", metavar="FORMAT[=FILE]", multiple=True, help=text)
-    return option(command)
+    reports: Callable[[Command], Command] = option("--report", "reports", group="Output", metavar="FORMAT[=FILE]", multiple=True, help=text)
+    return reports(command)
 
 
 def read_report_options(given: Mapping[str, Any]) -> tuple[tuple[str, Path | None], ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fieldassay.cli.grouping import GroupedCommands
 from fieldassay.cli.storing import STORE
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def _store(command: Command) -> Command:
 _JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 
-@click.group()
+@click.group(cls=GroupedCommands)
 def runs() -> None:
     """The runs that `fieldassay score --runs DIR` wrote: list, look, tag, remove.
 

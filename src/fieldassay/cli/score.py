@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from fieldassay.cli.grouping import GroupedCommand, option
 from fieldassay.cli.inputs import data_options, spec_options
 from fieldassay.cli.lock import lock_options, read_lock_options
 from fieldassay.cli.regressions import BaselineChoice, baseline_options, read_baseline_options
@@ -22,40 +23,101 @@ if TYPE_CHECKING:
     from fieldassay.metrics.grammar import Gate
 
 
-@click.command()
+_PATH = click.Path(path_type=Path)
+_SHAPES = ("table", "json", "markdown", "junit")
+_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+@click.command(cls=GroupedCommand)
 @spec_options
 @data_options
 @lock_options
 @baseline_options
 @store_options
 @report_options
-@click.option(
-    "--out", metavar="DIR", type=click.Path(path_type=Path), help="Write the run there: estimates, documents, evidence, provenance."
+@option("-o", "--out", group="Output", metavar="DIR", type=_PATH, help="Write the run there: estimates, documents, evidence, provenance.")
+@option("-f", "--format", "shape", group="Output", type=click.Choice(_SHAPES), help="What standard output gets.  [default: table]")
+@option("-j", "--json", "is_json", group="Output", is_flag=True, help="The same as --format json.")
+@option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors and gates that did not pass.")
+@option(
+    "--evidence",
+    group="Output",
+    type=click.Choice(["all", "errors", "none"]),
+    help="Which judged values are kept.  [default: all with --out or --report]",
 )
-@click.option(
-    "--format", "shape", type=click.Choice(["table", "json", "markdown", "junit"]), help="What standard output gets.  [default: table]"
+@option(
+    "-m",
+    "--metrics",
+    group="Statistics",
+    metavar="LIST",
+    multiple=True,
+    help="Metrics or groups, separated by commas, instead of the spec's.",
 )
-@click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
-@click.option("--metrics", metavar="LIST", multiple=True, help="Metrics or groups, separated by commas, instead of the spec's.")
-@click.option("--slice", "slices", metavar="KEY", multiple=True, help="Show results by the values of this key too; repeat for more.")
-@click.option("--reference", metavar="NAME", help="The system that the others are compared with.  [default: the first]")
-@click.option("--compare", metavar="LIST", multiple=True, help="Compare systems by these metrics.  [default: accuracy and F1]")
-@click.option("--fail-under", metavar="METRIC=VALUE", multiple=True, help="Exit with 1 if a system is below the value; repeat for more.")
-@click.option("--strict", is_flag=True, help="Exit with 4 if a gate of the spec cannot be decided.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if a gate or a threshold failed.")
-@click.option(
-    "--evidence", type=click.Choice(["all", "errors", "none"]), help="Which judged values are kept.  [default: all with --out or --report]"
+@option(
+    "--slice",
+    "slices",
+    group="Statistics",
+    metavar="KEY",
+    multiple=True,
+    help="Show results by the values of this key too; repeat for more.",
 )
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that share the work.")
-@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where the work is done.")
-@click.option("--limit", type=click.IntRange(1), help="Score the first documents only.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed of the bootstrap.")
-@click.option("--bootstrap", type=click.IntRange(0), default=2000, show_default=True, help="Bootstrap replicates; 0: no intervals.")
-@click.option(
-    "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True, help="The level of intervals."
+@option("--reference", group="Statistics", metavar="NAME", help="The system that the others are compared with.  [default: the first]")
+@option(
+    "--compare",
+    group="Statistics",
+    metavar="LIST",
+    multiple=True,
+    help="Compare systems by these metrics.  [default: accuracy and F1]",
 )
-@click.option("--batch", type=click.IntRange(1), default=2000, show_default=True, help="Documents judged at a time.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors and gates that did not pass.")
+@option(
+    "--level",
+    group="Statistics",
+    metavar="SHARE",
+    type=_SHARE,
+    default=0.95,
+    show_default=True,
+    help="The level of intervals, above 0, below 1.",
+)
+@option(
+    "--bootstrap",
+    group="Statistics",
+    metavar="N",
+    type=click.IntRange(0),
+    default=2000,
+    show_default=True,
+    help="Bootstrap replicates; 0: no intervals.",
+)
+@option("--seed", group="Statistics", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="The seed of the bootstrap.")
+@option(
+    "--fail-under",
+    group="Gates and baselines",
+    metavar="METRIC=VALUE",
+    multiple=True,
+    help="Exit with 1 if a system is below the value; repeat for more.",
+)
+@option("--strict", group="Gates and baselines", is_flag=True, help="Exit with 4 if a gate of the spec cannot be decided.")
+@option("--exit-zero", group="Gates and baselines", is_flag=True, help="Exit with 0 even if a gate or a threshold failed.")
+@option("--limit", group="Work", metavar="N", type=click.IntRange(1), help="Score the first N documents only.")
+@option(
+    "-w",
+    "--workers",
+    group="Work",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes that share the work.",
+)
+@option(
+    "--batch",
+    group="Work",
+    metavar="N",
+    type=click.IntRange(1),
+    default=2000,
+    show_default=True,
+    help="Documents judged at a time.",
+)
+@option("--engine", group="Work", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where the work is done.")
 def score(**given: Any) -> int:
     """Score predictions against gold.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fieldassay.cli.grouping import option
 from fieldassay.cli.inputs import Inputs, keep_interruptible, read_inputs, read_spec_option
 
 if TYPE_CHECKING:
@@ -24,16 +25,18 @@ _READING = {"gold_key": "gold_key", "pred_key": "pred_key", "systems_key": "syst
 
 def store_options(command: Command) -> Command:
     """Add `--runs` and `--run` to a command that scores."""
-    runs = click.option(
+    runs = option(
         "--runs",
         "store",
+        group="Output",
         metavar="DIR",
         type=click.Path(path_type=Path),
         help="Write the run into this store of runs, under a name of its own.",
     )
-    run = click.option(
+    run = option(
         "--run",
         "rerun",
+        group="Inputs",
         metavar="ID",
         help="Score the predictions of this run again: with --spec or --gold, with others; else as they were.",
     )
@@ -42,7 +45,7 @@ def store_options(command: Command) -> Command:
 
 def lookup_option(command: Command) -> Command:
     """Add `--runs`, the store that RUN is looked up in, to a command that takes finished runs."""
-    option: Callable[[Command], Command] = click.option(
+    runs: Callable[[Command], Command] = click.option(
         "--runs",
         "store",
         metavar="DIR",
@@ -51,7 +54,7 @@ def lookup_option(command: Command) -> Command:
         show_default=True,
         help="The store that RUN is looked up in.",
     )
-    return option(command)
+    return runs(command)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from fieldassay.cli.grouping import GroupedCommand
 from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, spec_options
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @spec_options
 @data_options
 @click.option("--json", "is_json", is_flag=True, help="Print what was found as JSON.")

@@ -1,0 +1,68 @@
+"""Options and commands in groups, as `--help` shows them; click itself has no groups.
+
+A command shows groups if it is declared with `cls=GroupedCommand`; the group of an option is named where the option is declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+OptionGroup = Literal["Inputs", "Judging", "Output", "Statistics", "Gates and baselines", "Work", "Options"]
+ORDER: tuple[OptionGroup, ...] = ("Inputs", "Judging", "Output", "Statistics", "Gates and baselines", "Work", "Options")
+"""The groups in the order in which `--help` lists them; the last one holds what is in no other."""
+
+
+class _Option(click.Option):
+    """An option that knows its group."""
+
+    def __init__(self, names: Sequence[str], group: OptionGroup, **attributes: Any) -> None:
+        super().__init__(names, **attributes)
+        self.group = group
+
+
+def option(*names: str, group: OptionGroup, **attributes: Any) -> Callable[[Command], Command]:
+    """Return the decorator that adds an option of a group to a command; everything else is as in `click.option`."""
+    return click.option(*names, cls=_Option, group=group, **attributes)
+
+
+def add_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    """Return the command with the options, in their order."""
+    for one in reversed(options):
+        command = one(command)
+    return command
+
+
+class GroupedCommand(click.Command):
+    """A command whose options are listed by group."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under the titles of their groups."""
+        sections: dict[OptionGroup, list[tuple[str, str]]] = {title: [] for title in ORDER}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                sections[parameter.group if isinstance(parameter, _Option) else "Options"].append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class GroupedCommands(click.Group):
+    """Commands that are listed by group, each with its whole first sentence."""
+
+    groups: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """The names of the commands by group; without groups all are listed together."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under the titles of their groups."""
+        groups = self.groups or {"Commands": self.list_commands(ctx)}
+        room = formatter.width - 6
+        for title, names in groups.items():
+            found = [(name, command) for name in names if (command := self.get_command(ctx, name)) is not None]
+            with formatter.section(title):
+                formatter.write_dl([(name, command.get_short_help_str(10 * room)) for name, command in found])
