@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay import parquet as guarded
+from fieldassay.errors import Problem
 from fieldassay.records.files import Input
 from fieldassay.records.ids import Positions, id_text, settle_ids
 from fieldassay.records.options import SourceOptions
@@ -62,13 +63,7 @@ class FrameRows(Rows):
 
 def read_parquet(source: Input, options: SourceOptions) -> tuple[FrameRows, tuple[Problem, ...]]:
     """Return the rows of a Parquet file, and what is wrong with it."""
-    import polars as pl
-
-    try:
-        frame = pl.read_parquet(source.path.read_bytes())
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        what = f"not a Parquet file ({str(error).splitlines()[0][:200]})"
-        raise ProblemsError([Problem(source.label, what, "write it again, or name its format", "bad_parquet")]) from None
+    frame = guarded.read_parquet(source.path.read_bytes(), source.label, "write it again, or name its format")
     return hold_frame(source.label, frame, options)
 
 
