@@ -91,3 +91,78 @@ def test_demo_writes_a_report_to_open_in_a_browser(run: Run, tmp_path: Path) -> 
     assert ran.code == 0
     assert f"python3 -m webbrowser {tmp_path / 'run' / 'report.html'}" in ran.out
     assert (tmp_path / "run" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+UNIDENTIFIED = [{"vendor_tax_id": f"INV-{n}", "total": "10.00", "vendor": "Oak"} for n in range(3)]
+
+
+def estimate(ran: Ran, metric: str) -> float:
+    found = json.loads(ran.out)["estimates"]
+    return next(one["value"] for one in found if one["metric"] == metric and one["field"] is None)
+
+
+def test_gold_without_ids_is_scored_by_position_with_every_field(run: Run, files: Files) -> None:
+    gold = files.write("plain.jsonl", UNIDENTIFIED)
+    pred = files.write("slip.jsonl", [*UNIDENTIFIED[:2], {**UNIDENTIFIED[2], "vendor_tax_id": "INV-9"}])
+    spec = files.folder / "plain.yaml"
+    assert run("init", "--gold", gold, "--out", spec).code == 0
+    ran = run("score", "--spec", spec, "--gold", gold, "--pred", pred, "--format", "json", "--bootstrap", "0")
+    assert ran.code == 0 and estimate(ran, "accuracy") == pytest.approx(8 / 9)
+
+
+def test_an_id_named_by_the_user_is_taken(run: Run, files: Files) -> None:
+    plan = read_plan(run("init", "--gold", files.write("plain.jsonl", UNIDENTIFIED), "--id-key", "vendor_tax_id").out)
+    assert plan.spec.id == ("vendor_tax_id",) and plan.slots == ("total", "vendor")
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [("vendor", "plain.jsonl:2: duplicate id 'Oak'"), ("vendor_id", "no record has the id 'vendor_id'; did you mean 'vendor_tax_id'?")],
+)
+def test_an_id_named_by_the_user_that_is_none_is_refused(run: Run, files: Files, key: str, said: str) -> None:
+    ran = run("init", "--gold", files.write("plain.jsonl", UNIDENTIFIED), "--id-key", key)
+    assert ran.code == 2 and said in ran.err
+
+
+def test_in_a_folder_the_file_name_is_the_id(run: Run, files: Files) -> None:
+    folder = files.folder / "gold"
+    folder.mkdir()
+    for number, row in enumerate(UNIDENTIFIED):
+        (folder / f"r{number}.json").write_text(json.dumps(row))
+    spec = files.folder / "folder.yaml"
+    assert run("init", "--gold", folder, "--out", spec).code == 0
+    assert "documents are matched by file name" in spec.read_text()
+    ran = run("score", "--spec", spec, "--gold", folder, "--pred", f"same={folder}", "--format", "json", "--bootstrap", "0")
+    assert estimate(ran, "accuracy") == 1 and read_plan(spec).slots == ("vendor_tax_id", "total", "vendor")
+
+
+@pytest.mark.parametrize("key", ["gold", "label.value"])
+def test_gold_key_is_written_into_the_spec(run: Run, files: Files, key: str) -> None:
+    rows = [{"doc_id": row["id"], "id": "other", **nest(key, {"total": row["total"]})} for row in GOLD]
+    gold, spec = files.write("nested.jsonl", rows), files.folder / "nested.yaml"
+    ran = run("init", "--gold", gold, "--gold-key", key, "--out", spec)
+    assert f"--spec {spec} --gold {gold}\n" in ran.err
+    pred = files.write("flat.jsonl", [{"doc_id": row["id"], "total": row["total"]} for row in GOLD])
+    scored = run("score", "--spec", spec, "--gold", gold, "--pred", pred, "--format", "json", "--bootstrap", "0")
+    assert estimate(scored, "accuracy") == 1
+
+
+def nest(path: str, value: object) -> dict[str, object]:
+    first, _, rest = path.partition(".")
+    return {first: nest(rest, value) if rest else value}
+
+
+ENVELOPES = [
+    ("an object beside the id", {"id": "a", "gold": {"total": 1}}, True),
+    ("an object beside an id and meta", {"doc_id": "a", "tags": ["x"], "expected": {"total": 1}}, True),
+    ("an object beside a value", {"id": "a", "vendor": "Oak", "address": {"city": "Graz"}}, False),
+    ("an object alone", {"address": {"city": "Graz"}}, False),
+    ("values", {"id": "a", "vendor": "Oak"}, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "asks"), [case[1:] for case in ENVELOPES], ids=[case[0] for case in ENVELOPES])
+def test_one_object_beside_the_id_is_asked_about(run: Run, files: Files, row: dict[str, object], asks: bool) -> None:
+    ran = run("init", "--gold", files.write("rows.jsonl", [row]))
+    assert ran.code == 0
+    assert ("did you mean --gold-key" in ran.err) == ("did you mean --gold-key" in ran.out) == asks

@@ -82,6 +82,22 @@ def test_a_checksum_is_named_when_all_values_pass():
     assert inferred("abn", [*values[:4], "11111111111"]).options == ()
 
 
+CHECKSUMS = [
+    ("iban", ["DE89370400440532013000", "GB29NWBK60161331926819", "FR1420041010050500013M02606"], "iban"),
+    ("account", ["DE89 3704 0044 0532 0130 00", "GB29 NWBK 6016 1331 9268 19", "FR14 2004 1010 0505 0001 3M02 606"], "iban"),
+    ("account", ["DE89370400440532013000"] * 9, None),
+    ("iban", ["DE89370400440532013000", "GB29NWBK60161331926819", "FR1420041010050500013M02607"], None),
+    ("card", [f"41111111111111{n}" for n in ("11", "29", "37", "45", "52", "60", "78", "86")], "luhn"),
+    ("card", [f"41111111111111{n}" for n in ("11", "29", "37", "45", "52", "60", "78")], None),
+    ("book", ["9780306406157", "9783161484100", "9781861972712", "9780131103627", "9780262033848"], "isbn"),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "checksum"), CHECKSUMS, ids=[f"{case[0]}-{case[2]}" for case in CHECKSUMS])
+def test_a_checksum_needs_every_value_and_enough_different_ones(name, values, checksum):
+    assert dict(inferred(name, values).options).get("checksum") == checksum
+
+
 def test_delimited_cells_are_lists_of_what_they_hold():
     assert inferred("amounts", ["$1.00 | $2.50", "$3.00"]) == Field("amounts", "list", items=Field("", "money"), separator="|")
 
@@ -96,9 +112,37 @@ def test_id_nulls_and_document_type_are_found():
     assert [field.name for field in spec.fields] == ["document_type", "x"]
 
 
-def test_without_an_id_a_comment_says_so():
-    text = render_spec_with_comments(infer([{"a": "x"}, {"a": "x"}]))
-    assert "name the field that identifies a document\nid: id" in text
+IDS = [
+    ("a usual name", [{"id": "a", "x": 1}, {"id": "b", "x": 1}], ("id",)),
+    ("a usual name in other letters", [{"docId": "a"}, {"docId": "b"}], ("docId",)),
+    ("extracted values that differ", [{"vendor_tax_id": f"INV-{n}", "total": "10.00", "vendor": "Oak"} for n in range(3)], ()),
+    ("extracted numbers that differ", [{"invoice_number": f"INV-{n}"} for n in range(3)], ()),
+    ("a usual name twice", [{"id": "a"}, {"id": "a"}], ()),
+    ("a usual name twice, another once", [{"id": "a", "file": "1"}, {"id": "a", "file": "2"}], ("file",)),
+    ("a usual name that is not always there", [{"id": "a"}, {"id": None}], ()),
+    ("twice after very many", [{"id": n % 20_500} for n in range(20_501)], ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "ids"), [case[1:] for case in IDS], ids=[case[0] for case in IDS])
+def test_only_a_usual_name_with_values_that_all_differ_is_the_id_and_no_other_field_is_lost(rows, ids):
+    spec = infer_spec(rows)
+    assert spec.id == ids
+    assert {field.name for field in spec.fields} == rows[0].keys() - set(ids)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"id": "a", "x": 1}], "the usual name of an id, in 1 of 1 documents, all different\nid: id"),
+        ([{"a": "x"}, {"a": "x"}], "no id: no key has a usual name of one, so documents are matched by position\n"),
+        ([{"invoice_no": "x"}, {"invoice_no": "y"}], "if invoice_no identifies a document, write `id: invoice_no` and remove the field"),
+        ([{"id": "a"}, {"id": "a"}], "no id: id is not different in each document (1 different of 2)"),
+    ],
+    ids=["id", "none", "candidate", "twice"],
+)
+def test_a_comment_says_what_was_decided_about_the_id_and_why(rows, said):
+    assert said in render_spec_with_comments(infer(rows))
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,10 @@ from fieldassay.plan.compile import read_plan
 from fieldassay.plan.expressions import gate_metrics, vocabulary_of
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import Matching
-from fieldassay.records.options import ID_NAMES
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.result.violations import CheckCount
+from fieldassay.spec.names import ID_NAMES
 
 if TYPE_CHECKING:
     import polars as pl

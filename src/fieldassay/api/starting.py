@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fieldassay.errors import Problem, ProblemsError
-from fieldassay.records.envelope import read_value
-from fieldassay.records.ids import id_text, locate
-from fieldassay.records.options import ID_NAMES, SourceOptions
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.records.envelope import META_SHAPES, read_value
+from fieldassay.records.ids import locate
+from fieldassay.records.matching import find_duplicates
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.rows import FolderRows
 from fieldassay.records.source import Source, open_source
-from fieldassay.spec.infer import Inferred, infer, render_spec_with_comments
+from fieldassay.spec.document_id import DocumentId, find_document_id, has_id_name
+from fieldassay.spec.infer import infer_seen, render_spec_with_comments
 from fieldassay.spec.parse import read_spec
+from fieldassay.spec.sightings import Sighting, sight
 from fieldassay.spec.write import write_spec
 
 _CHUNK = 1000
@@ -24,43 +28,86 @@ _HEAD = (
 )
 
 
-def spec_from_gold(gold: str, gold_key: str | None = None) -> str:
-    """Return the text of a spec that fits gold data, with comments; `gold_key` says where in a row the record is."""
-    options = SourceOptions(id_names=(), data_key=gold_key, is_gold=True)
-    source = open_source(gold, options)
-    found = infer(_records(source, gold_key), _stem(gold))
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The text of a first spec, with comments, and remarks that its reader should see at once."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
+
+
+def spec_from_gold(gold: str, gold_key: str | None = None, id_key: str | None = None) -> Draft:
+    """Return a spec that fits gold data; `gold_key` says where in a row the record is, `id_key` which key is the document's id.
+
+    Raises `ProblemsError` for gold that cannot be read, and for an id that is not there or not different in each document.
+    """
+    names = () if id_key is None else (id_key,)
+    source = open_source(gold, SourceOptions(id_names=names, data_key=gold_key, is_gold=True))
+    rows, count = sight(_rows(source), has_id_name)
+    root = rows if gold_key is None else sight(_records(source, gold_key))[0]
+    found = infer_seen(root, count, _document_id(source, rows, count, id_key), _stem(gold))
+    remarks = _remarks(rows, count) if gold_key is None else ()
     if gold_key is not None:
-        found = _with_outer_id(found, source)
-    return _HEAD.format(source=Path(gold).name if gold != "-" else "standard input") + render_spec_with_comments(found)
+        found = replace(found, spec=replace(found.spec, gold_keys=(gold_key,)))
+    elif remarks:
+        found = replace(found, comments={**found.comments, ("fieldassay",): "\n".join(remarks)})
+    return Draft(_head(gold) + render_spec_with_comments(found), remarks)
 
 
 def spec_from_schema(schema: str) -> str:
     """Return the text of a spec made from a JSON Schema file or a Pydantic model (`module:Model`)."""
     source: Any = Path(schema) if Path(schema).exists() or ":" not in schema else schema
-    return _HEAD.format(source=Path(schema).name) + write_spec(read_spec(source))
+    return _head(schema) + write_spec(read_spec(source))
 
 
-def _records(source: Source, key: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the records as they stand, ids and what may be meta included: only the user knows what is data."""
+def _head(path: str) -> str:
+    name = "standard input" if path == "-" else Path(path).name
+    return _HEAD.format(source="".join(char if char.isprintable() else "?" for char in name))
+
+
+def _rows(source: Source) -> Iterator[dict[str, Any]]:
+    """Yield the rows as they stand, ids and what may be meta included: only the user knows what is data."""
     for start in range(0, len(source), _CHUNK):
         positions = range(start, min(start + _CHUNK, len(source)))
         for position, row in zip(positions, source.rows.read(positions), strict=True):
-            value = row.value if key is None else read_value(locate(row.value, key)[1], source.options).data
-            if row.problem is not None or not isinstance(value, dict):
+            if row.problem is not None or not isinstance(row.value, dict):
                 what = row.problem or "holds no record"
                 raise ProblemsError([Problem(source.place(position), what, "mend the gold record", "bad_gold")])
-            yield value
+            yield row.value
 
 
-def _with_outer_id(found: Inferred, source: Source) -> Inferred:
-    """Return the spec with the id that stands beside the records, if there is one."""
-    [first] = source.rows.read([0])
-    row = first.value if isinstance(first.value, dict) else {}
-    name = next((name for name in ID_NAMES if id_text(row.get(name)) is not None), None)
-    if name is None:
-        return found
-    comments = {place: text for place, text in found.comments.items() if place != ("id",)}
-    return Inferred(replace(found.spec, id=(name,)), comments)
+def _records(source: Source, key: str) -> Iterator[dict[str, Any]]:
+    """Yield the records under a key of the rows."""
+    for position, row in enumerate(_rows(source)):
+        answer = read_value(locate(row, key)[1], source.options)
+        if answer.data is None:
+            what = f"holds no record under {key!r}"
+            raise ProblemsError([Problem(source.place(position), what, "mend the gold record", "bad_gold")])
+        yield answer.data
+
+
+def _document_id(source: Source, rows: Sighting, count: int, named: str | None) -> DocumentId:
+    """Return the document's id: the key that the user named, or the one with a usual name."""
+    is_beside = source.options.data_key is not None
+    if named is None:
+        found = find_document_id(rows, count, "file name" if isinstance(source.rows, FolderRows) else "position")
+        return replace(found, is_beside=is_beside)
+    problems = find_duplicates(source)
+    if source.is_numbered:
+        problems.append(Problem(source.label, f"no record has the id {named!r}", nearest(named, rows.members), "no_id"))
+    if problems:
+        raise ProblemsError(problems)
+    return DocumentId(named, "named by --id-key", is_beside)
+
+
+def _remarks(rows: Sighting, count: int) -> tuple[str, ...]:
+    """Return a question if the rows look like envelopes: each holds one object, and beside it nothing but ids and what is known as meta."""
+    beside = {key for key in rows.members if has_id_name(key) or key in META_SHAPES}
+    inside = [key for key in rows.members if key not in beside]
+    if len(inside) != 1 or not beside or rows.members[inside[0]].objects < count:
+        return ()
+    key = inside[0]
+    return (f"each row holds one object, {key!r}, beside the id: if that is the record, did you mean --gold-key {key}?",)
 
 
 def _stem(path: str) -> str:

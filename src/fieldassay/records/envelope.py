@@ -12,8 +12,9 @@ from fieldassay.plan.renaming import under_own_names
 from fieldassay.records.answer import Answer, parse_answer, shape
 from fieldassay.records.decode import decode_json
 from fieldassay.records.ids import id_text, locate
-from fieldassay.records.options import ID_NAMES, SourceOptions
+from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Meta, Record, Row
+from fieldassay.spec.names import ID_NAMES
 from fieldassay.values.json import Json
 
 MAX_ATTRIBUTE = 200

@@ -6,12 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fieldassay.plan.renaming import OtherNames
-
-ID_NAMES = (
-    "id", "doc_id", "document_id", "image_file", "filename", "image_name", "file", "source_identifier", "test_case_id",
-    "case_id", "file_name", "uuid",
-)  # fmt: skip
-"""Names under which a document's id is looked for when neither the spec nor the user names one; the first that a row has counts."""
+from fieldassay.records.ids import locate
+from fieldassay.spec.names import ID_NAMES
 
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 
@@ -49,7 +45,7 @@ class SourceOptions:
         return "" in self.declared
 
     def key_of(self, row: Any) -> str | None:
-        """Return the key under which a row holds its record, None if the row is the record.
+        """Return the key or dotted path under which a row holds its record, None if the row is the record.
 
         >>> options = SourceOptions(data_keys=("answer", "extraction"))
         >>> options.key_of({"id": 1, "extraction": {}}), options.key_of({"id": 1, "total": 5})
@@ -57,7 +53,7 @@ class SourceOptions:
         """
         if self.data_key is not None:
             return self.data_key
-        return next((key for key in self.data_keys if isinstance(row, dict) and key in row), None)
+        return next((key for key in self.data_keys if locate(row, key)[0]), None)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fieldassay.spec.document_id import DocumentId, find_document_id, has_id_name
 from fieldassay.spec.freeze import freeze_options
-from fieldassay.spec.guess import Guess, date_order, guess_type, name_words
+from fieldassay.spec.guess import Guess, guess_type
 from fieldassay.spec.model import DocumentType, Field, Spec
+from fieldassay.spec.number_style import locale_of
 from fieldassay.spec.sightings import DEEPEST, Sighting, sight
 from fieldassay.spec.write import write_spec
 
 Place = tuple[str, ...]
 
-_ID_NAMES = (
-    "image_file",
-    "filename",
-    "file_name",
-    "image_name",
-    "file",
-    "id",
-    "doc_id",
-    "document_id",
-    "_id",
-    "test_case_id",
-    "uid",
-    "uuid",
-)
 _TYPE_NAMES = ("document_type", "doc_type", "documenttype", "doctype")
 _SEPARATORS = ("|", ";")
-_COMMA_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)|(?<![\d.,])\d+,\d{2}(?!\d)")
-_POINT_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+\.\d{1,2}(?!\d)|(?<![\d.,])\d+\.\d{2}(?!\d)")
 _MOST_KEYS = 60
 _MOST_CHARACTERS = 5_000_000
 _MOST_TYPES = 30
@@ -58,25 +43,31 @@ def infer_spec(records: Iterable[Mapping[str, Any]], name: str = "records") -> S
 
 
 def infer(records: Iterable[Mapping[str, Any]], name: str = "records") -> Inferred:
-    """Return a spec that fits gold records, with comments.
+    """Return a spec that fits gold records, with comments; see `infer_seen`."""
+    root, count = sight(records, has_id_name)
+    return infer_seen(root, count, find_document_id(root, count), name)
 
-    Every type reads at least 98 % of the values seen (the first 20,000 per field), otherwise the field is text. The id is a field with a
-    telling name whose values are there in each record and differ. A locale is set only where numbers or dates can be read one way only.
+
+def infer_seen(root: Sighting, count: int, document_id: DocumentId, name: str) -> Inferred:
+    """Return a spec that fits what was seen in `count` gold records, with comments.
+
+    Every type reads at least 98 % of the values seen (the first 20,000 per field), otherwise the field is text. The document's id is no
+    field, unless it stands beside the record. A locale is set only where numbers or dates can be read one way only.
     """
-    root, count = sight(records)
-    id_name = _id_name(root, count)
-    members = {key: seen for key, seen in root.members.items() if key != id_name}
-    locale, why = _locale(members)
+    own_id = None if document_id.is_beside else document_id.name
+    members = {key: seen for key, seen in root.members.items() if key != own_id}
+    locale, why = locale_of(members)
     walk = _Walk(locale, count)
     fields = tuple(walk.field(key, seen, ("fields", key)) for key, seen in members.items())
     comments = walk.comments
-    if why:
-        comments[("locale",) if locale is not None else ("fields",)] = why
+    comments[("locale",) if locale is not None else ("fields",)] = why
+    if document_id.name is None:
+        comments[("fields",)] = "\n".join(filter(None, (document_id.why, comments.get(("fields",)))))
+    else:
+        comments[("id",)] = document_id.why
     nulls = tuple({text.casefold(): text for text, _ in reversed(root.all_nulls().most_common())}.values())
-    document_type = _document_type(members)
-    if id_name is None:
-        comments[("id",)] = "no field has a telling name and values that all differ: name the field that identifies a document"
-    spec = Spec(name, fields, 1, (id_name or "id",), tuple(sorted(nulls)), locale, document_type=document_type)
+    ids = () if document_id.name is None else (document_id.name,)
+    spec = Spec(name, fields, 1, ids, tuple(sorted(nulls)), locale, document_type=_document_type(members))
     return Inferred(spec, comments)
 
 
@@ -86,6 +77,7 @@ def render_spec_with_comments(inferred: Inferred) -> str:
     >>> print(render_spec_with_comments(infer([{"id": "1", "note": "so it is"}, {"id": "2", "note": ""}], "notes")), end="")
     fieldassay: 1
     name: notes
+    # the usual name of an id, in 2 of 2 documents, all different
     id: id
     fields:
       # 1 of 2 documents; e.g. "so it is"
@@ -164,19 +156,6 @@ def _sample(value: Any) -> str:
     return text if len(text) <= 50 else f'{text[:46]}…"'
 
 
-def _id_name(root: Sighting, count: int) -> str | None:
-    """Return the field that identifies records: a telling name, filled with a scalar in each, all different."""
-
-    def identifies(seen: Sighting) -> bool:
-        values = {str(value).strip() for value in seen.scalars}
-        return bool(count) and seen.present == count and len(seen.scalars) in (count, 20_000) and len(values) == len(seen.scalars)
-
-    folded = {key.casefold(): key for key in reversed(root.members)}
-    named = [folded[name] for name in _ID_NAMES if name in folded]
-    ending = [key for key in root.members if key.casefold().endswith(("_id", "_file")) or "id" in name_words(key)]
-    return next((key for key in (*named, *ending) if identifies(root.members[key])), None)
-
-
 def _document_type(members: Mapping[str, Sighting]) -> DocumentType | None:
     for key, seen in members.items():
         values = sorted({value.strip() for value in seen.scalars if isinstance(value, str)})
@@ -196,28 +175,3 @@ def _separator(texts: list[str]) -> str | None:
         if len(holding) >= needed * len(texts) and all(len(part) <= 200 for text in holding for part in text.split(separator)):
             return separator
     return None
-
-
-def _all_texts(seen: Sighting) -> list[str]:
-    below = (*seen.members.values(), *((seen.items,) if seen.items is not None else ()))
-    own = [value.strip() for value in seen.scalars if isinstance(value, str) and len(value) <= 400]
-    return own[:2000] + [text for inner in below for text in _all_texts(inner)]
-
-
-def _locale(members: Mapping[str, Sighting]) -> tuple[str | None, str]:
-    """Return the locale that numbers and dates agree on, and why; None with a remark where the evidence contradicts itself."""
-    short = [text for seen in members.values() for text in _all_texts(seen) if len(text) <= 40 and any(map(str.isdigit, text))]
-    commas = sum(bool(_COMMA_DECIMAL.search(text)) for text in short)
-    points = sum(bool(_POINT_DECIMAL.search(text)) for text in short)
-    order = date_order(short)
-    if commas and points:
-        return None, f"no locale: {points} numbers are written like 1,234.56 and {commas} like 1.234,56; set `decimal` per field"
-    if commas:
-        return "de_DE", f"{commas} numbers have a decimal comma; choose the locale of your documents"
-    if points and order is not None:
-        locale = "en_GB" if order == "dmy" else "en_US"
-        return locale, f"decimal points, dates in the order {order}; choose the locale of your documents"
-    return (
-        None,
-        "no locale: nothing in the data says how numbers and dates are to be read; add `locale:` if some are ambiguous" if short else "",
-    )

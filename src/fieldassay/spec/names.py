@@ -28,6 +28,13 @@ SPEC_KEYS = (
 """Keys of a spec."""
 
 
+ID_NAMES = (
+    "id", "doc_id", "document_id", "image_file", "filename", "image_name", "file", "source_identifier", "test_case_id",
+    "case_id", "file_name", "uuid",
+)  # fmt: skip
+"""Names under which a document's id is looked for when neither the spec nor the user names one; the first that a row has counts."""
+
+
 def type_names() -> tuple[str, ...]:
     """Return every type that a field can have."""
     return tuple(sorted({*READERS.names(), *CONTAINERS}))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +31,8 @@ class Sighting:
     members: dict[str, Sighting] = field(default_factory=dict)
     items: Sighting | None = None
     nulls: Counter[str] = field(default_factory=Counter)
+    most: int = MOST_VALUES
+    """How many scalars are kept."""
 
     def see(self, value: Any, depth: int = 0) -> None:
         """Add one value; empty ones do not count, texts that mean empty are noted in `nulls`."""
@@ -44,7 +47,7 @@ class Sighting:
             self._see_object(value, depth)
         elif isinstance(value, list | tuple):
             self._see_list(value, depth)
-        elif len(self.scalars) < MOST_VALUES and not (isinstance(value, int) and value.bit_length() > _MOST_BITS):
+        elif len(self.scalars) < self.most and not (isinstance(value, int) and value.bit_length() > _MOST_BITS):
             self.scalars.append(value if isinstance(value, str | bool | int | float) else str(value))
 
     def _see_object(self, value: Mapping[Any, Any], depth: int) -> None:
@@ -68,8 +71,8 @@ class Sighting:
         return total
 
 
-def sight(records: Iterable[Mapping[str, Any]]) -> tuple[Sighting, int]:
-    """Return what the records hold, and how many there are.
+def sight(records: Iterable[Mapping[str, Any]], is_whole: Callable[[str], object] = lambda _: False) -> tuple[Sighting, int]:
+    """Return what the records hold, and how many there are; of top-level keys that `is_whole` names every scalar is kept.
 
     >>> seen, count = sight([{"a": "x"}, {"a": None, "b": [1, 2]}])
     >>> count, seen.members["a"].present, seen.members["b"].items.scalars
@@ -80,7 +83,10 @@ def sight(records: Iterable[Mapping[str, Any]]) -> tuple[Sighting, int]:
         count += 1
         root.objects += 1
         for key, value in record.items():
-            root.members.setdefault(str(key), Sighting()).see(value, 1)
+            name = str(key)
+            if name not in root.members:
+                root.members[name] = Sighting(most=sys.maxsize if is_whole(name) else MOST_VALUES)
+            root.members[name].see(value, 1)
     return root, count
 
 

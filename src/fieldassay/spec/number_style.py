@@ -1,0 +1,120 @@
+"""How the numbers and dates of gold are written, and the locale that they agree on."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fieldassay.spec.guess import date_order, name_words
+from fieldassay.spec.sightings import Sighting
+
+_MOST_TEXTS = 2000
+_LONGEST = 400
+_SPLIT = re.compile(r"\s*[|;]\s*")
+_GROUPS = ".,'’ \u00a0\u202f\u2009"
+_RUN = re.compile(rf"\d(?:[\d{_GROUPS}]*\d)?")
+_COMMA = re.compile(r"\d{1,3}([.'’ \u00a0\u202f\u2009])\d{3}(?:\1\d{3})*,\d{1,2}|(?:0|[1-9]\d*),\d{1,2}")
+_POINT = re.compile(r"\d{1,3}([,'’ \u00a0\u202f\u2009])\d{3}(?:\1\d{3})*\.\d{1,2}|(?:0|[1-9]\d*)\.\d{1,2}")
+_APOSTROPHE = re.compile(r"\d['’]\d{3}(?!\d)")
+_CURRENCY = re.compile(r"(?:[A-Z]{3}|Rp|kr|Kr|Fr|zł)\.?$")
+_AFTER_DIGITS = re.compile(r"[-/:.]\s?\d|\.\s*$|\s*(?:Uhr|h)\b")
+_OTHER_NAMES = {
+    "version", "release", "section", "chapter", "clause", "ip", "phone", "tel", "telephone", "telefon", "mobile", "fax",
+    "date", "datum", "day", "time", "zeit", "uhrzeit", "hour", "clock",
+}  # fmt: skip
+_DECIDES = 5
+"""A column tells of numbers if it has this many times more of them than of digits written otherwise."""
+
+
+@dataclass(slots=True)
+class NumberStyle:
+    """How often numbers are written with a decimal comma and with a decimal point, each with an example, and how many with apostrophes."""
+
+    commas: int = 0
+    points: int = 0
+    apostrophes: int = 0
+    examples: dict[str, str] = field(default_factory=dict)
+
+
+def number_style(columns: Iterable[tuple[str, list[str]]]) -> NumberStyle:
+    """Return how the numbers of named columns are written; dates, times, addresses, versions and phone numbers are no numbers.
+
+    >>> style = number_style([("day", ["15.03.2025", "16.03.2025"]), ("total", ["1,5", "80,00"])])
+    >>> style.commas, style.points
+    (2, 0)
+    """
+    style = NumberStyle()
+    for name, texts in columns:
+        if name_words(name) & _OTHER_NAMES:
+            continue
+        found = Counter[str]()
+        examples: dict[str, str] = {}
+        for part in (part for text in texts for part in _SPLIT.split(text)):
+            kind = _kind(part)
+            found[kind] += 1
+            examples.setdefault(kind, part)
+        if found["comma"] + found["point"] >= _DECIDES * found["other"]:
+            style.commas += found["comma"]
+            style.points += found["point"]
+            style.apostrophes += sum(bool(_APOSTROPHE.search(text)) for text in texts)
+            style.examples = {**examples, **style.examples}
+    return style
+
+
+def _kind(text: str) -> str:
+    """Return how the one number of a text is written: `comma`, `point`; `other` for digits that are no such number, `plain` for neither."""
+    runs = list(_RUN.finditer(text))
+    if not runs:
+        return "plain"
+    run = runs[0]
+    before, after = text[: run.start()], text[run.end() :]
+    is_alone = len(runs) == 1 and not _AFTER_DIGITS.match(after) and (not before[-1:].isalpha() or _CURRENCY.search(before))
+    if is_alone and _COMMA.fullmatch(run[0]):
+        return "comma"
+    if is_alone and _POINT.fullmatch(run[0]):
+        return "point"
+    return "plain" if len(runs) == 1 and sum(map(run[0].count, ".,")) < 2 else "other"
+
+
+def locale_of(members: Mapping[str, Sighting]) -> tuple[str | None, str]:
+    """Return the locale that numbers and dates agree on, and why; None with a remark where the evidence contradicts itself."""
+    columns = [(name, [text for text in texts if len(text) <= 40 and any(map(str.isdigit, text))]) for name, texts in _columns(members)]
+    style = number_style(columns)
+    commas, points = _count(style.commas), _count(style.points)
+    if style.commas and style.points:
+        seen = f"{points} a decimal point (such as {style.examples['point']}), {commas} a decimal comma (such as {style.examples['comma']})"
+        return None, f"no locale: {seen}; set `decimal` per field"
+    if style.commas:
+        return "de_DE", f"{commas} a decimal comma; choose the locale of your documents"
+    order = date_order([text for _, texts in columns for text in texts])
+    if style.apostrophes:
+        return "de_CH", f"{points} a decimal point, and apostrophes between thousands; choose the locale of your documents"
+    if style.points and order is not None:
+        locale = "en_GB" if order == "dmy" else "en_US"
+        return locale, f"decimal points, dates in the order {order}; choose the locale of your documents"
+    is_open = any(texts for _, texts in columns)
+    why = "no locale: nothing in the data says how numbers and dates are to be read; add `locale:` if some are ambiguous"
+    return None, why if is_open else ""
+
+
+def _count(count: int) -> str:
+    return f"{count:,} number has" if count == 1 else f"{count:,} numbers have"
+
+
+def _columns(members: Mapping[str, Sighting]) -> list[tuple[str, list[str]]]:
+    """Return the texts seen at each place, with the name of the nearest key."""
+    found: list[tuple[str, list[str]]] = []
+
+    def walk(name: str, seen: Sighting) -> None:
+        own = [value.strip() for value in seen.scalars if isinstance(value, str) and len(value) <= _LONGEST]
+        found.append((name, own[:_MOST_TEXTS]))
+        for key, inner in seen.members.items():
+            walk(key, inner)
+        if seen.items is not None:
+            walk(name, seen.items)
+
+    for key, seen in members.items():
+        walk(key, seen)
+    return found

@@ -1,0 +1,98 @@
+"""What `init` takes for the locale: numbers decide, and nothing that only looks like one."""
+
+import pytest
+
+from fieldassay.spec.infer import infer
+from fieldassay.spec.number_style import number_style
+
+SAMPLES = [
+    ("germany", {"datum": ["15.03.2025", "16.03.2025"], "betrag": ["1.234,56", "80,00"]}, "de_DE"),
+    ("germany one decimal", {"a": ["15.03.2025", "16.03.2025", "17.03.2025"], "b": ["1,5", "2,5", "80,00"]}, "de_DE"),
+    ("austria", {"Rechnungsdatum": ["5.3.2025", "16.3.2025"], "Summe": ["€ 1.234,56", "EUR 99,90"]}, "de_DE"),
+    ("switzerland", {"Datum": ["15.03.2025", "01.04.2025"], "Total": ["CHF 1'234.50", "99.90"]}, "de_CH"),
+    ("poland", {"data": ["15.03.2025", "1.04.2025"], "kwota": ["1\u00a0234,56 zł", "80,00 zł"]}, "de_DE"),
+    ("russia", {"дата": ["15.03.2025", "01.04.2025"], "сумма": ["1\u00a0234,56", "80,00 ₽"]}, "de_DE"),
+    ("sweden", {"datum": ["2025-03-15", "2025-04-01"], "belopp": ["1 234,50 kr", "80,00 kr"]}, "de_DE"),
+    ("norway", {"dato": ["15.03.2025", "1.4.2025"], "beløp": ["kr 1\u202f234,50", "80,00"]}, "de_DE"),
+    ("finland, times with points", {"aika": ["15.3.2025 10.30", "1.4.2025 9.15"], "hinta": ["12,50", "3,20"]}, "de_DE"),
+    ("australia", {"date": ["15/03/2025"], "total": ["1,234.50"]}, "en_GB"),
+    ("america", {"date": ["03/15/2025"], "total": ["$1,234.50"]}, "en_US"),
+    ("dotted dates only", {"datum": ["15.03.2025", "16.03.2025"]}, None),
+    ("dates without a year", {"tag": ["15.03.", "16.03."], "betrag": ["1,50", "2,75"]}, "de_DE"),
+    ("address beside prices", {"host": ["10.0.0.12", "10.0.0.13"], "preis": ["1,50", "2,75"]}, "de_DE"),
+    ("versions beside prices", {"version": ["1.25", "2.10"], "preis": ["1,50", "2,75"]}, "de_DE"),
+    ("versions of three parts", {"built_with": ["1.25", "2.10.3", "2.11.0"], "preis": ["1,50", "2,75"]}, "de_DE"),
+    ("phones", {"x": ["030.123.45.67", "040.765.43.21"], "preis": ["1,50", "2,75"]}, "de_DE"),
+    ("times", {"zeit": ["10.30", "11.45"], "preis": ["1,50", "2,75"]}, "de_DE"),
+    ("ranges of hours", {"open": ["10.30-12.00", "8.15-9.45"], "preis": ["1,50", "2,75"]}, "de_DE"),
+    ("codes", {"nr": ["A1.25", "B7.50"], "preis": ["1,50", "2,75"]}, "de_DE"),
+    ("both ways", {"a": ["1.234,56"], "b": ["1,234.56"]}, None),
+]  # fmt: skip
+
+
+def drafted(columns):
+    count = max(map(len, columns.values()))
+    rows = [{"id": f"r{n}", **{name: values[n % len(values)] for name, values in columns.items()}} for n in range(count)]
+    return infer(rows)
+
+
+@pytest.mark.parametrize(("columns", "locale"), [case[1:] for case in SAMPLES], ids=[case[0] for case in SAMPLES])
+def test_numbers_decide_the_locale_and_dates_are_no_numbers(columns, locale):
+    assert drafted(columns).spec.locale == locale
+
+
+NO_NUMBERS = [
+    "15.03.2025",
+    "15. 03. 2025",
+    "10:30",
+    "10.30 Uhr",
+    "192.168.10.25",
+    "v1.25",
+    "2.10.3",
+    "030.12.34.56",
+    "15.03.",
+    "1,2,3",
+    "05.03",
+]
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_what_is_no_number_is_not_counted(text):
+    style = number_style([("x", [text] * 9)])
+    assert (style.commas, style.points) == (0, 0)
+
+
+NUMBERS = [
+    ("1,5", 1, 0),
+    ("80,00", 1, 0),
+    ("1.234,56", 1, 0),
+    ("-1.234,56 €", 1, 0),
+    ("EUR1.234,5", 1, 0),
+    ("1'234.50", 0, 1),
+    ("(1,234.56)", 0, 1),
+    ("1,50 | 2,75", 2, 0),
+]
+
+
+@pytest.mark.parametrize(("text", "commas", "points"), NUMBERS)
+def test_a_number_is_counted_by_its_decimal_sign(text, commas, points):
+    style = number_style([("x", [text])])
+    assert (style.commas, style.points) == (commas, points)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (["80,00", "x"], "1 number has a decimal comma;"),
+        (["80,00", "1,5"], "2 numbers have a decimal comma;"),
+    ],
+    ids=["one", "two"],
+)
+def test_the_remark_counts_the_numbers(values, said):
+    assert drafted({"b": values}).comments[("locale",)].startswith(said)
+
+
+def test_a_contradiction_names_a_value_of_each_kind():
+    found = drafted({"a": ["1.234,56"], "b": ["1,234.56"]})
+    said = found.comments[("fields",)]
+    assert "1 number has a decimal point (such as 1,234.56), 1 number has a decimal comma (such as 1.234,56)" in said
