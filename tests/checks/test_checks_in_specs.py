@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fieldassay.api.validating import validate
 from fieldassay.errors import ProblemsError
 from fieldassay.plan.compile import compile_plan, read_plan
 from fieldassay.plan.describe import describe_checks
@@ -156,3 +157,21 @@ def test_checks_are_described_with_their_options():
         {"at": "b", "check": "number"},
         {"at": "b", "check": "unit_format(allowed=[K])"},
     ]
+
+
+IDLE = {
+    "a path that the spec does not declare": ("fields: {total: number}\nchecks: {totl: number}", ["number at totl"]),
+    "a declared field that no prediction has": ("fields: {total: number, tax: number}\nchecks: {tax: number}", []),
+    "a field of items that no prediction has": ("fields: {rows: {items: {fields: {n: number}}}}\nchecks: {'rows[].n': number}", []),
+    "wherever it is, in a tree": ("type: any\nchecks: {'**.unit': unit_format}", []),
+    "one place of a tree": ("type: any\nchecks: {flow.unit: unit_format}", ["unit_format at flow.unit"]),
+    "what the protocol checks": ("protocol: engineering-extractor", []),
+}
+
+
+@pytest.mark.parametrize(("spec", "named"), IDLE.values(), ids=IDLE)
+def test_a_check_that_saw_no_value_is_named_if_its_path_may_be_misspelled(spec, named):
+    found = validate(spec, predictions={"a": [{"id": 1, "total": 5, "extraction": {"total": 5}}]})
+    told = [note for note in found.notes if "could look at" in note]
+    assert [name for name in named if not any(name in note for note in told)] == []
+    assert bool(told) is bool(named)

@@ -114,7 +114,6 @@ CHANGES: dict[str, Any] = {
     "the order of a list": lambda gold: gold[0]["lines"].reverse(),
     "a nested value": lambda gold: gold[0]["lines"][1].update(n=2.25),
     "the Unicode form": lambda gold: gold[0].update(name="N\u0303andu\u0301 😀"),
-    "a key that the spec does not declare": lambda gold: gold[0].update(other=1),
     "an id": lambda gold: gold[0].update(id="D1"),
     "a document more": lambda gold: gold.append({"id": "d4"}),
     "a document less": lambda gold: gold.pop(),
@@ -132,6 +131,33 @@ def test_the_digest_changes_with(name: str) -> None:
     gold = json.loads(json.dumps(GOLD))
     CHANGES[name](gold)
     assert labels(gold).digest != PINNED
+
+
+UNDECLARED: dict[str, Any] = {
+    "a column": lambda gold: gold[0].update(label_status="reviewed"),
+    "a key of an item": lambda gold: gold[0]["lines"][1].update(page=3),
+    "a key that may be an object": lambda gold: gold[2].update(notes={"by": "second reader"}),
+}
+
+
+@pytest.mark.parametrize("name", UNDECLARED)
+def test_the_digest_does_not_change_with_what_the_spec_does_not_declare(name: str) -> None:
+    gold = json.loads(json.dumps(GOLD))
+    UNDECLARED[name](gold)
+    assert labels(gold).digests == PINNED_DOCUMENTS
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param("type: any", id="of-a-tree-everything"),
+        pytest.param("{document_type: label_status, fields: {total: money}}", id="the-type-of-the-document"),
+        pytest.param("fields: {total: money, status: {type: text, names: [label_status]}}", id="another-name-of-a-field"),
+    ],
+)
+def test_the_digest_changes_with_all_that_decides_a_score(spec: str) -> None:
+    one, two = ([{"id": "d1", "total": "5.00", "label_status": status}] for status in ("labeled", "reviewed"))
+    assert labels(one, spec).digest != labels(two, spec).digest
 
 
 def test_the_digest_does_not_change_with_the_order_of_what_is_a_set() -> None:

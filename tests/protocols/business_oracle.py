@@ -188,7 +188,14 @@ def same_item(kind: str, gold: str, pred: str) -> bool:
     return kind == "transaction dates" and same_day(gold, pred)
 
 
+def strange_numbers(text: str) -> set[str]:
+    """Numbers that are neither a day, nor a month, nor a year."""
+    return {number for number in re.findall(r"\d+", text) if len(number) > 2 and not re.fullmatch("[12][0-9]{3}", number)}
+
+
 def same_day(gold: str, pred: str) -> bool:
+    if strange_numbers(gold) != strange_numbers(pred):
+        return False
     given, found = day_parts(gold), day_parts(pred)
     shared = [(given[part], found[part], part) for part in given if part in found]
     return len(shared) >= 2 and all(agree(*pair) for pair in shared)
@@ -208,7 +215,7 @@ def day_parts(text: str) -> dict[str, int]:
     short = [int(number) for number in numbers if len(number) <= 2]
     order = ["day", "month", "year"]
     for number in numbers:
-        if len(number) == 4 and "year" not in parts:
+        if number not in strange_numbers(text) and len(number) == 4 and "year" not in parts:
             parts["year"] = int(number)
     if numbers and len(numbers[0]) == 4:
         order = ["month", "day"]

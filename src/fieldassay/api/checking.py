@@ -20,6 +20,7 @@ from fieldassay.paths import Pattern, Step, join_path
 from fieldassay.plan.nodes import Plan, PlannedCheck
 from fieldassay.records.record import Record
 from fieldassay.result.violations import CheckCount, Violation
+from fieldassay.spec.parse import read_spec
 from fieldassay.values.json import Json
 
 Sink: TypeAlias = Callable[[str, Violation], None]
@@ -220,13 +221,29 @@ def count_checks(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[CheckCount
 
 
 def name_idle(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[str, ...]:
-    """Return a sentence that names the checks whose path no prediction of any system has, if there are such."""
-    idle = [planned for number, planned in enumerate(plan.checks) if not any(number in known for known in tallies.values())]
+    """Return a sentence that names the checks whose path no prediction of any system has and may be misspelled, if there are such.
+
+    Not misspelled are the path of a declared field, a pattern that says "wherever it is" (`**`), and what a protocol checks.
+    """
+    silent = [planned for number, planned in enumerate(plan.checks) if not any(number in known for known in tallies.values())]
+    declared = {info.path for info in plan.fields}
+    published = _published(plan.spec.protocol) if silent else {}
+    idle = [
+        planned
+        for planned in silent
+        if planned.path not in declared and None not in planned.pattern.parts and planned.name not in published.get(planned.path, ())
+    ]
     if not idle:
         return ()
     listed = ", ".join(f"{planned.name} at {planned.path}" for planned in idle[:MOST_NAMED])
     more = f" and {len(idle) - MOST_NAMED} more" if len(idle) > MOST_NAMED else ""
     return (f"no prediction has a value that these checks could look at; are their paths right? {listed}{more}",)
+
+
+def _published(protocol: str | None) -> dict[str, set[str]]:
+    """Return the names of a protocol's own checks by path."""
+    checks = () if protocol is None else read_spec({"protocol": protocol}).checks
+    return {path: {call.name for call in calls} for path, calls in checks}
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def freeze(spec: Any, gold: Records, inputs: InputOptions | None = None) -> Froz
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
     matching = open_inputs(plan, gold, {}, inputs or InputOptions())
     records = chain.from_iterable(batch.gold for batch in batches(matching, _BATCH))
-    labels = digest_labels(records, len(matching))
+    labels = digest_labels(plan, records, len(matching))
     parts = freeze_plan(plan)
     return Frozen(plan.spec.name, plan.spec.protocol, parts["spec"], parts["formulas"], parts["models"], labels)
 

@@ -192,7 +192,7 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
                 untyped += judged.untyped
                 excluded.update(judged.excluded)
             grouped.update(key for key, names in judged.documents.groups.items() if any(names))
-        labels.append(digest_part(batch.gold))
+        labels.append(digest_part(work.plan, batch.gold))
         if progress is not None:
             progress(len(batch.ids))
     documents = len(work.matching)

@@ -67,7 +67,8 @@ class DateParts(Comparator):
     """1 if day, month and year agree wherever both sides have them, and at least two of them do; else 0.
 
     Typed dates are taken as read. Other texts are looked at here: a four-digit number is the year, English month names and their
-    abbreviations count, other numbers go by `order`. Source: the transaction dates of the business documents guide.
+    abbreviations count, other numbers go by `order`. A number that can be no part of a date (of three or of more than four digits, or of four that
+    are no year from 1000 to 2999) contradicts a text without it. Source: the transaction dates of the business documents guide.
 
     >>> from fieldassay.values.column import Reading
     >>> DateParts().compare_one(*(Reading(text, text, text) for text in ("15/03/2025", "15 Mar")))
@@ -80,14 +81,16 @@ class DateParts(Comparator):
     def compare(self, gold: Column, pred: Column) -> Scores:
         codes = np.zeros(len(gold), dtype=np.int16)
         for index in unequal_positions(gold, pred).tolist():
-            codes[index] = _part_code(self._parts(gold, index), self._parts(pred, index))
+            (given, strange), (found, other) = self._parts(gold, index), self._parts(pred, index)
+            codes[index] = 1 if strange != other else _part_code(given, found)
         return scores_by_code(codes, (1.0, 0.0, 1.0, 0.0))
 
-    def _parts(self, column: Column, index: int) -> dict[str, int]:
+    def _parts(self, column: Column, index: int) -> tuple[dict[str, int], set[str]]:
+        """Return the parts of a date, and the numbers beside them that can be none."""
         value: Any = column.values[index]
         if isinstance(value, Date | dt.date):
             known = {"d": value.day, "m": value.month, "y": value.year}
-            return {part: number for part, number in known.items() if number is not None}
+            return {part: number for part, number in known.items() if number is not None}, set()
         return _written_parts(column.texts[index][:_LONGEST_DATE], self.order)
 
 
@@ -103,19 +106,20 @@ def _agree(part: str, gold: int, pred: int) -> bool:
     return gold % 100 == pred % 100 if is_short_year else gold == pred
 
 
-def _written_parts(text: str, order: str) -> dict[str, int]:
+def _written_parts(text: str, order: str) -> tuple[dict[str, int], set[str]]:
     tokens = _TOKEN.findall(text)
     numbers = [token for token in tokens if token.isdecimal()]
     months = [month for token in tokens if (month := _month(token))]
     parts = {"m": months[0]} if months else {}
-    years = [token for token in numbers if len(token) == 4]
+    years = [token for token in numbers if len(token) == 4 and "1000" <= token < "3000"]
     if years:
         parts["y"] = int(years[0])
     if numbers and numbers[0] in years:
         order = "ymd"
     open_parts = [part for part in ("dmy" if "m" in parts else order) if part not in parts]
     rest = [int(token) for token in numbers if len(token) <= 2]
-    return parts | dict(zip(_fitting(open_parts, rest), rest, strict=False))
+    strange = {token for token in numbers if len(token) > 2 and token not in years}
+    return parts | dict(zip(_fitting(open_parts, rest), rest, strict=False)), strange
 
 
 def _fitting(parts: list[str], numbers: list[int]) -> list[str]:

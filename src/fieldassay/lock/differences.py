@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fieldassay.lock.frozen import PARTS, Frozen, Labels
@@ -17,6 +17,10 @@ MOST_TOLD = 5
 """Changes that a text names, of each kind."""
 
 _WIDTH = 60
+_OTHER_FIELDS = " (or the specs declare other fields of it)"
+_WIDER = (
+    " (the lock was made by a release that also counted keys which the spec does not declare; if gold is the same, start a new baseline)"
+)
 _ABSENT = object()
 
 
@@ -40,6 +44,8 @@ class Difference:
     part: str
     changes: tuple[Change, ...]
     counts: Mapping[str, int]
+    remark: str = ""
+    """What else is to be known of it."""
 
     def told(self) -> str:
         """Return the difference in words.
@@ -49,7 +55,7 @@ class Difference:
         """
         verb = "differs" if self.part in ("spec", "gold") else "differ"
         details = _tell_documents(self) if self.part == "gold" else _tell_changes(self)
-        return f"the {self.part} {verb}" + (f": {details}" if details else "")
+        return f"the {self.part} {verb}" + (f": {details}" if details else "") + self.remark
 
 
 def find_differences(before: Frozen, after: Frozen) -> tuple[Difference, ...]:
@@ -58,7 +64,10 @@ def find_differences(before: Frozen, after: Frozen) -> tuple[Difference, ...]:
     for name in PARTS:
         old, new = getattr(before, name), getattr(after, name)
         if old.digest != new.digest:
-            found.append(_compare_labels(old, new) if name == "gold" else _difference(name, _changes(old.content, new.content)))
+            is_same_spec = before.spec.digest == after.spec.digest
+            found.append(
+                _compare_labels(old, new, is_same_spec) if name == "gold" else _difference(name, _changes(old.content, new.content))
+            )
     return tuple(found)
 
 
@@ -72,10 +81,11 @@ def _difference(part: str, changes: Iterator[Change]) -> Difference:
     return Difference(part, tuple(kept), dict(sorted(counts.items())))
 
 
-def _compare_labels(before: Labels, after: Labels) -> Difference:
+def _compare_labels(before: Labels, after: Labels, is_same_spec: bool) -> Difference:
+    remark = _WIDER if before.covers != after.covers else "" if is_same_spec else _OTHER_FIELDS
     if before.digests is None or after.digests is None:
-        return Difference("gold", (), {"locked": before.documents, "now": after.documents})
-    return _difference("gold", _document_changes(before, after))
+        return Difference("gold", (), {"locked": before.documents, "now": after.documents}, remark)
+    return replace(_difference("gold", _document_changes(before, after)), remark=remark)
 
 
 def _document_changes(before: Labels, after: Labels) -> Iterator[Change]:

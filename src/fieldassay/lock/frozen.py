@@ -24,6 +24,10 @@ class Part:
     content: Any
 
 
+RECORD, DECLARED = "record", "declared"
+"""What the digests of gold cover: every key of a record, as in locks of earlier releases, or what the spec declares."""
+
+
 @dataclass(frozen=True, slots=True)
 class Labels:
     """The gold data as digests. `digests` has one for each document by its id, None where there are too many documents to list."""
@@ -31,6 +35,8 @@ class Labels:
     digest: str
     documents: int
     digests: Mapping[str, str] | None
+    covers: str = RECORD
+    """What of a record counts; earlier releases did not say so."""
 
 
 @dataclass(frozen=True, slots=True)

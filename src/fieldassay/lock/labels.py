@@ -1,4 +1,4 @@
-"""The digest of gold data: ids and values, whatever the file, the order of records and the order of keys."""
+"""The digest of gold data: ids and declared values, whatever the file, the order of records and the order of keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.lock.frozen import Labels, canonical
+from fieldassay.lock.frozen import DECLARED, Labels, canonical
+from fieldassay.lock.judged import judged_data
+from fieldassay.plan.nodes import Plan
 from fieldassay.records.record import Record
 
 SIZE = 16
@@ -21,34 +23,32 @@ MOST_LISTED = 20_000
 _HEAD = b"fieldassay gold 1\n"
 
 
-def digest_labels(records: Iterable[Record], documents: int) -> Labels:
+def digest_labels(plan: Plan, records: Iterable[Record], documents: int) -> Labels:
     """Return the digests of gold records, of which there are `documents`, each id once; memory is bounded by `SIZE` bytes a document.
 
-    What counts of a record is its id, its data as it was read, and what stands beside it and belongs to the gold: critical paths, accepted
-    values, variant, tags and difficulty.
+    What counts of a record is its id, its values as they were read (those that the spec declares), and what stands beside it and belongs
+    to the gold: critical paths, accepted values, variant, tags and difficulty.
 
+    >>> from fieldassay.plan.compile import read_plan
     >>> from fieldassay.records.memory import hold_records
-    >>> one, two = hold_records([{"id": 1, "a": 1, "b": 2}, {"id": 2}]), hold_records([{"id": 2}, {"b": 2, "id": 1, "a": 1}])
-    >>> digest_labels(one.fetch([0, 1]), 2).digest == digest_labels(two.fetch([0, 1]), 2).digest
+    >>> plan = read_plan("fields: {a: integer, b: integer}")
+    >>> one, two = hold_records([{"id": 1, "a": 1, "b": 2}, {"id": 2}]), hold_records([{"id": 2}, {"b": 2, "id": 1, "a": 1, "note": "new"}])
+    >>> digest_labels(plan, one.fetch([0, 1]), 2).digest == digest_labels(plan, two.fetch([0, 1]), 2).digest
     True
     """
     found = np.zeros((documents, SIZE), dtype=np.uint8)
     listed: dict[str, str] = {}
     for position, record in enumerate(records):
-        digest = digest_record(record)
+        digest = digest_record(plan, record)
         found[position] = np.frombuffer(digest, dtype=np.uint8)
         if documents <= MOST_LISTED:
             listed[record.id] = digest.hex()
-    return Labels(digest_rows(found), documents, dict(sorted(listed.items())) if documents <= MOST_LISTED else None)
+    return Labels(digest_rows(found), documents, dict(sorted(listed.items())) if documents <= MOST_LISTED else None, DECLARED)
 
 
-def digest_part(records: Sequence[Record]) -> npt.NDArray[np.uint8]:
-    """Return the digests of some gold records, one a row of `SIZE` bytes; `digest_rows` makes one digest of all parts.
-
-    >>> digest_part([]).shape
-    (0, 16)
-    """
-    return np.frombuffer(b"".join(map(digest_record, records)), dtype=np.uint8).reshape(len(records), SIZE)
+def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
+    """Return the digests of some gold records, one a row of `SIZE` bytes; `digest_rows` makes one digest of all parts."""
+    return np.frombuffer(b"".join(digest_record(plan, record) for record in records), dtype=np.uint8).reshape(len(records), SIZE)
 
 
 def digest_listed(digests: Iterable[str]) -> str:
@@ -61,9 +61,9 @@ def digest_listed(digests: Iterable[str]) -> str:
     return digest_rows(np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), SIZE))
 
 
-def digest_record(record: Record) -> bytes:
+def digest_record(plan: Plan, record: Record) -> bytes:
     """Return the digest of one gold record, `SIZE` bytes."""
-    return hashlib.sha256(canonical([record.id, record.data, _beside(record)])).digest()[:SIZE]
+    return hashlib.sha256(canonical([record.id, judged_data(plan, record.data), _beside(record)])).digest()[:SIZE]
 
 
 def digest_rows(rows: npt.NDArray[np.uint8]) -> str:
