@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fieldassay.stats.corrections import adjust_benjamini_hochberg, adjust_holm
-from fieldassay.stats.paired import PValue, adjust_max_t, count_wins, effect_size, mcnemar, sign_flip, tail_share
+from fieldassay.stats.paired import PValue, count_wins, effect_size, mcnemar, sign_flip, tail_share
 from fieldassay.stats.power import documents_needed, minimum_detectable_effect
 from fieldassay.stats.signs import DRAWS, MOST_SIGNS, enumerate_sums, group_columns, sign_keys, signed_sums
 
@@ -160,21 +160,6 @@ def test_benjamini_hochberg(given_p: list[float], adjusted: list[float]) -> None
 def test_corrections_never_help_and_holm_is_the_stricter(given_p: list[float]) -> None:
     holm, bh = adjust_holm(given_p), adjust_benjamini_hochberg(given_p)
     assert all(p <= b + 1e-12 and b <= h + 1e-12 and h <= 1 for p, b, h in zip(given_p, bh, holm, strict=True))
-
-
-def test_the_largest_of_one_difference_is_that_difference() -> None:
-    drawn = signed_sums(np.array([[3, 1, 4, 1, 5]]), sign_keys(names(5), 0)).astype(np.float64)
-    assert adjust_max_t([12.0], drawn) == [tail_share(12.0, drawn[0], is_exact=False)]
-
-
-def test_more_differences_make_each_less_certain() -> None:
-    rng = np.random.default_rng(0)
-    columns = np.rint(1000 * rng.normal(0.3, 1, (6, 50))).astype(np.int64)
-    drawn, observed = signed_sums(columns, sign_keys(names(50), 0)).astype(np.float64), columns.sum(axis=1).tolist()
-    alone = [adjust_max_t([value], row[None, :])[0] for value, row in zip(observed, drawn, strict=True)]
-    together = adjust_max_t(observed, drawn)
-    assert all(one <= other <= min(1.0, 6 * one + 0.02) for one, other in zip(alone, together, strict=True))
-    assert adjust_max_t([], []) == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fieldassay.engine.contest import MOST_VALUES, compare_pairs, compare_slices, contest, slice_values
+from fieldassay.engine.contest import MOST_VALUES, compare_pairs, compare_slices, contest, remark_ranking, slice_values
 from fieldassay.engine.exchange import Arena
 from fieldassay.engine.fold import FoldPlan, Partial, pair_systems
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -148,14 +148,18 @@ def _find(data: PairedData, name: str) -> BoundMetric:
     raise ProblemsError([Problem("metrics", f"nothing was kept to compare systems by {name!r}", remedy, "unknown_name")])
 
 
-def remark_slices(data: PairedData | None) -> tuple[str, ...]:
-    """Return what is to be said of slice keys that have too many values to be compared one by one."""
+def remark_contest(data: PairedData | None) -> tuple[str, ...]:
+    """Return what is to be said of comparisons that are not made: slice keys with too many values, and too many systems to be ranked."""
     if data is None:
         return ()
     arena = Arena.open(data)
     many = [(key, len(slice_values(arena, key))) for key in data.slices]
-    return tuple(
-        f"the slice {key!r} has {count:,} values; systems are compared within the values of at most {MOST_VALUES}"
-        for key, count in many
-        if count > MOST_VALUES
+    whole = sum(bound.call.slice is None and bound.call.field is None for bound in data.metrics)
+    return (
+        *remark_ranking(len(data.systems), whole, data.level),
+        *(
+            f"the slice {key!r} has {count:,} values; systems are compared within the values of at most {MOST_VALUES}"
+            for key, count in many
+            if count > MOST_VALUES
+        ),
     )

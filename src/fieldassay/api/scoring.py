@@ -12,7 +12,7 @@ import numpy as np
 
 from fieldassay.api.checking import CHECK_METRICS, Tallies, count_checks, default_metrics, join_tallies, name_idle
 from fieldassay.api.classes import count_classes
-from fieldassay.api.comparing import check_reference, compare_partials, remark_slices, with_compared, with_kept
+from fieldassay.api.comparing import check_reference, compare_partials, remark_contest, with_compared, with_kept
 from fieldassay.api.inputs import Records, fitted, open_inputs
 from fieldassay.api.locking import freeze_plan
 from fieldassay.api.options import ScoreOptions
@@ -153,7 +153,7 @@ def _result(run: _Run, done: Sequence[Done]) -> Result:
         {**provenance(run.plan, run.folding, run.matching), "digests": _digests(run, done)},
         _counts(run, done),
         tuple(map(str, run.matching.notes)),
-        (*_warnings(run, done), *remark_slices(paired)),
+        (*_warnings(run, done), *remark_contest(paired)),
         checks=_checks(run, done),
         comparisons=compared.comparisons,
         rankings=compared.rankings,

@@ -38,7 +38,7 @@ def _render(found: dict[str, Any]) -> str:
     page.line(f"{show_count(found['cpus'], 'CPU')}; output {shown.width} columns wide, {'with' if shown.has_colors else 'without'} colors")
     page.line()
     versions = [[name, version] for name, version in found["versions"].items() if name not in ("fieldassay", "python")]
-    page.table([Column("package"), Column("version")], versions)
+    page.table([Column("package", is_name=True), Column("version")], versions)
     page.line()
     extras: dict[str, dict[str, Any]] = found["extras"]
     rows = [[name, "installed" if one["is_installed"] else f"not installed: {one['install']}", one["use"]] for name, one in extras.items()]

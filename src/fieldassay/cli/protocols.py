@@ -36,7 +36,10 @@ def list_protocols(is_json: bool) -> int:
     from fieldassay.reports.page import Column, Page
 
     page = Page(screen())
-    page.table([Column("name"), Column("kind"), Column("what it judges")], [(head.name, head.kind, head.description) for head in heads])
+    page.table(
+        [Column("name", is_name=True), Column("kind"), Column("what it judges")],
+        [(head.name, head.kind, head.description) for head in heads],
+    )
     write(page.text())
     return 0
 

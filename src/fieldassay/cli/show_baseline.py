@@ -35,7 +35,13 @@ def render_baseline(held: Baseline, screen: Screen) -> str:
     for line in _summary(held):
         page.line(show(line, _LONG))
     page.line()
-    columns = [Column("system"), Column("metric"), Column("value", is_number=True), Column("interval"), Column("documents", is_number=True)]
+    columns = [
+        Column("system", is_name=True),
+        Column("metric"),
+        Column("value", is_number=True),
+        Column("interval"),
+        Column("documents", is_number=True),
+    ]
     page.table(columns, [_headline_row(one) for one in held.headlines])
     page.line()
     page.pairs([(part, digest[:_DIGITS]) for part, digest in held.digests.items()])

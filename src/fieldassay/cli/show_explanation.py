@@ -13,6 +13,8 @@ from fieldassay.reports.shown import show, show_json, visible
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, say
 
 _STRUCTURE = ("list", "object", "item")
+_PATH, _VALUE, _LONG = 300, 300, 2000
+"""The most characters that are shown of a path, of a value among others, and of the value that is explained."""
 
 
 def render_steps(steps: Sequence[Explanation], screen: Screen) -> str:
@@ -34,7 +36,7 @@ def render_document(found: DocumentExplanation, screen: Screen) -> str:
         rows = [row for row in found.rows if row["system"] == system]
         steps = [step for row, step in zip(_values(found.rows), found.steps, strict=False) if row["system"] == system]
         page.line()
-        page.title(f"{show(found.document, 80)}, {show(system, 40)}{'' if found.field is None else f', {show(found.field, 60)}'}")
+        page.title(f"{show(found.document, _PATH)}, {show(system, 40)}{'' if found.field is None else f', {show(found.field, _PATH)}'}")
         for remark in found.remarks.get(system, ()):
             page.line(f"note: {show(remark, 400)}", "yellow")
         if not rows:
@@ -55,42 +57,39 @@ def _rows(page: Page, rows: Sequence[dict[str, Any]]) -> None:
     """Add the rows that say something: values that are there, pairs of items, and structure that is wrong."""
     shown = [row for row in rows if row["outcome"] != "absent" and (row["kind"] not in _STRUCTURE[:2] or row["outcome"] != "match")]
     absent = sum(row["outcome"] == "absent" for row in _values(rows))
-    room = max(12, (page.width - 66) // 2)
-    longest = max((len(_path(row)) for row in shown), default=0)
-    columns = [Column("path", least=min(longest, 32)), Column("gold"), Column("predicted")]
-    columns += [Column("outcome"), Column("score", is_number=True, least=5), Column("why")]
+    columns = [Column("path", is_name=True), Column("gold"), Column("predicted")]
+    columns += [Column("outcome", is_name=True), Column("score", is_number=True), Column("why")]
     styles = ["" if row["outcome"] == "match" else "dim" if row["kind"] == "item" else "red" for row in shown]
     if page.width < 90:
-        narrow = [Column("path, outcome"), Column("gold → predicted"), Column("why")]
-        page.table(narrow, [_narrow(row, page.width) for row in shown], styles)
+        narrow = [Column("path, outcome", is_name=True), Column("gold → predicted"), Column("why")]
+        page.table(narrow, list(map(_narrow, shown)), styles)
     else:
-        page.table(columns, [_row(row, room) for row in shown], styles)
+        page.table(columns, list(map(_row, shown)), styles)
     if absent:
         page.line(f"and {absent} values that neither side has", "dim")
 
 
-def _row(row: dict[str, Any], room: int) -> list[str]:
-    return [_path(row), _value(row, "gold", room), _value(row, "pred", room), row["outcome"], _score(row["score"]), _why(row)]
+def _row(row: dict[str, Any]) -> list[str]:
+    return [_path(row), _value(row, "gold"), _value(row, "pred"), row["outcome"], _score(row["score"]), _why(row)]
 
 
-def _narrow(row: dict[str, Any], width: int) -> list[str]:
-    room = max(10, width // 3)
-    pair = f"{_value(row, 'gold', room)} → {_value(row, 'pred', room)}"
+def _narrow(row: dict[str, Any]) -> list[str]:
+    pair = f"{_value(row, 'gold')} → {_value(row, 'pred')}"
     return [f"{_path(row)} {row['outcome']} {_score(row['score'])}".rstrip(), pair, _why(row)]
 
 
 def _path(row: dict[str, Any]) -> str:
     gold, pred = row["gold_path"], row["pred_path"]
     if gold is None or pred is None or gold == pred:
-        return show(gold or pred or row["field"], 60)
-    return f"{show(gold, 60)} ↔ {show(pred, 60)}"
+        return show(gold or pred or row["field"], _PATH)
+    return f"{show(gold, _PATH)} ↔ {show(pred, _PATH)}"
 
 
-def _value(row: dict[str, Any], side: str, room: int) -> str:
+def _value(row: dict[str, Any], side: str) -> str:
     """Return a value as given, and as read where that says more."""
     raw, read = row[side], row[f"{side}_value"]
     if row["kind"] != "value":
-        return "(item)" if row["kind"] == "item" and row[f"{side}_path"] else show_json(raw, room)
+        return "(item)" if row["kind"] == "item" and row[f"{side}_path"] else show_json(raw, _VALUE)
     if (
         raw is None
         or read is None
@@ -98,8 +97,8 @@ def _value(row: dict[str, Any], side: str, room: int) -> str:
         or read == raw
         or json.dumps(read, ensure_ascii=False) == raw
     ):
-        return show_json(raw, room)
-    return f"{show_json(raw, room)} (read: {show(read, room)})"
+        return show_json(raw, _VALUE)
+    return f"{show_json(raw, _VALUE)} (read: {show(read, _VALUE)})"
 
 
 def _score(score: float | None) -> str:
@@ -120,11 +119,10 @@ def _why(row: dict[str, Any]) -> str:
 def _step(page: Page, step: Explanation, has_path: bool) -> None:
     if has_path:
         where = step.gold_path or step.pred_path or step.field
-        page.title(f"{show(where, 80)}" + (f" ↔ {show(step.pred_path, 80)}" if step.pred_path and step.pred_path != where else ""))
-    room = max(16, (page.width - 34) // 2)
+        page.title(f"{show(where, _PATH)}" + (f" ↔ {show(step.pred_path, _PATH)}" if step.pred_path and step.pred_path != where else ""))
     rows = [
-        ["as given", show(step.gold.raw, room), show(step.pred.raw, room)],
-        [f"read as {step.type}{f' ({step.read})' if step.read else ''}", _reading(step.gold, room), _reading(step.pred, room)],
+        ["as given", show(step.gold.raw, _LONG), show(step.pred.raw, _LONG)],
+        [f"read as {step.type}{f' ({step.read})' if step.read else ''}", _reading(step.gold), _reading(step.pred)],
     ]
     if any(_remark(side) for side in (step.gold, step.pred)):
         rows.append(["remarks", _remark(step.gold), _remark(step.pred)])
@@ -132,12 +130,12 @@ def _step(page: Page, step: Explanation, has_path: bool) -> None:
     page.pairs(_verdict(step))
 
 
-def _reading(side: Side, room: int) -> str:
+def _reading(side: Side) -> str:
     if side.raw is None:
         return "no value"
     if side.problem is not None:
-        return f"cannot be read: {show(side.problem, 200)}"
-    return show(side.value, room)
+        return f"cannot be read: {show(side.problem, _LONG)}"
+    return show(side.value, _LONG)
 
 
 def _remark(side: Side) -> str:

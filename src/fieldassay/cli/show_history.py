@@ -11,7 +11,7 @@ from fieldassay.reports.shown import show, show_json
 from fieldassay.store.history import Judgement
 
 _NAME, _VALUE = 32, 48
-_LEAST = {"started (UTC)": 10, "run": 8, "path": 14, "outcome": 8, "diagnosis": 10}
+_NAMES = ("started (UTC)", "run", "system", "path", "outcome", "score")
 
 
 def history_json(document: str, pattern: str, found: Sequence[Judgement]) -> str:
@@ -30,7 +30,7 @@ def render_history(document: str, pattern: str, found: Sequence[Judgement], scre
     page.title(f"{show(document, 80)} {show(pattern, 80)}{gold}")
     heads = ["started (UTC)", "run", "system", *([] if _is_one_path(told) else ["path"]), *([] if is_one else ["gold"])]
     rows = [_row(one, has_path=not _is_one_path(told), has_gold=not is_one) for one in found]
-    page.table([Column(head, least=_LEAST.get(head)) for head in (*heads, "prediction", "outcome", "score", "diagnosis")], rows)
+    page.table([Column(head, is_name=head in _NAMES) for head in (*heads, "prediction", "outcome", "score", "diagnosis")], rows)
     return page.text().lstrip("\n")
 
 

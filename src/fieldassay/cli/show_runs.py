@@ -25,7 +25,7 @@ _LONGEST = 1000
 _MOST_FILES = 6
 _DIRTY = {"True": ", with changes", "False": ""}
 _HEADLINE, _CHANGE = 4, 5
-_LEAST = {"id": 8, "started (UTC)": 16}
+_NAMES = ("id", "started (UTC)", "spec", "system")
 _VERDICTS = {"better": "better", "worse": "worse", "no_difference_shown": "no difference shown", "undefined": "undefined"}
 
 
@@ -65,7 +65,7 @@ def render_listed(listed: Listed, screen: Screen) -> str:
     if not any(row[_CHANGE] for row in rows):
         heads, rows = _without_change([heads])[0], _without_change(rows)
     if rows:
-        page.table([Column(head, least=_LEAST.get(head)) for head in heads], rows, styles)
+        page.table([Column(head, is_name=head in _NAMES) for head in heads], rows, styles)
     hidden = listed.listing.total - len(listed.listing.runs)
     if hidden:
         page.line(f"and {show_count(hidden, 'older run')}; --limit shows more")
@@ -87,7 +87,7 @@ def render_run(run: StoredRun, changes: Mapping[str, Change], screen: Screen) ->
         rows = [[show(one.system, _NAME), *_numbers(run, one), _change(changes.get(one.system))] for one in headline]
         classes = ("scored", "missing", "invalid", "error", "timeout", "failed")
         numbers = [Column(name, is_number=True) for name in classes]
-        page.table([Column("system"), Column(show(headline[0].metric, _NAME)), *numbers, Column("change")], rows)
+        page.table([Column("system", is_name=True), Column(show(headline[0].metric, _NAME)), *numbers, Column("change")], rows)
     for line in _reasons(changes.values()):
         page.line(line, "dim")
     return page.text()

@@ -45,16 +45,18 @@ def _plan(page: Page, found: Validation) -> None:
         reading = f"{row['type']}({row['read']})" if row["read"] else row["type"]
         marks = [row["critical"] and "critical", row["weight"] not in ("1", "") and f"weight {row['weight']}"]
         marks.append(row["applies_to"] and f"only in {row['applies_to']}")
-        cells = [show(row["field"], 50), visible(reading), visible(judged), row["accept"], ", ".join(mark for mark in marks if mark)]
+        cells = [show(row["field"], 100), visible(reading), visible(judged), row["accept"], ", ".join(mark for mark in marks if mark)]
         rows.append([*cells[:2], " ".join(cells[2:]).strip()] if is_narrow else cells)
-    columns = [Column("field"), Column("type, as read")]
+    columns = [Column("field", is_name=True), Column("type, as read")]
     columns += [Column("compared, match if")] if is_narrow else [Column("compared"), Column("match if"), Column("")]
     page.table(columns, rows)
     page.line(f"metrics: {', '.join(found.metrics)}")
     if found.checks:
         page.line()
         page.title("What is checked in predictions")
-        page.table([Column("path"), Column("check")], [[show(row["at"], 50), show(row["check"], 300)] for row in found.checks])
+        page.table(
+            [Column("path", is_name=True), Column("check")], [[show(row["at"], 100), show(row["check"], 300)] for row in found.checks]
+        )
 
 
 def _data(page: Page, found: Validation) -> None:
@@ -68,7 +70,7 @@ def _data(page: Page, found: Validation) -> None:
             rows.append([show(name, 30), f"{matched:,}", f"{missing:,}", f"{len(unmatched):,}", f"{survey.invalid:,}"])
     if rows:
         heads = ("matched", "missing", "without gold", "not readable")
-        page.table([Column("system"), *(Column(head, is_number=True) for head in heads)], rows)
+        page.table([Column("system", is_name=True), *(Column(head, is_number=True) for head in heads)], rows)
     for name, survey in found.surveys.items():
         _survey(page, name, survey, found.documents or 0)
     for note in found.notes:
@@ -80,7 +82,7 @@ def _predictions(page: Page, found: Validation) -> None:
     page.line()
     page.title("The predictions, without gold")
     rows = [[show(name, 30), f"{survey.records:,}", f"{survey.invalid:,}"] for name, survey in found.surveys.items()]
-    page.table([Column("system"), Column("records", is_number=True), Column("not readable", is_number=True)], rows)
+    page.table([Column("system", is_name=True), Column("records", is_number=True), Column("not readable", is_number=True)], rows)
     for name, survey in found.surveys.items():
         _survey(page, name, survey, 0)
     for note in found.notes:
@@ -107,8 +109,10 @@ def _survey(page: Page, name: str, survey: Survey, documents: int) -> None:
     if not name:
         page.line()
         page.title("Gold values")
-        rows = [[show(one.field, 50), f"{one.present:,}", _count(one.unreadable), _count(one.ambiguous)] for one in findings]
-        page.table([Column("field"), *(Column(head, is_number=True) for head in ("present", "unreadable", "ambiguous"))], rows)
+        rows = [[show(one.field, 100), f"{one.present:,}", _count(one.unreadable), _count(one.ambiguous)] for one in findings]
+        page.table(
+            [Column("field", is_name=True), *(Column(head, is_number=True) for head in ("present", "unreadable", "ambiguous"))], rows
+        )
         empty = [show(one.field) for one in findings if not one.present]
         if empty and documents:
             page.line(f"warning: no gold value at all in {', '.join(empty[:_MOST_LISTED])}", "yellow")

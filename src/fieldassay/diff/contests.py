@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from fieldassay.engine.contest import MOST_RANKED, MOST_VALUES, compare_pairs, compare_slices, rank, slice_values
+from fieldassay.engine.contest import MOST_VALUES, compare_all, compare_pairs, compare_slices, remark_ranking, slice_values
 from fieldassay.engine.exchange import Arena
 from fieldassay.metrics.grammar import MetricCall
 from fieldassay.metrics.selection import BoundMetric, bind_metric
@@ -30,16 +30,16 @@ class Contest:
 def hold_contest(data: PairedData, reference: str, metrics: Sequence[BoundMetric], keys: Sequence[str]) -> Contest:
     """Return every other system compared with the reference by the metrics, and by the first of them within the values of each slice key.
 
-    Of two systems each field is compared too; more are ranked. p values are adjusted by Holm over all of the first kind, over the fields, and
-    over the values of each key.
+    Of two systems each field is compared too; more are ranked. p values are adjusted by Holm over all of the first kind and the pairs that are
+    ranked, over the fields, and over the values of each key.
     """
     names = [system.system for system in data.systems]
     pairs = [(reference, name) for name in names if name != reference]
     arena = Arena.open(data)
     fields = list_field_metrics(data) if len(pairs) == 1 else ()
     whole = [bound for bound in metrics if bound.call.slice is None]
-    is_ranked = 1 < len(pairs) < MOST_RANKED
-    notes = [f"{len(names):,} systems are not ranked: more than {MOST_RANKED} make too many pairs"] if len(pairs) >= MOST_RANKED else []
+    overall = compare_all(arena, pairs, metrics)
+    notes = list(remark_ranking(len(names), sum(bound.call.field is None for bound in whole), data.level))
     by_slice: list[Comparison] = []
     for key in keys:
         values = slice_values(arena, key)
@@ -47,10 +47,10 @@ def hold_contest(data: PairedData, reference: str, metrics: Sequence[BoundMetric
         if len(values) <= MOST_VALUES:
             by_slice += compare_slices(arena, pairs, whole[:1], key)
     return Contest(
-        overall=tuple(compare_pairs(arena, pairs, metrics)),
+        overall=overall.comparisons,
         by_field=tuple(compare_pairs(arena, pairs, fields)),
         by_slice=tuple(by_slice),
-        rankings=tuple(rank(arena, bound) for bound in whole) if is_ranked else (),
+        rankings=overall.rankings,
         notes=tuple(notes),
     )
 

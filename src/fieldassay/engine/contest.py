@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +20,12 @@ from fieldassay.result.estimation import highest_value
 from fieldassay.result.pairing import PairedData
 from fieldassay.stats.corrections import adjust_holm
 from fieldassay.stats.intervals import FEW_DIFFERENCES, FEW_DOCUMENTS, are_too_few, percentile_intervals, same_difference_interval
-from fieldassay.stats.paired import adjust_max_t, count_wins, effect_size
+from fieldassay.stats.paired import count_wins, effect_size
 from fieldassay.stats.power import minimum_detectable_effect
+from fieldassay.stats.signs import DRAWS
 
 MOST_VALUES = 20
 """Slice keys with more values are not compared value by value."""
-
-MOST_RANKED = 50
-"""More systems are not ranked: the pairs would be too many to say anything of."""
 
 SliceKey = tuple[str, str] | None
 
@@ -34,30 +33,63 @@ SliceKey = tuple[str, str] | None
 def contest(data: PairedData, reference: str) -> Comparisons:
     """Return every other system compared with the reference, and, of more than two systems, a ranking by each metric.
 
-    All documents come first, metric by metric, then the slices, by the first metric only. Holm's adjustment is made over the comparisons of all
-    documents, and over those of each slice key.
+    All documents come first, metric by metric, then the slices, by the first metric only. p values are adjusted over all that is tested on all
+    documents, the pairs of the rankings included, and over the comparisons of each slice key.
     """
-    others = [system.system for system in data.systems if system.system != reference]
-    pairs = [(reference, other) for other in others]
+    pairs = [(reference, system.system) for system in data.systems if system.system != reference]
     arena = Arena.open(data)
-    made = list(compare_pairs(arena, pairs, data.metrics))
-    rankings = tuple(rank(arena, bound) for bound in data.metrics if _is_whole(bound)) if 1 < len(others) < MOST_RANKED else ()
+    made = compare_all(arena, pairs, data.metrics)
+    by_slice: list[Comparison] = []
     for key in data.slices:
         if len(slice_values(arena, key)) <= MOST_VALUES:
-            made += compare_slices(arena, pairs, data.metrics[:1], key)
-    return Comparisons(tuple(made), rankings)
+            by_slice += compare_slices(arena, pairs, data.metrics[:1], key)
+    return replace(made, comparisons=(*made.comparisons, *by_slice))
+
+
+def compare_all(arena: Arena, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]) -> Comparisons:
+    """Return the comparison of each pair in each metric, and, of more than two systems, a ranking by each metric of the whole.
+
+    All of it is one family of tests, so that two systems have one p value in a metric, wherever it is shown.
+    """
+    made = list(_compare(arena, pairs, metrics))
+    whole = [bound for bound in metrics if _is_whole(bound) and bound.call.field is None]
+    is_ranked = len(pairs) > 1 and can_rank(len(arena.names), len(whole), arena.data.level)
+    found = {bound: [one for one in made if _key(one) == (name_metric(bound), None, ())] for bound in whole}
+    return decide_together(made, [rank(arena, bound, found[bound]) for bound in whole] if is_ranked else [])
+
+
+def can_rank(systems: int, metrics: int, level: float) -> bool:
+    """Return whether a ranking of so many systems by so many metrics can show any difference: whether the least p value, adjusted, is small enough.
+
+    >>> can_rank(22, 2, 0.95), can_rank(23, 2, 0.95)
+    (True, False)
+    """
+    return is_shown(math.comb(systems, 2) * metrics / (DRAWS + 1), level)
+
+
+def remark_ranking(systems: int, metrics: int, level: float) -> tuple[str, ...]:
+    """Return what is to be said of so many systems, by so many metrics, that no ranking of them could show a difference."""
+    if systems < 3 or not metrics or can_rank(systems, metrics, level):
+        return ()
+    pairs = math.comb(systems, 2)
+    return (
+        f"{systems:,} systems are not ranked by {metrics} metrics: of {pairs * metrics:,} tests at once none could show a difference; "
+        "compare by fewer metrics (--compare), or fewer systems",
+    )
 
 
 def compare_pairs(arena: Arena, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]) -> Iterator[Comparison]:
     """Yield the comparison of each pair in each metric, on all documents or on those of the slice that the metric names; one family for Holm."""
+    yield from decide(list(_compare(arena, pairs, metrics)))
+
+
+def _compare(arena: Arena, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]) -> Iterator[Comparison]:
     narrowed: dict[SliceKey, Arena] = {None: arena}
-    made = []
     for bound in metrics:
         key = bound.call.slice
         if key not in narrowed and key is not None:
             narrowed[key] = arena.narrow(slice_values(arena, key[0]).get(key[1], np.zeros(0, np.int64)))
-        made += [compare_one(narrowed[key], pair, bound, key) for pair in pairs]
-    yield from decide(made)
+        yield from (compare_one(narrowed[key], pair, bound, key) for pair in pairs)
 
 
 def compare_slices(arena: Arena, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric], key: str) -> Iterator[Comparison]:
@@ -166,11 +198,39 @@ def _mark(made: Comparison, pair: Pair) -> tuple[str, ...]:
     return (*few, "few_differences") if 0 < len(pair.differing) < FEW_DIFFERENCES else few
 
 
+def adjust(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return the p values of one family, adjusted for all of them together (Holm); None stays None. Nothing else adjusts p values of systems.
+
+    >>> adjust([0.01, None, 0.04])
+    [0.02, None, 0.04]
+    """
+    adjusted = iter(adjust_holm([p for p in p_values if p is not None]))
+    return [None if p is None else next(adjusted) for p in p_values]
+
+
 def decide(family: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons with Holm's adjusted p values over all of them, and the verdicts that follow."""
-    tested = [at for at, one in enumerate(family) if one.p is not None]
-    adjusted = dict(zip(tested, adjust_holm([one.p for one in family if one.p is not None]), strict=True))
-    return [replace(one, p_adjusted=adjusted.get(at), verdict=_judge(one, adjusted.get(at))) for at, one in enumerate(family)]
+    """Return the comparisons with p values adjusted over all of them, and the verdicts that follow."""
+    return [_decided(one, p) for one, p in zip(family, adjust([one.p for one in family]), strict=True)]
+
+
+def decide_together(made: Sequence[Comparison], rankings: Sequence[Ranking]) -> Comparisons:
+    """Return comparisons and rankings with p values adjusted over all of them, and the verdicts and places that follow.
+
+    What is both a comparison and a pair of a ranking is one test.
+    """
+    tests = {(ranking.metric, None, (), frozenset(pair.systems)): pair.p_adjusted for ranking in rankings for pair in ranking.pairs}
+    family: dict[tuple[Any, ...], float | None] = {**tests, **{(*_key(one), frozenset(one.systems)): one.p for one in made}}
+    adjusted = dict(zip(family, adjust(list(family.values())), strict=True))
+    decided = tuple(_decided(one, adjusted[(*_key(one), frozenset(one.systems))]) for one in made)
+    return Comparisons(decided, tuple(_placed(ranking, adjusted) for ranking in rankings))
+
+
+def _key(one: Comparison) -> tuple[str, str | None, tuple[tuple[str, str], ...]]:
+    return one.metric, one.field, tuple(one.slice.items())
+
+
+def _decided(one: Comparison, p_adjusted: float | None) -> Comparison:
+    return replace(one, p_adjusted=p_adjusted, verdict=_judge(one, p_adjusted))
 
 
 def _judge(one: Comparison, p_adjusted: float | None) -> Outcome:
@@ -190,24 +250,46 @@ def is_shown(p_adjusted: float, level: float) -> bool:
     return p_adjusted <= 1.0 - level + 1e-12
 
 
-def rank(arena: Arena, bound: BoundMetric) -> Ranking:
-    """Return all systems by a metric, with the places they may really have: every pair tested, the largest difference against the largest."""
-    view, level = arena.layout.view(bound), arena.data.level
+def rank(arena: Arena, bound: BoundMetric, made: Sequence[Comparison] = ()) -> Ranking:
+    """Return all systems by a metric with the p value of each pair alone; the adjusted ones, and the places that follow, come with the family.
+
+    The p values of the comparisons in `made` are taken from there.
+    """
+    view = arena.layout.view(bound)
     values = {name: arena.pair(name, name, view).values[0] for name in arena.names}
     sign = 1.0 if bound.metric.better == "higher" else -1.0
     ordered = sorted(arena.names, key=lambda name: (-sign * _or_worst(values[name], sign), name))
-    known = [name for name in ordered if values[name] is not None]
-    pairs = [arena.pair(worse, better, view) for better, worse in combinations(known, 2)]
-    differences = [_difference(pair) for pair in pairs]
-    adjusted = adjust_max_t(differences, (pair.exchanged() for pair in pairs))
-    ranked = tuple(RankedPair(names, gap, p) for names, gap, p in zip(combinations(known, 2), differences, adjusted, strict=True))
-    shown = [one.systems for one in ranked if is_shown(one.p_adjusted, level) and one.difference != 0]
-    places = tuple(
-        Place(name, values[name], 1 + sum(worse == name for _, worse in shown), len(ordered) - sum(better == name for better, _ in shown))
-        for name in ordered
-    )
+    names = list(combinations([name for name in ordered if values[name] is not None], 2))
+    pairs = [arena.pair(worse, better, view) for better, worse in names]
+    known = {frozenset(one.systems): one.p for one in made}
+    ranked = []
+    for systems, pair in zip(names, pairs, strict=True):
+        p = known.get(frozenset(systems))
+        ranked.append(RankedPair(systems, _difference(pair), _test(pair) if p is None else p))
+    places = tuple(Place(name, values[name], 1, len(ordered)) for name in ordered)
     documents = max((compare_documents(pair) for pair in pairs), default=len(arena.documents))
-    return Ranking(name_metric(bound), places, ranked, level, documents, bound.metric.unit, bound.metric.better)
+    return Ranking(name_metric(bound), places, tuple(ranked), arena.data.level, documents, bound.metric.unit, bound.metric.better)
+
+
+def _test(pair: Pair) -> float:
+    return pair.test().p if len(pair.differing) else 1.0
+
+
+def _placed(ranking: Ranking, adjusted: Mapping[tuple[Any, ...], float | None]) -> Ranking:
+    """Return the ranking with its adjusted p values, and the places that systems may really have."""
+    of_pair = [adjusted[ranking.metric, None, (), frozenset(pair.systems)] for pair in ranking.pairs]
+    pairs = tuple(replace(pair, p_adjusted=1.0 if p is None else p) for pair, p in zip(ranking.pairs, of_pair, strict=True))
+    shown = [one.systems for one in pairs if is_shown(one.p_adjusted, ranking.level) and one.difference != 0]
+    count = len(ranking.places)
+    places = tuple(
+        replace(
+            one,
+            first=1 + sum(worse == one.system for _, worse in shown),
+            last=count - sum(better == one.system for better, _ in shown),
+        )
+        for one in ranking.places
+    )
+    return replace(ranking, pairs=pairs, places=places)
 
 
 def _or_worst(value: float | None, sign: float) -> float:

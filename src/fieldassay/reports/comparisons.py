@@ -47,7 +47,7 @@ def summarize_comparisons(comparisons: Sequence[Comparison], rankings: Sequence[
         ranking=ranking,
         reference=reference,
         verdicts={one.systems[1]: say_shortly(one) for one in main},
-        method=_method(overall),
+        method=_method(overall, rankings),
         label=names.get(first, first),
     )
 
@@ -145,7 +145,13 @@ def _unit(unit: str) -> str:
     return " points" if unit in ("ratio", "percent") else "" if unit == "count" else suffix_of(unit) or f" {show(unit, 30)}"
 
 
-def _method(overall: Sequence[Comparison]) -> str:
-    tested = [one for one in overall if one.p is not None]
-    adjusted = f", adjusted by Holm for {len(tested)} comparisons" if len(tested) > 1 else ""
+def count_tested(family: Sequence[Comparison], rankings: Sequence[Ranking]) -> int:
+    """Return how many tests the p values of comparisons and rankings are adjusted for; what is in both is one test."""
+    compared = {(one.metric, one.field, *one.slice.items(), frozenset(one.systems)) for one in family if one.p is not None}
+    return len(compared | {(ranking.metric, None, frozenset(pair.systems)) for ranking in rankings for pair in ranking.pairs})
+
+
+def _method(overall: Sequence[Comparison], rankings: Sequence[Ranking]) -> str:
+    tested = count_tested(overall, rankings)
+    adjusted = f", adjusted by Holm for {tested} comparisons" if tested > 1 else ""
     return f"p: two-sided test over documents, each answer as likely to be either system's{adjusted}; 1 point is 0.01"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from fieldassay.reports.comparisons import say, show_p, show_places
+from fieldassay.reports.comparisons import count_tested, say, show_p, show_places
 from fieldassay.reports.diff_numbers import (
     NAMES,
     is_narrow,
@@ -80,8 +80,8 @@ def _few(families: Sequence[Comparison]) -> list[str]:
     return ["few: too few documents, or too few that differ; the interval is too narrow"] if is_marked else []
 
 
-def _holm(family: Sequence[Comparison]) -> list[str]:
-    tested = sum(one.p is not None for one in family)
+def _holm(family: Sequence[Comparison], rankings: Sequence[Ranking] = ()) -> list[str]:
+    tested = count_tested(family, rankings)
     return [f"Holm: adjusted for {tested} comparisons"] if tested > 1 else []
 
 
@@ -156,13 +156,13 @@ def _many(found: Diff) -> Part:
         families.setdefault((one.metric, one.field, *one.slice.items()), []).append(one)
     tables = tuple(_many_table(family, _ranking_of(found, family[0])) for family in families.values())
     lines = tuple(_tell_pairs(one, NAMES.get(one.metric, show(one.metric, 60))) for one in found.rankings)
-    places = ["place: those that a system may really have; all pairs tested at once (max-|t|)"] if found.rankings else []
+    places = ["place: those that a system may really have, by the same p values, all pairs of systems among them"] if found.rankings else []
     told = f"difference, Holm, effect, +/−/=, decision: against {show(found.sides[0].label, _NAME)}"
     return Part(
         "Ranking" if found.rankings else "Overall",
         lines,
         tables,
-        (*places, told, *_holm(found.overall), *_few(_all(found)), *_method(found)),
+        (*places, told, *_holm(found.overall, found.rankings), *_few(_all(found)), *_method(found)),
     )
 
 

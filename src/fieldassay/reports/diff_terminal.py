@@ -41,12 +41,11 @@ def _add(page: Page, part: Part) -> None:
             page.line(table.caption, "dim")
         shown = _fit(table, page.width)
         left_out |= dict.fromkeys(head for head in table.heads if head not in shown.heads)
-        least = _least(shown, page.width)
-        page.table([Column(head, number in shown.numbers, least[number]) for number, head in enumerate(shown.heads)], shown.rows)
+        page.table([Column(head, at in shown.numbers, _is_whole(shown, at)) for at, head in enumerate(shown.heads)], shown.rows)
     for remark in part.remarks:
         page.line(remark, "dim")
     if left_out:
-        page.line(f"no room for: {', '.join(left_out)}; --format markdown has them", "dim")
+        page.line(f"left out, for this width: {', '.join(left_out)}; --format markdown shows them", "dim")
 
 
 def _fit(table: Table, width: int) -> Table:
@@ -76,9 +75,3 @@ def _needs(table: Table) -> list[int]:
 
 def _is_whole(table: Table, at: int) -> bool:
     return at in table.numbers or table.heads[at] in ("difference", "place", "decision")
-
-
-def _least(table: Table, width: int) -> list[int | None]:
-    """Return the least width of each column as the page takes it; none where the screen is too narrow for them."""
-    needs = _needs(table)
-    return [need - _GAP if sum(needs) <= width and _is_whole(table, at) else None for at, need in enumerate(needs)]

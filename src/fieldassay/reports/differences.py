@@ -22,7 +22,7 @@ def add_comparisons(page: Page, compared: Compared) -> None:
     if rows:
         if compared.lines:
             page.line()
-        page.table([Column(head) for head in _heads(compared)], rows)
+        page.table([Column(head, is_name=head == "system") for head in _heads(compared)], rows)
     for line in _remarks(compared):
         page.line(line, "dim")
 
@@ -58,5 +58,5 @@ def _ranking_rows(compared: Compared) -> list[list[str]]:
 
 def _remarks(compared: Compared) -> list[str]:
     more = [f"and {compared.hidden:,} more comparisons in {FILE}"] if compared.hidden else []
-    places = "place: those that a system may really have; all pairs tested at once (max-|t|)"
+    places = "place: those that a system may really have, by the same p values, all pairs of systems among them"
     return [*more, compared.method, *([places] if compared.ranking is not None else [])]

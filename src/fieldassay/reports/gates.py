@@ -79,7 +79,7 @@ def _add_decision(page: Page, decision: Decision) -> None:
     page.line()
     page.title(show(_heading(decision), _WIDE))
     rows = [[show(cell, _WIDE) for cell in row] for row in map(_gate_row, decision.outcomes)]
-    page.table([Column("gate"), Column("value", is_number=True), Column("threshold"), Column("verdict")], rows)
+    page.table([Column("gate", is_name=True), Column("value", is_number=True), Column("threshold"), Column("verdict")], rows)
     for outcome in decision.outcomes:
         page.line()
         page.line(show(_name(outcome), _WIDE), STYLES[outcome.verdict])

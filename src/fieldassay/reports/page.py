@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
+
+from fieldassay.reports.widths import fit, measure
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 NARROWEST, WIDEST = 40, 200
+_GAP = 3
+"""What stands between two columns: a space on each side of a line that is drawn in the head alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +28,11 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its head, whether it holds numbers, and the least width it needs."""
+    """A column of a table: its head, whether it holds numbers, and whether it holds names, such as paths and ids, that are not broken."""
 
     head: str
     is_number: bool = False
-    least: int | None = None
+    is_name: bool = False
 
 
 class Page:
@@ -65,22 +70,41 @@ class Page:
         self._console.print(Text(text, style=style), soft_wrap=False, overflow="fold")
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[str]], styles: Sequence[str] = ()) -> None:
-        """Add a table; `styles` are those of the rows."""
-        table = self._table(columns)
-        for position, row in enumerate(rows):
-            table.add_row(*map(_plain, row), style=styles[position] if position < len(styles) else "")
+        """Add a table; `styles` are those of the rows.
+
+        Every character of every cell is shown. Where the columns cannot stand side by side, each row is a block of lines.
+        """
+        cells = [[*map(str, row)] for row in rows]
+        extents = [measure([column.head, *(row[place] for row in cells)], is_name=column.is_name) for place, column in enumerate(columns)]
+        widths = fit(extents, self.width - _GAP * (len(columns) - 1))
+        styled = zip_longest(cells, styles[: len(cells)], fillvalue="")
+        if widths is None:
+            self._blocks([column.head for column in columns], styled)
+            return
+        table = self._table(columns, widths)
+        for row, style in styled:
+            table.add_row(*map(_plain, row), style=style)
         self._console.print(table)
 
-    def pairs(self, rows: Sequence[tuple[str, str]]) -> None:
+    def pairs(self, rows: Sequence[tuple[str, str]], style: str = "") -> None:
         """Add labels with their texts, without a head; long texts go on below themselves."""
         from rich.table import Table
 
+        extents = [measure([label for label, _ in rows], is_name=True), measure([text for _, text in rows])]
+        label, text = fit(extents, self.width - 2) or (self.width // 3, self.width - 2 - self.width // 3)
         table = Table.grid(padding=(0, 2))
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
-        for label, text in rows:
-            table.add_row(_plain(label), _plain(text))
+        table.add_column(width=label, overflow="fold")
+        table.add_column(width=text, overflow="fold")
+        for pair in rows:
+            table.add_row(*map(_plain, pair), style=style)
         self._console.print(table)
+
+    def _blocks(self, heads: Sequence[str], rows: Iterable[tuple[Sequence[str], str]]) -> None:
+        """Add rows as blocks: the first cell on a line of its own, the others below it, each with the head of its column."""
+        for row, style in rows:
+            first, *others = row
+            self.line(first, style)
+            self.pairs([(f"  {head}", text) for head, text in zip(heads[1:], others, strict=True) if text], style)
 
     def text(self) -> str:
         """Return the page; lines have no white space at their ends."""
@@ -88,15 +112,15 @@ class Page:
         text = "\n".join(lines).rstrip("\n") + "\n"
         return text.encode("ascii", "backslashreplace").decode() if self.screen.is_ascii else text
 
-    def _table(self, columns: Sequence[Column]) -> Table:
+    def _table(self, columns: Sequence[Column], widths: Sequence[int]) -> Table:
         from rich import box
         from rich.table import Table
 
         line = box.ASCII2 if self.screen.is_ascii else box.SIMPLE_HEAD
         table = Table(box=line, show_edge=False, pad_edge=False, padding=(0, 1), expand=False)
-        for column in columns:
+        for column, width in zip(columns, widths, strict=True):
             side: Any = "right" if column.is_number else "left"
-            table.add_column(_plain(column.head), justify=side, overflow="fold", min_width=column.least, header_style="dim")
+            table.add_column(_plain(column.head), justify=side, overflow="fold", width=width, header_style="dim")
         return table
 
 

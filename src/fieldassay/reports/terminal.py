@@ -11,7 +11,7 @@ from fieldassay.reports.shown import show, show_pair, visible
 from fieldassay.reports.summary import SIDE_BY_SIDE, FieldLine, Line, SliceTable, Summary, has_detection, measure_name
 from fieldassay.result.estimate import Estimate
 
-_NAME = 32
+_NAME, _LONG = 32, 100
 
 
 def render_terminal(summary: Summary, screen: Screen) -> str:
@@ -41,7 +41,7 @@ def _head(page: Page, summary: Summary) -> None:
         room = (page.width - 24) // len(names) - 2
         rows = [[line.label, *_cells(line, room)] for line in summary.headline]
         rows.append(["failures", *summary.failures])
-        page.table([Column("", least=12), *(Column(name) for name in names)], rows)
+        page.table([Column(""), *(Column(name) for name in names)], rows)
     elif len(names) <= SIDE_BY_SIDE:
         for position, name in enumerate(names):
             rows = [[line.label, _cells(line, page.width - 30)[position]] for line in summary.headline]
@@ -74,7 +74,7 @@ def _below(page: Page, summary: Summary, names: list[str]) -> None:
     """Add many systems, one below the other; the first metrics that fit, the first of all with its interval."""
     fitting = max(1, (page.width - max(map(len, names)) - 36) // 14)
     lines = summary.headline[:fitting]
-    columns = [Column("system"), *(Column(line.label, is_number=True) for line in lines), Column("failures")]
+    columns = [Column("system", is_name=True), *(Column(line.label, is_number=True) for line in lines), Column("failures")]
     rows = []
     for position, name in enumerate(names):
         values = [show_value(line.estimates[position]) for line in lines]
@@ -94,11 +94,11 @@ def _fields(page: Page, summary: Summary, position: int) -> None:
         return
     page.title(f"Worst fields of {system}")
     is_wide, is_narrow = page.width >= 100, page.width < 76
-    columns = [Column("field"), Column(measure_name(lines), is_number=True, least=5)]
+    columns = [Column("field", is_name=True), Column(measure_name(lines), is_number=True)]
     has_both = is_wide and has_detection(lines)
     if has_both:
-        columns += [Column("precision", is_number=True, least=5), Column("recall", is_number=True, least=5)]
-    columns += [Column("n", is_number=True, least=2), Column("most often wrong" if is_narrow else "most often")]
+        columns += [Column("precision", is_number=True), Column("recall", is_number=True)]
+    columns += [Column("n", is_number=True), Column("most often wrong" if is_narrow else "most often")]
     columns += [] if is_narrow else [Column("gold → predicted")]
     page.table(columns, [_field_row(line, page.width, has_both) for line in lines])
     rest = [f"{summary.hidden_fields[position]} more with errors"] if summary.hidden_fields[position] else []
@@ -108,7 +108,7 @@ def _fields(page: Page, summary: Summary, position: int) -> None:
 
 
 def _field_row(line: FieldLine, width: int, has_both: bool) -> list[str]:
-    cells = [show(line.field, max(16, width // 4)), show_value(line.accuracy)]
+    cells = [show(line.field, _LONG), show_value(line.accuracy)]
     if has_both:
         cells += [show_value(line.precision), show_value(line.recall)]
     cells.append(f"{line.accuracy.n:,}")
@@ -140,7 +140,12 @@ def _checks(page: Page, summary: Summary) -> None:
     page.line()
     page.title("Checks that predictions violate")
     is_narrow, has_systems = page.width < 76, len(summary.systems) > 1
-    heads = [*([Column("system")] if has_systems else []), Column("check"), Column("path"), Column("violations", is_number=True)]
+    heads = [
+        *([Column("system", is_name=True)] if has_systems else []),
+        Column("check"),
+        Column("path", is_name=True),
+        Column("violations", is_number=True),
+    ]
     heads += [] if is_narrow else [Column("of values", is_number=True), Column("documents", is_number=True), Column("for example")]
     page.table(heads, [_check_row(line, page.width)[0 if has_systems else 1 :][: len(heads)] for line in summary.checks])
     if summary.hidden_checks:
@@ -148,7 +153,7 @@ def _checks(page: Page, summary: Summary) -> None:
 
 
 def _check_row(line: CheckLine, width: int) -> list[str]:
-    names = [show(line.count.system, _NAME), show(line.count.check), show(line.count.at, max(16, width // 4))]
+    names = [show(line.count.system, _NAME), show(line.count.check), show(line.count.at, _LONG)]
     numbers = (line.count.violations, line.count.values, line.count.documents)
     return [*names, *(f"{number:,}" for number in numbers), line.example(max(20, width // 2))]
 
@@ -158,7 +163,7 @@ def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
     page.title(f"{show(table.metric, 60)} by {show(table.key)}")
     names = _names(summary)
     if len(names) > SIDE_BY_SIDE:
-        columns = [Column("system"), *(Column(show(line.label, 20), is_number=True) for line in table.lines)]
+        columns = [Column("system", is_name=True), *(Column(show(line.label, 20), is_number=True) for line in table.lines)]
         rows = [[name, *(show_value(line.estimates[position]) for line in table.lines)] for position, name in enumerate(names)]
     else:
         columns = [Column(""), Column("documents", is_number=True), *(Column(name) for name in names)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import field as default
 from typing import Any, Literal, TypeAlias, get_args
 
 Outcome: TypeAlias = Literal["better", "worse", "no_difference_shown", "identical", "undefined"]
@@ -95,7 +94,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class RankedPair:
-    """Two systems of a ranking, the better first; `p_adjusted` takes into account that all pairs were looked at."""
+    """Two systems of a ranking, the better first; `p_adjusted` is that of their comparison: it takes into account all that was tested."""
 
     systems: tuple[str, str]
     difference: float
@@ -116,7 +115,7 @@ class Ranking:
     documents: int
     unit: str = "ratio"
     better: str = "higher"
-    method: str = default(default="max_t")
+    method: str = "holm"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking as `comparisons.json` has it."""

@@ -7,7 +7,7 @@ system; so the difference is compared with those that other assignments give.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -93,28 +93,6 @@ def mcnemar(first_only: int, second_only: int) -> float:
     from scipy.special import bdtr
 
     return min(1.0, 2.0 * float(bdtr(least, n, 0.5)))
-
-
-def adjust_max_t(observed: Sequence[float], drawn: Iterable[Floats]) -> list[float]:
-    """Return the p values of m differences, adjusted for looking at all of them: how often the largest of the drawn is as large as each.
-
-    `drawn` yields for each difference its values under B patterns of signs, the same patterns for all. Each difference is measured in units of
-    its own spread over the patterns, which for means is a monotone function of t. One that never varies has p 1. Westfall and Young (1993).
-
-    >>> adjust_max_t([3.0, 0.0], [np.array([1.0, -1.0, 1.0]), np.zeros(3)])
-    [0.25, 1.0]
-    """
-    own: list[float] = []
-    largest: Floats | None = None
-    for value, values in zip(observed, drawn, strict=True):
-        spread = math.sqrt(float(np.nanmean(np.square(values)))) if np.isfinite(values).any() else 0.0
-        own.append(abs(value) / spread if spread > 0 else 0.0)
-        scaled = np.nan_to_num(np.abs(values) / spread, nan=np.inf) if spread > 0 else np.zeros(len(values))
-        largest = scaled if largest is None else np.maximum(largest, scaled)
-    if largest is None:
-        return []
-    far = [int(np.count_nonzero(largest >= value * (1 - 1e-9))) for value in own]
-    return [(1 + count) / (1 + len(largest)) for count in far]
 
 
 def effect_size(differences: Floats) -> float | None:

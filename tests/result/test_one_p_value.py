@@ -1,0 +1,90 @@
+"""Two systems have one p value in a metric, wherever it stands, and nothing that is said contradicts it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from fieldassay.api.options import ScoreOptions
+from fieldassay.api.scoring import score
+from fieldassay.engine.contest import can_rank
+from fieldassay.reports.comparisons import count_tested
+from fieldassay.reports.page import Screen
+from fieldassay.reports.ranking import order_systems
+from fieldassay.reports.summary import summarize
+from fieldassay.reports.terminal import render_terminal
+from fieldassay.result.result import Result
+
+FIELDS = tuple("abcdef")
+SPEC = "fields: {" + ", ".join(f"{name}: text" for name in FIELDS) + "}"
+WRONG = {
+    "seven documents": {"model-a": [0] * 7, "model-b": [1, 0, 1, 0, 0, 1, 0], "model-c": [1, 1, 2, 1, 1, 0, 1]},
+    "one is the same": {"model-a": [1, 2, 0] * 8, "model-b": [1, 2, 0] * 8, "model-c": [2, 3, 2] * 8},
+    "many documents": {"model-a": [0, 1, 0] * 12, "model-b": [1, 0, 1] * 12, "model-c": [3, 2, 3] * 12, "model-d": [0, 1, 1] * 12},
+}
+
+
+def _scored(wrong: dict[str, list[int]], **options: object) -> Result:
+    gold = [{"id": f"d{at}", **dict.fromkeys(FIELDS, "x")} for at in range(len(next(iter(wrong.values()))))]
+    systems = {
+        name: [{**row, **dict.fromkeys(FIELDS[:count], "y")} for row, count in zip(gold, counts, strict=True)]
+        for name, counts in wrong.items()
+    }
+    return score(gold, systems, SPEC, ScoreOptions(replicates=50, **options))  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=WRONG.values(), ids=list(WRONG), scope="module")
+def result(request: pytest.FixtureRequest) -> Result:
+    return _scored(request.param)
+
+
+def test_pairs_of_a_ranking_have_the_p_value_of_their_comparison(result: Result) -> None:
+    ranked = {(ranking.metric, frozenset(pair.systems)): pair.p_adjusted for ranking in result.rankings for pair in ranking.pairs}
+    assert len(ranked) == len(result.rankings) * len(list(combinations(result.systems, 2))) > 0
+    for one in result.comparisons:
+        assert one.p_adjusted == ranked[one.metric, frozenset(one.systems)]
+
+
+def test_no_adjusted_p_value_is_below_the_one_of_the_test_alone(result: Result) -> None:
+    assert all(one.p_adjusted >= one.p for one in result.comparisons if one.p is not None and one.p_adjusted is not None)
+
+
+def test_places_follow_from_the_verdicts(result: Result) -> None:
+    for ranking in result.rankings:
+        apart = {pair.systems for pair in ranking.pairs if pair.p_adjusted <= 0.05 and pair.difference}
+        for place in ranking.places:
+            assert place.first == 1 + sum(worse == place.system for _, worse in apart)
+            assert place.last == len(ranking.places) - sum(better == place.system for better, _ in apart)
+        verdicts = {frozenset(one.systems): one.verdict for one in result.comparisons if one.metric == ranking.metric}
+        assert all((verdict in ("better", "worse")) == any(set(pair) == names for pair in apart) for names, verdict in verdicts.items())
+
+
+def test_every_report_says_how_many_tests_there_were(result: Result) -> None:
+    tests = len(result.rankings) * len(list(combinations(result.systems, 2)))
+    assert count_tested(result.comparisons, result.rankings) == tests
+    assert f"adjusted by Holm for {tests} comparisons" in render_terminal(summarize(result, None), Screen(160))
+
+
+def test_the_executive_report_takes_the_same_p_value(result: Result) -> None:
+    found = {name: result.estimate("accuracy", system=name) for name in result.systems}
+    order = order_systems(result, found)
+    assert order is not None
+    of_pair = {frozenset(pair.systems): pair.p_adjusted for pair in result.rankings[0].pairs}
+    assert all(lead.p == of_pair[frozenset((order.first, lead.other))] for lead in order.leads)
+
+
+def test_two_systems_are_adjusted_for_the_metrics_alone() -> None:
+    result = _scored({name: WRONG["seven documents"][name] for name in ("model-a", "model-c")})
+    assert [one.p for one in result.comparisons] == [0.03125, 0.03125]
+    assert [one.p_adjusted for one in result.comparisons] == [0.0625, 0.0625] and not result.rankings
+
+
+@pytest.mark.parametrize(("systems", "metrics", "is_ranked"), [(3, 2, True), (22, 2, True), (23, 2, False), (32, 1, True), (33, 1, False)])
+def test_systems_are_ranked_only_where_a_difference_could_be_shown(systems: int, metrics: int, is_ranked: bool) -> None:
+    assert can_rank(systems, metrics, 0.95) is is_ranked
+
+
+def test_a_ranking_that_is_not_made_is_told() -> None:
+    result = _scored({f"m{at:02}": [at % 3, 1] for at in range(23)})
+    assert not result.rankings and any("23 systems are not ranked" in warning for warning in result.warnings)
