@@ -13,6 +13,11 @@ from fieldassay.records.answer import parse_answer
 
 A = {"a": 1}
 CASES = {
+    "cut in a text in a fence": (
+        '```json\n{"a": 1, "b": "x\n```\nThe "rest" is cut.',
+        {"a": 1, "b": "x\n"},
+        ("prose_around", "code_fence", "truncated", "control_character"),
+    ),
     "plain": ('{"a": 1}', A, ()),
     "white space around": (' \n{"a": 1}\t', A, ()),
     "byte order mark": ('\ufeff{"a": 1}', A, ()),
@@ -28,9 +33,16 @@ CASES = {
     "empty object in prose": ("Nothing found: {}", {}, ("prose_around",)),
     "fence inside a string": ('{"a": "```x```"} ok', {"a": "```x```"}, ("prose_around",)),
     "braces in a string": ('x {"a": "}{"} y', {"a": "}{"}, ("prose_around",)),
-    "several blocks": ('{"a": 1}\n{"a": 2}', A, ("prose_around", "several_blocks")),
-    "several fences": ('```\n{"a": 1}\n```\n```\n{"a": 2}\n```', A, ("code_fence", "several_blocks")),
-    "empty block first": ('```\n{}\n```\n```\n{"a": 1}\n```', A, ("code_fence", "several_blocks")),
+    "several blocks": ('{"a": 2}\n{"a": 1}', A, ("prose_around", "several_blocks")),
+    "several fences": ('```\n{"a": 2}\n```\n```\n{"a": 1}\n```', A, ("code_fence", "several_blocks")),
+    "empty block first": ('```\n{}\n```\n```\n{"a": 1}\n```', A, ("code_fence",)),
+    "empty block last": ('{"a": 1}\nNotes: {}', A, ("prose_around",)),
+    "cut in a fence": (
+        '```json\n{"a": 1, "b": "x\n```\nThe "rest" is missing.',
+        {"a": 1, "b": "x\n"},
+        ("prose_around", "code_fence", "truncated", "control_character"),
+    ),
+    "a fence mark in broken JSON": ('{"a": "```x```",}', {"a": "```x```"}, ("trailing_comma",)),
     "thinking": ('<think>{"a": 0}?</think>{"a": 1}', A, ("thinking",)),
     "thinking without its opening": ('so [1] it is.</think> {"a": 1}', A, ("thinking",)),
     "end of thinking in a string": ('x {"a": "</think>"}', {"a": "</think>"}, ("prose_around",)),

@@ -54,6 +54,12 @@ ANSWERS = {
     "NUL bytes": "\0" * 10 * MILLION,
     "lone surrogates": '{"a": "' + "\ud800" * MILLION + '",}',
     "words": "word " * 2 * MILLION,
+    "open string of quotes": '{"a": "' + '\\"' * 5 * MILLION,
+    "marks of thoughts": "<think>" * MILLION,
+    "marks of thoughts in a broken object": '{"a" "' + '</think>\\"' * MILLION,
+    "closed thoughts": '{"a": 1}</think>' * 200_000,
+    "inner broken objects": ('{"a" 1 {' * 50 + "}" * 50) * 2000,
+    "calls of tools": '{"arguments": ' * 90 + '{"a": 1}' + "}" * 90 + " x",
 }
 
 

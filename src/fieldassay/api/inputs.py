@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 from fieldassay.api.options import InputOptions
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.plan.nodes import Leaf, Plan
+from fieldassay.paths import Pattern
+from fieldassay.plan.nodes import AnyNode, Leaf, Plan
 from fieldassay.records.matching import Matching, find_duplicates, match
 from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
@@ -37,7 +38,19 @@ def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
         nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
         is_gold=True,
         other_names=plan.root.other_names,
+        answer_keys=_keys_of_tree(plan),
     )
+
+
+def _keys_of_tree(plan: Plan) -> frozenset[str]:
+    """Return the top-level keys that a spec without declared fields names: in path patterns, and in checks."""
+    trees = [child for child in plan.root.children if isinstance(child, AnyNode) and not child.path]
+    if not trees:
+        return frozenset()
+    patterns = [Pattern(path) for tree in trees for path, _ in tree.patterns] + [planned.pattern for planned in plan.checks]
+    named = [pattern.parts[0] for pattern in patterns if pattern.parts]
+    named += [key for planned in plan.checks if not planned.pattern.parts for key in getattr(planned.check, "keys", ())]
+    return frozenset(key for key in named if isinstance(key, str))
 
 
 def pred_options(plan: Plan, inputs: InputOptions) -> SourceOptions:

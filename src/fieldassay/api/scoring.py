@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldassay.api.answer_remarks import remark_repairs, remark_undeclared
 from fieldassay.api.checking import CHECK_METRICS, Tallies, count_checks, default_metrics, join_tallies, name_idle
 from fieldassay.api.classes import count_classes
 from fieldassay.api.comparing import check_reference, compare_partials, remark_contest, with_compared, with_kept
@@ -203,11 +204,17 @@ def _counts(run: _Run, done: Sequence[Done]) -> dict[str, Any]:
             "unmatched": len(run.matching.unmatched.get(system, ())),
             **{name: claims[claim] for name, claim in CLAIMS.items()},
             "undeclared": dict(undeclared.most_common()),
+            "repairs": dict(_repairs(done, system).most_common()),
             "classes": count_classes(sum((part.classes.get(system, Counter()) for part in done), Counter())),
         }
         if run.plan.checks:
             counts["systems"][system]["checks"] = [count.to_dict() for count in _checks(run, done) if count.system == system]
     return counts
+
+
+def _repairs(done: Sequence[Done], system: str) -> Counter[str]:
+    """Return what was done to how many answers of a system before they could be read."""
+    return sum((part.repairs.get(system, Counter()) for part in done), Counter())
 
 
 def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
@@ -234,10 +241,10 @@ def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
     warnings += name_idle(run.plan, _tallies(run, done))
     if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
         warnings.append("the spec has no `checks:`, so nothing was checked and no violation could be counted")
-    for system in run.matching.predictions:
+    for system, source in run.matching.predictions.items():
+        answers = sum(part.claims.get(system, Counter())["has_prediction"] for part in done)
+        warnings += remark_repairs(system, answers, _repairs(done, system))
         undeclared = sum((part.undeclared.get(system, Counter()) for part in done), Counter())
         if undeclared:
-            named = ", ".join(f"{path} ({count})" for path, count in undeclared.most_common(5))
-            more = f" and {len(undeclared) - 5} more" if len(undeclared) > 5 else ""
-            warnings.append(f"{system}: predicted keys that the spec does not declare are not judged: {named}{more}")
+            warnings.append(remark_undeclared(system, undeclared, source))
     return tuple(warnings)

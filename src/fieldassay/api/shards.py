@@ -79,6 +79,8 @@ class Done:
     """By system, what the spec's checks found in predictions."""
     classes: Mapping[str, Counter[str]]
     """By system, what became of how many documents."""
+    repairs: Mapping[str, Counter[str]]
+    """By system, what was done to how many answers before they could be read."""
     labels: tuple[npt.NDArray[np.uint8], ...]
     """The digests of the gold records."""
 
@@ -176,6 +178,7 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
     grouped: set[str] = set()
     tallies: dict[str, Tallies] = {}
     classes: dict[str, Counter[str]] = {}
+    repairs: dict[str, Counter[str]] = {}
     labels: list[npt.NDArray[np.uint8]] = []
     for batch in chain.from_iterable(portions(work.plan, batch) for batch in batches(work.matching, work.batch)):
         for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys, sink)):
@@ -188,6 +191,7 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
             true = {name: int(mask.sum()) for name, mask in judged.documents.claims.items()}
             claims.setdefault(system, Counter()).update(true)
             classes.setdefault(system, Counter()).update(classify(judged.evidence, judged.documents))
+            repairs.setdefault(system, Counter()).update(chain.from_iterable(judged.documents.groups["repairs"]))
             if position == 0:  # what is known of the batch whatever the system
                 untyped += judged.untyped
                 excluded.update(judged.excluded)
@@ -196,8 +200,8 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
         if progress is not None:
             progress(len(batch.ids))
     documents = len(work.matching)
-    found = (undeclared, claims, untyped, documents, excluded, frozenset(grouped), tallies, classes, tuple(labels))
-    return Done(partials, tuple(frames), *found)
+    found = (undeclared, claims, untyped, documents, excluded, frozenset(grouped), tallies, classes)
+    return Done(partials, tuple(frames), *found, repairs, tuple(labels))
 
 
 def count_excluded(plan: Plan, batch: Batch, applies: Mapping[str, Masks]) -> Counter[str]:

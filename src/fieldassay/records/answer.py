@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from fieldassay.records.decode import TOO_DEEP, decode_json, is_too_deep
 from fieldassay.records.mend import MAX_LENGTH, mend_json
 from fieldassay.records.record import Row
-from fieldassay.records.spans import Span, find_spans
+from fieldassay.records.spans import FENCE, Span, find_spans
+from fieldassay.records.thoughts import split_thoughts
+from fieldassay.records.tool_calls import count_declared, unwrap_call
 from fieldassay.values.json import Json
 
 MAX_REPAIR = 20_000
-"""Characters that json_repair is given at most: its time can grow with the square of the length."""
+"""Characters of one answer that json_repair is given at most: its time can grow with the square of the length."""
 
-_LANGUAGE = re.compile(r"\s*[\w+.-]{0,20}[ \t]*\r?\n?")
+MAX_MENDED = 8
+"""Broken pieces of one answer that are mended at most: the last ones."""
+
+REPAIRED = ("repaired",)
 _KINDS = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+_NOTHING = frozenset[str]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,31 +34,60 @@ class Answer:
     problem: str | None = None
 
 
-def parse_answer(text: str, *, wrap: str | None = None, may_mend: bool = True) -> Answer:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is looked for: `declared` are the keys that the record may have at its top, `wrap` the key that a list is put under."""
+
+    declared: frozenset[str]
+    wrap: str | None
+    may_mend: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A piece of an answer that was read, and how many declared keys it has."""
+
+    span: Span
+    row: Row
+    declared: int
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether the answer ends within it."""
+        return not self.span.is_closed
+
+
+def parse_answer(text: str, *, wrap: str | None = None, may_mend: bool = True, declared: frozenset[str] = _NOTHING) -> Answer:
     r"""Return the JSON object in a raw answer.
 
-    Tried in this order: the whole text as it is; the contents of code fences; JSON with prose around; and, if `may_mend`, mending of the most
-    promising piece, first by rules that keep every value, then by json_repair. Of several pieces the first object with content counts. A
-    top-level list is put under the key `wrap`, or is no answer. Nothing is ever evaluated, and the time is bounded.
+    The whole text as it is, if it is JSON. Otherwise thoughts are set aside, and of all objects in fences and in prose the one with most
+    `declared` keys is the answer, of equals the last; an object that the end of the answer cuts off counts before the complete ones, if it
+    has a declared key and does not just repeat one of them. If `may_mend`, what is broken is mended first, by rules that keep every value,
+    then by json_repair. The call of a tool gives way to the record in it. A top-level list is put under the key `wrap`, or is no answer.
+    Nothing is ever evaluated, and the time is bounded.
 
     >>> parse_answer('Here it is:\n```json\n{"total": 67,571,}\n```')
     Answer(data={'total': '67,571'}, repairs=('prose_around', 'code_fence', 'thousands_separator', 'trailing_comma'), problem=None)
     >>> parse_answer("I cannot read this page.").problem
     "no JSON in the answer: 'I cannot read this page.'"
     """
+    wanted = _Wanted(declared, wrap, may_mend)
     stripped = text.strip("\ufeff\0 \t\r\n")
     if not stripped:
         return Answer(None, problem="empty answer")
     row = decode_json(stripped.encode("utf-8", "replace"))
     if row.problem is None:
-        return _settle_whole(row, wrap, may_mend)
+        return _settle_whole(row, wanted)
     if row.problem == TOO_DEEP:
         return Answer(None, problem=TOO_DEEP)
-    body, thought = _drop_thoughts(stripped)
-    found = _read_fences(body, wrap, may_mend) or _read_spans(body, wrap, may_mend)
-    if isinstance(found, str):
-        return Answer(None, problem=found)
-    return shape(Row(found.value, (*thought, *found.repairs), found.problem), wrap)
+    thought = split_thoughts(stripped)
+    found = _find(thought.body, wanted)
+    if found.problem is not None and thought.unclosed:
+        within = _find(thought.unclosed, wanted)
+        if within.problem is None:
+            return shape(_unwrapped(replace(within, repairs=("inside_thinking", *within.repairs)), wanted), wrap)
+    repairs = ("thinking", *found.repairs) if thought.was_there and found.problem is None else found.repairs
+    return shape(_unwrapped(replace(found, repairs=repairs), wanted), wrap)
 
 
 def shape(row: Row, wrap: str | None) -> Answer:
@@ -69,103 +105,136 @@ def shape(row: Row, wrap: str | None) -> Answer:
     return Answer(None, repairs, f"top level is {_KINDS[type(value)]}, expected an object")
 
 
-def _settle_whole(row: Row, wrap: str | None, may_mend: bool) -> Answer:
+def _settle_whole(row: Row, wanted: _Wanted) -> Answer:
     if not isinstance(row.value, str):
-        return shape(row, wrap)
-    if row.value.lstrip()[:1] not in ("{", "[", "`"):
+        return shape(_unwrapped(row, wanted), wanted.wrap)
+    if not re.search(r"[{\[]", row.value):
         return Answer(None, problem=_no_json(row.value))
-    inner = parse_answer(row.value, wrap=wrap, may_mend=may_mend)
+    inner = parse_answer(row.value, wrap=wanted.wrap, may_mend=wanted.may_mend, declared=wanted.declared)
     return Answer(inner.data, ("double_encoded", *inner.repairs), inner.problem)
 
 
-def _drop_thoughts(text: str) -> tuple[str, tuple[str, ...]]:
-    before, mark, after = text.rpartition("</think>")
-    is_thought = before.lstrip().startswith("<think>") or "{" not in before  # else the mark may stand in a string of the answer
-    return (after, ("thinking",)) if mark and after.strip() and is_thought else (text, ())
+def _unwrapped(row: Row, wanted: _Wanted) -> Row:
+    value, is_call = unwrap_call(row.value, wanted.declared)
+    return Row(value, (*row.repairs, "tool_call"), row.problem) if is_call else row
 
 
-def _read_fences(text: str, wrap: str | None, may_mend: bool) -> Row | None:
-    parts = text.split("```")
-    if len(parts) < 2:
-        return None
-    blocks = [_drop_language(part) for part in parts[1::2][:64]]
-    around = ("prose_around",) if any(part.strip() for part in parts[0::2]) else ()
-    rows = [row for row in (decode_json(block.encode("utf-8", "replace")) for block in blocks) if row.problem is None]
-    rows = [row for row in rows if isinstance(row.value, dict) or (wrap is not None and isinstance(row.value, list))]
-    if rows:
-        best = next((row for row in rows if row.value), rows[0])
-        several = ("several_blocks",) if len(rows) > 1 else ()
-        return Row(best.value, (*around, "code_fence", *several, *best.repairs))
-    for block in blocks:
-        if block.startswith(("{", "[")):
-            row = _read_spans(block, wrap, may_mend)
-            if isinstance(row, Row):
-                return Row(row.value, (*around, "code_fence", *row.repairs), row.problem)
-    return None
-
-
-def _drop_language(part: str) -> str:
-    tag = _LANGUAGE.match(part)
-    body = part[tag.end() :] if tag else part
-    return body.strip() if body.lstrip().startswith(("{", "[")) else part.strip()
-
-
-def _read_spans(text: str, wrap: str | None, may_mend: bool) -> Row | str:
+def _find(text: str, wanted: _Wanted) -> Row:
+    """Return the answer among the pieces of a text that look like JSON, or a row with a problem."""
     spans = find_spans(text)
-    best = _choose(spans)
-    if best is None:
-        return _no_json(text)
-    around = ("prose_around",) if text[: best.start].strip() or text[best.end :].strip() else ()
-    rivals = [span for span in spans if span.rank == 3 and span.is_valid]
-    several = ("several_blocks",) if best.is_valid and len(rivals) > 1 else ()
-    row = _read_span(text, best, may_mend)
-    if isinstance(row, str):
-        return row
-    if isinstance(row.value, list) and wrap is None and row.value and not any(isinstance(item, dict) for item in row.value):
-        return _no_json(text)  # a bracketed reference such as [12] in prose is no answer
-    return Row(row.value, (*around, *several, *row.repairs))
+    blocks, problem = _read(text, spans, wanted)
+    best = _choose(blocks)
+    if best is None or (not wanted.may_mend and _is_shorter_than_broken(best.span, spans)):
+        return Row(None, problem=problem or _no_json(text))
+    value = best.row.value
+    if isinstance(value, list) and wanted.wrap is None and value and not any(isinstance(item, dict) for item in value):
+        return Row(None, problem=_no_json(text))  # a bracketed reference such as [12] in prose is no answer
+    several = sum(block.span.rank == 3 and not block.span.is_inner for block in blocks) > 1
+    return Row(value, (*_around(text, best.span, spans), *(("several_blocks",) if several else ()), *best.row.repairs))
 
 
-def _choose(spans: list[Span]) -> Span | None:
-    if not spans:
-        return None
-    top = max(span.rank for span in spans)
-    likely = [span for span in spans if span.rank == top]
-    valid = next((span for span in likely if span.is_valid), None)
-    broken = next((span for span in likely if not span.is_valid), None)
-    if valid is None or broken is None:
-        return valid or broken
-    is_longer = broken.end - broken.start > valid.end - valid.start
-    return broken if broken.start < valid.start and broken.is_closed and is_longer else valid
+def _read(text: str, spans: Sequence[Span], wanted: _Wanted) -> tuple[list[_Block], str | None]:
+    """Return the pieces that can be read, in order, and why the last of the others cannot."""
+    top = max((span.rank for span in spans), default=0)
+    broken = [span for span in spans if not span.is_valid and span.rank == top][-MAX_MENDED:]
+    blocks: list[_Block] = []
+    problem, room = None, MAX_REPAIR
+    for span in reversed(spans):
+        if span.is_valid:
+            row = decode_json(text[span.start : span.end].encode("utf-8", "replace"))
+        elif span in broken:
+            row = _mend(text[span.start : span.end], wanted.may_mend, 0 if span.is_inner else room)
+            length = span.end - span.start
+            room -= length if length <= room and not span.is_inner and (row.problem or row.repairs == REPAIRED) else 0
+        else:
+            continue
+        if row.problem is None:
+            inner = unwrap_call(row.value, wanted.declared)[0]
+            blocks.append(_Block(span, row, count_declared(inner, wanted.declared, wanted.wrap)))
+        problem = problem or (None if span.is_inner else row.problem)
+    return blocks[::-1], problem
 
 
-def _read_span(text: str, span: Span, may_mend: bool) -> Row | str:
-    piece = text[span.start : span.end]
-    if span.is_valid:
-        row = decode_json(piece.encode("utf-8", "replace"))
-        return row if row.problem is None else row.problem
+def _choose(blocks: Sequence[_Block]) -> _Block | None:
+    """Return the answer of several pieces: by declared keys, then by content, then the last; an inner one only if it has more declared keys."""
+    best: _Block | None = None
+    outer: _Block | None = None
+    for block in blocks:
+        if block.span.is_inner and outer is not None and block.declared <= outer.declared:
+            continue
+        outer = outer if block.span.is_inner else block
+        if best is None or (block.declared, block.span.rank) >= (best.declared, best.span.rank):
+            best = block
+    if best is not None and outer is not None and outer.is_cut and best.span.end <= outer.span.start and not best.is_cut:
+        has_answer = outer.declared > 0 or (best.declared == 0 and bool(outer.row.value))
+        if has_answer and not _repeats(outer.row.value, best.row.value):
+            return outer
+    return best
+
+
+def _repeats(cut: Json, whole: Json) -> bool:
+    """Return whether an object that was cut off says, as far as it goes, what a complete one says."""
+    if isinstance(cut, dict) and isinstance(whole, dict):
+        return all(key in whole and _repeats(value, whole[key]) for key, value in cut.items())
+    if isinstance(cut, list) and isinstance(whole, list):
+        return len(cut) <= len(whole) and all(map(_repeats, cut, whole))
+    return cut == whole or (isinstance(cut, str) and isinstance(whole, str) and whole.startswith(cut))
+
+
+def _is_shorter_than_broken(best: Span, spans: Sequence[Span]) -> bool:
+    """Return whether a broken object stands beside a valid one and is longer: then gold does not say which of them it means."""
+    return any(not span.is_valid and span.rank == 3 and span.end - span.start > best.end - best.start for span in spans)
+
+
+def _around(text: str, best: Span, spans: Sequence[Span]) -> tuple[str, ...]:
+    """Return what was taken off around a piece: prose, a code fence, or both."""
+    fences = _fences(text, spans)
+    inside = next(((start, end) for start, end in fences if start <= best.start < end), None)
+    if inside is None:
+        return ("prose_around",) if text[: best.start].strip() or text[best.end :].strip() else ()
+    edges = [0, *(edge for start, end in fences for edge in (start - len(FENCE), end + len(FENCE))), len(text)]
+    has_prose = any(text[start:end].strip() for start, end in zip(edges[::2], edges[1::2], strict=True))
+    return ("prose_around", "code_fence") if has_prose else ("code_fence",)
+
+
+def _fences(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """Return where code fences begin and end, their marks outside; marks within JSON are none, and the last fence may be open."""
+    marks: list[int] = []
+    outer = [span for span in spans if not span.is_inner]
+    position = 0
+    for span in (*outer, None):
+        end = len(text) if span is None else span.start
+        while position <= end and (at := text.find(FENCE, position, end)) >= 0:
+            marks.append(at)
+            position = at + len(FENCE)
+        position = end if span is None else span.end
+    edges = [*marks, len(text)] if len(marks) % 2 else marks
+    return [(start + len(FENCE), end) for start, end in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _mend(piece: str, may_mend: bool, room: int) -> Row:
+    """Return what a broken piece holds; `room` is how many characters json_repair may be given."""
     if not may_mend:
-        return f"the JSON in the answer is broken: {_opening(piece)}"
+        return Row(None, problem=f"the JSON in the answer is broken: {_opening(piece)}")
     if len(piece) > MAX_LENGTH:
-        return f"the JSON in the answer is broken and too long to mend ({len(piece):,} characters)"
-    row_or_none = mend_json(piece)
-    return row_or_none or _repair(piece)
+        return Row(None, problem=f"the JSON in the answer is broken and too long to mend ({len(piece):,} characters)")
+    return mend_json(piece) or _repair(piece, room)
 
 
-def _repair(piece: str) -> Row | str:
+def _repair(piece: str, room: int) -> Row:
     end = piece.rfind("}" if piece[0] == "{" else "]")
     piece = piece[: end + 1] if end > 0 else piece
-    if len(piece) > MAX_REPAIR:
-        return f"the JSON in the answer is broken and too long to repair ({len(piece):,} characters)"
+    if len(piece) > room:
+        return Row(None, problem=f"the JSON in the answer is broken and too long to repair ({len(piece):,} characters)")
     import json_repair
 
     try:
         value = json_repair.loads(piece, skip_json_loads=True)
     except (ValueError, RecursionError, IndexError, TypeError, KeyError, AttributeError):
-        return f"the JSON in the answer is broken: {_opening(piece)}"
+        value = None
     if not isinstance(value, dict | list) or not value or is_too_deep(value):
-        return f"the JSON in the answer is broken: {_opening(piece)}"
-    return Row(value, ("repaired",))
+        return Row(None, problem=f"the JSON in the answer is broken: {_opening(piece)}")
+    return Row(value, REPAIRED)
 
 
 def _no_json(text: str) -> str:

@@ -132,7 +132,7 @@ def _without(row: dict[str, Json], keys: set[str]) -> dict[str, Json]:
 def read_value(value: Json, options: SourceOptions) -> Answer:
     """Return what a value holds that stands where a record should be: an object, or a text with JSON in it."""
     if isinstance(value, str):
-        return parse_answer(value, wrap=options.wrap, may_mend=not options.is_gold)
+        return parse_answer(value, wrap=options.wrap, may_mend=not options.is_gold, declared=options.expected_keys)
     return shape(Row(value), options.wrap)
 
 

@@ -36,6 +36,8 @@ class SourceOptions:
     declared: frozenset[str] = frozenset()
     nested: frozenset[str] = frozenset()
     is_gold: bool = False
+    answer_keys: frozenset[str] = frozenset()
+    """Keys that an answer may have at its top, where `declared` does not say: of a tree those that its spec names."""
     other_names: OtherNames = ()
     """Other keys under which a record may hold the spec's fields; a record opens with each under its own name."""
 
@@ -43,6 +45,11 @@ class SourceOptions:
     def is_tree(self) -> bool:
         """Return whether the record is a tree without declared fields."""
         return "" in self.declared
+
+    @property
+    def expected_keys(self) -> frozenset[str]:
+        """Return the keys that tell the record among several objects in a raw answer."""
+        return (self.answer_keys | self.declared | frozenset(self.data_keys)) - {""}
 
     def key_of(self, row: Any) -> str | None:
         """Return the key or dotted path under which a row holds its record, None if the row is the record.

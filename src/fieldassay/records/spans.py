@@ -10,21 +10,27 @@ from dataclasses import dataclass
 from fieldassay.records.decode import MAX_DEPTH
 from fieldassay.values.json import Json
 
-MAX_SPANS = 200
-MAX_OPEN = 16
-"""Brackets that may be found to stay open before the search ends; each costs a walk to the end of the text."""
+MAX_SPANS = 5_000
+MAX_BROKEN = 16
+"""Broken pieces that are looked into for others, and brackets that may be found to stay open; each costs a walk over the rest of the text."""
+
+FENCE = "```"
 
 _START = re.compile(
     r"""\{(?=\s{0,200}(?:["'“„}]|u'|//|/\*|\#|[A-Za-z_]\w{0,99}\s{0,9}:))"""
     r"""|\[(?=\s{0,200}(?:[\[{"']|-?\d|true\b|false\b|null\b))"""
 )
-_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
+_TEXT = r'"[^"\\\n]*+(?:(?:\\.|\n(?![ \t]{0,20}```))[^"\\\n]*+)*+"'
+_MARKS = r"(?P<open>[{\[])|(?P<close>[}\]])|(?P<fence>```)|(?P<quote>\")"
+_TOKEN = re.compile(rf"(?:[^\"{{}}\[\]`]++|{_TEXT}|`(?!``))*+(?:{_MARKS})", re.DOTALL)
+_UNQUOTED = re.compile(rf"(?:[^{{}}\[\]`]++|`(?!``))*+(?:{_MARKS})", re.DOTALL)
+_OBJECTS = re.compile(r"\[\s{0,200}\{")
 _DECODER = json.JSONDecoder(parse_int=len)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of text that looks like JSON, from its opening bracket to its closing one, or to the end of the text if that is missing."""
+    """A piece of text that looks like JSON: from its opening bracket to its closing one, or (without that) to a code fence or the text's end."""
 
     start: int
     end: int
@@ -32,10 +38,14 @@ class Span:
     is_closed: bool = True
     rank: int = 0
     """How likely it is the answer: 3 an object with content or a list of objects, 2 an empty object, 1 any other list."""
+    is_inner: bool = False
+    """True if it stands within a broken piece."""
 
 
 def find_spans(text: str) -> list[Span]:
-    """Return the outermost pieces of the text that look like JSON, in order; at most `MAX_SPANS`. Linear in the length of the text.
+    """Return the pieces of the text that look like JSON, in order; at most `MAX_SPANS`. Linear in the length of the text.
+
+    They are the outermost ones; what stands within a broken piece comes after it, in case that the piece is none.
 
     >>> [(span.start, span.end, span.is_valid) for span in find_spans('see [470]: {"a": {"b": 1}} or {"a": 1,}')]
     [(4, 9, True), (11, 26, True), (30, 39, False)]
@@ -44,41 +54,50 @@ def find_spans(text: str) -> list[Span]:
 
 
 def _search(text: str) -> Iterator[Span]:
-    position, found, still_open = 0, 0, 0
-    while found < MAX_SPANS and still_open < MAX_OPEN:
+    position, found, broken, outer_end = 0, 0, 0, 0
+    while found < MAX_SPANS:
         start = _START.search(text, position)
         if start is None:
             return
-        span = _read_span(text, start.start())
-        if not span.is_closed:
-            still_open += 1
-            if text[span.start] == "[" and span.rank < 3:
-                position = span.start + 1
-                continue
-        yield span
-        found += 1
-        position = span.end
+        span = _read_span(text, start.start(), start.start() < outer_end)
+        is_list = text[span.start] == "[" and span.rank < 3
+        if span.is_closed or not is_list:
+            yield span
+            found += 1
+        if span.is_valid or (span.is_closed and broken >= MAX_BROKEN):
+            position = span.end
+            continue
+        if broken >= MAX_BROKEN:
+            return
+        broken += 1
+        outer_end = max(outer_end, 0 if is_list and not span.is_closed else span.end)
+        position = span.start + 1
 
 
-def _read_span(text: str, start: int) -> Span:
+def _read_span(text: str, start: int, is_inner: bool) -> Span:
     try:
         value, end = _DECODER.raw_decode(text, start)
-        return Span(start, end, True, True, _rank(value))
+        return Span(start, end, True, True, _rank(value), is_inner)
     except (ValueError, RecursionError):
         end, is_closed = _find_end(text, start)
-    return Span(start, end, False, is_closed, _guess_rank(text, start))
+    return Span(start, end, False, is_closed, 3 if text[start] == "{" or _OBJECTS.match(text, start) else 1, is_inner)
 
 
 def _find_end(text: str, start: int) -> tuple[int, bool]:
-    depth = 0
-    for found in _BRACKET.finditer(text, start):
-        bracket = found[0][0]
-        if bracket in "{[":
-            depth += 1
-        elif bracket in "}]":
-            depth -= 1
+    depth, position, token = 0, start, _TOKEN
+    while found := token.match(text, position):
+        position = found.end()
+        match found.lastgroup:
+            case "fence":
+                return found.start("fence"), False
+            case "open":
+                depth += 1
+            case "close":
+                depth -= 1
+            case _:  # no later quote can end a text either, so they are no quotes
+                token = _UNQUOTED
         if depth == 0:
-            return found.end(), True
+            return position, True
         if depth > MAX_DEPTH:
             break
     return len(text), False
@@ -88,9 +107,3 @@ def _rank(value: Json) -> int:
     if isinstance(value, dict):
         return 3 if value else 2
     return 3 if isinstance(value, list) and any(isinstance(item, dict) for item in value) else 1
-
-
-def _guess_rank(text: str, start: int) -> int:
-    if text[start] == "{":
-        return 3
-    return 3 if re.compile(r"\[\s{0,200}\{").match(text, start) else 1

@@ -1,0 +1,156 @@
+"""Which object of a raw answer is the record: that with most declared keys, the last of equals, outside of thoughts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fieldassay import score
+from fieldassay.records.answer import parse_answer
+
+DECLARED = frozenset({"shop", "date", "total"})
+SPEC = "fields: {shop: text, date: date, total: money}"
+OAK = {"shop": "Oak & Sons", "date": "2025-03-04", "total": "1250.00"}
+RECORD = json.dumps(OAK)
+TEMPLATE = '{"shop": "extracted value", "date": "extracted value", "total": "extracted value"}'
+TABLE = "| field | value |\n|---|---|\n| shop | {Oak & Sons} |\n| total | [1250.00] |\n"
+DRAFT = '{"shop": "Oak", "total": 12}'
+
+
+def calling(arguments: object) -> str:
+    return json.dumps({"name": "extract_invoice", "arguments": arguments})
+
+
+NOISE = {
+    "echoed template": f"You asked for:\n{TEMPLATE}\n\nThis is the invoice:\n{RECORD}",
+    "echoed template in a fence": f"Format:\n```json\n{TEMPLATE}\n```\nResult:\n```json\n{RECORD}\n```",
+    "echoed template in a fence, the answer without": f"```json\n{TEMPLATE}\n```\n{RECORD}",
+    "thoughts as an object before": f'{{"thoughts": "the shop is Oak"}}\n{RECORD}',
+    "thoughts as an object after": f'{RECORD}\n{{"confidence": 0.9, "notes": "total was hard to read"}}',
+    "think": f"<think>The format is {TEMPLATE}, so {DRAFT}?</think>\n{RECORD}",
+    "think, without its opening": f"The format is {TEMPLATE}. Is it {DRAFT}?\n</think>\n\n{RECORD}",
+    "think, with a broken draft": f'The format is {{"shop": "…", "date\n</think>\n{RECORD}',
+    "thinking": f"<thinking>{DRAFT}</thinking>{RECORD}",
+    "reasoning": f"<reasoning>\n{TEMPLATE}\n</reasoning>\n```json\n{RECORD}\n```",
+    "unused tokens": f"<unused94>thought\nI fill {TEMPLATE}<unused95>{RECORD}",
+    "unused tokens, an answer in a fence": f"<unused94>thought\nI fill {TEMPLATE}<unused95>```json\n{RECORD}\n```",
+    "THINK in brackets": f"[THINK]{TEMPLATE}[/THINK]{RECORD}",
+    "kimi": f"◁think▷{TEMPLATE}◁/think▷{RECORD}",
+    "channels": f"<|channel|>analysis<|message|>So {TEMPLATE}<|end|><|start|>assistant<|channel|>final<|message|>{RECORD}<|return|>",
+    "channels without their marks": f"analysisWe fill {TEMPLATE}.assistantfinal{RECORD}",
+    "thoughts after the answer": f"{RECORD}\n<think>Let me check: {TEMPLATE}</think>",
+    "two candidates": f"First reading: {DRAFT}\nAfter a second look: {RECORD}",
+    "two complete candidates": f"{json.dumps({**OAK, 'total': '12.00'})}\nCorrection:\n{RECORD}",
+    "tool call": calling(OAK),
+    "tool call with text": calling(RECORD),
+    "tool call in a tag": f"<tool_call>\n{calling(OAK)}\n</tool_call>",
+    "tool calls": json.dumps({"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "extract", "arguments": RECORD}}]}),
+    "list of tool calls": f"[TOOL_CALLS][{calling(OAK)}]",
+    "parameters": json.dumps({"name": "extract", "parameters": OAK}),
+    "input": json.dumps({"type": "tool_use", "name": "extract", "input": OAK}),
+    "table before": f"{TABLE}\n{RECORD}",
+    "table after": f"```json\n{RECORD}\n```\n{TABLE}",
+    "braces in prose": f"In the form {{shop: …}} this is {RECORD}",
+    "nested objects of the same names": f'The shop: {{"shop": "x"}}. {RECORD}',
+    "answer in a JSON text": json.dumps(f"Here:\n```json\n{RECORD}\n```"),
+}
+
+
+@pytest.mark.parametrize("name", NOISE)
+def test_the_record_is_found_among_other_objects(name: str) -> None:
+    assert parse_answer(NOISE[name], declared=DECLARED).data == OAK
+
+
+CUT = {
+    "after a template": (f"Format: {TEMPLATE}\nResult:\n" + RECORD[:41], {"shop": "Oak & Sons", "date": "2025-03-0"}),
+    "after a template in fences": (f"```json\n{TEMPLATE}\n```\n```json\n{RECORD[:35]}", {"shop": "Oak & Sons", "date": "202"}),
+    "repeating the answer": (f"{RECORD}\n{RECORD[:40]}", OAK),
+    "other than the answer, without a declared key": (f'{RECORD}\n{{"notes": "the total is ha', OAK),
+    "before its first key": (f'{RECORD}\n{{"sh', OAK),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_a_last_object_that_is_cut_off_is_the_answer_unless_it_only_repeats(name: str) -> None:
+    text, expected = CUT[name]
+    assert parse_answer(text, declared=DECLARED).data == expected
+
+
+WITHIN = {
+    "never closed": f"<think>The invoice is {RECORD}",
+    "never closed, after prose": f"Let me see. <thinking>It says {RECORD}. But",
+}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_an_answer_in_a_thought_that_is_never_closed_is_used_and_recorded(name: str) -> None:
+    answer = parse_answer(WITHIN[name], declared=DECLARED)
+    assert (answer.data, answer.repairs[0]) == (OAK, "inside_thinking")
+
+
+def test_an_answer_in_a_thought_that_is_closed_is_none() -> None:
+    answer = parse_answer(f"<think>{RECORD}</think>I cannot read it.", declared=DECLARED)
+    assert (answer.data, answer.problem) == (None, "no JSON in the answer: 'I cannot read it.'")
+
+
+TEXTS = {
+    "in valid JSON": ('x {"shop": "a </think> b"}', {"shop": "a </think> b"}),
+    "in broken JSON": ('{"shop": "a </think> b", "total": {"value": 1},}', {"shop": "a </think> b", "total": {"value": 1}}),
+    "an opening mark": ('x {"shop": "a <think> b"}', {"shop": "a <think> b"}),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_mark_of_thoughts_in_a_value_is_part_of_it(name: str) -> None:
+    text, expected = TEXTS[name]
+    assert parse_answer(text, declared=DECLARED).data == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"name": "Oak", "arguments": {"x": 1}}', '{"arguments": {"x": 1}}', '{"input": "a text", "total": 5}'],
+    ids=["declared name", "nothing declared inside", "declared beside"],
+)
+def test_what_only_looks_like_a_tool_call_stays(text: str) -> None:
+    assert parse_answer(text, declared=frozenset({"name", "total"})).data == json.loads(text)
+
+
+def test_a_declared_key_is_no_wrapper() -> None:
+    text = json.dumps({"input": {"total": 5}})
+    assert parse_answer(text, declared=frozenset({"input", "total"})).data == {"input": {"total": 5}}
+
+
+def test_without_declared_keys_the_last_object_with_content_counts() -> None:
+    assert parse_answer('{"a": {"b": 1}}\n{"c": {"d": [{"e": 1}]}}\n{}').data == {"c": {"d": [{"e": 1}]}}
+
+
+GOLD = [{"id": str(number), **OAK} for number in range(3)]
+
+
+def answers(text: str) -> list[dict[str, str]]:
+    return [{"id": row["id"], "raw": text} for row in GOLD]
+
+
+@pytest.mark.parametrize("name", NOISE)
+def test_noise_around_an_answer_changes_no_score(name: str) -> None:
+    assert score(GOLD, {"m": answers(NOISE[name])}, SPEC).value("accuracy") == 1.0
+
+
+def test_other_names_of_a_field_count_as_declared() -> None:
+    spec = "fields: {shop: {type: text, names: [merchant]}, total: money}"
+    raw = '{"merchant": "Oak & Sons", "total": "1250.00"}\n{"total": 1}'
+    assert score(GOLD, {"m": answers(raw)}, spec).value("accuracy") == 1.0
+
+
+def test_the_data_key_of_a_tree_counts_as_declared() -> None:
+    gold = [{"test_case_id": "a", "expected_extraction": {"flow": 5}}]
+    raw = '{"extraction": {"flow": 5}}\n{"note": "done", "more": 1}'
+    assert score(gold, {"m": [{"id": "a", "raw": raw}]}, {"protocol": "engineering-extractor"}).value("overall_accuracy") == 1.0
+
+
+def test_the_run_says_how_many_answers_held_several_objects() -> None:
+    result = score(GOLD, {"m": [*answers(NOISE["echoed template"])[:2], GOLD[2]]}, SPEC)
+    assert result.counts["systems"]["m"]["repairs"] == {"prose_around": 2, "several_blocks": 2}
+    told = "m: 2 of 3 answers held several objects; the one with most declared keys was taken, the last of equals"
+    assert told in result.warnings
