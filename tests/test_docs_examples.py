@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import doctest
+import tempfile
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from doc_pages import DOCS, FILES, TEXTS, blocks
 from docs.consoles import run_page
+from warm_program import warm_program
 
 from fieldassay import score
 from fieldassay.api.options import ScoreOptions
@@ -44,9 +47,15 @@ def test_every_spec_compiles(name: str) -> None:
     assert read_plan(SPECS[name]).fields
 
 
+@pytest.fixture(scope="session")
+def programs() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder, warm_program(Path(folder)) as ready:
+        yield ready
+
+
 @pytest.mark.parametrize("name", SHOWN)
-def test_commands_print_what_the_page_shows(name: str) -> None:
-    assert run_page(TEXTS[name]) == TEXTS[name], "mend the page with: python docs/consoles.py"
+def test_commands_print_what_the_page_shows(name: str, programs: Path) -> None:
+    assert run_page(TEXTS[name], programs) == TEXTS[name], "mend the page with: python docs/consoles.py"
 
 
 def test_the_plugin_of_the_contributing_page_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,122 @@
+"""The program `fieldassay`, imported once and forked for each command, so that a page with twenty commands starts it once.
+
+`python warm_program.py FOLDER` puts an executable `fieldassay` into FOLDER, which hands its arguments, environment, folder and streams
+to the process that waits beside it. A fork runs the command as a process of its own would; nothing that it does is seen by the next. No
+command runs before the first fork, for Polars does not survive a fork once its threads are there; imports and the month names, the dear
+part of a start, do no harm.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_STUB = """#!{python} -SE
+import array, json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as line:
+    line.connect({address!r})
+    told = json.dumps([sys.argv[1:], dict(os.environ), os.getcwd()]).encode()
+    streams = array.array("i", [0, 1, 2])
+    line.sendmsg([len(told).to_bytes(8, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
+    line.sendall(told)
+    code = line.recv(1)
+sys.exit(code[0] if code else 70)
+"""
+
+
+@contextmanager
+def warm_program(folder: Path) -> Iterator[Path]:
+    """Make `fieldassay` runnable from the folder while the context lasts; yields the folder."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
+    server = subprocess.Popen([sys.executable, __file__, str(folder)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"ready\n"
+        yield folder
+    finally:
+        server.communicate()
+
+
+def _serve(folder: Path) -> None:
+    address = str(folder / "line")
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(address)
+        door.listen(16)
+        stub = folder / "fieldassay"
+        stub.write_text(_STUB.format(python=sys.executable, address=address), encoding="utf-8")
+        stub.chmod(0o755)
+        _warm()
+        print("ready", flush=True)
+        parent = os.fork()
+        if parent:
+            sys.stdin.read()  # ends when whoever started this closes it, or dies
+            os.kill(parent, 9)
+            return
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no one waits for those who answer
+        while True:
+            line, _ = door.accept()
+            if os.fork() == 0:
+                _answer(line)
+            line.close()
+
+
+def _warm() -> None:
+    package = importlib.import_module("fieldassay")
+    for found in pkgutil.walk_packages(package.__path__, "fieldassay."):
+        if "pytest" not in found.name and "transformers" not in found.name:
+            importlib.import_module(found.name)
+    importlib.import_module("fieldassay.readers.dates").DateReader().read("1 March 2025")
+    assert threading.active_count() == 1
+
+
+def _answer(line: socket.socket) -> None:
+    """Run one command in a child of this process, and send its exit code."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    streams = array.array("i")
+    head, rights, *_ = line.recvmsg(8, socket.CMSG_SPACE(3 * streams.itemsize))
+    streams.frombytes(rights[0][2])
+    size, told = int.from_bytes(head, "big"), bytearray()
+    while len(told) < size:
+        told += line.recv(size - len(told))
+    child = os.fork()
+    if child == 0:
+        arguments, environment, folder = json.loads(told)
+        _run(arguments, environment, folder, streams)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    line.sendall(bytes([code if code >= 0 else 128 - code]))
+    os._exit(0)
+
+
+def _run(arguments: list[str], environment: dict[str, str], folder: str, streams: array.array[int]) -> None:
+    for target, stream in enumerate(streams):
+        os.dup2(stream, target)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.argv = ["fieldassay", *arguments]
+    code = 70
+    try:
+        code = importlib.import_module("fieldassay.cli.main").main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    finally:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    _serve(Path(sys.argv[1]))
