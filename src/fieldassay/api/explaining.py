@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _NOT_COMPARED = ("equal", "accepted", "unreadable", "wrong_kind", "too_long")
 
 VALUE = "value"
+_MOST_NAMED = 20
+"""Undeclared keys that are named."""
 """The name of the one field in the spec of a single pair of values."""
 
 
@@ -230,7 +232,7 @@ def explain_document(plan: Plan, matching: Matching, document: str, slices: tupl
         for judged in judge_batch(plan, batch, slices):
             rows += judged.evidence.table().to_dicts() if judged.evidence.table is not None else []
             system = judged.evidence.system
-            undeclared = [f"the spec does not declare the predicted key {path}" for path in judged.undeclared]
+            undeclared = [f"the spec does not declare the predicted key {path}" for path in sorted(judged.undeclared.pred)[:_MOST_NAMED]]
             remarks[system] = (*_remarks(batch.predictions[system][0]), *undeclared)
     return DocumentExplanation(document, None, tuple(rows), (), remarks, tuple(matching.predictions))
 

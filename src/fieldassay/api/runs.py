@@ -12,7 +12,7 @@ from fieldassay.api.folder import METRICS
 from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.gate.estimates import check_estimates
-from fieldassay.reports.headline import by_system, find_main
+from fieldassay.reports.headline import find_headline
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.metrics_file import read_metrics
 from fieldassay.result.result import Result
@@ -21,14 +21,6 @@ from fieldassay.store.run_file import read_run
 
 RECORDED = ("metrics", "slices", "compare", "reference", "replicates", "seed", "level", "limit")
 """The options of scoring that a run keeps, since they decide what is computed."""
-
-
-def find_headline(result: Result) -> tuple[Estimate, ...]:
-    """Return each system's estimate of the metric that a run is known by: the spec's first own one, else the main one; () if there is none."""
-    own = [name for name in result.run.get("definitions", ()) if isinstance(name, str)]
-    whole = [one for one in result.estimates if one.field is None and not one.slice]
-    main = next((one for name in own for one in whole if one.metric == name), None) or find_main(result)
-    return tuple(by_system(result, main).values()) if main is not None else ()
 
 
 def headline_of(run: StoredRun) -> tuple[Estimate, ...]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fieldassay.api.answer_remarks import remark_repairs, remark_undeclared
+from fieldassay.api.answer_remarks import remark_repairs
 from fieldassay.api.checking import CHECK_METRICS, Tallies, count_checks, default_metrics, join_tallies, name_idle
 from fieldassay.api.classes import count_classes
 from fieldassay.api.comparing import check_reference, compare_partials, remark_contest, with_compared, with_kept
+from fieldassay.api.fit import GOLD, Fill, count_fill, describe_fit, describe_misfit, merge_fills
 from fieldassay.api.inputs import Records, fitted, open_inputs
 from fieldassay.api.locking import freeze_plan
 from fieldassay.api.options import ScoreOptions
@@ -57,7 +58,7 @@ def score(
 
     `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a data frame; `predictions`
     is one of these, or a mapping from system to one. `spec` is a path, the text of a spec, a mapping, a Pydantic model or a compiled plan. Raises
-    `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no document is in both.
+    `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no document is in both, or none has a declared field.
 
     >>> result = score([{"id": 1, "total": "5.00"}], [{"id": 1, "total": 5}], "fields: {total: number}")
     >>> result.value("accuracy")
@@ -79,8 +80,7 @@ def score(
         folding = with_compared(folding, options.compare)
     if keeps_statistics:
         folding = with_kept(folding, gate_calls(plan, options, folding))
-    run = _Run(plan, folding, matching, options, frozen)
-    return _result(run, list(_run(run, progress)))
+    return _score(_Run(plan, folding, matching, options, frozen), progress)
 
 
 def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
@@ -117,6 +117,16 @@ class _Run:
     """The digests of what decides the numbers, but for gold."""
 
 
+def _score(run: _Run, progress: Progress | None) -> Result:
+    done = list(_run(run, progress))
+    fills = merge_fills(part.fills for part in done)
+    if not any(fill.values.any() for fill in fills.values()):
+        misfit = describe_misfit(run.plan, run.matching, {name: fill.undeclared for name, fill in fills.items()})
+        if misfit is not None:
+            raise NothingEvaluatedError(misfit)
+    return _result(run, done, fills)
+
+
 def _run(run: _Run, progress: Progress | None) -> Iterator[Done]:
     options = run.options
     shards = _shards(len(run.matching), options)
@@ -141,7 +151,7 @@ def _shards(documents: int, options: ScoreOptions) -> list[Any]:
     return [part for part in np.array_split(np.arange(documents), wanted) if len(part)]
 
 
-def _result(run: _Run, done: Sequence[Done]) -> Result:
+def _result(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> Result:
     systems = list(run.matching.predictions)
     partials = {system: merge([part.partials[system] for part in done]) for system in systems}
     found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
@@ -152,9 +162,9 @@ def _result(run: _Run, done: Sequence[Done]) -> Result:
         documents_frame(partials.values()),
         None if run.options.evidence == "none" or run.options.evidence_folder is not None else cache(partial(_evidence, frames)),
         {**provenance(run.plan, run.folding, run.matching), "digests": _digests(run, done)},
-        _counts(run, done),
+        _counts(run, done, fills),
         tuple(map(str, run.matching.notes)),
-        (*_warnings(run, done), *remark_contest(paired)),
+        (*_warnings(run, done), *describe_fit(run.plan, run.matching, fills), *remark_contest(paired)),
         checks=_checks(run, done),
         comparisons=compared.comparisons,
         rankings=compared.rankings,
@@ -192,18 +202,17 @@ def _tallies(run: _Run, done: Sequence[Done]) -> dict[str, Tallies]:
     return {system: join_tallies([part.tallies.get(system, {}) for part in done]) for system in run.matching.predictions}
 
 
-def _counts(run: _Run, done: Sequence[Done]) -> dict[str, Any]:
+def _counts(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> dict[str, Any]:
     """Return what was and was not evaluated, by system."""
-    counts: dict[str, Any] = {"documents": len(run.matching), "systems": {}}
+    counts: dict[str, Any] = {"documents": len(run.matching), "gold": count_fill(fills[GOLD]), "systems": {}}
     for system in run.matching.predictions:
         claims = sum((part.claims.get(system, Counter()) for part in done), Counter())
-        undeclared = sum((part.undeclared.get(system, Counter()) for part in done), Counter())
         counts["systems"][system] = {
             "documents": len(run.matching),
             "missing": len(run.matching) - claims["has_prediction"],
             "unmatched": len(run.matching.unmatched.get(system, ())),
             **{name: claims[claim] for name, claim in CLAIMS.items()},
-            "undeclared": dict(undeclared.most_common()),
+            **count_fill(fills[system]),
             "repairs": dict(_repairs(done, system).most_common()),
             "classes": count_classes(sum((part.classes.get(system, Counter()) for part in done), Counter())),
         }
@@ -241,10 +250,7 @@ def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
     warnings += name_idle(run.plan, _tallies(run, done))
     if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
         warnings.append("the spec has no `checks:`, so nothing was checked and no violation could be counted")
-    for system, source in run.matching.predictions.items():
+    for system in run.matching.predictions:
         answers = sum(part.claims.get(system, Counter())["has_prediction"] for part in done)
         warnings += remark_repairs(system, answers, _repairs(done, system))
-        undeclared = sum((part.undeclared.get(system, Counter()) for part in done), Counter())
-        if undeclared:
-            warnings.append(remark_undeclared(system, undeclared, source))
     return tuple(warnings)

@@ -18,10 +18,11 @@ import numpy.typing as npt
 from fieldassay.api.checking import CLAIM, NUMBER, Sink, Tallies, check_records, join_tallies, open_sink
 from fieldassay.api.classes import classify
 from fieldassay.api.facts import document_table, document_types
+from fieldassay.api.fit import GOLD, Fill, fills_of, merge_fills
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.assemble import Identity, assemble
 from fieldassay.engine.candidates import MOST_PAIRS, count_pairs
-from fieldassay.engine.flatten import LONGEST_NULL
+from fieldassay.engine.flatten import LONGEST_NULL, Undeclared
 from fieldassay.engine.fold import FoldPlan, Partial, fold, merge
 from fieldassay.engine.judge import judge
 from fieldassay.engine.lists import TooManyPairsError
@@ -66,7 +67,8 @@ class Done:
 
     partials: Mapping[str, Partial]
     frames: tuple[Frame, ...]
-    undeclared: Mapping[str, Counter[str]]
+    fills: Mapping[str, Fill]
+    """What each side has of the declared fields and beside them; gold under the empty name."""
     claims: Mapping[str, Counter[str]]
     """By system, the number of documents of which each claim of the document table is true."""
     untyped: int
@@ -91,7 +93,7 @@ class JudgedBatch:
 
     evidence: Evidence
     documents: DocumentTable
-    undeclared: Mapping[str, int]
+    undeclared: Undeclared
     untyped: int
     excluded: Counter[str]
     tallies: Tallies
@@ -171,7 +173,7 @@ def collector_at_rest() -> Iterator[None]:
 def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
     partials: dict[str, Partial] = {}
     frames: list[Frame] = []
-    undeclared: dict[str, Counter[str]] = {}
+    fills: list[Mapping[str, Fill]] = []
     claims: dict[str, Counter[str]] = {}
     untyped = 0
     excluded: Counter[str] = Counter()
@@ -186,7 +188,8 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
             folded = fold(work.folding, judged.evidence, judged.documents)
             partials[system] = merge([partials[system], folded]) if system in partials else folded
             frames += _kept(work, judged.evidence, len(frames))
-            undeclared.setdefault(system, Counter()).update(judged.undeclared)
+            of_gold, of_system = fills_of(work.plan, judged.evidence, judged.undeclared)
+            fills.append({system: of_system, GOLD: of_gold} if position == 0 else {system: of_system})
             tallies[system] = join_tallies([tallies.get(system, {}), judged.tallies])
             true = {name: int(mask.sum()) for name, mask in judged.documents.claims.items()}
             claims.setdefault(system, Counter()).update(true)
@@ -200,7 +203,7 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
         if progress is not None:
             progress(len(batch.ids))
     documents = len(work.matching)
-    found = (undeclared, claims, untyped, documents, excluded, frozenset(grouped), tallies, classes)
+    found = (merge_fills(fills), claims, untyped, documents, excluded, frozenset(grouped), tallies, classes)
     return Done(partials, tuple(frames), *found, repairs, tuple(labels))
 
 

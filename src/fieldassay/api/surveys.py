@@ -95,7 +95,7 @@ def _add_records(
             _add(found.examples, Example(record.id, "", f"{record.place}: {record.invalid or 'no answer'}"))
     data = [(record.data or {}) if record is not None else {} for record in records]
     judged = judge(plan, [{} for _ in records], data, applies)
-    found.undeclared.update(judged.undeclared)
+    found.undeclared.update(judged.undeclared.pred)
     _count(judged, ids or tuple(record.id if record is not None else "" for record in records), found.findings)
 
 

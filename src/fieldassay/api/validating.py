@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.api.checking import Findings, default_metrics, name_idle
+from fieldassay.api.fit import describe_misfit
 from fieldassay.api.inputs import Records, gold_options, open_inputs, open_predictions
 from fieldassay.api.options import InputOptions
 from fieldassay.api.surveys import Survey, survey, survey_data, survey_predictions
@@ -135,6 +136,9 @@ def _of_data(found: Validation, plan: Plan | None, matching: Matching | None, fi
     except ProblemsError as error:
         problems += error.problems
         return found
+    if not any(finding.present for one in surveys.values() for finding in one.findings.values()):
+        misfit = describe_misfit(plan, matching, {name: one.undeclared for name, one in surveys.items()})
+        problems += [] if misfit is None else [Problem("spec", misfit, kind="no_match")]
     return replace(found, surveys=surveys, missing=matching.missing, unmatched=matching.unmatched, notes=tuple(map(str, matching.notes)))
 
 

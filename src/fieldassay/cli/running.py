@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.errors import FieldassayError
+from fieldassay.errors import FieldassayError, NothingEvaluatedError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,6 +94,7 @@ def _open_rows(request: Request, stack: ExitStack) -> Path | None:
 
 
 def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None, held: Held | None) -> Scored:
+    from fieldassay.api.fit import is_silent
     from fieldassay.api.folder import scan_evidence, scan_parts
     from fieldassay.api.gating import decide_result, write_decisions
     from fieldassay.api.scoring import score
@@ -103,6 +104,8 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None, h
     started, clock = datetime.now(UTC), time.perf_counter()
     with show_progress(request.is_quiet) as progress:
         result = _with_digests(score(request.gold, request.predictions, request.spec, options, progress), request)
+    if is_silent(result):
+        raise NothingEvaluatedError("nothing was evaluated: every field of the spec is empty in gold and in every prediction")
     if held is not None:
         result = _with_remarks(result, held)
     decisions = decide_result(result, [parse_gate(text) for text in options.gates], request.baseline)
@@ -150,8 +153,9 @@ def _save(held: Held | None, is_quiet: bool) -> None:
 
 
 def _facts(options: ScoreOptions, started: datetime, seconds: float, result: Result) -> dict[str, Any]:
-    from fieldassay.api.runs import find_headline, recorded_options
+    from fieldassay.api.runs import recorded_options
     from fieldassay.api.surroundings import describe_git, describe_host
+    from fieldassay.reports.headline import find_headline
 
     documents = int(result.counts.get("documents", 0))
     return {

@@ -117,6 +117,8 @@ def _survey(page: Page, name: str, survey: Survey, documents: int) -> None:
         if empty and documents:
             page.line(f"warning: no gold value at all in {', '.join(empty[:_MOST_LISTED])}", "yellow")
     side = show(name, 30) if name else "gold"
+    if name and survey.undeclared and not any(one.present for one in findings):
+        page.line(f"warning: {side}: no prediction has a value in a field of the spec, so each is judged as empty", "yellow")
     for example in survey.examples:
         page.line(f"{side}: {show(example.document, 60)}: {show(example.why, 200)}")
     listed = [one for one in findings if one.unreadable]

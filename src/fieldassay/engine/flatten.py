@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as default
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,15 +22,25 @@ DEEPEST = 100
 """Levels of nesting that a text may have and still be taken for the list or object that it holds."""
 LONGEST_NULL = 200
 """Longer texts are never looked up among the null values."""
+_LONGEST_KEY = 200
+"""Longer keys are cut where they are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undeclared:
+    """How often each side has which keys that the spec does not declare, by path."""
+
+    gold: dict[str, int] = default(default_factory=dict)
+    pred: dict[str, int] = default(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flattener:
-    """Walks one batch; `applies` says per field path which documents have it (absent: all), `undeclared` collects unknown keys by path."""
+    """Walks one batch; `applies` says per field path which documents have it (absent: all), `undeclared` collects the keys that are not declared."""
 
     table: FieldTable
     applies: dict[str, Masks]
-    undeclared: dict[str, int]
+    undeclared: Undeclared
     null_values: frozenset[str] = frozenset()
     absent: Any = None
     """What stands for a key that is not there: None, or ABSENT where null is a value."""
@@ -53,7 +66,7 @@ class Flattener:
             if mask is not None:
                 of_gold, of_pred = _masked(of_gold, mask[scope.gold.doc]), _masked(of_pred, mask[scope.pred.doc])
             self._walk(child, scope, (of_gold, of_pred), ancestors)
-        self._undeclared(node, scope, pred, ancestors)
+        self._undeclared(node, scope, (gold, pred), ancestors)
 
     def _walk(self, node: Node, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
         is_grown = node.field in self.grown
@@ -84,17 +97,18 @@ class Flattener:
         self._walk(node.items, items, (gold_items, pred_items), ())
         scope.lists.append(ListPlace(node, gold_kinds, pred_kinds, items, ancestors, is_grown))
 
-    def _undeclared(self, node: ObjectNode, scope: Scope, pred: list[Any], ancestors: tuple[ObjectPlace, ...]) -> None:
+    def _undeclared(self, node: ObjectNode, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
         declared = {child.name for child in node.children}
         if any(not child.path for child in node.children):
             return  # the record is judged as a whole, as a tree
+        gold, pred = values
+        _count_keys(node, gold, declared, self.undeclared.gold)
+        if not node.are_extra_keys_spurious:
+            _count_keys(node, pred, declared, self.undeclared.pred)
+            return
         for key in sorted(set().union(*pred) - declared):
-            path = member_path(node.path, key)
-            if node.are_extra_keys_spurious:
-                tree = extra_tree(node, key, path)
-                self._walk(tree, scope, ([self.absent] * len(scope.gold), _members(pred, tree, self.absent)), ancestors)
-            else:
-                self.undeclared[path] = self.undeclared.get(path, 0) + sum(key in value for value in pred)
+            tree = extra_tree(node, key, member_path(node.path, key))
+            self._walk(tree, scope, ([self.absent] * len(scope.gold), _members(pred, tree, self.absent)), ancestors)
 
     def _as_objects(self, column: list[Any], node: ObjectNode, is_grown: bool) -> tuple[list[Any], Kinds]:
         """Return the values as objects (`{}` where there is none) and what each one was."""
@@ -185,6 +199,17 @@ class Flattener:
         if isinstance(value, str):
             return is_empty_text(value) or (len(value) <= LONGEST_NULL and value.strip().casefold() in self.null_values)
         return value is None or value is ABSENT or (isinstance(value, (dict, list)) and not value)
+
+
+def _count_keys(node: ObjectNode, column: list[Any], declared: set[str], counts: dict[str, int]) -> None:
+    """Count the keys of objects that are not declared, by path."""
+    extra = set().union(*column) - declared
+    if not extra:
+        return
+    found = Counter(chain.from_iterable(column))
+    for key in extra:
+        path = member_path(node.path, key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…")
+        counts[path] = counts.get(path, 0) + found[key]
 
 
 def _members(column: list[Any], child: Node, absent: Any) -> list[Any]:

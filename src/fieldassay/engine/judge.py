@@ -12,7 +12,7 @@ from fieldassay.engine.blocks import Block, Pairs, Reasons
 from fieldassay.engine.candidates import Index
 from fieldassay.engine.coding import Coded, OddValues, code, code_odd
 from fieldassay.engine.containers import container_blocks, item_block
-from fieldassay.engine.flatten import Flattener
+from fieldassay.engine.flatten import Flattener, Undeclared
 from fieldassay.engine.lists import Aligned, CodedList, CodedScope, align, content_key
 from fieldassay.engine.resolve import resolve
 from fieldassay.engine.rows import leaf_block, split_by_kind
@@ -23,12 +23,12 @@ from fieldassay.plan.nodes import Plan
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """The rows of one batch as blocks; `undeclared` counts predicted keys that the spec does not declare, by path."""
+    """The rows of one batch as blocks; `undeclared` counts the keys that the spec does not declare."""
 
     blocks: tuple[Block, ...]
     fields: tuple[FieldInfo, ...]
     reasons: Reasons
-    undeclared: Mapping[str, int]
+    undeclared: Undeclared
 
 
 def judge(plan: Plan, gold: Sequence[Mapping[str, Any]], pred: Sequence[Mapping[str, Any]], applies: dict[str, Masks]) -> Judged:
@@ -37,7 +37,7 @@ def judge(plan: Plan, gold: Sequence[Mapping[str, Any]], pred: Sequence[Mapping[
     `applies` says, for fields that not every document has, which documents have them.
     """
     table = FieldTable(list(plan.fields), {(info.path, int(info.kind)): at for at, info in enumerate(plan.fields)})
-    undeclared: dict[str, int] = {}
+    undeclared = Undeclared()
     nulls = frozenset(text.strip().casefold() for text in plan.spec.null_values)
     flattener = Flattener(table, applies, undeclared, nulls, ABSENT if plan.has_null_values else None)
     scope = flattener.flatten(plan.root, gold, pred)

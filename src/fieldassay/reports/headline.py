@@ -21,6 +21,14 @@ def find_main(result: Result) -> Estimate | None:
     return next(iter(named or ratios), None)
 
 
+def find_headline(result: Result) -> tuple[Estimate, ...]:
+    """Return each system's estimate of the metric that a run is known by: the spec's first own one, else the main one; () if there is none."""
+    own = [name for name in result.run.get("definitions", ()) if isinstance(name, str)]
+    whole = [one for one in result.estimates if one.field is None and not one.slice]
+    main = next((one for name in own for one in whole if one.metric == name), None) or find_main(result)
+    return tuple(by_system(result, main).values()) if main is not None else ()
+
+
 def is_same_metric(estimate: Estimate, other: Estimate) -> bool:
     """Return whether two estimates are of one metric, whatever their systems, fields and slices."""
     return _identity(estimate) == _identity(other)
