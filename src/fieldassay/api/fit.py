@@ -16,12 +16,12 @@ from fieldassay.evidence import Evidence, Outcome
 from fieldassay.plan.nodes import Plan
 from fieldassay.presets.catalogue import preset_names
 from fieldassay.records.matching import Matching
-from fieldassay.records.options import ID_NAMES
 from fieldassay.records.source import PROBED, Source
 from fieldassay.reports.headline import find_headline
 from fieldassay.reports.numbers import show_count
 from fieldassay.reports.shown import show
 from fieldassay.result.result import Result
+from fieldassay.spec.names import ID_NAMES
 from fieldassay.values.json import Json
 
 GOLD = ""

@@ -202,8 +202,7 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
         labels.append(digest_part(work.plan, batch.gold))
         if progress is not None:
             progress(len(batch.ids))
-    documents = len(work.matching)
-    found = (merge_fills(fills), claims, untyped, documents, excluded, frozenset(grouped), tallies, classes)
+    found = (merge_fills(fills), claims, untyped, len(work.matching), excluded, frozenset(grouped), tallies, classes)
     return Done(partials, tuple(frames), *found, repairs, tuple(labels))
 
 
