@@ -60,6 +60,12 @@ def test_a_spec_without_a_field_of_the_data_evaluates_nothing(
     assert validated.code == 2 and "No problem found." not in validated.out and told in validated.err
 
 
+def test_records_one_level_down_on_both_sides_are_told(run: Run, tmp_path: Path) -> None:
+    data = [{"id": row["id"], "data": row} for row in SHOP]
+    scored = run("score", *given(tmp_path, ["--spec", "fields: {supplier: text, total: money}"], data, data))
+    assert scored.code == 5 and "did you mean `--gold-key data`?" in scored.err and "did you mean `--pred-key data`?" in scored.err
+
+
 def test_in_python_such_a_spec_raises() -> None:
     with pytest.raises(NothingEvaluatedError, match="keys supplier, total in gold and s"):
         score_in_python(SHOP, {"s": SHOP}, "fields: {invoice: text}")
@@ -94,7 +100,13 @@ REMARKS = {
     ),
     "gold without any declared field": (
         "fields: {supplier: text}", [{"id": "a1", "gold": {"supplier": "Oak"}}], SHOP,
-        ["no gold record has a value in a field of the spec, so every predicted value is spurious; keys in gold: gold (1)"], [],
+        ["no gold record has a value in a field of the spec, so every predicted value is spurious; keys in gold: gold (1)",
+         "did you mean `--gold-key gold`?"], [],
+    ),
+    "predictions one level down": (
+        "fields: {supplier: text, total: money}", SHOP, [{"id": row["id"], "result": row} for row in SHOP],
+        ["s0: no prediction has a value in a field of the spec, so each is judged as empty; keys in them: result (2); did you mean `--pred-key result`?"],
+        [],
     ),
     "a protocol says nothing of the rest of gold": (
         "prescription", [{"doc_id": "1", "ward": 3, "medications": [{"nombre_medicamento": "a", "dosis": "1"}]}],
