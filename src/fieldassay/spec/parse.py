@@ -16,7 +16,8 @@ from fieldassay.spec.fields import Parser, is_patterns, refuse_mixture
 from fieldassay.spec.model import DocumentType, Field, Options, Spec
 from fieldassay.spec.names import SPEC_KEYS
 from fieldassay.spec.report import Places, Report, in_order
-from fieldassay.spec.schema import is_schema, schema_data
+from fieldassay.spec.schema import schema_data
+from fieldassay.spec.schema_wrappers import find_schema
 from fieldassay.spec.source import Source, read_source
 from fieldassay.spec.templates import Templates, as_definition, over_preset, over_preset_field, read_types
 from fieldassay.spec.yaml_text import read_yaml
@@ -56,8 +57,11 @@ def parse_spec(source: Any) -> ParsedSpec:
     read = read_source(source)
     places, data = read.places, read.data
     report = Report(places)
-    if is_schema(data):
-        data, origins = schema_data(data, report)
+    found = find_schema(data)
+    if found is not None:
+        schema, at, name = found
+        data, origins = schema_data(schema, report, at)
+        data = {**({"name": name} if name is not None else {}), **data}
         places = report.places = places.with_origins(origins)
     if not isinstance(data, dict):
         raise ProblemsError(

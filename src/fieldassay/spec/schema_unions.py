@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fieldassay.spec.templates import as_definition
+
 _UNIONS = ("anyOf", "oneOf")
 
 
@@ -43,12 +45,11 @@ def merged_all(schema: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[
     {'properties': {'a': {}, 'b': {}}}
     """
     merged: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     for part in (*parts, schema):
-        properties = {**merged.get("properties", {}), **part.get("properties", {})} if isinstance(part.get("properties"), dict) else None
+        properties.update(part.get("properties", {}))
         merged.update(part)
-        if properties is not None:
-            merged["properties"] = properties
-    return merged
+    return {**merged, "properties": properties} if "properties" in merged else merged
 
 
 def union_of(options: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
@@ -70,3 +71,42 @@ def union_of(options: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     if kinds == {"number", "string"}:
         return {"type": "number"}
     return {"type": "string"} if kinds <= {"integer", "number", "string", "boolean"} and kinds else None
+
+
+def merged_definitions(definitions: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return one definition for values that are one of several: objects have the fields of all, enums the values of all.
+
+    Where the definitions disagree the type is `any`, and the description says so.
+
+    >>> invoice = {"type": "object", "fields": {"total": {"type": "number"}, "due": {"type": "date"}}}
+    >>> receipt = {"type": "object", "fields": {"total": {"type": "number"}}}
+    >>> list(merged_definitions([invoice, receipt])["fields"])
+    ['total', 'due']
+    >>> merged_definitions([{"type": "date"}, {"type": "number"}])
+    {'type': 'any', 'description': 'the choices of the schema differ: date, number'}
+    """
+    plain = [{key: value for key, value in definition.items() if key != "description"} for definition in definitions]
+    if not plain:
+        return {"type": "any"}
+    if all(definition == plain[0] for definition in plain):
+        return definitions[0]
+    kinds = list(dict.fromkeys(str(definition["type"]) for definition in plain))
+    key = {"object": "fields", "list": "items", "enum": "values"}.get(kinds[0]) if len(kinds) == 1 else None
+    if key is not None and all(isinstance(definition.get(key), dict | list) for definition in plain):
+        return {**plain[0], key: _merged_parts([definition[key] for definition in plain], key)}
+    if set(kinds) == {"integer", "number"}:
+        return {"type": "number"}
+    return {"type": "any", "description": f"the choices of the schema differ: {', '.join(kinds)}"}
+
+
+def _merged_parts(parts: Sequence[Any], key: str) -> Any:
+    """Return the fields, the items or the values of several definitions together."""
+    if key == "values":
+        return list(dict.fromkeys(value for values in parts for value in values))
+    if key == "items":
+        return merged_definitions(parts)
+    fields: dict[str, list[dict[str, Any]]] = {}
+    for part in parts:
+        for name, inner in part.items():
+            fields.setdefault(name, []).append(as_definition(inner) or {"type": "any"})
+    return {name: merged_definitions(found) for name, found in fields.items()}

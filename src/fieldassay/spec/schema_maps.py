@@ -1,0 +1,83 @@
+"""Maps of JSON Schemas, objects with keys that nobody declared: the path patterns of what they hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from fieldassay.paths import join_path
+from fieldassay.spec.report import Steps
+from fieldassay.spec.templates import as_definition
+
+_PREFIX = re.compile(r"\^([\w-]+)(?:\.\*\$?)?")
+_SUFFIX = re.compile(r"(?:\^?\.\*)?([\w-]+)\$")
+_WHOLE = re.compile(r"\^([\w-]+)\$")
+
+
+def value_schemas(schema: Mapping[str, Any]) -> list[tuple[str, Steps, Any]]:
+    """Return what a map may hold: a glob of keys, where the schema of their values stands, and that schema.
+
+    A regular expression becomes a glob where one says the same, and stands for every key if it is alone.
+
+    >>> value_schemas({"additionalProperties": {"type": "number"}})
+    [('*', ('additionalProperties',), {'type': 'number'})]
+    """
+    patterns = schema.get("patternProperties", {})
+    rest = schema.get("additionalProperties")
+    found = [(_glob(text), ("patternProperties", text), inner) for text, inner in patterns.items()]
+    is_alone = len(found) == 1 and not isinstance(rest, dict)
+    told: list[tuple[str, Steps, Any]] = [("*" if glob is None else glob, place, inner) for glob, place, inner in found if glob or is_alone]
+    return [*told, ("*", ("additionalProperties",), rest)] if isinstance(rest, dict) else told
+
+
+def _glob(expression: str) -> str | None:
+    """Return the glob that means the same as a simple regular expression, or None.
+
+    >>> _glob("^S_"), _glob("_unit$"), _glob("^[A-Z]+$")
+    ('S_*', '*_unit', None)
+    """
+    for simple, glob in ((_WHOLE, "{}"), (_PREFIX, "{}*"), (_SUFFIX, "*{}")):
+        found = simple.fullmatch(expression)
+        if found is not None:
+            return glob.format(found[1])
+    return None
+
+
+def key_piece(name: str) -> str:
+    """Return a literal key as a piece of a path pattern.
+
+    >>> key_piece("total"), key_piece("a*b")
+    ('.total', '["a*b"]')
+    """
+    if "*" in name:
+        return f"[{json.dumps(name, ensure_ascii=False)}]"
+    text = join_path([name])
+    return text if text.startswith("[") else f".{text}"
+
+
+def pattern_text(pieces: Sequence[str]) -> str:
+    """Return the path pattern of its pieces."""
+    return "".join(pieces).removeprefix(".")
+
+
+def patterns_of(definition: Mapping[str, Any], pieces: tuple[str, ...], made: Steps = ()) -> Iterator[tuple[str, dict[str, Any], Steps]]:
+    """Yield the patterns of the values below a definition, each with the definition of its values and where that stood, from `made` on.
+
+    >>> prices = {"type": "object", "fields": {"net": {"type": "number"}}}
+    >>> [(text, inner["type"]) for text, inner, _ in patterns_of(prices, (".rates", ".*"))]
+    [('rates.*.net', 'number')]
+    """
+    kind, fields = definition.get("type"), definition.get("fields")
+    if "compare" not in definition and kind == "list":
+        yield from patterns_of(as_definition(definition.get("items")) or {}, (*pieces, "[]"), (*made, "items"))
+    elif "compare" not in definition and kind in ("object", "any"):
+        for name, raw in fields.items() if isinstance(fields, dict) else ():
+            inner, place = as_definition(raw) or {}, (*made, "fields", name)
+            if kind == "object":
+                yield from patterns_of(inner, (*pieces, key_piece(name)), place)
+            else:
+                yield name, inner, place
+    elif kind is not None:
+        yield pattern_text(pieces), dict(definition), made
