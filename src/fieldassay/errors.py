@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import bisect
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+
+_MOST_COMPARED = 150
+_MOST_LISTED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +64,29 @@ class NothingEvaluatedError(FieldassayError):
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return `did you mean 'x'?` for the closest of `names`, or what there is to choose from.
+    """Return `did you mean 'x'?` for the closest of `names`, or what there is to choose from; of very many only some are looked at and shown.
 
     >>> nearest("mony", ["money", "number"])
     "did you mean 'money'?"
     >>> nearest("zzz", ["money", "number"])
     'one of: money, number'
     """
-    known = sorted(names)
-    folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.casefold(), folded, n=1)
-    return f"did you mean {folded[close[0]]!r}?" if close else f"one of: {', '.join(known)}"
+    known, folded = _sorted_names(tuple(names))
+    folded_name = name.casefold()
+    candidates: Sequence[str] = tuple(folded)
+    if len(candidates) > _MOST_COMPARED:
+        at = bisect.bisect(candidates, folded_name)
+        candidates = candidates[max(0, at - _MOST_COMPARED // 2) : at + _MOST_COMPARED // 2]
+    close = difflib.get_close_matches(folded_name, candidates, n=1)
+    if close:
+        return f"did you mean {folded[close[0]]!r}?"
+    more = f" and {len(known) - _MOST_LISTED:,} more" if len(known) > _MOST_LISTED else ""
+    return f"one of: {', '.join(known[:_MOST_LISTED])}{more}"
+
+
+@lru_cache(maxsize=64)
+def _sorted_names(names: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the names in order, and by their casefolded forms in order."""
+    known = tuple(sorted(names))
+    folded = {name.casefold(): name for name in known}
+    return known, dict(sorted(folded.items()))

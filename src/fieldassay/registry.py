@@ -36,6 +36,9 @@ class Catalogue:
         """Return every known name, sorted; plugins included."""
         return tuple(sorted({*self.entries, *_plugins(self.group)}))
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries or name in _plugins(self.group)
+
     def name_of(self, entry: type[Any]) -> str | None:
         """Return the name under which a class is listed, plugins included; None if it is not."""
         target = f"{entry.__module__}:{entry.__qualname__}"

@@ -48,7 +48,9 @@ def test_a_map_of_typed_values_is_a_tree_with_typed_patterns() -> None:
 
 
 def test_a_number_in_a_map_equals_the_same_number_in_a_text() -> None:
-    result = score([{"id": "a", "rates": {"usd": 0.57, "odd.key": 2}}], {"m": [{"id": "a", "rates": {"usd": "0.57", "odd.key": "2.0"}}]}, Rates)
+    result = score(
+        [{"id": "a", "rates": {"usd": 0.57, "odd.key": 2}}], {"m": [{"id": "a", "rates": {"usd": "0.57", "odd.key": "2.0"}}]}, Rates
+    )
     assert result.value("accuracy") == 1
 
 
@@ -118,7 +120,7 @@ class Titled(BaseModel):
 
 def test_a_title_that_repeats_the_name_is_left_out_and_another_is_the_description() -> None:
     text = write_spec(read_spec(Titled))
-    assert text.count("description") == text.count('description: Price of one') == 2
+    assert text.count("description") == text.count("description: Price of one") == 2
     assert "name: Titled" in text
 
 
@@ -212,7 +214,24 @@ class Everything(BaseModel):
 
 
 SEEDS = [Everything.model_json_schema(), *(case[0] for case in WRONG), doubling(3, "allOf"), doubling(3, "anyOf"), WRAPPED[0][1]]
-VALUES = [None, True, 0, -1, 1e300, "", "x", "#/$defs/Rates", "#", [], {}, [{}], {"type": "object"}, {"$ref": "#"}, ["a", 1], {"properties": 3}]
+VALUES = [
+    None,
+    True,
+    0,
+    -1,
+    1e300,
+    "",
+    "x",
+    "#/$defs/Rates",
+    "#",
+    [],
+    {},
+    [{}],
+    {"type": "object"},
+    {"$ref": "#"},
+    ["a", 1],
+    {"properties": 3},
+]
 KEYS = [
     "type", "properties", "items", "anyOf", "oneOf", "allOf", "$ref", "$defs", "enum", "const", "additionalProperties", "patternProperties",
     "x-fieldassay", "title", "description", "format", "prefixItems", "required", "$schema", "fields", "compare", "values",

@@ -18,6 +18,7 @@ from fieldassay.spec.document_id import DocumentId, find_document_id, has_id_nam
 from fieldassay.spec.infer import infer_seen, render_spec_with_comments
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.sightings import Sighting, sight
+from fieldassay.spec.source import named_source
 from fieldassay.spec.write import write_spec
 
 _CHUNK = 1000
@@ -56,8 +57,7 @@ def spec_from_gold(gold: str, gold_key: str | None = None, id_key: str | None = 
 
 def spec_from_schema(schema: str) -> str:
     """Return the text of a spec made from a JSON Schema file or a Pydantic model (`module:Model`)."""
-    source: Any = Path(schema) if Path(schema).exists() or ":" not in schema else schema
-    return _head(schema) + write_spec(read_spec(source))
+    return _head(schema) + write_spec(read_spec(named_source(schema, Path.cwd())))
 
 
 def _head(path: str) -> str:

@@ -140,9 +140,9 @@ def read_spec_option(given: Mapping[str, Any]) -> Any:
         raise click.UsageError("Give either --spec FILE or --protocol NAME." if spec is None else "Give --spec or --protocol, not both.")
     if protocol is not None:
         return _protocol(protocol)
-    if ":" in spec and not Path(spec).exists():
-        return spec
-    return Path(spec)
+    from fieldassay.spec.source import named_source
+
+    return named_source(spec, Path.cwd())
 
 
 def _protocol(name: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -28,15 +28,16 @@ _NESTED: tuple[tuple[type[Any], Catalogue], ...] = ((Comparator, COMPARATORS), (
 _FAILED = object()
 
 
-def annotations_of(entry: Any) -> dict[str, Any]:
+@cache
+def annotations_of(entry: type[Any]) -> Mapping[str, Any]:
     """Return the options of an entry's class by name, in their order, with their resolved annotations."""
     hints = get_type_hints(entry)
-    return {field.name: hints[field.name] for field in dataclasses.fields(entry) if field.init}
+    return types.MappingProxyType({field.name: hints[field.name] for field in dataclasses.fields(entry) if field.init})
 
 
 def load_entry(catalogue: Catalogue, name: str, steps: Steps, report: Report) -> type[Any] | None:
     """Return the class behind a name, or note the problem and return None."""
-    if name not in catalogue.names():
+    if name not in catalogue:
         report.add(steps, *unknown(catalogue.kind, name, catalogue.names()))
         return None
     return catalogue.load(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,6 +65,10 @@ class _Compiler:
     spec: Spec
     report: Report
     fields: list[FieldInfo] = field(default_factory=list)
+    document_types: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.document_types = _document_types(self.spec)
 
     def plan(self) -> Plan:
         """Return the plan; it is whole only if no problem was noted."""
@@ -76,7 +81,6 @@ class _Compiler:
         sound = tuple(child for child in children if child is not None)
         root = ObjectNode("", "", -1, sound, self.spec.extra == "spurious", other_names=_other_names(self.spec.fields))
         check_expressions(self.spec, self.report)
-        types = _document_types(self.spec)
         slots = tuple(top.name for top in self.spec.fields)
         has_null = any(_has_null(top) for top in self.spec.fields)
         return Plan(
@@ -84,7 +88,7 @@ class _Compiler:
             root=root,
             fields=tuple(self.fields),
             slots=slots,
-            document_types=tuple(types.items()),
+            document_types=tuple(self.document_types.items()),
             has_null_values=has_null,
             checks=compile_checks(self.spec, self.report),
             digest=digest_of(self.spec),
@@ -212,7 +216,7 @@ class _Compiler:
 
     def _types(self, top: Field, scope: Scope) -> frozenset[str]:
         """Return the canonical document types that a field applies to."""
-        known = _document_types(self.spec)
+        known = self.document_types
         for position, name in enumerate(top.applies_to):
             if known and self.spec.document_type is not None and name.strip().casefold() not in known:
                 remedy = nearest(name[:100], set(known.values()))
@@ -245,8 +249,8 @@ class _Compiler:
 
 
 def _refuse_doubles(fields: tuple[Field, ...], steps: tuple[str | int, ...], report: Report) -> None:
-    names = [name for inner in fields for name in dict.fromkeys((inner.name, *inner.names))]
-    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+    counts = Counter(name for inner in fields for name in dict.fromkeys((inner.name, *inner.names)))
+    for name in (name for name, count in counts.items() if count > 1):
         report.add((*steps, name), f"the field {name!r} is declared twice", "keep one", "duplicate_key")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from fieldassay.errors import nearest
 from fieldassay.metrics.definitions import Definition, Vocabulary
@@ -18,14 +18,15 @@ from fieldassay.spec.report import Report, Steps
 def check_expressions(spec: Spec, report: Report) -> None:
     """Note each metric and gate of a spec that cannot be read, and each that names a field which the spec does not have."""
     vocabulary = vocabulary_of(spec)
+    checker = _Checker(vocabulary, dict.fromkeys(field_paths(spec)), tree_paths(spec), report)
     for definition in spec.definitions:
         _check_definition(definition, vocabulary, report)
     if spec.score is not None:
-        _check(spec, spec.score, parse_metric, ("score",), report)
+        checker.check(spec.score, parse_metric, ("score",))
     for place, text in enumerate(spec.metrics):
-        _check(spec, text, parse_metric, ("metrics", place), report)
+        checker.check(text, parse_metric, ("metrics", place))
     for place, text in enumerate(spec.gates):
-        _check(spec, text, lambda gate: gate_metrics(parse_gate(gate), vocabulary)[0], ("gates", place), report)
+        checker.check(text, lambda gate: gate_metrics(parse_gate(gate), vocabulary)[0], ("gates", place))
 
 
 def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
@@ -92,17 +93,28 @@ def field_paths(spec: Spec) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def _check(spec: Spec, text: str, parse: Callable[[str], MetricCall], steps: Steps, report: Report) -> None:
-    try:
-        call = parse(text)
-        select_metrics([str(call)], vocabulary_of(spec))
-    except ValueError as error:
-        what, _, remedy = str(error).partition("; ")
-        report.add(steps, what, remedy, "invalid_expression")
-        return
-    paths = field_paths(spec)
-    if call.field is not None and call.field not in paths and not _is_in_tree(call.field, spec):
-        report.add(steps, f"unknown field {call.field[:100]!r}", nearest(call.field[:100], paths), "unknown_name")
+@dataclass(frozen=True, slots=True)
+class _Checker:
+    """What the expressions of one spec may name, and where problems go."""
+
+    vocabulary: Vocabulary
+    paths: Mapping[str, None]
+    trees: tuple[str, ...]
+    report: Report
+
+    def check(self, text: str, parse: Callable[[str], MetricCall], steps: Steps) -> None:
+        """Note what is wrong with one metric or gate."""
+        try:
+            call = parse(text)
+            select_metrics([str(call)], self.vocabulary)
+        except ValueError as error:
+            what, _, remedy = str(error).partition("; ")
+            self.report.add(steps, what, remedy, "invalid_expression")
+            return
+        if call.field is None or call.field in self.paths:
+            return
+        if not any(not tree or call.field.startswith((f"{tree}.", f"{tree}[")) for tree in self.trees):
+            self.report.add(steps, f"unknown field {call.field[:100]!r}", nearest(call.field[:100], self.paths), "unknown_name")
 
 
 def _check_definition(definition: Definition, vocabulary: Vocabulary, report: Report) -> None:
@@ -115,10 +127,9 @@ def _check_definition(definition: Definition, vocabulary: Vocabulary, report: Re
         report.add(("definitions", definition.name), what, remedy, "invalid_expression")
 
 
-def _is_in_tree(path: str, spec: Spec) -> bool:
-    """Return whether a path lies in a tree without a schema (anywhere in the spec), whose fields only the data know."""
-    trees = [tree for field in spec.fields for tree in _trees(field, (field.name,) if field.name else ())]
-    return any(not tree or path.startswith((f"{tree}.", f"{tree}[")) for tree in trees)
+def tree_paths(spec: Spec) -> tuple[str, ...]:
+    """Return the paths of all trees without a schema, whose fields only the data know; the empty path is the whole record."""
+    return tuple(tree for field in spec.fields for tree in _trees(field, (field.name,) if field.name else ()))
 
 
 def _trees(field: Field, steps: Steps) -> list[str]:

@@ -162,7 +162,7 @@ class LeafBuilder:
         return replace(call, options=tuple(sorted((*call.options, ("items", freeze(call_data(inner)))))))
 
     def _comparing_options(self, items: Field, call: Call) -> Options:
-        if call.name not in COMPARATORS.names() or items.type not in READERS.names():
+        if call.name not in COMPARATORS or items.type not in READERS:
             return ()
         taken, reading = annotations_of(COMPARATORS.load(call.name)), annotations_of(READERS.load(items.type))
         return tuple((name, value) for name, value in items.options if name in taken and name not in reading)

@@ -20,7 +20,7 @@ def hand_down(call: Call, name: str, value: Any) -> Call | None:
     >>> call_data(call)
     {'cascade': {'steps': ['exact', {'number': {'tolerance': 0.01}}]}}
     """
-    if call.name not in COMPARATORS.names():
+    if call.name not in COMPARATORS:
         return None
     annotations = annotations_of(COMPARATORS.load(call.name))
     options, is_taken = dict(call.options), False
@@ -48,6 +48,6 @@ def _hand_to(data: Any, name: str, value: Any) -> Any | None:
 
 
 def _with_option(call: Call, name: str, value: Any) -> Call | None:
-    names = tuple(annotations_of(COMPARATORS.load(call.name))) if call.name in COMPARATORS.names() else ()
+    names = tuple(annotations_of(COMPARATORS.load(call.name))) if call.name in COMPARATORS else ()
     is_set = name in dict(call.options) or (FIRST in dict(call.options) and names[:1] == (name,))
     return None if name not in names or is_set else replace(call, options=tuple(sorted((*call.options, (name, value)))))

@@ -53,7 +53,7 @@ class Parser:
         holds = cursor.data.get("fields")
         implied = "list" if cursor.has("items") else "text" if holds is None else "any" if is_patterns(holds) else "object"
         kind = cursor.text("type", implied) or implied
-        if kind not in self.templates.names():
+        if kind not in self.templates:
             cursor.refuse("type", *unknown("type", kind, self.templates.names()))
         if "type" not in cursor.data and isinstance(holds, dict) and any("*" in key for key in holds) and not is_patterns(holds):
             refuse_mixture(cursor)
@@ -61,7 +61,7 @@ class Parser:
 
     def _refuse_misplaced(self, cursor: Cursor, kind: str) -> None:
         for key, kinds in _ONLY_FOR.items():
-            if cursor.has(key) and kind not in kinds and kind in self.templates.names():
+            if cursor.has(key) and kind not in kinds and kind in self.templates:
                 cursor.refuse(key, f"{key!r} does not apply to the type {kind!r}", f"it applies to: {', '.join(kinds)}", "misplaced_key")
 
     def _values(self, field: Field, cursor: Cursor) -> Field:
@@ -121,7 +121,7 @@ class Parser:
     def _call(self, raw: Any, key: str, steps: Steps) -> Call | None:
         call: Call | None = self._or_problem(lambda: parse_call(raw), steps)
         catalogue = CATALOGUES[key]
-        if call is not None and call.name not in catalogue.names():
+        if call is not None and call.name not in catalogue:
             self.report.add(steps, *unknown(catalogue.kind, call.name, catalogue.names()))
         return call
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from fieldassay.aligners.catalogue import ALIGNERS
 from fieldassay.comparators.catalogue import COMPARATORS
 from fieldassay.errors import nearest
@@ -35,6 +37,7 @@ ID_NAMES = (
 """Names under which a document's id is looked for when neither the spec nor the user names one; the first that a row has counts."""
 
 
+@cache
 def type_names() -> tuple[str, ...]:
     """Return every type that a field can have."""
     return tuple(sorted({*READERS.names(), *CONTAINERS}))

@@ -22,7 +22,7 @@ _FORMATS = {
     "url": "url", "iri": "url", "uri-reference": "url", "uuid": "id",
 }  # fmt: skip
 _TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean", "null": "any"}
-_LARGEST = 20_000
+_LARGEST = 50_000
 _LONGEST_TEXT = 100
 """Characters of a description, or values of an enum, that count as one more part."""
 _KINDS = {"properties": dict, "patternProperties": dict, "allOf": list, "anyOf": list, "oneOf": list, "enum": list}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,8 @@ from fieldassay.spec.yaml_text import DEEPEST, check_size, read_yaml, too_deep
 _LONGEST_WITH_LINES = 300_000
 _MOST_BITS = 10_000
 _SUFFIXES = (".yaml", ".yml", ".toml", ".json")
-_MODEL = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_MODEL = re.compile(r"[A-Za-z_][\w.]*(?<!\.py):[A-Za-z_]\w*")
+_MODEL_FILE = re.compile(r"([^:\n]+\.py):([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,17 +46,26 @@ def read_source(source: Any) -> Source:
         return _read_model(source)
     if not isinstance(source, str):
         raise _refusal(type(source).__name__, "is nothing a spec can be read from", "give a path, a text, a mapping or a Pydantic model")
-    if _MODEL.fullmatch(source) and not Path(source).is_file():
-        return _read_model(_imported(source))
+    if _MODEL.fullmatch(source) and not _is_file(source):
+        return _read_model(import_model(source))
     if _is_path(source):
         return _read_file(Path(source))
+    if _MODEL_FILE.fullmatch(source):
+        raise _refusal(source, "names a class in a file", "write MODULE:CLASS, such as shop.models:Invoice, or give the class", "invalid")
     return _read_text(source, "spec", ".json" if source.lstrip().startswith("{") else ".yaml", "spec")
 
 
 def _is_path(text: str) -> bool:
     if "\n" in text or "\0" in text or len(text) > 1000:
         return False
-    return text.endswith(_SUFFIXES) or Path(text).is_file()
+    return text.endswith(_SUFFIXES) or _is_file(text)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a path, or not to be encoded as one
+        return False
 
 
 def _refusal(where: str, what: str, remedy: str, kind: str = "invalid") -> ProblemsError:
@@ -104,7 +116,7 @@ def _read_json(text: str, label: str) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         data = dict(pairs)
         if len(data) < len(pairs):
-            double = next(key for key in data if sum(key == other for other, _ in pairs) > 1)
+            double = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
             raise _refusal(label, f"the key {double!r} is there twice in one object", "keep one", "duplicate_key")
         return data
 
@@ -143,16 +155,52 @@ def _plain(data: Any, label: str, depth: int) -> Any:
     return data.isoformat() if hasattr(data, "isoformat") else str(data)
 
 
-def _imported(dotted: str) -> type[Any]:
+def named_source(text: str, folder: Path) -> Any:
+    """Return the source of a spec that a user names in a folder: a path, a text, or the class that `module:Class` or `shop/models.py:Class` means.
+
+    Modules in the folder are found, as other programs that are started in a project find them. Only what a user wrote may come here: a name
+    that stands in a file must never be imported.
+    """
+    if _is_file(text):
+        return Path(text)
+    dotted = text if _MODEL.fullmatch(text) else _module_of(text, folder)
+    if dotted is not None:
+        return import_model(dotted, folder)
+    return text if ":" in text else Path(text)
+
+
+def _module_of(text: str, folder: Path) -> str | None:
+    """Return `module:Class` for a class in a Python file below the folder, None for any other text."""
+    file = _MODEL_FILE.fullmatch(text)
+    if file is None:
+        return None
+    path = (folder / file[1]).resolve()
+    if not path.is_file():
+        raise _refusal(file[1], "is not a file", "check the path, or write MODULE:CLASS", "unreadable_file")
+    inside = path.relative_to(folder.resolve()) if path.is_relative_to(folder.resolve()) else None
+    parts = () if inside is None else (*inside.parts[:-1], inside.stem)
+    if not parts or not all(part.isidentifier() for part in parts):
+        what = "no module of the current folder is this file"
+        raise _refusal(text, what, f"go to the project's folder and write MODULE:{file[2]}, such as shop.models:{file[2]}", "unknown_name")
+    return f"{'.'.join(parts)}:{file[2]}"
+
+
+def import_model(dotted: str, folder: Path | None = None) -> type[Any]:
+    """Return the class that `module:Class` names; with a folder, modules in it are found first while it is imported."""
     import importlib
 
     module, _, name = dotted.partition(":")
+    added = [] if folder is None else [str(folder.resolve())]
+    sys.path[:0] = added
     try:
         found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise _refusal(
-            dotted, f"cannot be imported ({error})", "check the module and the class, and the Python path", "unknown_name"
-        ) from error
+    except (Exception, SystemExit) as error:
+        why = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
+        remedy = "check the module and the class, and the Python path"
+        raise _refusal(dotted, f"cannot be imported ({why})", remedy, "unknown_name") from error
+    finally:
+        for path in added:
+            sys.path.remove(path)
     if not isinstance(found, type):
         raise _refusal(dotted, "is not a class", "name a Pydantic model", "invalid")
     return found

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fieldassay.readers.catalogue import READERS
 from fieldassay.spec.cursor import kind_of
-from fieldassay.spec.names import FIELD_KEYS, type_names
+from fieldassay.spec.names import CONTAINERS, FIELD_KEYS, type_names
 from fieldassay.spec.report import Report, Steps
 
 _INHERITED = (
@@ -31,7 +32,10 @@ _INHERITED = (
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """Definitions that fields build on: `types` by type name, `fields` by name of a preset's top-level field."""
+    """Definitions that fields build on.
+
+    `types` are by type name, each with the rules of the types it stands for, `fields` by name of a preset's top-level field.
+    """
 
     types: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     fields: Mapping[str, dict[str, Any]] = field(default_factory=dict)
@@ -40,16 +44,14 @@ class Templates:
         """Return every type name that a field may have."""
         return tuple(sorted({*type_names(), *self.types}))
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.types or name in READERS or name in CONTAINERS
+
     def expanded(self, raw: dict[str, Any]) -> dict[str, Any]:
         """Return a field's definition over the rules of its type; what the field says itself wins."""
-        seen: set[str] = set()
         name = raw.get("type", _implied_type(raw))
-        while isinstance(name, str) and name in self.types and name not in seen:
-            seen.add(name)
-            rules = self.types[name]
-            name = rules.get("type", name)
-            raw = {**rules, **raw, "type": name}
-        return raw
+        rules = self.types.get(name) if isinstance(name, str) else None
+        return raw if rules is None else {**rules, **raw, "type": rules.get("type", name)}
 
 
 def _implied_type(raw: Mapping[str, Any]) -> str:
@@ -64,31 +66,40 @@ def as_definition(raw: Any) -> dict[str, Any] | None:
 
 
 def read_types(raw: Mapping[str, Any], steps: Steps, report: Report) -> dict[str, dict[str, Any]]:
-    """Return the rules per type; a name that is no built-in type must say which type it stands for."""
+    """Return the rules per type over those of the type it stands for; a name that is no built-in type must say which type that is."""
     types: dict[str, dict[str, Any]] = {}
+    built_in = type_names()
     for name, value in raw.items():
         rules = as_definition(value)
         if rules is None:
             report.add((*steps, name), f"must be a mapping, not {kind_of(value)}", "write what fields of this type take", "wrong_kind")
             continue
-        if name not in type_names() and "type" not in rules:
-            remedy = f"add `type:` (this is no built-in type) with one of: {', '.join(type_names())}"
+        if name not in built_in and "type" not in rules:
+            remedy = f"add `type:` (this is no built-in type) with one of: {', '.join(built_in)}"
             report.add((*steps, name), f"the type {name!r} does not say what it stands for", remedy, "missing_key")
             continue
         types[name] = rules
-    _refuse_cycles(types, steps, report)
-    return types
+    return _joined(types, steps, report)
 
 
-def _refuse_cycles(types: dict[str, dict[str, Any]], steps: Steps, report: Report) -> None:
-    for start in list(types):
-        seen, name = {start}, types[start].get("type", start)
-        while isinstance(name, str) and name in types and name not in seen:
-            seen.add(name)
+def _joined(types: dict[str, dict[str, Any]], steps: Steps, report: Report) -> dict[str, dict[str, Any]]:
+    """Return each type's rules over those of the types it stands for; a type that stands for itself is a problem, and then is text."""
+    joined: dict[str, dict[str, Any]] = {}
+    for start in types:
+        chain: dict[str, None] = {}
+        name: Any = start
+        while isinstance(name, str) and name in types and name not in joined and name not in chain:
+            chain[name] = None
             name = types[name].get("type", name)
-        if name in types and name in seen and types[name].get("type", name) != name:
-            report.add((*steps, start, "type"), f"the type {start!r} stands for itself", "name a built-in type", "cycle")
-            types[start] = {**types[start], "type": "text"}
+        if name in chain and types[name].get("type", name) != name:
+            report.add((*steps, name, "type"), f"the type {name!r} stands for itself", "name a built-in type", "cycle")
+            joined[name] = {**types[name], "type": "text"}
+        for link in reversed(chain):
+            if link not in joined:
+                target = types[link].get("type", link)
+                below = joined.get(target, {}) if isinstance(target, str) else {}
+                joined[link] = {**below, **types[link], "type": below.get("type", target)}
+    return joined
 
 
 def over_preset(data: dict[str, Any], preset: Mapping[str, Any]) -> dict[str, Any]:

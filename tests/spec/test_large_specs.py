@@ -1,0 +1,94 @@
+"""Specs are read and checked in time that grows with their size: calls are counted, since clocks differ."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fieldassay.errors import ProblemsError, nearest
+from fieldassay.plan.compile import read_plan
+
+WORDS = "{type: money, tolerance: {relative: 0.01}, weight: 2, description: with tax}"
+
+
+def names(count: int) -> list[str]:
+    return [f"field_{number}" for number in range(count)]
+
+
+def mapping(count: int, definition: str = "text") -> str:
+    return "".join(f"  {name}: {definition}\n" for name in names(count))
+
+
+SPECS: dict[str, Callable[[int], Any]] = {
+    "yaml": lambda count: f"fields:\n{mapping(count)}",
+    "yaml with options": lambda count: f"fields:\n{mapping(count, WORDS)}",
+    "yaml on one line": lambda count: "{fields: {" + ", ".join(f"{name}: id" for name in names(count)) + "}}",
+    "json": lambda count: json.dumps({"fields": dict.fromkeys(names(count), "id")}),
+    "mapping": lambda count: {"fields": dict.fromkeys(names(count), "date")},
+    "schema": lambda count: {"properties": {name: {"type": ["number", "null"]} for name in names(count)}},
+    "unknown types": lambda count: f"fields:\n{mapping(count, 'mony')}",
+    "unknown options": lambda count: f"fields:\n{mapping(count, '{type: money, tolernce: 1}')}",
+    "unknown keys": lambda count: "fields: {a: text}\n" + "".join(f"{name}: text\n" for name in names(count)),
+    "other names": lambda count: f"fields:\n{mapping(count, '{names: [a, b]}')}",
+    "metrics": lambda count: f"fields:\n{mapping(count)}metrics: [{', '.join(f'field_accuracy[{name}]' for name in names(count))}]",
+    "gates": lambda count: f"fields:\n{mapping(count)}gates:\n" + "".join(f"  - field_accuracy[{name}] >= 0.5\n" for name in names(count)),
+    "metrics of unknown fields": lambda count: f"fields:\n{mapping(count)}metrics: [{', '.join(f'f1[{name}x]' for name in names(count))}]",
+    "types that stand for each other": lambda count: {
+        "types": {name: {"type": after} for name, after in zip(names(count), [*names(count)[1:], "text"], strict=True)},
+        "fields": dict.fromkeys(names(count), "field_0"),
+    },
+    "types of documents": lambda count: {
+        "document_type": {"field": "kind", "aliases": {name: [] for name in names(count)}},
+        "fields": {name: {"type": "text", "applies_to": ["field_0"]} for name in names(count)},
+    },
+    "trees": lambda count: {"fields": {name: {"type": "any", "fields": {f"{name}.*": "number"}} for name in names(count)}},
+    "patterns": lambda count: {"type": "any", "fields": {f"**.{name}": "number" for name in names(count)}},
+    "checks": lambda count: {"fields": dict.fromkeys(names(count), "text"), "checks": dict.fromkeys(names(count), "not_empty")},
+    "values of an enum": lambda count: {"fields": {"a": {"type": "enum", "values": names(count)}}},
+}
+
+
+def calls(source: Any) -> int:
+    """Return how many functions are called to read and check a spec."""
+    count = 0
+
+    def note(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        read_plan(source)
+    except ProblemsError as error:
+        str(error)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("kind", SPECS)
+def test_twice_the_fields_take_about_twice_the_work(kind: str) -> None:
+    make = SPECS[kind]
+    calls(make(3))
+    small, large = calls(make(60)), calls(make(240))
+    assert large <= 4.6 * small
+
+
+def test_a_toml_spec_on_one_line_takes_work_by_its_size(tmp_path: Any) -> None:
+    def work(count: int) -> int:
+        path = tmp_path / f"s{count}.toml"
+        path.write_text("fields = {" + ", ".join(f"{name} = 'mony'" for name in names(count)) + "}")
+        return calls(path)
+
+    work(3)
+    assert work(240) <= 4.6 * work(60)
+
+
+@pytest.mark.parametrize("size", [500, 20_000])
+def test_the_nearest_of_very_many_names_is_found_and_few_are_listed(size: int) -> None:
+    assert nearest("field_17x", names(size)).startswith("did you mean 'field_17")
+    assert nearest("zzzzzzzz", names(size)).endswith(f" and {size - 100:,} more")
