@@ -29,7 +29,7 @@ _FAILED = object()
 
 
 @cache
-def annotations_of(entry: type[Any]) -> Mapping[str, Any]:
+def annotations_of(entry: Any) -> Mapping[str, Any]:
     """Return the options of an entry's class by name, in their order, with their resolved annotations."""
     hints = get_type_hints(entry)
     return types.MappingProxyType({field.name: hints[field.name] for field in dataclasses.fields(entry) if field.init})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -122,7 +123,7 @@ class LeafBuilder:
         reader: Reader | None = construct(entry, field.type, values, steps, self.report)
         return reader
 
-    def _items(self, field: Field, options: dict[str, Any], steps: Steps) -> dict[str, Any]:
+    def _items(self, field: Field, options: Mapping[str, Any], steps: Steps) -> dict[str, Any]:
         items = field.items or Field("")
         place = (*steps, "items")
         if items.type in ("list", "object"):
