@@ -28,9 +28,13 @@ _NESTED: tuple[tuple[type[Any], Catalogue], ...] = ((Comparator, COMPARATORS), (
 _FAILED = object()
 
 
-@cache
 def annotations_of(entry: Any) -> Mapping[str, Any]:
     """Return the options of an entry's class by name, in their order, with their resolved annotations."""
+    return _annotations(entry)
+
+
+@cache
+def _annotations(entry: Any) -> Mapping[str, Any]:
     hints = get_type_hints(entry)
     return types.MappingProxyType({field.name: hints[field.name] for field in dataclasses.fields(entry) if field.init})
 
