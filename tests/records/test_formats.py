@@ -116,7 +116,7 @@ def test_a_directory_gives_the_same_records(tmp_path: Path, packing: str) -> Non
     for record in RECORDS:
         (tmp_path / f"{record['id']}.json{suffix}").write_bytes(pack(json.dumps(record, indent=2).encode()))
     (tmp_path / ".hidden.json").write_text("{}")
-    (tmp_path / "readme.txt").write_text("no record")
+    (tmp_path / "readme.rst").write_text("no record")
     source = open_source(tmp_path, OPTIONS)
     assert read_all(source) == EXPECTED
     assert source.place(0).endswith(f"a.png.json{suffix}")

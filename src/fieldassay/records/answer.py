@@ -21,7 +21,7 @@ MAX_MENDED = 8
 """Broken pieces of one answer that are mended at most: the last ones."""
 
 REPAIRED = ("repaired",)
-_KINDS = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+KINDS = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
 _NOTHING = frozenset[str]()
 
 
@@ -102,7 +102,7 @@ def shape(row: Row, wrap: str | None) -> Answer:
         return Answer(None, repairs, "null answer")
     if isinstance(value, list) and wrap is not None:
         return Answer({wrap: value}, (*repairs, "array_wrapped"))
-    return Answer(None, repairs, f"top level is {_KINDS[type(value)]}, expected an object")
+    return Answer(None, repairs, f"top level is {KINDS[type(value)]}, expected an object")
 
 
 def _settle_whole(row: Row, wanted: _Wanted) -> Answer:

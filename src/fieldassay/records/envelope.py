@@ -11,9 +11,11 @@ from typing import Any
 from fieldassay.plan.renaming import under_own_names
 from fieldassay.records.answer import Answer, parse_answer, shape
 from fieldassay.records.decode import decode_json
-from fieldassay.records.ids import id_text, locate
+from fieldassay.records.ids import SERVICE_KEYS, id_text, locate
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Meta, Record, Row
+from fieldassay.records.responses import Response, read_response
+from fieldassay.records.tool_calls import count_declared
 from fieldassay.spec.names import ID_NAMES
 from fieldassay.values.json import Json
 
@@ -80,27 +82,36 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
 def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     if row.problem is None and not row.repairs and options.data_key is None and not options.data_keys and row.value.__class__ is dict:
         value: dict[str, Json] = row.value
-        if META_SHAPES.keys().isdisjoint(value):
+        if META_SHAPES.keys().isdisjoint(value) and (options.is_gold or SERVICE_KEYS.isdisjoint(value)):
             return Record(name, _without(value, _id_keys(value, options)), _NOTHING_BESIDE, place)
     if row.problem is not None:
         return Record(name, None, Meta(repairs=row.repairs), place, row.problem)
     if options.is_gold and "duplicate_key" in row.repairs:
         return Record(name, None, Meta(repairs=row.repairs), place, "an object has the same key twice")
-    key = options.key_of(row.value)
-    if not isinstance(row.value, dict):
-        answer, beside = shape(row, options.wrap), dict[str, Json]()
-    elif key is not None:
-        answer, beside = _open_key(row.value, key, options)
-    elif options.data_keys and options.is_tree and holds_tree(row.value, options):
-        answer, beside = Answer({other: value for other, value in row.value.items() if not _is_own_id(other, value, name, options)}), {}
-    else:
-        answer, beside = _open_plain(row.value, options)
-        answer = _without_envelope(answer, options)
-    meta = read_meta(beside, (*row.repairs, *answer.repairs), has_key=key is not None)
+    answer, beside = _split(name, row.value, options)
+    answer = _without_id(answer, name, options)
+    meta = read_meta(beside, (*row.repairs, *answer.repairs), has_key=options.key_of(row.value) is not None)
     problem = answer.problem
     if answer.data is None and meta.error:
         problem = f"error: {meta.error[:200]}"
     return Record(name, answer.data, meta, place, problem)
+
+
+def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
+    """Return what a row holds as its record, and what stands beside it."""
+    if not isinstance(value, dict):
+        return read_value(value, options), {}
+    response = _response(value, options) if options.data_key is None else None
+    if response is not None:
+        answer, beside = _open_response(response, options)
+        return _without_envelope(answer, options), beside
+    key = options.key_of(value)
+    if key is not None:
+        return _open_key(value, key, options)
+    if options.data_keys and options.is_tree and holds_tree(value, options):
+        return Answer({other: member for other, member in value.items() if not _is_own_id(other, member, name, options)}), {}
+    answer, beside = _open_plain(value, options)
+    return _without_envelope(answer, options), beside
 
 
 def holds_tree(row: Mapping[str, Json], options: SourceOptions) -> bool:
@@ -120,6 +131,15 @@ def _without_envelope(answer: Answer, options: SourceOptions) -> Answer:
     return replace(answer, data=inner) if isinstance(inner, dict) else answer
 
 
+def _without_id(answer: Answer, name: str, options: SourceOptions) -> Answer:
+    """Return a predicted answer less its own copy of the id, which is no field; in a tree it may be a value."""
+    if options.is_gold or options.is_tree or answer.data is None:
+        return answer
+    copied = _id_keys(answer.data, options)
+    is_own = options.id_names is not None or any(id_text(answer.data[key]) == name for key in copied)
+    return replace(answer, data=_without(answer.data, copied)) if copied and is_own else answer
+
+
 def _without(row: dict[str, Json], keys: set[str]) -> dict[str, Json]:
     if not keys:
         return row
@@ -136,15 +156,36 @@ def read_value(value: Json, options: SourceOptions) -> Answer:
     return shape(Row(value), options.wrap)
 
 
+def _response(value: Json, options: SourceOptions) -> Response | None:
+    """Return the response of a service that a value is; gold is none."""
+    return None if options.is_gold or not isinstance(value, dict) or SERVICE_KEYS.isdisjoint(value) else read_response(value)
+
+
+def _open_response(response: Response, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
+    """Return the answer of a response: of several, that with most of the declared keys, the last of equals."""
+    beside: dict[str, Json] = {"usage": dict(response.usage)} if response.usage else {}
+    if response.error is not None:
+        beside["error"] = response.error
+    found = [read_value(answer, options) for answer in response.answers]
+    ranked = [answer for answer in found if answer.data is not None] or found or [Answer(None, problem="empty answer")]
+    best = max(reversed(ranked), key=lambda answer: count_declared(answer.data, options.expected_keys))
+    return best, beside
+
+
 def _open_key(row: dict[str, Json], key: str, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
     has, value = locate(row, key)
     raw = row.get("raw")
     if value is None and isinstance(raw, str) and raw.strip():
         has, value = True, raw
-    answer = read_value(value, options) if has else Answer(None, problem=f"no {key!r} here")
-    top = next((name for name in row if key == name or key.startswith(name + ".")), key)
+    response = _response(value, options)
+    of_response: dict[str, Json] = {}
+    if response is not None:
+        answer, of_response = _open_response(response, options)
+    else:
+        answer = read_value(value, options) if has else Answer(None, problem=f"no {key!r} here")
+    top = next((name for name in row if key == name or key.startswith((name + ".", name + "["))), key)
     ids = _id_keys(row, options)
-    return answer, {name: item for name, item in row.items() if name != top and name not in ids}
+    return answer, of_response | {name: item for name, item in row.items() if name != top and name not in ids}
 
 
 def _open_plain(row: dict[str, Json], options: SourceOptions) -> tuple[Answer, dict[str, Json]]:

@@ -1,7 +1,8 @@
-"""A directory with one JSON file per document."""
+"""A directory with one file per document: JSON, or (predictions) a raw answer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from fieldassay.errors import Problem, ProblemsError
@@ -10,11 +11,15 @@ from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.rows import FolderRows, read_json_file
 
-SUFFIXES = (".json", ".json.gz", ".json.zst")
+SUFFIXES = (".json",)
+ANSWERS = (".json", ".txt", ".md")
+"""How the names of files end that are predictions: what is in them and is not JSON is a raw answer."""
+
+_PACKED = ("", ".gz", ".zst")
 
 
 def read_folder(folder: Path, options: SourceOptions) -> tuple[FolderRows, tuple[Problem, ...]]:
-    """Return the JSON files under a directory as rows, sorted by name; hidden files are passed over.
+    """Return the files under a directory as rows, sorted by name; hidden files are passed over. Gold is JSON; predictions may be texts.
 
     The id is what the record says under one of `id_names` if they were named; otherwise, and where it says nothing, the path in the
     directory without its suffix.
@@ -23,7 +28,7 @@ def read_folder(folder: Path, options: SourceOptions) -> tuple[FolderRows, tuple
     paths: list[str] = []
     problems: list[Problem] = []
     for path in sorted(folder.rglob("*")):
-        stem = _stem(path, folder)
+        stem = _stem(path, folder, SUFFIXES if options.is_gold else ANSWERS)
         if stem is None:
             continue
         name, problem = _find_name(path, options)
@@ -32,12 +37,19 @@ def read_folder(folder: Path, options: SourceOptions) -> tuple[FolderRows, tuple
         names.append(name or stem)
         paths.append(str(path))
     if not names:
-        raise ProblemsError([Problem(str(folder), "has no JSON files", "give a directory with one .json file per document", "empty_input")])
-    return FolderRows(tuple(names), tuple(paths), options.encoding), tuple(problems)
+        what, endings = (
+            ("JSON files", ".json") if options.is_gold else ("files of answers", " or ".join((", ".join(ANSWERS[:-1]), ANSWERS[-1])))
+        )
+        raise ProblemsError(
+            [Problem(str(folder), f"has no {what}", f"give a directory with one {endings} file per document", "empty_input")]
+        )
+    rows = FolderRows(tuple(names), tuple(paths), options.encoding, takes_text=not options.is_gold)
+    return rows, tuple(problems)
 
 
-def _stem(path: Path, folder: Path) -> str | None:
-    suffix = next((suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix)), None)
+def _stem(path: Path, folder: Path, suffixes: Sequence[str]) -> str | None:
+    name = path.name.lower()
+    suffix = next((suffix + packed for suffix in suffixes for packed in _PACKED if name.endswith(suffix + packed)), None)
     inside = path.relative_to(folder)
     if suffix is None or any(part.startswith(".") for part in inside.parts) or not path.is_file():
         return None

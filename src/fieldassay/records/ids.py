@@ -11,9 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.errors import Problem
+from fieldassay.records.responses import BATCH_ID, names_of_id
 
 MAX_ID = 1000
 MAX_LISTED = 20
+SERVICE_KEYS = frozenset({BATCH_ID, "object", "role"})
+"""Keys of which saved responses of services have one."""
+_INDEX = re.compile(r"\[?(-?[0-9]{1,9})(?:\](?=[.\[]|$)|(?=\.|$))\.?")
 
 Positions = npt.NDArray[np.int64]
 
@@ -49,7 +53,7 @@ def find_id(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
     >>> find_id({"meta": {"id": 4}}, ["doc_id", "meta.id"])
     '4'
     """
-    for name in names:
+    for name in names_of_id(row, names) if not SERVICE_KEYS.isdisjoint(row) else names:
         found = id_text(row.get(name))
         if found is None and "." in name:
             found = id_text(locate(row, name)[1])
@@ -59,22 +63,44 @@ def find_id(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
 
 
 def locate(row: Any, key: str) -> tuple[bool, Any]:
-    """Return whether a row has a value under an exact key or a dotted path, and the value; the longest matching key counts at each level.
+    """Return whether a row has a value under an exact key or a path, and the value; the longest matching key counts at each level.
+
+    An item of a list is named by its position, from 0 or (negative) from the end: `choices[0].text` or `choices.0.text`.
 
     >>> locate({"raw": {"org/model-8.1": "x"}}, "raw.org/model-8.1")
     (True, 'x')
+    >>> locate({"choices": [{"text": "x"}]}, "choices[0].text")
+    (True, 'x')
     """
+    if isinstance(row, list):
+        found = _INDEX.match(key)
+        position = int(found[1]) if found else len(row)
+        if found is None or not -len(row) <= position < len(row):
+            return False, None
+        return (True, row[position]) if found.end() == len(key) else locate(row[position], key[found.end() :])
     if not isinstance(row, Mapping):
         return False, None
     if key in row:
         return True, row[key]
-    dots = [found.start() for found in re.finditer(r"\.", key[:1000])]
-    for dot in reversed(dots):
-        if key[:dot] in row:
-            has, value = locate(row[key[:dot]], key[dot + 1 :])
+    for cut in reversed([found.start() for found in re.finditer(r"[.\[]", key[:1000])]):
+        if key[:cut] in row:
+            has, value = locate(row[key[:cut]], key[cut:].removeprefix("."))
             if has:
                 return has, value
     return False, None
+
+
+def deepest(row: Any, key: str) -> tuple[str, Any]:
+    """Return the longest beginning of a path that a row has, and the value there.
+
+    >>> deepest({"response": {"body": {"id": 1}}}, "response.body.text")
+    ('response.body', {'id': 1})
+    """
+    for cut in reversed([found.start() for found in re.finditer(r"[.\[]", key[:1000])]):
+        has, value = locate(row, key[:cut])
+        if has:
+            return key[:cut], value
+    return "", row
 
 
 def settle_ids(found: Sequence[str | None], problems: Sequence[Problem], place: Callable[[int], str]) -> Index:

@@ -121,18 +121,19 @@ class HeldRows(Rows):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FolderRows(Rows):
-    """Rows that are one JSON file each, read when asked for."""
+    """Rows that are one file each, read when asked for: JSON, or (`takes_text`) a text where it is not JSON."""
 
     ids: tuple[str, ...]
     paths: tuple[str, ...]
     encoding: str | None = None
     is_numbered: bool = False
+    takes_text: bool = False
 
     def place(self, position: int) -> str:
         return self.paths[position].encode("utf-8", "replace").decode("utf-8")
 
     def read(self, positions: Sequence[int]) -> list[Row]:
-        return [read_json_file(Path(self.paths[position]), self.encoding) for position in positions]
+        return [read_json_file(Path(self.paths[position]), self.encoding, takes_text=self.takes_text) for position in positions]
 
     def take(self, positions: Positions) -> FolderRows:
         chosen = positions.tolist()
@@ -143,8 +144,8 @@ class FolderRows(Rows):
         )
 
 
-def read_json_file(path: Path, encoding: str | None) -> Row:
-    """Return the one JSON value of a file; a file that cannot be read is a row with a problem."""
+def read_json_file(path: Path, encoding: str | None, *, takes_text: bool = False) -> Row:
+    """Return the one JSON value of a file; a file that cannot be read is a row with a problem. `takes_text`: what is not JSON is a text."""
     try:
         data = read_plain(path)
     except (OSError, EOFError, ValueError) as error:
@@ -154,7 +155,9 @@ def read_json_file(path: Path, encoding: str | None) -> Row:
     found = encoding or detect_encoding(data)
     if found is None:
         return Row(None, problem="its encoding cannot be told")
-    return decode_json(data if found == "utf-8" else data.decode(found, "replace").encode("utf-8", "replace"))
+    data = data if found == "utf-8" else data.decode(found, "replace").encode("utf-8", "replace")
+    row = decode_json(data)
+    return Row(data.decode("utf-8", "replace")) if takes_text and row.problem is not None else row
 
 
 def int64(numbers: array[int]) -> Positions:

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.records.answer import KINDS
 from fieldassay.records.arrays import read_array
 from fieldassay.records.envelope import open_row
 from fieldassay.records.files import Input
 from fieldassay.records.folders import read_folder
 from fieldassay.records.frames import read_parquet
-from fieldassay.records.ids import Positions, cap_problems, locate
+from fieldassay.records.ids import Positions, cap_problems, deepest, locate
 from fieldassay.records.lines import read_lines
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Record, Row
+from fieldassay.records.responses import BATCH_ID, read_response
 from fieldassay.records.rows import Rows
 from fieldassay.records.tables import read_table
 
@@ -108,7 +111,7 @@ def make_source(label: str, rows: Rows, problems: Sequence[Problem], options: So
         source = _settle_key(source)
     if options.data_key is not None:
         _check_key(source, options.data_key, "data")
-    return source
+    return replace(source, notes=(*source.notes, *_describe_responses(source)))
 
 
 def _settle_key(source: Source) -> Source:
@@ -162,9 +165,36 @@ def _find_systems(source: Source, key: str) -> dict[str, list[int]]:
 
 def _check_key(source: Source, key: str, what: str) -> None:
     probed = source.rows.read(range(min(PROBED, len(source))))
-    rows = [row.value for row in probed if isinstance(row.value, dict) and not row.value.keys() & {"raw", "error"}]
+    rows = [row.value for row in probed if isinstance(row.value, dict) and not (row.value.get("raw") or row.value.get("error"))]
     if not rows or any(locate(row, key)[0] for row in rows):
         return
-    remedy = nearest(key, {name for row in rows for name in row}) if any(rows) else ""
     seen = "the first row" if len(rows) == 1 else f"the first {len(rows)} rows"
-    raise ProblemsError([Problem(source.label, f"no {what} key {key!r} in {seen}", remedy, "no_data_key")])
+    raise ProblemsError([Problem(source.label, f"no {what} key {key!r} in {seen}", _remedy_of_key(key, rows), "no_data_key")])
+
+
+def _remedy_of_key(key: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return what there is at the deepest place of a path that any of the rows has."""
+    place, value = max((deepest(row, key) for row in rows), key=lambda found: len(found[0]))
+    if not place:
+        return nearest(key, {name for row in rows for name in row}) if any(rows) else ""
+    if isinstance(value, dict):
+        rest = key[len(place) :].strip(".").partition(".")[0]
+        return f"{place!r} has the keys {', '.join(sorted(value)[:20])}; {nearest(rest, value)}" if value else f"{place!r} is empty"
+    if isinstance(value, list):
+        return f"{place!r} is a list of {len(value)}: name an item, such as {place}[0]"
+    return f"{place!r} is {KINDS[type(value)]}" if value is not None else f"{place!r} is null"
+
+
+def _describe_responses(source: Source) -> list[Problem]:
+    """Return a note if the first rows are responses of a service, or hold them under the data key."""
+    if source.options.is_gold:
+        return []
+    key = source.options.data_key
+    for row in source.rows.read(range(min(PROBED, len(source)))):
+        value = row.value if key is None else locate(row.value, key)[1]
+        found = read_response(value)
+        if found is not None:
+            ids = f", ids are under {BATCH_ID!r}" if isinstance(value, dict) and BATCH_ID in value else ""
+            what = f"holds responses of the kind {found.kind}: answer, usage and errors were taken from them{ids}"
+            return [Problem(source.label, what, kind="responses")]
+    return []

@@ -1,0 +1,80 @@
+"""Folders of raw answers, one file per document."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from fieldassay import score
+from fieldassay.errors import NothingEvaluatedError, ProblemsError
+
+SPEC = "fields: {shop: text, total: number}"
+GOLD = [{"id": "R-001", "shop": "Oak", "total": 5}, {"id": "R-002.pdf", "shop": "Elm", "total": 6}]
+FIRST = 'Sure:\n```json\n{"shop": "Oak", "total": 5,}\n```\n'
+SECOND = '{"shop": "Elm", "total": 6'
+FILES = {
+    "texts": {"R-001.txt": FIRST, "R-002.pdf.txt": SECOND},
+    "Markdown": {"R-001.md": FIRST, "R-002.pdf.md": SECOND},
+    "broken JSON": {"R-001.json": FIRST, "R-002.pdf.json": SECOND},
+    "mixed": {"R-001.json": '{"shop": "Oak", "total": 5}', "R-002.pdf.TXT": SECOND},
+    "in folders of their own name": {"sub/x.json": "{}", "R-001.txt": FIRST, "R-002.pdf.md": SECOND},
+    "beside other files": {"README.md": "# Run 7", ".hidden.txt": "x", "log.csv": "a,b", "R-001.txt": FIRST, "R-002.pdf.txt": SECOND},
+}
+
+
+def fill(folder: Path, files: dict[str, str]) -> str:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return str(folder)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_folder_of_raw_answers_is_read_file_by_file(name: str, tmp_path: Path) -> None:
+    result = score(GOLD, {"m": fill(tmp_path, FILES[name])}, SPEC)
+    assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (1.0, 0)
+
+
+def test_a_file_of_no_document_is_reported_as_unmatched(tmp_path: Path) -> None:
+    result = score(GOLD, {"m": fill(tmp_path, FILES["beside other files"])}, SPEC)
+    assert result.counts["systems"]["m"]["unmatched"] == 1
+    assert any("'README'" in note for note in result.notes)
+
+
+def test_an_answer_without_a_record_is_invalid(tmp_path: Path) -> None:
+    result = score(GOLD, {"m": fill(tmp_path, {"R-001.txt": FIRST, "R-002.pdf.txt": "I cannot read it."})}, SPEC)
+    assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (0.5, 1)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_raw_answers_may_have_any_encoding(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "R-001.txt").write_bytes('Voilà, señor: {"shop": "Oak", "total": 5}'.encode(encoding))
+    assert score(GOLD[:1], {"m": str(tmp_path)}, SPEC).value("accuracy") == 1.0
+
+
+def test_packed_answers_are_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "R-001.txt.gz").write_bytes(gzip.compress(FIRST.encode()))
+    assert score(GOLD[:1], {"m": str(tmp_path)}, SPEC).value("accuracy") == 1.0
+
+
+def test_two_files_of_one_document_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ProblemsError, match="duplicate id 'R-001'"):
+        score(GOLD, {"m": fill(tmp_path, {"R-001.txt": FIRST, "R-001.json": "{}"})}, SPEC)
+
+
+@pytest.mark.parametrize("files", [{"R-001.json": FIRST}, {"R-001.txt": FIRST}], ids=["broken JSON", "a text"])
+def test_a_folder_of_gold_is_json(files: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(ProblemsError, match="not JSON|has no JSON files"):
+        score(fill(tmp_path, files), {"m": GOLD}, SPEC)
+
+
+def test_a_folder_without_answers_says_what_it_should_hold(tmp_path: Path) -> None:
+    with pytest.raises(ProblemsError, match=r"has no files of answers; give a directory with one \.json, \.txt or \.md file per document"):
+        score(GOLD, {"m": fill(tmp_path, {"a.pdf": "x"})}, SPEC)
+
+
+def test_a_folder_of_other_documents_is_not_evaluated(tmp_path: Path) -> None:
+    with pytest.raises(NothingEvaluatedError):
+        score(GOLD, {"m": fill(tmp_path, {"README.md": "# Run 7"})}, SPEC)

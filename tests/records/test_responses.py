@@ -1,0 +1,215 @@
+"""Responses of LLM services are read as they were saved."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fieldassay import score
+from fieldassay.api.options import InputOptions, ScoreOptions
+from fieldassay.errors import ProblemsError
+from fieldassay.records.envelope import open_row
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.record import Record, Row
+
+SPEC = "fields: {shop: text, total: number}"
+OAK: dict[str, Any] = {"shop": "Oak", "total": 5}
+TEXT = f"Here it is:\n```json\n{json.dumps(OAK)}\n```"
+GOLD = [{"id": "r1", **OAK}, {"id": "r2", "shop": "Elm", "total": 6}]
+OPTIONS = SourceOptions(declared=frozenset(OAK))
+
+
+def chat(**message: Any) -> dict[str, Any]:
+    used = {"prompt_tokens": 40, "completion_tokens": 9, "total_tokens": 49}
+    choice = {"index": 0, "message": {"role": "assistant", "content": None, "refusal": None, **message}, "finish_reason": "stop"}
+    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt-4o-mini", "choices": [choice], "usage": used}
+
+
+def response(*output: dict[str, Any]) -> dict[str, Any]:
+    used = {"input_tokens": 40, "output_tokens": 9, "total_tokens": 49}
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "status": "completed",
+        "model": "gpt-4o-mini",
+        "error": None,
+        "output": list(output),
+        "usage": used,
+    }
+
+
+def message(*content: dict[str, Any]) -> dict[str, Any]:
+    used = {"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 30, "output_tokens": 9}
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "gpt-4o-mini",
+        "content": list(content),
+        "stop_reason": "end_turn",
+        "usage": used,
+    }
+
+
+def openai_row(body: Any, error: Any = None, name: str = "r1", status: int = 200) -> dict[str, Any]:
+    answered = None if body is None else {"status_code": status, "request_id": "q", "body": body}
+    return {"id": "batch_req_1", "custom_id": name, "response": answered, "error": error}
+
+
+def anthropic_row(kind: str, name: str = "r1", **result: Any) -> dict[str, Any]:
+    return {"custom_id": name, "result": {"type": kind, **result}}
+
+
+THOUGHT = {"id": "rs_1", "type": "reasoning", "summary": []}
+SAID = {"id": "m", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": TEXT, "annotations": []}]}
+CALL = {"id": "f", "type": "function_call", "call_id": "c", "name": "extract", "arguments": json.dumps(OAK)}
+TOOL = {"id": "c1", "type": "function", "function": {"name": "extract", "arguments": json.dumps(OAK)}}
+ANSWERED = {
+    "chat": chat(content=TEXT),
+    "chat, content in parts": chat(content=[{"type": "text", "text": TEXT}]),
+    "chat, a tool": chat(tool_calls=[TOOL]),
+    "chat, text and a tool": chat(content="I call it.", tool_calls=[TOOL]),
+    "chat, a function": chat(function_call=TOOL["function"]),
+    "response": response(THOUGHT, SAID),
+    "response, a function": response(THOUGHT, CALL),
+    "message": message({"type": "text", "text": TEXT}),
+    "message, thoughts and a tool": message({"type": "thinking", "thinking": "{}"}, {"type": "tool_use", "id": "t", "name": "x", "input": OAK}),
+    "OpenAI batch": openai_row(chat(content=TEXT)),
+    "OpenAI batch of responses": openai_row(response(SAID)),
+    "Anthropic batch": anthropic_row("succeeded", message=message({"type": "text", "text": TEXT})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_the_answer_and_what_it_used_are_taken_from_a_response(name: str) -> None:
+    record = open_row("r1", Row(ANSWERED[name]), "p", OPTIONS)
+    assert (record.data, record.invalid) == (OAK, None)
+    assert record.meta.usage == {"model": "gpt-4o-mini", "prompt_tokens": 40, "completion_tokens": 9}
+
+
+FAILED = {
+    "OpenAI batch, refused": (openai_row({"error": {"message": "too long", "type": "x"}}, status=400), "error: too long"),
+    "OpenAI batch, expired": (
+        openai_row(None, {"code": "batch_expired", "message": "not executed in time"}),
+        "error: not executed in time",
+    ),
+    "Anthropic batch, errored": (
+        anthropic_row("errored", error={"type": "error", "error": {"type": "invalid_request_error", "message": "max_tokens: too large"}}),
+        "error: max_tokens: too large",
+    ),
+    "Anthropic batch, expired": (anthropic_row("expired"), "error: expired"),
+    "chat, refused": (chat(refusal="I cannot help with that."), "error: I cannot help with that."),
+    "response, failed": ({**response(), "error": {"code": "server_error", "message": "boom"}}, "error: boom"),
+    "chat, nothing": (chat(), "empty answer"),
+}
+
+
+@pytest.mark.parametrize("name", FAILED)
+def test_a_failed_request_is_a_failed_answer_with_its_message(name: str) -> None:
+    row, invalid = FAILED[name]
+    record = open_row("r1", Row(row), "p", OPTIONS)
+    assert (record.data, record.invalid) == (None, invalid)
+
+
+LIKE = {
+    "a record with a custom id": {"custom_id": "r1", "result": {"type": "invoice", "total": 5}},
+    "a record with a response": {"custom_id": "r1", "response": {"total": 5}},
+    "more keys": {"custom_id": "r1", "result": {"type": "expired"}, "total": 5},
+    "an object": {"object": "chat.completion", "total": 5},
+    "a role": {"type": "message", "role": "assistant", "total": 5},
+}
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_what_only_resembles_a_response_is_data(name: str) -> None:
+    assert open_row("r1", Row(LIKE[name]), "p", SourceOptions()).data == LIKE[name]
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("\n".join(map(json.dumps, rows)) if path.suffix == ".jsonl" else json.dumps(rows), "utf-8")
+    return str(path)
+
+
+BATCHES = {
+    "OpenAI": [openai_row(chat(content=TEXT)), openai_row({"error": {"message": "too long"}}, name="r2", status=400)],
+    "Anthropic": [anthropic_row("succeeded", message=message({"type": "text", "text": TEXT})), anthropic_row("expired", name="r2")],
+}
+
+
+@pytest.mark.parametrize("id_line", ["", "id: id\n"], ids=["no id", "id"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".json"])
+@pytest.mark.parametrize("service", BATCHES)
+def test_the_output_of_a_batch_needs_no_option(service: str, suffix: str, id_line: str, tmp_path: Path) -> None:
+    result = score(GOLD, {"m": written(tmp_path / f"p{suffix}", BATCHES[service])}, id_line + SPEC)
+    assert (result.value("accuracy"), result.counts["systems"]["m"]["error"]) == (0.5, 1)
+    assert [note for note in result.notes if f"{service} batch" in note and "'custom_id'" in note]
+
+
+def test_saved_responses_in_a_folder_are_known_by_their_file_names(tmp_path: Path) -> None:
+    for name, row in (("r1", chat(content=TEXT)), ("r2", message({"type": "text", "text": '{"shop": "Elm", "total": 6}'}))):
+        (tmp_path / f"{name}.json").write_text(json.dumps(row), "utf-8")
+    assert score(GOLD, {"m": str(tmp_path)}, "id: id\n" + SPEC).value("accuracy") == 1.0
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json"])
+def test_plain_responses_take_their_id_from_what_was_written_beside(suffix: str, tmp_path: Path) -> None:
+    path = written(tmp_path / f"p{suffix}", [{**chat(content=TEXT), "doc_id": "r1"}, {**chat(content="{}"), "doc_id": "r2"}])
+    assert score(GOLD, {"m": path}, SPEC).value("accuracy") == 0.5
+
+
+def test_a_response_may_stand_under_the_data_key(tmp_path: Path) -> None:
+    path = written(tmp_path / "p.jsonl", [{"id": "r1", "out": chat(content=TEXT)}, {"id": "r2", "out": chat(content="{}")}])
+    assert score(GOLD, {"m": path}, SPEC, ScoreOptions(inputs=InputOptions(pred_key="out"))).value("accuracy") == 0.5
+
+
+PATHS = ["response.body.choices[0].message.content", "response.body.choices.0.message.content", "response.body.choices[-1].message.content"]
+
+
+@pytest.mark.parametrize("key", PATHS)
+def test_a_key_may_lead_into_lists(key: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "p.jsonl", [openai_row(chat(content=TEXT)), openai_row(chat(content="{}"), name="r2")])
+    options = ScoreOptions(inputs=InputOptions(pred_key=key))
+    assert score(GOLD, {"m": path}, SPEC, options).value("accuracy") == 0.5
+
+
+WRONG = {
+    "response.body.foo": "'response.body' has the keys choices, created, id, model, object, usage",
+    "response.body.choices.message": "'response.body.choices' is a list of 1: name an item, such as response.body.choices[0]",
+    "response.body.choices[1].message": "'response.body.choices' is a list of 1: name an item, such as response.body.choices[0]",
+    "response.body.model.name": "'response.body.model' is a string",
+    "answer": "",
+}
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_a_path_that_no_row_has_is_an_error_that_says_how_far_it_leads(key: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "p.jsonl", [openai_row(chat(content=TEXT)), openai_row(chat(content=TEXT), name="r2")])
+    with pytest.raises(ProblemsError) as caught:
+        score(GOLD, {"m": path}, SPEC, ScoreOptions(inputs=InputOptions(pred_key=key)))
+    [problem] = caught.value.problems
+    assert problem.what == f"no data key {key!r} in the first 2 rows"
+    assert WRONG[key] in problem.remedy
+
+
+def test_the_answers_own_copy_of_the_id_is_no_undeclared_key() -> None:
+    raw = json.dumps({"id": "r1", **OAK})
+    result = score(GOLD[:1], {"m": [{"id": "r1", "raw": raw}], "n": {"r1": {"id": "r1", **OAK}}}, SPEC)
+    assert [result.counts["systems"][name]["undeclared"] for name in "mn"] == [{}, {}]
+
+
+def test_a_record_one_level_down_is_pointed_to() -> None:
+    result = score(GOLD, {"m": [{"id": row["id"], "result": {"shop": row["shop"], "total": row["total"]}} for row in GOLD]}, SPEC)
+    assert any("result (2); did you mean `--pred-key result`?" in warning for warning in result.warnings)
+
+
+def opened(row: Any, options: SourceOptions = OPTIONS) -> Record:
+    return open_row("r1", Row(row), "p", options)
+
+
+@pytest.mark.parametrize("text", [TEXT, json.dumps(OAK), '{"shop": "Oak", "total": 5,}'], ids=["fence", "JSON", "broken"])
+def test_a_text_where_a_record_should_be_is_a_raw_answer(text: str) -> None:
+    assert opened(text).data == OAK
+    assert score(GOLD[:1], {"m": {"r1": text}}, SPEC).value("accuracy") == 1.0
