@@ -66,7 +66,7 @@ def test_two_files_of_one_document_are_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("files", [{"R-001.json": FIRST}, {"R-001.txt": FIRST}], ids=["broken JSON", "a text"])
 def test_a_folder_of_gold_is_json(files: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(ProblemsError, match="not JSON|has no JSON files"):
+    with pytest.raises(ProblemsError, match=r"not JSON|has no JSON files"):
         score(fill(tmp_path, files), {"m": GOLD}, SPEC)
 
 
