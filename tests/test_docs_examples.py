@@ -55,7 +55,7 @@ def programs() -> Iterator[Path]:
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_commands_print_what_the_page_shows(name: str, programs: Path) -> None:
-    assert run_page(TEXTS[name], programs) == TEXTS[name], "mend the page with: python docs/consoles.py"
+    assert run_page(TEXTS[name], programs) == TEXTS[name], "write the page again with: python docs/consoles.py"
 
 
 def test_the_plugin_of_the_contributing_page_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

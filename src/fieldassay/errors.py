@@ -33,7 +33,7 @@ class Problem:
 
 
 class FieldassayError(Exception):
-    """Anything a user can mend. The command line prints its text and exits with `exit_code`, without a traceback."""
+    """Anything a user can correct. The command line prints its text and exits with `exit_code`, without a traceback."""
 
     exit_code = 2
 
@@ -41,8 +41,8 @@ class FieldassayError(Exception):
 class ProblemsError(FieldassayError):
     """One or more problems of the inputs, found in one pass.
 
-    >>> str(ProblemsError([Problem("a", "is wrong"), Problem("b", "is wrong too", "mend it")]))
-    'a: is wrong\\nb: is wrong too; mend it'
+    >>> str(ProblemsError([Problem("a", "is wrong"), Problem("b", "is wrong too", "correct it")]))
+    'a: is wrong\\nb: is wrong too; correct it'
     """
 
     def __init__(self, problems: Sequence[Problem]) -> None:

@@ -1,4 +1,4 @@
-"""What is significantly better, in words."""
+"""What is said of differences between systems, in words."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_report_says_what_is_better(tmp_path: Path, shape: str) -> None:
     found = CliRunner().invoke(commands, [*given, "--format", shape, "--out", str(tmp_path / "run"), "--reference", "c"])
     assert found.exit_code == 0, found.output
     text = " ".join(found.output.replace("\\", "").split())
-    assert "What is significantly better" in text
+    assert "Differences between systems" in text
     assert re.search(r"a is worse than c by 25.0 points of accuracy \(95 % [0-9.]+ to [0-9.]+, p = \.0\d+\)", text)
     assert "no difference could be shown between c and b in accuracy" in text
     assert "against c" in text

@@ -72,7 +72,7 @@ def _rows(source: Source) -> Iterator[dict[str, Any]]:
         for position, row in zip(positions, source.rows.read(positions), strict=True):
             if row.problem is not None or not isinstance(row.value, dict):
                 what = row.problem or "holds no record"
-                raise ProblemsError([Problem(source.place(position), what, "mend the gold record", "bad_gold")])
+                raise ProblemsError([Problem(source.place(position), what, "correct the gold record", "bad_gold")])
             yield row.value
 
 
@@ -82,7 +82,7 @@ def _records(source: Source, key: str) -> Iterator[dict[str, Any]]:
         answer = read_value(locate(row, key)[1], source.options)
         if answer.data is None:
             what = f"holds no record under {key!r}"
-            raise ProblemsError([Problem(source.place(position), what, "mend the gold record", "bad_gold")])
+            raise ProblemsError([Problem(source.place(position), what, "correct the gold record", "bad_gold")])
         yield answer.data
 
 

@@ -155,4 +155,4 @@ def _remedy(given: Sequence[float] | Floats, scale: str) -> str:
         return "if they are percentages, say so with --scale percent"
     if scale != "logprob" and values.max() <= 0.0:
         return "if they are logarithms of probabilities, say so with --scale logprob"
-    return "give confidences from 0 to 1, or say with --scale what they are; mend the predictions and score again"
+    return "give confidences from 0 to 1, or say with --scale what they are; correct the predictions and score again"

@@ -76,7 +76,7 @@ def _read_csv(path: Path, where: str) -> frozenset[str]:
     try:
         rows: list[Mapping[str, Any]] = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=find_delimiter(text)))
     except csv.Error as error:
-        raise _refusal(where, f"{path}: is not CSV ({error})", "mend the file", "bad_manifest") from None
+        raise _refusal(where, f"{path}: is not CSV ({error})", "correct the file", "bad_manifest") from None
     names = {str(name).strip(): name for name in (rows[0] if rows else {}) if name is not None}
     if COLUMN not in names:
         known = nearest(COLUMN, names) if names else "write a header and one row per document"

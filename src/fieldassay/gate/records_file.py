@@ -151,7 +151,7 @@ def _read_lines(path: Path, where: str) -> Iterator[Entry]:
         try:
             data = json.loads(line)
         except (ValueError, RecursionError) as error:
-            entry.refuse(None, f"not JSON ({str(error)[:100]})", "mend the line; it counts as a run without success")
+            entry.refuse(None, f"not JSON ({str(error)[:100]})", "correct the line; it counts as a run without success")
         else:
             if isinstance(data, dict):
                 entry.data = data

@@ -127,7 +127,7 @@ def _decode(path: Path, data: bytes) -> Any:
     except RecursionError:
         raise _refusal(path, "is nested too deeply to be a lock", _RESTORE) from None
     except ValueError as error:
-        raise _refusal(path, f"is not JSON ({str(error)[:200]})", f"{_RESTORE}, or mend what a merge left in it") from None
+        raise _refusal(path, f"is not JSON ({str(error)[:200]})", f"{_RESTORE}, or correct what a merge left in it") from None
 
 
 def _is_too_deep(value: Any) -> bool:

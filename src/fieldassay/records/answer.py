@@ -217,7 +217,7 @@ def _mend(piece: str, may_mend: bool, room: int) -> Row:
     if not may_mend:
         return Row(None, problem=f"the JSON in the answer is broken: {_opening(piece)}")
     if len(piece) > MAX_LENGTH:
-        return Row(None, problem=f"the JSON in the answer is broken and too long to mend ({len(piece):,} characters)")
+        return Row(None, problem=f"the JSON in the answer is broken and too long to repair ({len(piece):,} characters)")
     return mend_json(piece) or _repair(piece, room)
 
 

@@ -40,7 +40,7 @@ def _split(source: Input, data: bytes) -> list[Any]:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         row = decode_json(data)
     if row.problem is not None:
-        raise ProblemsError([Problem(source.label, row.problem, "mend the file", "not_json")])
+        raise ProblemsError([Problem(source.label, row.problem, "correct the file", "not_json")])
     return [Row(item, row.repairs) for item in row.value] if isinstance(row.value, list) else []
 
 
@@ -55,7 +55,7 @@ def _hold(source: Input, options: SourceOptions, items: list[Any]) -> tuple[Held
             name, problem = read_id(item)
         found.append(name)
         if problem is not None:
-            problems.append(Problem(f"{source.label}[{position}]", problem, "mend or remove the item", "not_json"))
+            problems.append(Problem(f"{source.label}[{position}]", problem, "correct or remove the item", "not_json"))
     index = settle_ids(found, problems if options.is_gold else (), lambda position: f"{source.label}[{position}]")
     kept = index.kept.tolist()
     places = tuple(f"[{position}]" for position in kept)

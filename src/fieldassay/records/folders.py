@@ -33,7 +33,7 @@ def read_folder(folder: Path, options: SourceOptions) -> tuple[FolderRows, tuple
             continue
         name, problem = _find_name(path, options)
         if problem is not None and options.is_gold:
-            problems.append(Problem(str(path), problem, "mend or remove the file", "not_json"))
+            problems.append(Problem(str(path), problem, "correct or remove the file", "not_json"))
         names.append(name or stem)
         paths.append(str(path))
     if not names:

@@ -39,7 +39,7 @@ def read_lines(source: Input, options: SourceOptions) -> tuple[SlicedRows, tuple
         numbers.append(number)
         found.append(name)
         if problem is not None and (options.is_gold or name is None):
-            problems.append(Problem(f"{source.label}:{number}", problem, "mend or remove the line", "not_json"))
+            problems.append(Problem(f"{source.label}:{number}", problem, "correct or remove the line", "not_json"))
     if problems and len(problems) == len(found):
         raise ProblemsError(cap_problems(problems))
     index = settle_ids(found, problems, lambda position: f"{source.label}:{numbers[position]}")

@@ -117,7 +117,7 @@ def batches(matching: Matching, size: int = 1000, positions: Sequence[int] | Non
 
 def _read_batch(matching: Matching, chosen: Sequence[int]) -> Batch:
     gold = matching.gold.fetch(chosen)
-    broken = [Problem(record.place, record.invalid, "mend the gold record", "bad_gold") for record in gold if record.invalid is not None]
+    broken = [Problem(record.place, record.invalid, "correct the gold record", "bad_gold") for record in gold if record.invalid is not None]
     if broken:
         raise ProblemsError(cap_problems(broken))
     rows: dict[tuple[int, tuple[int, ...]], list[Row]] = {}  # systems in one file are decoded once

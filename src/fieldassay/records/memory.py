@@ -61,7 +61,7 @@ def _plain_key(key: Any) -> Any:
 
 
 def _hold(label: str, rows: list[Row], found: list[str | None], options: SourceOptions) -> Source:
-    problems = [Problem(f"{label}[{at}]", row.problem, "mend the record", "not_json") for at, row in enumerate(rows) if row.problem]
+    problems = [Problem(f"{label}[{at}]", row.problem, "correct the record", "not_json") for at, row in enumerate(rows) if row.problem]
     index = settle_ids(found, problems if options.is_gold else (), lambda position: f"{label}[{position}]")
     kept = index.kept.tolist()
     held = HeldRows(label, index.ids, tuple(rows[at] for at in kept), tuple(f"[{at}]" for at in kept), index.is_numbered)

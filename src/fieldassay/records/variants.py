@@ -45,7 +45,7 @@ def _places(source: Source) -> tuple[dict[str | None, list[int]], list[Problem]]
         for position, record in zip(positions, source.fetch(positions), strict=True):
             if record.data is None and record.meta.variant is None:
                 what = f"cannot be read ({record.invalid}), so its variant cannot be seen, and it is left out"
-                lost.append(Problem(record.place, what, "mend the line", "variants"))
+                lost.append(Problem(record.place, what, "correct the line", "variants"))
             else:
                 places[record.meta.variant].append(position)
     return dict(places), lost

@@ -47,10 +47,10 @@ def headline_block(summary: Summary) -> Block:
 
 
 def compared_block(summary: Summary) -> Block:
-    """Return what is significantly better, in sentences."""
+    """Return what could be shown of the differences between systems, in sentences."""
     if summary.compared is None or not summary.compared.lines:
         return Block()
-    return Block("### What is significantly better\n\n" + "\n".join(f"- {prose(line)}" for line in summary.compared.lines))
+    return Block("### Differences between systems\n\n" + "\n".join(f"- {prose(line)}" for line in summary.compared.lines))
 
 
 def baseline_block(run: Reported) -> Block:

@@ -1,4 +1,4 @@
-"""What is significantly better, in plain words."""
+"""What could be shown of the differences between systems, in plain words."""
 
 from __future__ import annotations
 

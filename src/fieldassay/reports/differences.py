@@ -8,12 +8,12 @@ from fieldassay.reports.page import Column, Page
 from fieldassay.reports.shown import escape_markdown, show
 
 FILE = "comparisons.json"
-TITLE = "What is significantly better"
+TITLE = "Differences between systems"
 _NAME = 32
 
 
 def add_comparisons(page: Page, compared: Compared) -> None:
-    """Add what is significantly better: sentences, and a ranking of more than two systems."""
+    """Add what could be shown of the differences: sentences, and a ranking of more than two systems."""
     page.line()
     page.title(TITLE)
     for line in compared.lines:

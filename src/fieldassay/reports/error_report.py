@@ -1,4 +1,4 @@
-"""Every error of every document, with what they add up to, as Markdown: for those who mend an extractor."""
+"""Every error of every document, with what they add up to, as Markdown: for those who improve an extractor."""
 
 from __future__ import annotations
 

@@ -25,14 +25,15 @@ _WIDE, _LONG = 200, 600
 
 
 def add_gates(page: Page, decisions: Sequence[Decision]) -> None:
-    """Add the gates of a result to its report: a line per gate, and why where a number alone does not say it."""
+    """Add the gates of a result to its report: a line per gate that applies, and why where a number alone does not say it."""
     if not decisions:
         return
     page.line()
     page.title("Gates")
     head, rows = _table(decisions)
-    page.table([Column(name) for name in head], rows)
-    for line in _undecided(decisions):
+    if rows:
+        page.table([Column(name) for name in head], rows)
+    for line in (*_undecided(decisions), *_skipped(decisions)):
         page.line(show(line, _LONG), "dim")
 
 
@@ -41,8 +42,8 @@ def gates_markdown(decisions: Sequence[Decision]) -> list[str]:
     if not decisions:
         return []
     head, rows = _table(decisions)
-    why = "\n".join(f"- {_text(line, _LONG)}" for line in _undecided(decisions))
-    return ["## Gates", _markdown_table(head, rows), *([why] if why else [])]
+    why = "\n".join(f"- {_text(line, _LONG)}" for line in (*_undecided(decisions), *_skipped(decisions)))
+    return ["## Gates", *([_markdown_table(head, rows)] if rows else []), *([why] if why else [])]
 
 
 def render_page(found: DecisionPage, screen: Screen) -> str:
@@ -135,11 +136,13 @@ def _evidence(outcome: GateOutcome) -> tuple[str, ...]:
 
 
 def _table(decisions: Sequence[Decision]) -> tuple[list[str], list[list[str]]]:
-    """Return the head and rows of a result's gates: systems side by side, or counted where there are many."""
+    """Return the head and rows of the gates that apply: systems side by side, or counted where there are many."""
     gates = [str(outcome.gate) for outcome in decisions[0].outcomes]
     rows = []
     for place, gate in enumerate(gates):
         outcomes = [(decision.system, decision.outcomes[place]) for decision in decisions]
+        if all(outcome.verdict is Verdict.SKIPPED for _, outcome in outcomes):
+            continue
         if len(decisions) <= SIDE_BY_SIDE:
             rows.append([show(gate, 60), *(_cell(outcome) for _, outcome in outcomes)])
         else:
@@ -159,9 +162,22 @@ def _undecided(decisions: Sequence[Decision]) -> list[str]:
     found: dict[tuple[str, str], list[str]] = {}
     for decision in decisions:
         for outcome in decision.outcomes:
-            if outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.SKIPPED):
+            if outcome.verdict is Verdict.INCONCLUSIVE:
                 found.setdefault((f"{outcome.verdict}: {outcome.gate}", outcome.rule), []).append(decision.system)
     return [f"{gate} ({', '.join(systems)}): {rule}" for (gate, rule), systems in found.items()]
+
+
+def _skipped(decisions: Sequence[Decision]) -> list[str]:
+    """Return why gates do not apply, a line for all that are skipped for one reason."""
+    found: dict[str, dict[str, None]] = {}
+    for decision in decisions:
+        for outcome in decision.outcomes:
+            if outcome.verdict is Verdict.SKIPPED:
+                found.setdefault(outcome.rule, {})[str(outcome.gate)] = None
+    return [
+        f"SKIPPED: {next(iter(gates)) if len(gates) == 1 else f'{len(gates):,} gates'}: {rule.removeprefix('does not apply: ')}"
+        for rule, gates in found.items()
+    ]
 
 
 def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -45,7 +45,7 @@ def find_document_id(root: Sighting, count: int, otherwise: str = "position") ->
             return DocumentId(key, f"the usual name of an id, in {count} of {count} documents, all different")
     if named:
         return DocumentId(
-            None, f"no id: {_lacks(named[0], root.members[named[0]], count)}, so it is read as a field; mend it, or name the id"
+            None, f"no id: {_lacks(named[0], root.members[named[0]], count)}, so it is read as a field; correct it, or name the id"
         )
     likely = [key for key, seen in root.members.items() if _snake(key).rpartition("_")[2] in _ENDINGS and _identifies(seen, count)]
     hint = f"; if {likely[0]} identifies a document, write `id: {likely[0]}` and remove the field" if likely else ""

@@ -105,9 +105,9 @@ def _read_toml(text: str, label: str) -> Any:
         return _plain(tomllib.loads(text), label, 0)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
-        raise _refusal(f"{label}:{line[1]}" if line else label, f"not TOML ({error})", "mend the syntax", "syntax") from error
+        raise _refusal(f"{label}:{line[1]}" if line else label, f"not TOML ({error})", "correct the syntax", "syntax") from error
     except ValueError as error:
-        raise _refusal(label, f"not TOML ({error})", "mend the syntax", "syntax") from error
+        raise _refusal(label, f"not TOML ({error})", "correct the syntax", "syntax") from error
     except RecursionError as error:
         raise too_deep(label) from error
 
@@ -123,11 +123,13 @@ def _read_json(text: str, label: str) -> Any:
     try:
         return _plain(json.loads(text, object_pairs_hook=unique), label, 0)
     except json.JSONDecodeError as error:
-        raise _refusal(f"{label}:{error.lineno}", f"not JSON ({error.msg}, column {error.colno})", "mend the syntax", "syntax") from error
+        raise _refusal(
+            f"{label}:{error.lineno}", f"not JSON ({error.msg}, column {error.colno})", "correct the syntax", "syntax"
+        ) from error
     except RecursionError as error:
         raise too_deep(label) from error
     except ValueError as error:
-        raise _refusal(label, f"not JSON ({error})", "mend the syntax", "syntax") from error
+        raise _refusal(label, f"not JSON ({error})", "correct the syntax", "syntax") from error
 
 
 def _json_lines(text: str) -> Lines:

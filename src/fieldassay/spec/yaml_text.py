@@ -57,10 +57,10 @@ def _compose(text: str, label: str) -> Any:
         where = f"{label}:{mark.line + 1}" if mark is not None else label
         what = " ".join(str(part) for part in (error.problem, error.context) if part)
         column = f", column {mark.column + 1}" if mark is not None else ""
-        raise ProblemsError([Problem(where, f"not YAML ({what}{column})", "mend the syntax", "syntax")]) from error
+        raise ProblemsError([Problem(where, f"not YAML ({what}{column})", "correct the syntax", "syntax")]) from error
     except (YAMLError, ValueError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ProblemsError([Problem(label, f"not YAML ({first[:200]})", "mend the syntax", "syntax")]) from error
+        raise ProblemsError([Problem(label, f"not YAML ({first[:200]})", "correct the syntax", "syntax")]) from error
 
 
 class _Builder:
