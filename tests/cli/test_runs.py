@@ -293,7 +293,7 @@ def test_options_that_contradict_each_other_are_refused(store: Store, arguments:
 def test_a_run_that_does_not_say_how_its_inputs_were_given_is_not_scored_again(store: Store) -> None:
     make_run(store.folder)
     ran = store.run("score", "--run", "latest", "--runs", store.folder)
-    assert ran.code == 2 and "does not say how its inputs were given" in ran.err
+    assert ran.code == 2 and "does not say what the run was made from" in ran.err
 
 
 def test_runs_are_tagged_shown_and_removed(store: Store) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from fieldassay.api.diffing import DiffOptions, diff_runs
 from fieldassay.api.kept import read_paired
+from fieldassay.api.run import Run
 from fieldassay.diff.join import Contestant, join_data
 from fieldassay.errors import ProblemsError
 
@@ -245,7 +246,7 @@ def test_answers_that_failed_are_remarked(make_run: Make, one: Path) -> None:
 
 
 DAMAGED = {
-    "statistics.parquet": "cannot be read",
+    "statistics.parquet": "statistics.parquet is not as the run wrote it",
     "evidence.parquet": "evidence.parquet is not as the run wrote it",
     "run.json": "is not a run folder",
 }
@@ -269,7 +270,7 @@ def test_facts_that_are_missing_are_said_to_be(one: Path, other: Path, tmp_path:
 
 
 def test_systems_are_joined_by_their_labels_and_never_twice_under_one(one: Path) -> None:
-    data = read_paired(one)
+    data = read_paired(Run.open(one))
     with pytest.raises(ValueError, match="same label"):
         join_data([Contestant("a", "m", data), Contestant("a", "m", data)])
     joined = join_data([Contestant("a", "m", data), Contestant("b", "m", data)], ["d3", "d1", "zz"])

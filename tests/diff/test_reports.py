@@ -21,6 +21,7 @@ from fieldassay.reports.diff_terminal import render_diff_terminal
 from fieldassay.reports.page import Screen
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.diff import COLUMNS, Diff
+from fieldassay.result.typed_json import convert
 
 Make = Callable[..., Path]
 
@@ -133,7 +134,7 @@ def test_json_is_complete_and_plain(hostile: Diff) -> None:
     assert max(len(row["gold"]) for row in data["changes"]["broken_values"]) > 100_000
     assert list(data["changes"]["broken_values"][0]) == list(COLUMNS)
     for one, other in zip(data["overall"], hostile.overall, strict=True):
-        assert Comparison.from_dict(one) == other
+        assert convert(one, Comparison) == other
 
 
 def test_csv_is_complete_and_has_no_formulas(hostile: Diff) -> None:

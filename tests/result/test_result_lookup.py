@@ -106,8 +106,8 @@ BROKEN = {
     b"[" * 100_000: "not JSON",
     b'{"schema_version": 2}': "schema version 1",
     b"[]": "schema version 1",
-    b'{"schema_version": 1, "run": {}, "counts": {}}': "$.estimates",
-    b'{"schema_version": 1, "run": {}, "estimates": [{"metric": "f1"}], "counts": {}}': "$.estimates[0]: not an estimate",
+    b'{"schema_version": 1, "run": {}, "counts": {}}': "$: `estimates` is missing",
+    b'{"schema_version": 1, "run": {}, "estimates": [{"metric": "f1"}], "counts": {}}': "$.estimates[0]: `system` is missing",
     b'{"schema_version": 1, "run": {}, "estimates": [NaN], "counts": {}}': "NaN is not a JSON number",
 }
 

@@ -223,7 +223,7 @@ def test_damaged_runs_are_listed_as_damaged_beside_the_others(store: Path, kind:
         ({"limit": 5}, "partial"),
         ({"counts": {"documents": 2, "systems": {"a": {"classes": {"scored": 0}}, "b": {"classes": {"scored": 0}}}}}, "nothing evaluated"),
         ({"counts": {"documents": 2, "systems": {"a": {"classes": {"scored": 0}}, "b": {"classes": {"scored": 1}}}}}, "complete"),
-        ({"counts": [], "spec": 5, "files": "x"}, "complete"),
+        ({"counts": [], "spec": 5, "files": "x"}, "damaged"),
     ],
 )
 def test_status_says_what_was_scored(tmp_path: Path, facts: dict[str, object], status: str) -> None:

@@ -12,24 +12,21 @@ from typing import Any
 import numpy as np
 
 from fieldassay.api.baselines import match_systems, tell_incomparable
-from fieldassay.api.folder import METRICS, read_run
 from fieldassay.api.kept import bind_kept, read_paired
 from fieldassay.api.locking import check_reason
+from fieldassay.api.run import Run
 from fieldassay.engine.contest import decide
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.gate.estimates import check_estimates
 from fieldassay.gate.judge import judge_result
 from fieldassay.gate.regression import BaselineMatch, Change
 from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric, select_metrics
 from fieldassay.result.decision import Decision
-from fieldassay.result.metrics_file import read_metrics
 from fieldassay.result.pairing import DocumentStatistics, PairedData, is_comparable, list_parts
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import name_statistic
 from fieldassay.store.baseline import PARTS, Baseline, BaselineSystem, Entry, Headline, hash_text
 from fieldassay.store.baseline_file import read_baseline, read_bytes
-from fieldassay.store.run_file import check_unchanged
 from fieldassay.values.printable import make_printable
 
 
@@ -65,14 +62,8 @@ class ChangeLine:
 
 def read_kept(folder: Path) -> KeptRun:
     """Return a finished run with what it can be compared by. Raises `ProblemsError` if there is no such run, or if it keeps nothing."""
-    facts = read_run(folder)
-    check_unchanged(folder, facts, METRICS)
-    file = folder / METRICS
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise _refusal(folder, f"{METRICS} cannot be read ({error.strerror or error})", "score again", "damaged_run") from None
-    return KeptRun(folder, facts, check_estimates(read_metrics(data, str(file)), str(file)), read_paired(folder))
+    run = Run.open(folder)
+    return KeptRun(folder, run.facts, run.estimates, read_paired(run))
 
 
 def make_baseline(run: KeptRun, request: BaselineRequest, now: datetime, history: tuple[Entry, ...] = ()) -> Baseline:
@@ -89,7 +80,7 @@ def make_baseline(run: KeptRun, request: BaselineRequest, now: datetime, history
         fieldassay=entry.fieldassay,
         created=entry.created,
         run=entry.run,
-        spec=str(run.facts["spec"].get("name") or ""),
+        spec=str((run.facts.get("spec") or {}).get("name") or ""),
         reason=reason,
         digests=digests,
         metrics=tuple(str(one.call) for one in bound),
@@ -169,7 +160,7 @@ def _choose_systems(run: KeptRun, names: Sequence[str]) -> tuple[DocumentStatist
 
 def _choose_metrics(run: KeptRun, names: Sequence[str]) -> tuple[BoundMetric, ...]:
     """Return the metrics whose statistics are kept: those named and those of regression gates, else all that the run can be compared by."""
-    compared, also = bind_kept(run.facts, str(run.folder))
+    compared, also, _ = bind_kept(Run(run.folder, run.facts))
     gates = [parse_gate(text) for text in run.facts.get("gates") or ()]
     gated = [bind_metric(gate.metric, run.data.vocabulary) for gate in gates if gate.function == "regression"]
     if names:

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.api.folder import DOCUMENTS, EVIDENCE, read_run, scan_evidence
-from fieldassay.api.rereading import damage_told
+from fieldassay.api.run import Run, damage_told
 from fieldassay.calibration.observations import COLUMNS
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.result.result import Result
-from fieldassay.store.run_file import check_unchanged
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,15 +78,13 @@ def read_confidences(run: Path | Result, system: str | None) -> Confidences:
 def _of_folder(folder: Path, system: str | None) -> Confidences:
     import polars as pl
 
-    facts, evidence = read_run(folder), scan_evidence(folder)
-    check_unchanged(folder, facts, EVIDENCE)
-    if facts.get("evidence") != "all" or evidence is None:
+    run = Run.open(folder)
+    facts, evidence = run.facts, run.evidence
+    if run.kept != "all" or evidence is None:
         raise _incomplete(str(folder))
-    with damage_told(folder):
-        if not (folder / DOCUMENTS).is_file():
-            raise ProblemsError([Problem(str(folder), f"has no {DOCUMENTS}", "score again with `--out`", "damaged_run")])
-        documents = pl.read_parquet(folder / DOCUMENTS)
-        name = _choose_system(str(folder), documents, system)
+    documents = run.documents
+    name = _choose_system(str(folder), documents, system)
+    with damage_told(run):
         rows = (
             evidence.filter((pl.col("kind") == "value") & (pl.col("system") == name))
             .select(COLUMNS)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fieldassay.api.diff_references import Entry, ReadRun
-from fieldassay.api.folder import scan_evidence
-from fieldassay.api.rereading import damage_told
+from fieldassay.api.run import damage_told
 from fieldassay.diff.documents import find_relabeled
 from fieldassay.diff.grounds import Grounds, find_unequal, is_same_file, list_unknown
 from fieldassay.diff.join import list_common
@@ -17,6 +16,7 @@ from fieldassay.lock.differences import find_differences
 from fieldassay.lock.frozen import Frozen, Labels, Part, part_of
 from fieldassay.lock.specs import freeze_formulas, freeze_spec
 from fieldassay.spec.parse import read_spec
+from fieldassay.spec.source import RecordedSpec
 from fieldassay.values.printable import make_printable
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _told(part: str, first: Grounds, second: Grounds) -> str:
 
 def _freeze(grounds: Grounds) -> Frozen:
     """Return what the run stands on as far as its `run.json` tells it; gold is told apart by its documents, not here."""
-    spec = read_spec(grounds.spec_text)
+    spec = read_spec(RecordedSpec(grounds.spec_text))
     models = part_of([one for one in grounds.models if isinstance(one, dict)])
     parts = {"spec": freeze_spec(spec), "formulas": freeze_formulas(spec), "models": models}
     return Frozen(
@@ -169,14 +169,14 @@ def _changed_gold(first: Entry, second: Entry, common: tuple[str, ...]) -> froze
             "incomparable",
         )
         for entry in (first, second)
-        if entry.run.grounds.evidence != "all" or scan_evidence(entry.run.folder) is None
+        if entry.run.grounds.evidence != "all" or entry.run.run.scan_evidence() is None
     ]
     if problems:
         raise ProblemsError(problems)
     frames = [rows_of(entry) for entry in (first, second)]
     assert frames[0] is not None
     assert frames[1] is not None
-    with damage_told(second.run.folder):
+    with damage_told(first.run.run, second.run.run):
         return find_relabeled(frames[0], frames[1], tuple(map(make_printable, common)))
 
 
@@ -184,5 +184,5 @@ def rows_of(entry: Entry) -> pl.LazyFrame | None:
     """Return the evidence of a system, unread; None if its run kept none."""
     import polars as pl
 
-    frame = scan_evidence(entry.run.folder)
+    frame = entry.run.run.scan_evidence()
     return None if frame is None else frame.filter(pl.col("system") == make_printable(entry.contestant.system))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from fieldassay.api.folder import EVIDENCE, read_run
+from fieldassay.api.folder import EVIDENCE
 from fieldassay.api.kept import read_paired
+from fieldassay.api.run import Run
 from fieldassay.diff.grounds import Grounds
 from fieldassay.diff.join import Contestant
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -21,13 +21,17 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadRun:
-    """A run that was read: how it was named, where it is, what it says of itself, and what its systems can be compared by."""
+    """A run that was read: how it was named, what it says of itself, and what its systems can be compared by."""
 
     reference: str
-    folder: Path
-    facts: dict[str, Any]
+    run: Run
     grounds: Grounds
     data: PairedData
+
+    @property
+    def folder(self) -> Path:
+        """Return where the run is."""
+        return self.run.folder
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -87,16 +91,16 @@ def _find(reference: str, store: Path, runs: dict[Path, ReadRun]) -> tuple[ReadR
 def _read(reference: str, folder: Path, runs: dict[Path, ReadRun]) -> ReadRun:
     place = folder.resolve()
     if place not in runs:
-        facts = read_run(folder)
-        check_unchanged(folder, facts, EVIDENCE)
+        run = Run.open(folder)
+        check_unchanged(folder, run.facts, EVIDENCE)
         try:
-            grounds = Grounds.read(facts)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            what = f"run.json does not say what it stands on ({type(error).__name__}: {str(error)[:100]})"
+            grounds = Grounds.read(run.facts)
+        except ValueError as error:
+            what = f"run.json does not say what the run stands on ({error})"
             raise ProblemsError([Problem(str(folder), what, "score again with this version", "run_folder")]) from None
-        runs[place] = ReadRun(reference, folder, facts, grounds, read_paired(folder))
+        runs[place] = ReadRun(reference, run, grounds, read_paired(run))
     known = runs[place]
-    return known if known.reference == reference else ReadRun(reference, folder, known.facts, known.grounds, known.data)
+    return known if known.reference == reference else replace(known, reference=reference)
 
 
 def _no_system(name: str, system: str, run: ReadRun) -> ProblemsError:

@@ -12,7 +12,7 @@ from pathlib import Path
 from fieldassay.api.diff_grounds import Ground, find_ground, rows_of
 from fieldassay.api.diff_references import Entry, find_entries
 from fieldassay.api.exporting import make_harmless
-from fieldassay.api.rereading import damage_told
+from fieldassay.api.run import damage_told
 from fieldassay.diff.changes import find_changes
 from fieldassay.diff.contests import hold_contest, list_field_metrics
 from fieldassay.diff.grounds import remark_drawing
@@ -87,10 +87,8 @@ def _check_target(target: Path, entries: Sequence[Entry]) -> None:
     """Raise `ProblemsError` for a file that is an input of one of the runs, or in one of their folders."""
     place = target.resolve()
     for entry in entries:
-        inputs = entry.run.facts["inputs"]
-        predictions = inputs.get("predictions")
-        labels = [inputs.get("gold"), *(predictions.values() if isinstance(predictions, dict) else ())]
-        own = {Path(label).resolve() for label in labels if isinstance(label, str)}
+        inputs = entry.run.run.inputs
+        own = {Path(label).resolve() for label in (inputs.gold, *inputs.predictions.values())}
         if place in own or entry.run.folder.resolve() in place.parents:
             remedy = "choose another file"
             raise ProblemsError(
@@ -189,7 +187,7 @@ def _find_changes(entries: Sequence[Entry], ground: Ground) -> tuple[Changes | N
     if lacking or before is None or after is None:
         return None, f"{' and '.join(lacking)} kept no judged values; score with --evidence all or errors"
     names = None if ground.documents is None else tuple(map(make_printable, ground.documents))
-    with damage_told(entries[1].run.folder):
+    with damage_told(*(entry.run.run for entry in entries)):
         return find_changes(before, after, names), ""
 
 
@@ -216,12 +214,8 @@ def _remark(entries: Sequence[Entry], data: PairedData) -> tuple[str, ...]:
 
 
 def _tell_failures(entry: Entry) -> str:
-    counts = entry.run.facts.get("counts")
-    systems = counts.get("systems") if isinstance(counts, dict) else None
-    own = systems.get(entry.contestant.system) if isinstance(systems, dict) else None
-    return ", ".join(
-        f"{own[name]:,} {name}" for name in _FAILURES if isinstance(own, dict) and isinstance(own.get(name), int) and own[name]
-    )
+    own = (entry.run.run.facts.get("counts") or {}).get("systems", {}).get(entry.contestant.system, {})
+    return ", ".join(f"{own[name]:,} {name}" for name in _FAILURES if own.get(name))
 
 
 def diff_json(found: Diff) -> str:

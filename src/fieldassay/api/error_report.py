@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
-from fieldassay.api.folder import scan_evidence
 from fieldassay.api.gating import decide_result
-from fieldassay.api.rereading import result_of_run
+from fieldassay.api.run import Run
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.reports.error_lines import list_errors
 from fieldassay.reports.error_report import render_error_report
@@ -31,11 +29,12 @@ def error_report(result: Result) -> str:
     return render_error_report(result, list_errors(result.evidence.lazy()), decide_result(result))
 
 
-def error_report_of_run(folder: Path, system: str | None = None) -> str:
-    """Return the error report of a run folder, of all its systems or of one. Raises `ProblemsError` if the run kept no evidence."""
+def error_report_of_run(run: Run, system: str | None = None) -> str:
+    """Return the error report of a run, of all its systems or of one. Raises `ProblemsError` if the run kept no evidence."""
     import polars as pl
 
-    result, evidence = result_of_run(folder), scan_evidence(folder)
+    result, evidence = run.result, run.evidence
+    folder = run.folder
     if evidence is None:
         raise ProblemsError([Problem(str(folder), "kept no judged values", _AGAIN, "missing_part")])
     if system is not None and system not in result.systems:

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.api.error_report import error_report_of_run
-from fieldassay.api.folder import read_run, scan_evidence
 from fieldassay.api.guide import guide_result
 from fieldassay.api.judgements import Judgement, counts_silence, list_judgements
-from fieldassay.api.rereading import damage_told, result_of_run
+from fieldassay.api.run import Run, damage_told
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.reports.curves import curve_table, draw_curves
 from fieldassay.reports.dashboard import draw_dashboard
@@ -42,7 +41,7 @@ _BYTES_AT_ONCE = 1 << 20
 class _Asked:
     """Of which run what is written where, and of which system only (None: of all)."""
 
-    folder: Path
+    run: Run
     target: Path
     system: str | None
 
@@ -61,9 +60,10 @@ def export_run(folder: Path, target: Path, system: str | None = None) -> str:
         what = f"the ending {target.suffix!r} is no format of an export" if target.suffix else "the name has no ending"
         raise _refusal(target, what, f"use one of: {', '.join(sorted(_FORMATS))}", "unknown_format")
     writer, held = found
-    _check_target(folder, target)
-    with damage_told(folder):
-        write_whole(target, writer(_Asked(folder, target, system)))
+    run = Run.open(folder)
+    _check_target(run, target)
+    with damage_told(run):
+        write_whole(target, writer(_Asked(run, target, system)))
     return held
 
 
@@ -71,13 +71,11 @@ def _refusal(place: Path, what: str, remedy: str, kind: str) -> ProblemsError:
     return ProblemsError([Problem(str(place), what, remedy, kind)])
 
 
-def _check_target(folder: Path, target: Path) -> None:
-    inputs = read_run(folder).get("inputs")
-    known = inputs if isinstance(inputs, dict) else {}
-    predictions = known.get("predictions")
-    labels = [known.get("gold"), *(predictions.values() if isinstance(predictions, dict) else ())]
+def _check_target(run: Run, target: Path) -> None:
+    inputs = run.facts.get("inputs")
+    labels = [] if inputs is None else [inputs["gold"], *inputs["predictions"].values()]
     place = target.resolve()
-    if place in {Path(label).resolve() for label in labels if isinstance(label, str)} or place.parent == folder.resolve():
+    if place in {Path(label).resolve() for label in labels} or place.parent == run.folder.resolve():
         raise _refusal(target, "is an input of the run, or in its folder", "choose another file", "export_target")
     if target.is_dir():
         raise _refusal(target, "is a folder", "name a file", "export_target")
@@ -98,18 +96,18 @@ def _json(asked: _Asked) -> Iterator[str]:
 def _markdown(asked: _Asked) -> Iterator[str]:
     """Return the comparison; the drawing that it shows is written beside it first."""
     if asked.system is not None:
-        raise _refusal(asked.folder, "a comparison is of all systems", "leave out --system", "invalid_option")
-    result, rows = result_of_run(asked.folder), scan_evidence(asked.folder)
+        raise _refusal(asked.run.folder, "a comparison is of all systems", "leave out --system", "invalid_option")
+    result, rows = asked.run.result, asked.run.evidence
     drawing = asked.target.with_suffix(".svg")
-    _check_target(asked.folder, drawing)
+    _check_target(asked.run, drawing)
     losses = {} if rows is None or result.documents is None else find_losses(rows, result.documents, result.systems)
-    text = render_executive(result, str(read_run(asked.folder).get("started") or ""), drawing.name, losses)
+    text = render_executive(result, str(asked.run.facts.get("started") or ""), drawing.name, losses)
     write_whole(drawing, [draw_dashboard(result)])
     yield text
 
 
 def _errors(asked: _Asked) -> Iterator[str]:
-    yield error_report_of_run(asked.folder, asked.system)
+    yield error_report_of_run(asked.run, asked.system)
 
 
 def _curves(asked: _Asked) -> pl.DataFrame:
@@ -121,7 +119,7 @@ def _curves(asked: _Asked) -> pl.DataFrame:
     chosen = items if asked.system is None else items.filter(pl.col("system") == asked.system)
     steps = trace_curves(chosen.collect(), result.documents)
     if steps.is_empty():
-        raise _refusal(asked.folder, "has no list whose items were paired by similarity", "F(t) is of such lists", "missing_part")
+        raise _refusal(asked.run.folder, "has no list whose items were paired by similarity", "F(t) is of such lists", "missing_part")
     return steps
 
 
@@ -162,8 +160,8 @@ _FORMATS: dict[str, tuple[Callable[[_Asked], Iterable[str] | Iterable[bytes]], s
 
 
 def _with_evidence(asked: _Asked) -> tuple[Result, pl.LazyFrame]:
-    folder, system = asked.folder, asked.system
-    result, rows = result_of_run(folder), scan_evidence(folder)
+    folder, system = asked.run.folder, asked.system
+    result, rows = asked.run.result, asked.run.evidence
     if system is not None and system not in result.systems:
         raise _refusal(folder, f"no system {system[:100]!r}", nearest(system[:100], result.systems), "unknown_name")
     if result.evidence_table is None or rows is None:

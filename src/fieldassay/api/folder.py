@@ -83,8 +83,8 @@ class RunFolder:
         return {path.name: path.stat().st_size for path in sorted(self.staging.iterdir()) if path.is_file() and path.name[0] != "."}
 
     def _digests(self) -> dict[str, str]:
-        """Return the digests of the files that decide numbers; evidence and violations can be too large to be read twice."""
-        return {name: digest_file(self.staging / name) for name in self._sizes() if name not in (EVIDENCE, VIOLATIONS)}
+        """Return the digests of the files."""
+        return {name: digest_file(self.staging / name) for name in self._sizes()}
 
     def commit(self) -> None:
         """Put the folder in its place, in one step and safe on disk; an earlier run there is replaced."""

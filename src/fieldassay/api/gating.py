@@ -9,10 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 from fieldassay.api.baselines import list_regressions, match_result, match_systems
-from fieldassay.api.folder import METRICS, read_run
 from fieldassay.api.kept import read_paired
+from fieldassay.api.run import Run
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.gate.estimates import check_estimates
 from fieldassay.gate.gates_file import GateList, Rule, parse_rules, read_gates_file, read_preset
 from fieldassay.gate.judge import judge_gates, judge_result
 from fieldassay.gate.lookup import Holder, Holdings
@@ -20,10 +19,8 @@ from fieldassay.gate.records_file import RunRecords, read_records
 from fieldassay.gate.regression import BaselineMatch
 from fieldassay.metrics.grammar import Gate
 from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunLine, decisions_data
-from fieldassay.result.metrics_file import read_metrics
 from fieldassay.result.result import Result
 from fieldassay.store.baseline_file import read_baseline
-from fieldassay.store.run_file import check_unchanged
 
 GATES = "gates.json"
 """What a run folder calls its outcomes of gates."""
@@ -48,6 +45,7 @@ class GateRequest:
 class _Run:
     """A run that was read; `baselines` by system, if a gate asks for them."""
 
+    run: Run
     line: RunLine
     result: Result
     remarks: tuple[str, ...] = ()
@@ -115,22 +113,14 @@ def _read_runs(paths: Sequence[Path]) -> list[_Run]:
 
 
 def _read_run(path: Path) -> _Run:
-    facts = read_run(path)
-    check_unchanged(path, facts, METRICS)
-    file = path / METRICS
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        what = f"cannot be read ({error.strerror or error})"
-        raise ProblemsError([Problem(str(file), what, "score again with `--out`", "damaged_run")]) from None
-    result = check_estimates(read_metrics(data, str(file)), str(file))
-    spec, documents = result.run.get("spec"), result.counts.get("documents")
-    name, digest = (str(spec.get(key) or "") for key in ("name", "digest")) if isinstance(spec, dict) else ("", "")
-    started = _to_seconds(str(facts.get("started") or ""))
-    line = RunLine(str(path), name, digest, result.systems, documents if isinstance(documents, int) else 0, started)
-    limit = facts.get("limit")
+    run = Run.open(path)
+    result, spec = run.estimates, run.estimates.run.get("spec") or {}
+    name, digest = (str(spec.get(key) or "") for key in ("name", "digest"))
+    started = _to_seconds(str(run.facts.get("started") or ""))
+    line = RunLine(str(path), name, digest, result.systems, result.counts.get("documents", 0), started)
+    limit = run.facts.get("limit")
     remarks = (f"{path}: only the first {limit} documents were scored (--limit)",) if limit is not None else ()
-    return _Run(line, result, remarks + _remark_counts(path, result))
+    return _Run(run, line, result, remarks + _remark_counts(path, result))
 
 
 def _to_seconds(time: str) -> str:
@@ -143,12 +133,9 @@ def _to_seconds(time: str) -> str:
 
 def _remark_counts(path: Path, result: Result) -> tuple[str, ...]:
     """Return what went wrong in a run before anything was judged."""
-    systems = result.counts.get("systems")
     remarks = []
-    for system, counts in systems.items() if isinstance(systems, dict) else ():
-        parts = [
-            f"{counts[name]} {name}" for name in ("missing", "invalid", "error", "timeout") if isinstance(counts, dict) and counts.get(name)
-        ]
+    for system, counts in result.counts.get("systems", {}).items():
+        parts = [f"{counts[name]} {name}" for name in ("missing", "invalid", "error", "timeout") if counts.get(name)]
         if parts:
             remarks.append(f"{path}: predictions of {system}: {', '.join(parts)}")
     return tuple(remarks)
@@ -161,8 +148,8 @@ def _match_runs(runs: Sequence[_Run], listed: GateList | None, request: GateRequ
     for run in runs:
         calls = list_regressions(run.result if listed is None else Result(()), given)
         if calls and request.baseline is not None:
-            folder, baseline = Path(run.line.label), read_baseline(request.baseline)
-            held.append(replace(run, baselines=match_systems(baseline, read_paired(folder), read_run(folder), calls)))
+            baseline = read_baseline(request.baseline)
+            held.append(replace(run, baselines=match_systems(baseline, read_paired(run.run), run.run.facts, calls)))
         else:
             held.append(run)
     return held

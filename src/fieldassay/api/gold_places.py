@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from fieldassay.api.digests import digest_inputs
 from fieldassay.api.inputs import gold_options
-from fieldassay.api.options import InputOptions
+from fieldassay.api.run import recorded_options
 from fieldassay.errors import FieldassayError
 from fieldassay.plan.compile import read_plan
 from fieldassay.records.source import open_source
 from fieldassay.reports.reported import Place
 from fieldassay.result.result import Result
+from fieldassay.spec.source import RecordedSpec
 from fieldassay.values.printable import make_printable
 
 _WITH_LINE = re.compile(r"(.+):([0-9]{1,12})", re.DOTALL)
@@ -44,15 +44,11 @@ def _find(result: Result, root: Path, documents: Sequence[str]) -> dict[str, Pla
     recorded = inputs["sha256"].get(gold)
     if recorded is None or digest_inputs([gold]).get(gold) != recorded:
         return {}
-    source = open_source(Path(gold), gold_options(read_plan(str(result.run["spec"]["text"])), _options(inputs["options"])))
+    options = recorded_options(inputs["options"], "run.json")
+    source = open_source(Path(gold), gold_options(read_plan(RecordedSpec(result.run["spec"]["text"])), options))
     positions = {make_printable(name): position for position, name in enumerate(source.ids())}
     found = {name: _place(source.place(positions[name]), root) for name in documents if name in positions}
     return {name: place for name, place in found.items() if place is not None}
-
-
-def _options(given: Mapping[str, Any]) -> InputOptions:
-    names = given["id_names"]
-    return InputOptions(given["gold_key"], given["pred_key"], given["systems_key"], tuple(names) if names else None, given["wrap"])
 
 
 def _place(text: str, root: Path) -> Place | None:

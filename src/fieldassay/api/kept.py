@@ -2,52 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
-from fieldassay.api.folder import read_run
+from fieldassay.api.run import Run
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.metrics.definitions import Vocabulary
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.plan.expressions import vocabulary_of
 from fieldassay.result.pairing import PairedData, list_parts
+from fieldassay.result.recorded import Provenance
 from fieldassay.result.statistics_file import STATISTICS, read_statistics
+from fieldassay.result.typed_json import convert
 from fieldassay.spec.parse import read_spec
 from fieldassay.store.run_file import check_unchanged
 
 
-def read_paired(folder: Path) -> PairedData:
-    """Return what the systems of a run folder can be compared by. Raises `ProblemsError` if it is no run, or keeps nothing to compare.
+def read_paired(run: Run) -> PairedData:
+    """Return what the systems of a run can be compared by. Raises `ProblemsError` if it keeps nothing to compare, or is damaged.
 
     Everything that depends on the run (metrics, their definitions, slices, bootstrap) is as `run.json` says.
     """
-    facts = read_run(folder)
-    metrics, also = bind_kept(facts, str(folder))
-    wanted = list_wanted((*metrics, *also))
+    metrics, also, vocabulary = bind_kept(run)
+    if not (run.folder / STATISTICS).is_file():
+        raise _refusal(run, "keeps no statistics of its documents", "score it again with --out")
+    check_unchanged(run.folder, run.facts, STATISTICS)
+    recorded = convert(run.facts, Provenance)
+    if recorded.bootstrap is None:
+        raise _refusal(run, "does not say how its intervals were drawn", "score it again with this version")
     try:
-        systems = read_statistics(folder / STATISTICS, wanted)
-        check_unchanged(folder, facts, STATISTICS)
-    except FileNotFoundError:
-        raise ProblemsError([_refusal(folder, "keeps no statistics of its documents", "score it again with --out")]) from None
+        systems = read_statistics(run.folder / STATISTICS, list_wanted((*metrics, *also)))
     except (OSError, ValueError) as error:
-        raise ProblemsError([_refusal(folder, f"{STATISTICS} cannot be read ({error})", "score it again")]) from None
-    return assemble(facts, metrics, systems)
+        raise run.refusal(f"cannot be read ({str(error)[:200]})", STATISTICS) from None
+    drawn = recorded.bootstrap
+    data = PairedData((), systems, tuple(recorded.slices), drawn.replicates, drawn.seed, drawn.level, vocabulary)
+    able = tuple(bound for bound in metrics if data.can_compare(bound))
+    return PairedData(able, systems, data.slices, data.replicates, data.seed, data.level, vocabulary)
 
 
-def bind_kept(facts: Mapping[str, Any], where: str) -> tuple[tuple[BoundMetric, ...], tuple[BoundMetric, ...]]:
-    """Return the metrics that a run's systems are compared by, and those that were kept besides. Raises `ProblemsError` if `run.json` is damaged."""
+def bind_kept(run: Run) -> tuple[tuple[BoundMetric, ...], tuple[BoundMetric, ...], Vocabulary]:
+    """Return the metrics that a run's systems are compared by, those that were kept besides, and the vocabulary of its spec."""
+    kept = convert(run.facts, Provenance).kept
+    if kept is None:
+        raise _refusal(run, "does not say what its systems can be compared by", "score it again with this version")
+    vocabulary = vocabulary_of(read_spec(run.spec))
     try:
-        vocabulary = vocabulary_of(read_spec(facts["spec"]["text"]))
-        kept = facts["kept"]
-        return (
-            tuple(bind_metric(parse_metric(text), vocabulary) for text in kept["compared"]),
-            tuple(bind_metric(parse_metric(text), vocabulary) for text in kept["also"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        what = f"does not say what its systems can be compared by ({type(error).__name__}: {str(error)[:200]})"
-        raise ProblemsError([_refusal(Path(where), what, "score it again with this version")]) from None
+        compared, also = (tuple(bind_metric(parse_metric(text), vocabulary) for text in texts) for texts in (kept.compared, kept.also))
+    except ValueError as error:
+        what = f"was compared by what is no metric of this version ({str(error)[:200]})"
+        raise _refusal(run, what, "score it again with this version") from None
+    return compared, also, vocabulary
 
 
 def list_wanted(metrics: tuple[BoundMetric, ...]) -> tuple[Statistic, ...]:
@@ -55,14 +58,5 @@ def list_wanted(metrics: tuple[BoundMetric, ...]) -> tuple[Statistic, ...]:
     return tuple(dict.fromkeys(statistic for bound in metrics for statistic in list_parts(bound.recipe)))
 
 
-def assemble(facts: Mapping[str, Any], metrics: tuple[BoundMetric, ...], systems: Any) -> PairedData:
-    """Return the data of a run whose statistics were read; metrics of which something was not kept are left out."""
-    vocabulary = vocabulary_of(read_spec(facts["spec"]["text"]))
-    drawn = facts["bootstrap"]
-    data = PairedData((), systems, tuple(facts["slices"]), drawn["replicates"], drawn["seed"], drawn["level"], vocabulary)
-    able = tuple(bound for bound in metrics if data.can_compare(bound))
-    return PairedData(able, systems, data.slices, data.replicates, data.seed, data.level, vocabulary)
-
-
-def _refusal(folder: Path, what: str, remedy: str) -> Problem:
-    return Problem(str(folder), what, remedy, "run_folder")
+def _refusal(run: Run, what: str, remedy: str) -> ProblemsError:
+    return ProblemsError([Problem(str(run.folder), what, remedy, "run_folder")])

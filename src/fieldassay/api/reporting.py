@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.api.diffing import DiffOptions, diff_runs
 from fieldassay.api.exporting import write_whole
-from fieldassay.api.folder import COMPARISONS, DOCUMENTS, EVIDENCE, METRICS, VIOLATIONS, scan_evidence
+from fieldassay.api.folder import COMPARISONS, DOCUMENTS, EVIDENCE, METRICS, VIOLATIONS
 from fieldassay.api.gating import GATES, decide_result
 from fieldassay.api.gold_places import places_of_run
-from fieldassay.api.rereading import damage_told, result_of_run
+from fieldassay.api.rereading import result_of_run
+from fieldassay.api.run import Run, damage_told
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.result.decisions_file import read_decisions
-from fieldassay.store.run_file import RUN, find_changed, read_run
+from fieldassay.store.run_file import RUN, find_changed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,16 +55,17 @@ def read_reported(folders: Sequence[Path], root: Path | None = None) -> tuple[Re
 
 
 def _read(folder: Path, label: str, root: Path | None) -> Reported:
-    facts, result = read_run(folder), result_of_run(folder)
-    run = Reported(
-        result=result,
-        evidence=scan_evidence(folder),
-        decisions=decisions_of_run(folder, result),
-        kept=_kept(facts.get("evidence")),
+    run = Run.open(folder)
+    reported = Reported(
+        result=run.result,
+        evidence=run.evidence,
+        decisions=decisions_of_run(run),
+        kept=_kept(run.kept),
         label=label,
-        facts=facts,
+        facts=run.facts,
+        folder=folder,
     )
-    return run if root is None else replace(run, find_places=places_of_run(result, root))
+    return reported if root is None else replace(reported, find_places=places_of_run(run.result, root))
 
 
 def read_diffs(before: Path, after: Path, systems: Sequence[str]) -> tuple[Diff, ...]:
@@ -94,13 +96,13 @@ def _kept(word: object) -> Kept:
     return "all" if word == "all" else "errors" if word == "errors" else "none"
 
 
-def decisions_of_run(folder: Path, result: Result) -> tuple[Decision, ...]:
+def decisions_of_run(run: Run) -> tuple[Decision, ...]:
     """Return what came of a run's gates: decided again by its estimates; what that cannot tell (a loss against a baseline) as it was recorded."""
-    file = folder / GATES
+    file = run.folder / GATES
     recorded = read_decisions(file.read_bytes(), str(file)) if file.is_file() else ()
     known = {(decision.system, outcome.gate): outcome for decision in recorded for outcome in decision.outcomes}
-    again = decide_result(result, tuple(dict.fromkeys(gate for _, gate in known)))
-    if find_changed(folder, read_run(folder), (GATES,)):
+    again = decide_result(run.result, tuple(dict.fromkeys(gate for _, gate in known)))
+    if find_changed(run.folder, run.facts, (GATES,)):
         return again  # whoever changed it could have made a loss a pass
     return tuple(replace(one, outcomes=tuple(_settle(one.system, outcome, known) for outcome in one.outcomes)) for one in again)
 
@@ -117,16 +119,21 @@ def write_report(reported: Sequence[Reported], name: str, target: Path, options:
     >>> result = score([{"id": 1, "n": 5}], [{"id": 1, "n": 4}], "fields: {n: number}")
     >>> write_report([Reported(result)], "junit", Path(getfixture("tmp_path")) / "junit.xml")
     """
-    found = find_format(name)
+    find_format(name)
     check_target(target, [run.result for run in reported])
-    with damage_told(target):
-        write_whole(target, found.make(reported, options or ReportOptions()))
+    write_whole(target, render_report(reported, name, options))
+
+
+def render_report(reported: Sequence[Reported], name: str, options: ReportOptions | None = None) -> Iterator[str]:
+    """Yield a report's text. Raises `ProblemsError` for an unknown format, and for a run whose evidence turns out to be damaged."""
+    with damage_told(*(Run(one.folder, one.facts) for one in reported if one.folder is not None)):
+        yield from find_format(name).make(reported, options or ReportOptions())
 
 
 def append_report(reported: Sequence[Reported], name: str, target: Path, options: ReportOptions | None = None) -> None:
     """Append a report to a file that others write to as well. Raises `ProblemsError` where that cannot be."""
     used = target.stat().st_size if target.is_file() else 0
-    text = "".join(find_format(name).make(reported, replace(options or ReportOptions(), used=used)))
+    text = "".join(render_report(reported, name, replace(options or ReportOptions(), used=used)))
     try:
         with target.open("ab") as file:
             file.write(text.encode("utf-8", "backslashreplace"))
@@ -138,15 +145,9 @@ def append_report(reported: Sequence[Reported], name: str, target: Path, options
 def check_target(target: Path, results: Sequence[Result]) -> None:
     """Raise `ProblemsError` if a report would be written over an input of a run, or over a file of a run folder."""
     place = target.resolve()
-    inputs = [result.run.get("inputs") for result in results]
-    named = [label for given in inputs if isinstance(given, Mapping) for label in _labels(given)]
+    inputs = [result.run["inputs"] for result in results if result.run.get("inputs")]
+    named = [label for given in inputs for label in (given["gold"], *given["predictions"].values())]
     in_run = target.name in _RUN_FILES and (place.parent / RUN).is_file()
     if in_run or target.is_dir() or place in {Path(label).resolve() for label in named}:
         what = "is a folder" if target.is_dir() else "is an input or a part of a run"
         raise ProblemsError([Problem(str(target), what, "name another file", "export_target")])
-
-
-def _labels(inputs: Mapping[str, Any]) -> list[str]:
-    predictions = inputs.get("predictions")
-    labels = [inputs.get("gold"), *(predictions.values() if isinstance(predictions, Mapping) else ())]
-    return [label for label in labels if isinstance(label, str)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fieldassay.api.kept import read_paired
+from fieldassay.api.run import Run
 from fieldassay.api.runs import headline_of
 from fieldassay.diff.join import Contestant, join_data, keep_needed
 from fieldassay.engine.contest import compare_pairs
@@ -73,8 +74,8 @@ def _find(baseline: StoredRun, runs: Sequence[StoredRun]) -> dict[Path, Changes]
     for number, run in enumerate(runs):
         different = _tell_different(baseline, run)
         try:
-            data = data or (None if different else read_paired(baseline.path))
-            own = None if different else read_paired(run.path)
+            data = data or (None if different else read_paired(Run(baseline.path, baseline.facts)))
+            own = None if different else read_paired(Run(run.path, run.facts))
         except (ProblemsError, OSError, ValueError) as error:
             different, own = str(error).split("\n")[0][:300], None
         for one in headline_of(run):

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fieldassay.api.digests import digest_input
-from fieldassay.api.folder import METRICS
 from fieldassay.api.options import InputOptions, ScoreOptions
+from fieldassay.api.run import Run
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.gate.estimates import check_estimates
 from fieldassay.reports.headline import find_headline
 from fieldassay.result.estimate import Estimate
-from fieldassay.result.metrics_file import read_metrics
-from fieldassay.result.result import Result
+from fieldassay.result.typed_json import convert
+from fieldassay.spec.source import RecordedSpec
 from fieldassay.store.listing import StoredRun
-from fieldassay.store.run_file import read_run
 
 RECORDED = ("metrics", "slices", "compare", "reference", "replicates", "seed", "level", "limit")
 """The options of scoring that a run keeps, since they decide what is computed."""
@@ -29,10 +27,8 @@ def headline_of(run: StoredRun) -> tuple[Estimate, ...]:
         return ()
     try:
         kept = run.facts.get("headline")
-        if isinstance(kept, list):
-            return check_estimates(Result(tuple(map(Estimate.from_dict, kept))), str(run.path)).estimates
-        return find_headline(check_estimates(read_metrics((run.path / METRICS).read_bytes(), str(run.path / METRICS)), str(run.path)))
-    except (ProblemsError, OSError, TypeError, KeyError, ValueError, IndexError):
+        return convert(kept, tuple[Estimate, ...]) if kept is not None else find_headline(Run(run.path, run.facts).estimates)
+    except ProblemsError:
         return ()
 
 
@@ -50,7 +46,7 @@ class Recipe:
     gold: str
     predictions: Mapping[str, str]
     inputs: InputOptions
-    spec: str
+    spec: RecordedSpec
     options: Mapping[str, Any]
 
 
@@ -59,21 +55,22 @@ def read_recipe(folder: Path, *, needs_gold: bool = True) -> Recipe:
 
     Raises `ProblemsError` naming each file that has changed, is gone, or was standard input.
     """
-    facts = read_run(folder)
-    try:
-        inputs = facts["inputs"]
-        given, digests, reading = inputs["given"], inputs["sha256"], inputs["options"]
-        names = {part.name: reading[part.name] for part in fields(InputOptions)}
-        names["id_names"] = tuple(names["id_names"]) if names["id_names"] else None
-        options = {name: facts["options"][name] for name in RECORDED}
-        found = Recipe(
-            str(facts["id"]), str(given["gold"]), dict(given["predictions"]), InputOptions(**names), str(facts["spec"]["text"]), options
-        )
-        labels = dict.fromkeys([*found.predictions.values(), *([found.gold] if needs_gold else [])])
-        problems = [problem for label in labels if (problem := _find_change(label, digests.get(label))) is not None]
-    except (KeyError, TypeError, AttributeError):
+    run = Run.open(folder)
+    inputs, options = run.inputs, run.facts.get("options")
+    if inputs.given is None or inputs.sha256 is None or options is None:
         what = "does not say how its inputs were given, as runs of this version do"
-        raise ProblemsError([Problem(str(folder), what, "give --gold and --pred", "damaged_run")]) from None
+        raise ProblemsError([Problem(str(folder), what, "give --gold and --pred", "damaged_run")])
+    given, digests = inputs.given, inputs.sha256
+    found = Recipe(
+        str(run.facts.get("id") or ""),
+        given.gold,
+        given.predictions,
+        run.input_options,
+        run.spec,
+        {name: options.get(name) for name in RECORDED},
+    )
+    labels = dict.fromkeys([*found.predictions.values(), *([found.gold] if needs_gold else [])])
+    problems = [problem for label in labels if (problem := _find_change(label, digests.get(label))) is not None]
     if problems:
         raise ProblemsError(problems)
     return found

@@ -100,6 +100,7 @@ def check_baseline(**given: Any) -> int:
     fieldassay baseline check latest --fail-on-regression accuracy=0.01
     """
     from fieldassay.api.baseline_runs import check_run, judge_run
+    from fieldassay.api.run import Run
     from fieldassay.cli.output import screen, write
     from fieldassay.cli.regressions import BaselineChoice, read_regressions
     from fieldassay.cli.show_baseline import check_data, render_check
@@ -108,7 +109,7 @@ def check_baseline(**given: Any) -> int:
     from fieldassay.store.baseline_file import read_baseline
 
     held, run = read_baseline(given["file"]), _read_run(given)
-    asked = BaselineChoice(given["file"], read_regressions(given["regressions"], run.facts["spec"]["text"]))
+    asked = BaselineChoice(given["file"], read_regressions(given["regressions"], Run(run.folder, run.facts).spec))
     lines = check_run(run, held, tuple(part for text in given["metrics"] for part in split_outside(text)))
     decisions = judge_run(run, held, asked.gates)
     data = check_data(held, lines, decisions)

@@ -129,10 +129,12 @@ def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> 
 
 def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplanation:
     from fieldassay.api.explaining import choose_field
-    from fieldassay.api.rereading import document_of_run, plan_of_run
+    from fieldassay.api.rereading import document_of_run
+    from fieldassay.api.run import Run
 
-    found = document_of_run(folder, document)
-    return choose_field(plan_of_run(folder), found, field) if field is not None else found
+    run = Run.open(folder)
+    found = document_of_run(run, document)
+    return choose_field(run.plan, found, field) if field is not None else found
 
 
 def _of_systems(found: DocumentExplanation, systems: tuple[str, ...]) -> DocumentExplanation:

@@ -143,7 +143,7 @@ def _hold(reported: Sequence[Reported], folders: Sequence[Path], given: Mapping[
 
 def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> None:
     """Write a report to standard output; a step summary to the file that GitHub names for it."""
-    from fieldassay.api.reporting import append_report
+    from fieldassay.api.reporting import append_report, render_report
     from fieldassay.cli.output import complain, write
 
     summary = os.environ.get(SUMMARY)
@@ -151,7 +151,7 @@ def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> 
         append_report(reported, shape, Path(summary), options)
         complain("appended to the step summary")
         return
-    for text in FORMATS[shape].make(reported, options):
+    for text in render_report(reported, shape, options):
         write(text)
 
 

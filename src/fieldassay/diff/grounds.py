@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fieldassay.result.recorded import Provenance
+from fieldassay.result.typed_json import convert
+
 PARTS = ("spec", "formulas", "models", "gold")
 """What two runs must have in common, in the order in which it is told."""
 
@@ -30,26 +33,27 @@ class Grounds:
 
     @classmethod
     def read(cls, facts: Mapping[str, Any]) -> Grounds:
-        """Return the grounds that the facts of `run.json` tell. Raises KeyError, TypeError or ValueError for facts of another form."""
-        digests = facts.get("digests")
-        known = digests if isinstance(digests, Mapping) else {}
-        drawn, inputs = facts["bootstrap"], facts["inputs"]
-        files, options = inputs.get("sha256"), inputs.get("options")
-        named = (isinstance(files, Mapping) and files.get(str(inputs["gold"]))) or None
+        """Return the grounds that the facts of `run.json` tell. Raises ValueError with the name of the part that is not there."""
+        recorded = convert(facts, Provenance)
+        drawn, inputs, spec, version = recorded.bootstrap, recorded.inputs, recorded.spec, recorded.versions.get("fieldassay")
+        if drawn is None or inputs is None or spec is None or version is None:
+            parts = {"bootstrap": drawn, "inputs": inputs, "spec": spec, "versions": version}
+            raise ValueError(", ".join(name for name, part in parts.items() if part is None))
+        known = recorded.digests or {}
         return cls(
-            digests={part: str(known[part]) if known.get(part) else None for part in PARTS},
-            spec_text=str(facts["spec"]["text"]),
-            models=tuple(facts["models"]),
-            version=str(facts["versions"]["fieldassay"]),
+            digests={part: known.get(part) or None for part in PARTS},
+            spec_text=spec.text,
+            models=tuple(recorded.models),
+            version=version,
             started=str(facts.get("started") or ""),
             evidence=str(facts.get("evidence") or "none"),
-            limit=None if facts.get("limit") is None else int(facts["limit"]),
-            replicates=int(drawn["replicates"]),
-            seed=int(drawn["seed"]),
-            level=float(drawn["level"]),
-            gold_label=str(inputs["gold"]),
-            gold_file=None if named is None else str(named),
-            reading=tuple(sorted((str(key), str(value)) for key, value in options.items())) if isinstance(options, Mapping) else (),
+            limit=facts.get("limit"),
+            replicates=drawn.replicates,
+            seed=drawn.seed,
+            level=drawn.level,
+            gold_label=inputs.gold,
+            gold_file=(inputs.sha256 or {}).get(inputs.gold),
+            reading=tuple(sorted((key, str(value)) for key, value in (inputs.options or {}).items())),
         )
 
 

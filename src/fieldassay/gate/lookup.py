@@ -15,6 +15,7 @@ from fieldassay.result.compared import is_number
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.spec.parse import read_spec
+from fieldassay.spec.source import RecordedSpec
 
 FROM_RECORDS = ("reliability_runs", "offline_runs", "proofs")
 """What only a records file can say."""
@@ -59,7 +60,7 @@ class Holder:
         spec = self.result.run.get("spec")
         text = spec.get("text") if isinstance(spec, dict) else None
         try:
-            return isinstance(text, str) and any(definition.name == name for definition in read_spec(text).definitions)
+            return isinstance(text, str) and any(definition.name == name for definition in read_spec(RecordedSpec(text)).definitions)
         except ProblemsError:
             return False
 

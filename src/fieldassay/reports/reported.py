@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fieldassay.result.decision import Decision, Verdict
@@ -61,6 +62,8 @@ class Reported:
     facts: Mapping[str, Any] = field(default_factory=dict)
     find_places: Callable[[Sequence[str]], Mapping[str, Place]] = no_places
     diffs: tuple[Diff, ...] = ()
+    folder: Path | None = None
+    """Where the run is on disk, if anywhere."""
 
 
 def count_verdicts(decisions: Sequence[Decision]) -> dict[Verdict, int]:

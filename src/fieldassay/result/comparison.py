@@ -71,16 +71,6 @@ class Comparison:
             "better": self.better,
         }
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Comparison:
-        """Return the comparison that `to_dict` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-        if data["verdict"] not in VERDICTS:
-            raise ValueError(f"unknown verdict {data['verdict']!r}")
-        (first, second), values, interval = data["systems"], data["values"], data["interval"]
-        low_and_high = None if interval is None else (float(interval[0]), float(interval[1]))
-        changed = {"systems": (first, second), "values": (values[0], values[1]), "interval": low_and_high, "marks": tuple(data["marks"])}
-        return cls(**{**data, **changed})
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -123,10 +113,3 @@ class Ranking:
         pairs = [{"systems": list(one.systems), "difference": one.difference, "p_adjusted": one.p_adjusted} for one in self.pairs]
         head = {"metric": self.metric, "places": places, "pairs": pairs, "level": self.level, "documents": self.documents}
         return {**head, "unit": self.unit, "better": self.better, "method": self.method}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Ranking:
-        """Return the ranking that `to_dict` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-        places = tuple(Place(**one) for one in data["places"])
-        pairs = tuple(RankedPair((one["systems"][0], one["systems"][1]), one["difference"], one["p_adjusted"]) for one in data["pairs"])
-        return cls(**{**data, "places": places, "pairs": pairs})

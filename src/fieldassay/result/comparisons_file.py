@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from fieldassay.errors import Problem, ProblemsError
 from fieldassay.result.comparison import Comparison, Ranking
+from fieldassay.result.typed_json import SCHEMA_VERSION, Form, read_typed
 
-SCHEMA_VERSION = 1
+_FORM = Form("a comparisons file", "bad_comparisons_file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,7 @@ def comparisons_json(found: Comparisons) -> bytes:
 
 def read_comparisons(data: bytes, where: str = "comparisons.json") -> Comparisons:
     """Return what `comparisons_json` wrote. Raises ProblemsError for anything else."""
-    try:
-        parts = json.loads(data.decode("utf-8-sig"))
-        if parts["schema_version"] != SCHEMA_VERSION:
-            raise ValueError(f"schema version {parts['schema_version']!r}")
-        comparisons = tuple(Comparison.from_dict(one) for one in parts["comparisons"])
-        return Comparisons(comparisons, tuple(Ranking.from_dict(one) for one in parts["rankings"]))
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
-        what = f"not a comparisons file of schema version {SCHEMA_VERSION} ({error})"
-        raise ProblemsError([Problem(where, what, "write it again with `fieldassay score --out DIR`", "bad_comparisons_file")]) from None
+    return read_typed(data, Comparisons, _FORM, where)
 
 
 def _list(items: list[dict[str, Any]]) -> str:

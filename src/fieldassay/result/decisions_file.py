@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import fields
 from typing import Any
 
-from fieldassay.errors import Problem, ProblemsError
-from fieldassay.metrics.grammar import parse_gate
-from fieldassay.result.decision import SCHEMA_VERSION, Decision, GateOutcome, Verdict
+import msgspec
 
-_NUMBERS = frozenset(field.name for field in fields(GateOutcome)) - {"gate", "verdict", "interval", "evidence"}
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.metrics.grammar import Gate, parse_gate
+from fieldassay.result.decision import Decision, GateOutcome, Verdict
+from fieldassay.result.recorded import Count
+from fieldassay.result.typed_json import AGAIN, Form, read_typed
+
+_FORM = Form("a file of gates", "bad_gates_file")
+
+
+class _Outcome(msgspec.Struct):
+    """One gate, as `GateOutcome.to_dict` describes it."""
+
+    gate: str
+    verdict: Verdict
+    rule: str
+    value: float | None = None
+    unit: str = "ratio"
+    n: Count = 0
+    documents: Count = 0
+    interval: tuple[float, float] | None = None
+    evidence: tuple[str, ...] = ()
+    title: str = ""
+    detectable: float | None = None
+    documents_needed: Count | None = None
+
+    def build(self, gate: Gate) -> GateOutcome:
+        """Return the outcome of a gate that was parsed."""
+        parts: dict[str, Any] = {**msgspec.structs.asdict(self), "gate": gate}
+        return GateOutcome(**parts)
+
+
+class _Decision(msgspec.Struct):
+    system: str
+    gates: list[_Outcome]
+    run: str = ""
+
+
+class _File(msgspec.Struct):
+    decisions: list[_Decision]
 
 
 def read_decisions(data: bytes, where: str = "gates.json") -> tuple[Decision, ...]:
@@ -19,26 +53,11 @@ def read_decisions(data: bytes, where: str = "gates.json") -> tuple[Decision, ..
     >>> read_decisions(b'{"schema_version": 1, "decisions": []}')
     ()
     """
+    found = read_typed(data, _File, _FORM, where)
     try:
-        found = json.loads(data.decode("utf-8-sig"))
-        if found["schema_version"] != SCHEMA_VERSION:
-            raise ValueError(f"schema version {found['schema_version']!r}")
-        return tuple(_read_decision(one) for one in found["decisions"])
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        what = f"not a file of gates of schema version {SCHEMA_VERSION} ({str(error)[:200]})"
-        raise ProblemsError([Problem(where, what, "write it again with `fieldassay score --out DIR`", "bad_gates_file")]) from None
-
-
-def _read_decision(data: dict[str, Any]) -> Decision:
-    return Decision(str(data["system"]), tuple(map(_read_outcome, data["gates"])), str(data.get("run") or ""))
-
-
-def _read_outcome(data: dict[str, Any]) -> GateOutcome:
-    interval = data.get("interval")
-    return GateOutcome(
-        gate=parse_gate(data["gate"]),
-        verdict=Verdict(data["verdict"]),
-        interval=None if interval is None else (float(interval[0]), float(interval[1])),
-        evidence=tuple(map(str, data.get("evidence") or ())),
-        **{name: data[name] for name in _NUMBERS if name in data},
-    )
+        return tuple(
+            Decision(one.system, tuple(outcome.build(parse_gate(outcome.gate)) for outcome in one.gates), one.run)
+            for one in found.decisions
+        )
+    except ValueError as error:
+        raise ProblemsError([Problem(where, f"holds what is no gate ({str(error)[:200]})", AGAIN, _FORM.kind)]) from None

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from dataclasses import field as default
 from typing import Any, TypeAlias
 
+from fieldassay.result.recorded import Count, Level
+
 Scalar: TypeAlias = str | int | float | bool
 
 
@@ -26,13 +28,13 @@ class Estimate:
     slice: Mapping[str, str]
     regime: str | None
     value: float | None
-    n: int
-    documents: int
-    failed: int
+    n: Count
+    documents: Count
+    failed: Count
     granularity: str | None
     parameters: Mapping[str, Scalar] = default(default_factory=dict)
     interval: tuple[float, float] | None = None
-    level: float | None = None
+    level: Level | None = None
     marks: tuple[str, ...] = ()
     unit: str = "ratio"
     better: str = "higher"
@@ -57,10 +59,3 @@ class Estimate:
             "unit": self.unit,
             "better": self.better,
         }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Estimate:
-        """Return the estimate that `to_dict` wrote."""
-        interval = data["interval"]
-        low_and_high = None if interval is None else (float(interval[0]), float(interval[1]))
-        return cls(**{**data, "interval": low_and_high, "marks": tuple(data["marks"])})

@@ -6,13 +6,24 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.recorded import Counts, Provenance
 from fieldassay.result.result import Result
+from fieldassay.result.typed_json import AGAIN, SCHEMA_VERSION, Form, check_part, read_typed
 
-SCHEMA_VERSION = 1
+_FORM = Form("a metrics file", "bad_metrics_file")
+_MOST_LISTED = 20
 
-_PARTS = {"run": dict, "estimates": list, "counts": dict}
+
+class _File(msgspec.Struct):
+    """What a metrics file holds."""
+
+    run: dict[str, Any]
+    estimates: tuple[Estimate, ...]
+    counts: dict[str, Any]
 
 
 def metrics_json(result: Result) -> bytes:
@@ -29,32 +40,17 @@ def metrics_json(result: Result) -> bytes:
 
 def read_metrics(data: bytes, where: str = "metrics.json") -> Result:
     """Return the result that `metrics_json` wrote, without documents and evidence. Raises ProblemsError for anything else."""
-    try:
-        parts = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise _complaint(where, f"not JSON ({error})", "not_json") from None
-    if not isinstance(parts, dict) or parts.get("schema_version") != SCHEMA_VERSION:
-        raise _complaint(where, f"not a metrics file of schema version {SCHEMA_VERSION}", "bad_metrics_file")
-    for name, kind in _PARTS.items():
-        if not isinstance(parts.get(name), kind):
-            raise _complaint(f"{where}: $.{name}", "missing or of the wrong kind", "bad_metrics_file")
-    estimates = tuple(_read_estimate(item, f"{where}: $.estimates[{place}]") for place, item in enumerate(parts["estimates"]))
-    return Result(estimates, run=parts["run"], counts=parts["counts"])
-
-
-def _read_estimate(item: Any, where: str) -> Estimate:
-    try:
-        return Estimate.from_dict(item)
-    except (TypeError, KeyError, ValueError, IndexError) as error:
-        raise _complaint(where, f"not an estimate ({error})", "bad_metrics_file") from None
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _complaint(where: str, what: str, kind: str) -> ProblemsError:
-    return ProblemsError([Problem(where, what, "write it again with `fieldassay score --out DIR`", kind)])
+    found = read_typed(data, _File, _FORM, where)
+    problems = [
+        Problem(f"{where}: $.estimates[{place}].interval", "its ends are not in order", AGAIN, _FORM.kind)
+        for place, one in enumerate(found.estimates)
+        if one.interval is not None and one.interval[0] > one.interval[1]
+    ]
+    if problems:
+        raise ProblemsError(problems[:_MOST_LISTED])
+    check_part(found.run, Provenance, _FORM, f"{where}: $.run")
+    check_part(found.counts, Counts, _FORM, f"{where}: $.counts")
+    return Result(found.estimates, run=found.run, counts=found.counts)
 
 
 def _write(value: Mapping[str, Any]) -> str:

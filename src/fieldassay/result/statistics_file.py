@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fieldassay.errors import ProblemsError
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum
+from fieldassay.parquet import read_parquet
 from fieldassay.result.pairing import DocumentStatistics
 from fieldassay.values.printable import make_printable
 
@@ -73,9 +75,12 @@ def systems_of(frame: pl.DataFrame, wanted: Iterable[Statistic]) -> tuple[Docume
     names = {name_statistic(statistic): statistic for statistic in wanted}
     try:
         systems = frame.get_column(_column(SYSTEM)).unique(maintain_order=True).to_list()
-        return tuple(_system(name, frame.filter(pl.col(_column(SYSTEM)) == name), names) for name in systems)
-    except (pl.exceptions.PolarsError, AttributeError, LookupError, TypeError, ValueError) as error:
+        found = tuple(_system(name, frame.filter(pl.col(_column(SYSTEM)) == name), names) for name in systems)
+    except (pl.exceptions.PolarsError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"not a table of statistics ({type(error).__name__})") from None
+    if not found or any(one.documents != found[0].documents or not one.documents for one in found):
+        raise ValueError("not a table of statistics (every system has a row for each document)")
+    return found
 
 
 def _system(name: str, frame: pl.DataFrame, names: dict[str, Statistic]) -> DocumentStatistics:
@@ -102,11 +107,9 @@ def write_statistics(file: Path, systems: Sequence[DocumentStatistics]) -> None:
 
 def read_statistics(file: Path, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:
     """Return what `write_statistics` wrote, of the wanted statistics. Raises ValueError if the file is damaged, OSError if there is none."""
-    import polars as pl
-
     with file.open("rb") as stream:
         data = stream.read()
     try:
-        return systems_of(pl.read_parquet(data), wanted)
-    except pl.exceptions.PolarsError as error:
-        raise ValueError(f"not a table of statistics ({type(error).__name__})") from None
+        return systems_of(read_parquet(data, STATISTICS), wanted)
+    except ProblemsError as error:
+        raise ValueError(error.problems[0].what) from None

@@ -33,11 +33,21 @@ class Source:
     stem: str
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedSpec:
+    """The text of a spec as another file holds it: it names no other file and no module, so that nobody's data decides what is imported."""
+
+    text: str
+
+
 def read_source(source: Any) -> Source:
     """Return the data behind a path, a text, a mapping, or a Pydantic model (a class or `module:Class`).
 
-    A text of one line that ends like a spec file, or names a file, is a path. Raises `ProblemsError` for what cannot be read.
+    A text of one line that ends like a spec file, or names a file, is a path; a `RecordedSpec` never is. Raises `ProblemsError` for what cannot
+    be read.
     """
+    if isinstance(source, RecordedSpec):
+        return _read_string(source.text)
     if isinstance(source, Mapping):
         return Source(_plain(source, "spec", 0), Places("spec"), "spec")
     if isinstance(source, Path):
@@ -52,7 +62,11 @@ def read_source(source: Any) -> Source:
         return _read_file(Path(source))
     if _MODEL_FILE.fullmatch(source):
         raise _refusal(source, "names a class in a file", "write MODULE:CLASS, such as shop.models:Invoice, or give the class", "invalid")
-    return _read_text(source, "spec", ".json" if source.lstrip().startswith("{") else ".yaml", "spec")
+    return _read_string(source)
+
+
+def _read_string(text: str) -> Source:
+    return _read_text(text, "spec", ".json" if text.lstrip().startswith("{") else ".yaml", "spec")
 
 
 def _is_path(text: str) -> bool:

@@ -122,7 +122,9 @@ def _open(place: Place, tags: tuple[str, ...]) -> StoredRun:
     try:
         facts = read_run(place.path)
     except ProblemsError as error:
-        what = error.problems[0].what.removeprefix("is not a run: ")
+        one = error.problems[0]
+        what = one.what.removeprefix("is not a run: ")
+        what = what if one.kind == "run_folder" else f"{Path(one.where).name}: {what.removeprefix('is damaged: ')}"
         return StoredRun(place.path, place.id, place.started, tags, {}, what)
     damage = _find_damage(place.path, facts) or tell_swapped(place.path, facts)
     return StoredRun(place.path, place.id or str(facts.get("id") or ""), place.started, tags, facts, damage)

@@ -3,30 +3,97 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.recorded import Count, Counts, Level, Provenance
+from fieldassay.result.typed_json import convert, parse_json
 from fieldassay.store.names import parse_name
 
 FORMAT = "fieldassay run"
 SCHEMA_VERSION = 1
 RUN = "run.json"
 
+_RESTORE = "score again, or restore the run as a whole"
 _REMEDY = "give a folder that `fieldassay score --out` or `--runs` wrote"
 
 
+class _Options(msgspec.Struct):
+    """The options of scoring that a run keeps."""
+
+    metrics: list[str] | None = None
+    slices: list[str] | None = None
+    compare: list[str] | None = None
+    reference: str | None = None
+    replicates: Count = 0
+    seed: Count = 0
+    level: Level = 0.95
+    limit: Count | None = None
+
+
+class _Timings(msgspec.Struct):
+    started: str = ""
+    seconds: float | None = None
+    documents_per_second: float | None = None
+
+
+class RunFile(Provenance, frozen=True):
+    """What `run.json` can say; what a run of an older version or from Python does not say is left out."""
+
+    id: str = ""
+    files: dict[str, Count] | None = None
+    sha256: dict[str, str] | None = None
+    command: list[str] = []
+    started: str | None = None
+    timings: _Timings | None = None
+    evidence: Literal["all", "errors", "none"] | None = None
+    limit: Count | None = None
+    workers: Count | None = None
+    batch: Count | None = None
+    options: _Options | None = None
+    git: dict[str, Any] | None = None
+    host: dict[str, Any] | None = None
+    headline: list[Estimate] | None = None
+    counts: Counts = Counts()
+    notes: list[str] = []
+    warnings: list[str] = []
+    lock: dict[str, Any] | None = None
+    rescored_from: str | None = None
+
+
 def read_run(folder: Path) -> dict[str, Any]:
-    """Return what `run.json` of a run folder says. Raises `ProblemsError` if it is not one."""
+    """Return what `run.json` of a run folder says, every part of it of its type (see `RunFile`). Raises `ProblemsError` if it is not one."""
+    facts = _load(folder)
+    try:
+        convert(facts, RunFile)
+    except ValueError as error:
+        place, what = error.args
+        raise ProblemsError([Problem(f"{folder / RUN}: {place}", f"is damaged: {what}", _RESTORE, "damaged_run")]) from None
+    return facts
+
+
+def is_run(folder: Path) -> bool:
+    """Return whether a folder holds a run, which may be damaged."""
+    try:
+        return bool(_load(folder))
+    except ProblemsError:
+        return False
+
+
+def _load(folder: Path) -> dict[str, Any]:
+    """Return the object in `run.json`. Raises `ProblemsError` if it is not of a run."""
     file = folder / RUN
     try:
         if not stat.S_ISREG(file.stat().st_mode):  # to open a named pipe would wait for its writer
             raise OSError(0, "is not a file")
-        facts = json.loads(file.read_bytes().decode("utf-8"), parse_constant=_refuse_constant)
-    except (OSError, ValueError, RecursionError) as error:
+        facts = parse_json(file.read_bytes())
+    except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "not JSON"
         raise ProblemsError([Problem(str(folder), f"is not a run: {RUN}: {why}", _REMEDY, "run_folder")]) from None
     if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("schema_version") != SCHEMA_VERSION:
@@ -71,16 +138,4 @@ def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None
     changed = find_changed(folder, facts, names)
     if changed:
         what = f"is damaged: {', '.join(changed)} {'is' if len(changed) == 1 else 'are'} not as the run wrote {'it' if len(changed) == 1 else 'them'}"
-        raise ProblemsError([Problem(str(folder), what, "score again, or restore the run as a whole", "damaged_run")])
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def is_run(folder: Path) -> bool:
-    """Return whether a folder holds a run."""
-    try:
-        return read_run(folder).get("format") == FORMAT
-    except ProblemsError:
-        return False
+        raise ProblemsError([Problem(str(folder), what, _RESTORE, "damaged_run")])

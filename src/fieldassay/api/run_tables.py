@@ -1,0 +1,98 @@
+"""What the tables of a run must be: their columns, and what may stand in them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.evidence import FLAGS, Kind, Outcome, evidence_schema
+from fieldassay.parquet import guarded
+from fieldassay.values.printable import make_printable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_REMEDY, _KIND = "score again, or restore the run as a whole", "damaged_run"
+_PRESENT = ("system", "doc", "field", "kind", "type", "outcome", "reason", "weight", "critical")
+"""The columns of evidence that always have a value."""
+
+
+def check_evidence(schema: Mapping[str, Any], where: str) -> None:
+    """Raise `ProblemsError` unless these are the columns of evidence."""
+    import polars as pl
+
+    _check_columns(schema, evidence_schema(), where)
+    extra = {name: pl.Float64 for name in schema if name not in evidence_schema()}
+    _check_columns(schema, extra, where)
+
+
+def check_documents(table: pl.DataFrame, where: str) -> None:
+    """Raise `ProblemsError` unless a table is one of documents."""
+    import polars as pl
+
+    text, number, claim = pl.String, pl.Float64, pl.Boolean
+    expected: dict[str, Any] = {"system": text, "doc": text, "score": number}
+    if len(table):
+        expected |= dict.fromkeys(("accuracy", "accuracy_strict", "leaves", "matches", "perfect"), number)
+        expected |= dict.fromkeys(("has_prediction", "is_invalid", "has_error", "is_timeout", "is_repaired"), claim)
+    _check_columns(table.schema, expected, where)
+    if table["system"].null_count() or table["doc"].null_count():
+        raise _refusal(where, "has rows without a system or a document")
+    if table.select(pl.struct("system", "doc").is_duplicated().any()).item():
+        raise _refusal(where, "has a document twice")
+
+
+def check_systems(table: pl.DataFrame, where: str, systems: Collection[str]) -> None:
+    """Raise `ProblemsError` unless a table of documents is of these systems."""
+    differing = set(table["system"].unique().to_list()) ^ {make_printable(name) for name in systems}
+    if differing and len(table):
+        raise _refusal(where, f"is not of the same systems as metrics.json: only one of them has {min(differing)[:100]!r}")
+
+
+def find_bad_evidence(frame: pl.LazyFrame, where: str, systems: Collection[str]) -> Problem | None:
+    """Return the first thing in evidence that cannot be there, None if there is nothing; every value is read for it."""
+    import polars as pl
+
+    allowed = {
+        "system": list(map(make_printable, systems)),
+        "kind": [one.name.lower() for one in Kind],
+        "outcome": [one.name.lower() for one in Outcome],
+    }
+    try:
+        with guarded(where, _REMEDY, _KIND):
+            table = frame.collect()
+            for name in _PRESENT:
+                if table[name].null_count():
+                    return _problem(where, f"the column {name!r} has no value in some rows")
+            for name, words in allowed.items():
+                odd = table.filter(~pl.col(name).is_in(words))
+                if len(odd):
+                    return _problem(where, f"the column {name!r} has {str(odd[name][0])[:40]!r}")
+            flags = table.select(pl.col("flags").explode().drop_nulls().is_in(FLAGS).all()).item()
+            if not flags:
+                return _problem(where, "the column 'flags' has an unknown flag")
+            for name in ("score", "weight", "confidence"):
+                if table[name].is_infinite().any() or table[name].is_nan().any():
+                    return _problem(where, f"the column {name!r} has a value that is no finite number")
+    except ProblemsError as error:
+        return error.problems[0]
+    return None
+
+
+def _check_columns(schema: Mapping[str, Any], expected: Mapping[str, Any], where: str) -> None:
+    for name, kind in expected.items():
+        if name not in schema:
+            raise _refusal(where, f"has no column {name!r}")
+        if schema[name] != kind:
+            raise _refusal(
+                where, f"the column {name[:60]!r} is of the type {schema[name]}, not {kind() if isinstance(kind, type) else kind}"
+            )
+
+
+def _problem(where: str, what: str) -> Problem:
+    return Problem(where, what, _REMEDY, _KIND)
+
+
+def _refusal(where: str, what: str) -> ProblemsError:
+    return ProblemsError([_problem(where, what)])

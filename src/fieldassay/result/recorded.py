@@ -1,0 +1,89 @@
+"""What a run records of itself, as `run.json` and `metrics.json` have it: where its numbers come from, and what was evaluated."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Level = Annotated[float, Meta(gt=0.0, lt=1.0)]
+
+
+class RecordedText(msgspec.Struct, frozen=True):
+    """The spec of a run: its name, its digest and its whole text."""
+
+    text: str = ""
+    name: str | None = None
+    digest: str | None = None
+
+
+class RecordedMetrics(msgspec.Struct, frozen=True):
+    """The metrics that systems were compared by, and those of which statistics were kept besides."""
+
+    compared: list[str]
+    also: list[str]
+
+
+class RecordedDraw(msgspec.Struct, frozen=True):
+    """How the bootstrap was drawn."""
+
+    replicates: Annotated[int, Meta(ge=0, le=10_000_000)]
+    seed: Annotated[int, Meta(ge=0)]
+    level: Level
+
+
+class RecordedGiven(msgspec.Struct, frozen=True):
+    """The paths of the inputs as they were given."""
+
+    gold: str
+    predictions: dict[str, str]
+
+
+class RecordedInputs(msgspec.Struct, frozen=True):
+    """The inputs of a run: their labels, digests by label (None: read from a stream), how they were read, and how they were given."""
+
+    gold: str
+    predictions: dict[str, str]
+    sha256: dict[str, str | None] | None = None
+    options: dict[str, Any] | None = None
+    given: RecordedGiven | None = None
+
+
+class Provenance(msgspec.Struct, frozen=True):
+    """Where the numbers of a run come from. Runs of older versions lack parts of it."""
+
+    spec: RecordedText | None = None
+    metrics: list[str] = []
+    definitions: list[str] = []
+    kept: RecordedMetrics | None = None
+    slices: list[str] = []
+    gates: list[str] = []
+    bootstrap: RecordedDraw | None = None
+    inputs: RecordedInputs | None = None
+    models: list[dict[str, Any]] = []
+    versions: dict[str, str] = {}
+    digests: dict[str, str | None] | None = None
+
+
+class SystemCounts(msgspec.Struct, frozen=True):
+    """What became of the documents of one system."""
+
+    documents: Count = 0
+    missing: Count = 0
+    unmatched: Count = 0
+    invalid: Count = 0
+    error: Count = 0
+    timeout: Count = 0
+    repaired: Count = 0
+    undeclared: dict[str, Count] = {}
+    classes: dict[str, Count] = {}
+    checks: list[dict[str, Any]] = []
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """What was and was not evaluated."""
+
+    documents: Count = 0
+    systems: dict[str, SystemCounts] = {}

@@ -1,0 +1,91 @@
+"""JSON files of a run, read back into their types: one sentence says where a file is not as it was written."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from fieldassay.errors import Problem, ProblemsError
+
+SCHEMA_VERSION = 1
+AGAIN = "write it again with `fieldassay score --out DIR`"
+
+T = TypeVar("T")
+
+_MISSING = re.compile(r"Object missing required field (`[^`]*`)")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a file must be: its name in a sentence, and the kind of problem where it is not."""
+
+    name: str
+    kind: str
+
+
+def parse_json(data: bytes) -> Any:
+    """Return what UTF-8 JSON says. Raises ValueError for anything else, also for NaN, infinities and what is nested too deeply.
+
+    >>> parse_json(b'{"a": [1.5, null]}')
+    {'a': [1.5, None]}
+    """
+    try:
+        return json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def read_typed(data: bytes, kind: type[T], form: Form, where: str) -> T:
+    """Return the object that a file of schema version 1 holds. Raises `ProblemsError` with the place that is not as it must be."""
+    try:
+        parts = parse_json(data)
+    except ValueError as error:
+        raise _refusal(where, f"not JSON ({str(error)[:200]})", form.kind) from None
+    if not isinstance(parts, dict) or parts.get("schema_version") != SCHEMA_VERSION:
+        raise _refusal(where, f"not {form.name} of schema version {SCHEMA_VERSION}", form.kind)
+    return check_part(parts, kind, form, f"{where}: $")
+
+
+def check_part(data: Any, kind: type[T], form: Form, where: str) -> T:
+    """Return a part of a file as an object of a type. Raises `ProblemsError` with its place, which begins with `where`, if it cannot be one."""
+    try:
+        return convert(data, kind)
+    except ValueError as error:
+        place, what = error.args
+        raise _refusal(f"{where}{place.removeprefix('$')}", what, form.kind) from None
+
+
+def convert(data: Any, kind: type[T]) -> T:
+    """Return plain data as an object of a type. Raises ValueError with two arguments: the place that does not fit, and why.
+
+    >>> convert({"a": 1}, dict[str, str])
+    Traceback (most recent call last):
+    ...
+    ValueError: ('$[...]', 'expected `str`, got `int`')
+    """
+    try:
+        return msgspec.convert(data, kind)
+    except (msgspec.ValidationError, OverflowError, UnicodeError, RecursionError) as error:
+        what, _, place = str(error)[:300].partition(" - at ")
+        what = _MISSING.sub(r"\1 is missing", what)
+        raise ValueError(place.strip("`") or "$", what[:1].lower() + what[1:]) from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is too large")
+    return number
+
+
+def _refusal(where: str, what: str, kind: str) -> ProblemsError:
+    return ProblemsError([Problem(where, what, AGAIN, kind)])

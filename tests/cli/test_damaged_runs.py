@@ -1,0 +1,169 @@
+"""Damaged run folders: one sentence with the file and what is wrong with it, by every command, and never an import."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from command_runs import GOLD, PRED, SPEC, Files, Ran
+
+from fieldassay.cli.main import main
+
+Run = Callable[..., Ran]
+COMMANDS: dict[str, tuple[Any, ...]] = {
+    "report": ("report", "bad", "--format", "html", "--out", "page.html"),
+    "junit": ("report", "bad", "--format", "junit"),
+    "diff": ("diff", "good:llama", "bad:llama"),
+    "explain": ("explain", "bad", "d1"),
+    "export": ("export", "bad", "--to", "values.csv"),
+    "gate": ("gate", "bad", "--gates", "gates.yaml"),
+    "calibrate": ("calibrate", "bad", "--system", "llama"),
+    "baseline": ("baseline", "set", "bad", "--out", "new-baseline.json"),
+    "check": ("baseline", "check", "bad", "baseline.json"),
+    "rescore": ("score", "--run", "bad", "--out", "again"),
+    "runs": ("runs", "show", "bad"),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a run of two systems, and a baseline and gates beside it."""
+    files = Files(tmp_path_factory.mktemp("made"))
+    (files.folder / "spec.yaml").write_text(SPEC, encoding="utf-8")
+    files.write("gold.jsonl", GOLD)
+    files.write("llama.jsonl", PRED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(files.folder)
+        data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", "--pred", "qwen=llama.jsonl")
+        assert main(["score", *data, "--out", "good", "--quiet", "--bootstrap", "50"]) == 0
+        assert main(["baseline", "set", "good", "--out", "baseline.json"]) == 0
+        Path("gates.yaml").write_text("gates: [accuracy >= 0.5]\n")
+    return files.folder
+
+
+@pytest.fixture
+def bad(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a copy of the run, to be damaged; its digests are taken off, so that nothing but its content tells."""
+    shutil.copytree(made, tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    shutil.copytree("good", "bad")
+    edit("run.json", lambda facts: (facts.pop("sha256"), facts.pop("files")))
+    return Path("bad")
+
+
+def edit(name: str, change: Callable[[Any], object]) -> None:
+    """Change a JSON file of the run."""
+    file = Path("bad") / name
+    data = json.loads(file.read_bytes())
+    change(data)
+    file.write_text(json.dumps(data))
+
+
+def edit_table(name: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    """Change a table of the run."""
+    file = Path("bad") / name
+    change(pl.read_parquet(file)).write_parquet(file)
+
+
+def swap_system(table: pl.DataFrame) -> pl.DataFrame:
+    return table.with_columns(system=pl.lit("another"))
+
+
+def flip(name: str, at: int) -> None:
+    data = bytearray((Path("bad") / name).read_bytes())
+    data[at] ^= 0xFF
+    (Path("bad") / name).write_bytes(data)
+
+
+DAMAGE: dict[str, Callable[[], object]] = {
+    "the spec is a number": lambda: edit("run.json", lambda data: data.update(spec=5)),
+    "the spec's text is a list": lambda: edit("run.json", lambda data: data["spec"].update(text=[])),
+    "no spec": lambda: edit("run.json", lambda data: data.pop("spec")),
+    "no inputs": lambda: edit("run.json", lambda data: data.pop("inputs")),
+    "the counts are a list": lambda: edit("run.json", lambda data: data.update(counts=[])),
+    "a class is a text": lambda: edit("run.json", lambda data: data["counts"]["systems"]["llama"]["classes"].update(scored="x")),
+    "a level of 7": lambda: edit("run.json", lambda data: data["bootstrap"].update(level=7)),
+    "slices of numbers": lambda: edit("run.json", lambda data: data.update(slices=[5])),
+    "a metric of nothing": lambda: edit("run.json", lambda data: data["kept"].update(compared=["("])),
+    "headline of lists": lambda: edit("run.json", lambda data: data.update(headline=[[]])),
+    "options without names": lambda: edit("run.json", lambda data: data["inputs"].update(options={"id_names": 5})),
+    "an estimate is a list": lambda: edit("metrics.json", lambda data: data["estimates"].append([])),
+    "a value is a text": lambda: edit("metrics.json", lambda data: data["estimates"][0].update(value="x")),
+    "a slice is a list": lambda: edit("metrics.json", lambda data: data["estimates"][0].update(slice={"a": []})),
+    "an interval of one": lambda: edit("metrics.json", lambda data: data["estimates"][0].update(interval=[0.5])),
+    "provenance is a list": lambda: edit("metrics.json", lambda data: data.update(run=[])),
+    "comparison of one system": lambda: edit("comparisons.json", lambda data: data["comparisons"][0].update(systems=["llama"])),
+    "comparison of a stranger": lambda: edit("comparisons.json", lambda data: data["comparisons"][0].update(systems=["llama", "x"])),
+    "documents without systems": lambda: edit_table("documents.parquet", lambda table: table.drop("system")),
+    "documents of another system": lambda: edit_table("documents.parquet", swap_system),
+    "a claim is a text": lambda: edit_table("documents.parquet", lambda table: table.with_columns(is_invalid=pl.lit("x"))),
+    "no documents": lambda: (Path("bad") / "documents.parquet").unlink(),
+    "documents cut short": lambda: (Path("bad") / "documents.parquet").write_bytes(b"PAR1"),
+    "evidence without kinds": lambda: edit_table("evidence.parquet", lambda table: table.drop("kind")),
+    "evidence of numbers": lambda: edit_table("evidence.parquet", lambda table: table.with_columns(pred=pl.lit(5))),
+    "evidence of another system": lambda: edit_table("evidence.parquet", swap_system),
+    "an unknown outcome": lambda: edit_table("evidence.parquet", lambda table: table.with_columns(outcome=pl.lit("fine"))),
+    "evidence cut short": lambda: (Path("bad") / "evidence.parquet").write_bytes(b"PAR1 nonsense PAR1"),
+    "a flipped byte of evidence": lambda: flip("evidence.parquet", 50),
+    "statistics without systems": lambda: edit_table("statistics.parquet", lambda table: table.rename({'["system"]': "x"})),
+    "statistics of texts": lambda: edit_table("statistics.parquet", lambda table: table.with_columns(pl.col(pl.Int64).cast(pl.String))),
+    "statistics of other documents": lambda: edit_table("statistics.parquet", lambda table: table.head(len(table) - 1)),
+    "metrics.json is gone": lambda: (Path("bad") / "metrics.json").unlink(),
+    "deep run.json": lambda: (Path("bad") / "run.json").write_text("[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_one_sentence_with_the_place(bad: Path, damage: str, run: Run) -> None:
+    DAMAGE[damage]()
+    said = 0
+    for name, command in COMMANDS.items():
+        done = run(*command)
+        assert done.code in (0, 1, 2, 4), f"{name}: {done.err}"
+        assert "internal error" not in done.err and "Traceback" not in done.err
+        if done.code == 2:
+            said += 1
+            assert "bad" in done.err, f"{name}: {done.err}"
+            assert len(done.err) < 600
+    assert said, "nobody noticed"
+
+
+class Refuses:
+    """An import hook that lets nobody import one module."""
+
+    asked = False
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "evil_module":
+            Refuses.asked = True
+            raise AssertionError("imported")
+
+
+@pytest.fixture
+def no_import() -> Iterator[None]:
+    hook = Refuses()
+    sys.meta_path.insert(0, hook)  # type: ignore[arg-type]
+    yield
+    sys.meta_path.remove(hook)  # type: ignore[arg-type]
+    assert not Refuses.asked
+
+
+@pytest.mark.parametrize("text", ["evil_module:Spec", "evil_module.inner:Spec"])
+def test_nothing_that_a_run_says_is_imported(bad: Path, text: str, run: Run, no_import: None) -> None:
+    for name in ("run.json", "metrics.json"):
+        edit(name, lambda data, name=name: (data if name == "run.json" else data["run"])["spec"].update(text=text))
+    for command in COMMANDS.values():
+        assert run(*command).code in (0, 1, 2, 4)
+
+
+def test_nothing_that_a_run_says_names_a_file(bad: Path, run: Run) -> None:
+    Path("other.yaml").write_text("fields: {total: number}\n")
+    edit("run.json", lambda data: data["spec"].update(text="other.yaml"))
+    done = run("explain", "bad", "d1", "total")
+    assert done.code == 2 and "must be a mapping" in done.err
