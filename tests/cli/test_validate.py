@@ -60,3 +60,24 @@ def test_text_that_is_no_spec_is_a_problem_and_no_crash(run: Run, files: Files, 
     (files.folder / "spec.yaml").write_text(text)
     ran = run("validate", *files.inputs)
     assert ran.code == 2 and "spec.yaml" in ran.err and "internal error" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("definition", "value", "count"),
+    [
+        ("{type: date}", "03/04/2025", 1),
+        ("{type: date, order: dmy}", "03/04/2025", 0),
+        ("{type: date, order: dmy}", "03/04/25", 0),
+        ("{type: date, order: dmy}", "03/15/2025", 1),
+        ("{type: date, order: dmy}", "March 15", 1),
+        ("{type: number}", "1.250", 1),
+        ("{type: number, decimal: ','}", "1.250", 0),
+        ("{type: money, currency: IDR}", "60.000", 0),
+        ("{type: money, currency: AUD}", "1.250", 1),
+        ("{type: money, currency: AUD, decimal: .}", "1.250", 0),
+    ],
+)
+def test_a_value_that_the_field_itself_decides_is_not_ambiguous(run: Run, files: Files, definition: str, value: str, count: int) -> None:
+    (files.folder / "one.yaml").write_text(f"fields:\n  x: {definition}\n")
+    ran = run("validate", "--spec", files.folder / "one.yaml", "--gold", files.write("one.jsonl", [{"id": "a", "x": value}]), "--json")
+    assert json.loads(ran.out)["gold"]["fields"][0]["ambiguous"] == count

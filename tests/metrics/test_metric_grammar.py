@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fieldassay.metrics.catalogue import list_metrics
+from fieldassay.metrics.definitions import Vocabulary
 from fieldassay.metrics.grammar import FUNCTIONS, OPERATORS, Gate, MetricCall, parse_fail_under, parse_gate, parse_metric
 from fieldassay.metrics.selection import DEFAULT_METRICS, bind_metric, list_groups, select_metrics
 
@@ -147,6 +148,12 @@ def test_malformed_gate_says_what_was_expected(text: str) -> None:
 def test_unknown_name_gets_the_nearest_one(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(WRONG_CALLS[text])):
         select_metrics([text])
+
+
+@pytest.mark.parametrize("name", ["TotalPrice", "totalprice"])
+def test_a_field_in_place_of_a_metric_gets_what_to_write(name: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"unknown metric {name!r}; it is a field: field_accuracy[TotalPrice]")):
+        select_metrics([name], Vocabulary(fields=("TotalPrice", "total")))
 
 
 def test_an_endless_expression_is_refused() -> None:

@@ -66,6 +66,20 @@ def test_what_was_not_estimated_is_a_key_error_and_never_a_neighbor(expression: 
         RESULT.estimate(expression, "llama")
 
 
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("f1[TOTL]", "fields: did you mean 'TOTAL'?"),
+        ("acuracy", "did you mean 'accuracy'?"),
+        ("accuracy(regime=gold_nonempty)", "accuracy was computed otherwise"),
+    ],
+)
+def test_a_key_error_names_the_nearest_field_or_metric(expression: str, said: str) -> None:
+    with pytest.raises(KeyError) as caught:
+        RESULT.estimate(expression, "llama")
+    assert said in str(caught.value) and "recall" not in str(caught.value)
+
+
 @pytest.mark.parametrize("system", [None, "gpt"])
 def test_an_unclear_system_is_refused_with_the_names(system: str | None) -> None:
     with pytest.raises(ValueError, match="llama, qwen"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as default
 from typing import Any
 
@@ -18,9 +18,11 @@ from fieldassay.engine.judge import Judged, judge
 from fieldassay.engine.scopes import Masks
 from fieldassay.evidence import Kind
 from fieldassay.plan.nodes import Plan
+from fieldassay.readers.base import Reader
 from fieldassay.records.matching import Matching, batches
 from fieldassay.records.record import Record
 from fieldassay.records.source import Source
+from fieldassay.values.amounts import Money
 from fieldassay.values.column import Reading
 
 MOST_EXAMPLES = 3
@@ -114,16 +116,39 @@ def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, Finding]) -
             continue
         for row in at.tolist():
             code = int(block.pred_code[row])
-            _look(finding, ids[block.pairs.doc[row]], block.coded.raws[code], column.reading(code))
+            _look(finding, ids[block.pairs.doc[row]], block.coded.raws[code], column.reading(code), block.coded.leaf.reader)
 
 
-def _look(finding: Finding, document: str, raw: Any, reading: Reading) -> None:
+def _look(finding: Finding, document: str, raw: Any, reading: Reading, reader: Reader) -> None:
     if reading.problem is not None and raw is not None:
         finding.unreadable += 1
         _add(finding.examples, Example(document, json_text(raw), reading.problem))
-    if "ambiguous" in reading.flags:
+    if "ambiguous" in reading.flags and not is_decided(reader, raw, reading):
         finding.ambiguous += 1
         _add(finding.unclear, Example(document, json_text(raw), f"read as {reading.canonical}"))
+
+
+_DECIDING: Mapping[str, tuple[str | None, ...]] = {"order": ("dmy", "mdy"), "decimal": (".", ","), "currency": (None,)}
+"""Options of a field that decide between two readings, and what they could be instead."""
+
+
+def is_decided(reader: Any, raw: Any, reading: Reading) -> bool:
+    """Return whether an option that the field itself gives decided how an ambiguous value is read; without it, the value would be another.
+
+    >>> from fieldassay.readers.dates import DateReader
+    >>> reader = DateReader(order="dmy")
+    >>> [is_decided(reader, text, reader.read(text)) for text in ("03/04/2025", "03/15/2025")]
+    [True, False]
+    """
+    given = {option: value for option in _DECIDING if (value := getattr(reader, option, None)) is not None}
+    others = (replace(reader, **{option: other}) for option, value in given.items() for other in _DECIDING[option] if other != value)
+    found = (other.read(raw).value for other in others)
+    return any(value is not None and _unmarked(value) != _unmarked(reading.value) for value in found)
+
+
+def _unmarked(value: Any) -> Any:
+    """Return the amount of money without its currency, any other value as it is."""
+    return value.amount if isinstance(value, Money) else value
 
 
 def _count_wrong(raws: Mapping[int, Any], documents: Any, ids: tuple[str, ...], finding: Finding) -> None:

@@ -36,10 +36,14 @@ class Definition:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The metrics that there are: the catalogue's, and a spec's own, which come first. `types` are the types of the spec's fields."""
+    """The metrics that there are: the catalogue's, and a spec's own, which come first.
+
+    `types` are the types of the spec's fields, `fields` their paths, which are no metrics.
+    """
 
     definitions: tuple[Definition, ...] = ()
     types: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
 
     @cached_property
     def own(self) -> Mapping[str, Definition]:

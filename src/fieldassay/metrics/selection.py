@@ -115,7 +115,7 @@ def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMe
         return BoundMetric(call, defined.metric, defined.options, defined.recipe, is_own=True)
     metric = list_metrics().get(call.name)
     if metric is None:
-        raise ValueError(f"unknown metric {call.name!r}; {nearest(call.name, {*vocabulary.names(), *list_groups()} - {'extras'})}")
+        raise ValueError(f"unknown metric {call.name!r}; {_meant(call.name, vocabulary)}")
     known = {parameter.name: parameter for parameter in metric.parameters}
     for name, value in call.parameters:
         if name not in known:
@@ -129,6 +129,14 @@ def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMe
     _check_field(call, metric)
     options = tuple((parameter.name, given.get(parameter.name, parameter.default)) for parameter in metric.parameters)
     return BoundMetric(call, metric, options, metric.build(dict(options)))
+
+
+def _meant(name: str, vocabulary: Vocabulary) -> str:
+    """Return what to write for a name that is no metric: a metric of the field of that name, or the metric with the nearest name."""
+    field = next((path for path in vocabulary.fields if path.casefold() == name.casefold()), None)
+    if field is not None:
+        return f"it is a field: field_accuracy[{field}]"
+    return nearest(name, {*vocabulary.names(), *list_groups()} - {"extras"})
 
 
 def _check_field(call: MetricCall, metric: Metric) -> None:

@@ -61,7 +61,8 @@ def vocabulary_of(spec: Spec) -> Vocabulary:
     >>> vocabulary_of(Spec("a", (Field("x", "money"), Field("tags", "list", items=Field(""))))).types
     ('money', 'text')
     """
-    return Vocabulary(spec.definitions, tuple(dict.fromkeys(name for field in spec.fields for name in _value_types(field))))
+    types = tuple(dict.fromkeys(name for field in spec.fields for name in _value_types(field)))
+    return Vocabulary(spec.definitions, types, field_paths(spec))
 
 
 def _value_types(field: Field) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.errors import nearest
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.metrics.selection import bind_metric
@@ -79,7 +80,7 @@ class Result:
         for estimate in self.select(call):
             if estimate.system == name:
                 return estimate
-        raise KeyError(f"no estimate {call} of system {name!r}; there are: {', '.join(self._names())}")
+        raise KeyError(f"no estimate {call} of system {name!r}; {self._nearest(call)}")
 
     def select(self, call: MetricCall) -> Iterator[Estimate]:
         """Return the estimates of every system that a metric names: its field (or the whole), its slice (or all documents)."""
@@ -104,8 +105,15 @@ class Result:
             raise ValueError(f"{said}: {', '.join(self.systems) or 'there is none'}")
         return system
 
-    def _names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(estimate.metric for estimate in self.estimates))
+    def _nearest(self, call: MetricCall) -> str:
+        """Return the field with the nearest name if the metric was computed by field, the metric with the nearest name if it was not computed."""
+        fields = {estimate.field for estimate in self.estimates if estimate.metric == call.name and estimate.field is not None}
+        if call.field is not None and fields and call.field not in fields:
+            return f"fields: {nearest(call.field, fields)}"
+        names = {estimate.metric for estimate in self.estimates}
+        if call.name not in names:
+            return nearest(call.name, names)
+        return f"{call.name} was computed otherwise: for another field, slice or regime, or with other parameters"
 
 
 def _is_meant(estimate: Estimate, wanted: Mapping[str, Any]) -> bool:
