@@ -142,7 +142,7 @@ def test_a_run_of_other_systems_or_other_gold_is_no_earlier_run(run: Run, scored
         (("run", "--format", "junit", "--out", "run/metrics.json"), "is an input or a part of a run"),
         (("run", "--format", "junit", "--out", "run"), "is a folder"),
         (("run", "--format", "junit", "--out", "no/such/folder/x"), "cannot be written"),
-        (("run",), "--format"),
+        (("run", "--out", "x.json"), "--format"),
     ],
     ids=["against", "format", "no-run", "twice", "input", "part-of-run", "folder", "no-folder", "no-format"],
 )

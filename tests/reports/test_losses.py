@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 
 from fieldassay import score
 from fieldassay.api.options import ScoreOptions
-from fieldassay.reports.findings import tell_loss
-from fieldassay.reports.losses import find_losses
+from fieldassay.reports.executive import render_executive
+from fieldassay.reports.findings import tell_cause, tell_loss
+from fieldassay.reports.losses import Loss, find_losses
+from fieldassay.reports.markdown import render_markdown
+from fieldassay.reports.page import Screen
+from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.step_summary import render_step_summary
+from fieldassay.reports.summary import summarize
+from fieldassay.reports.terminal import render_terminal
 from fieldassay.result.result import Result
 
 SPEC = "fields: {a: text, b: {type: text, compare: indel}, c: {type: list, items: text, align: assignment}}"
@@ -62,3 +69,79 @@ def test_few_documents_are_said_to_be_few() -> None:
     assert result.documents is not None
     [loss] = find_losses(result.evidence.lazy(), result.documents, result.systems)["prediction"]
     assert "only 3 documents" in tell_loss(loss)
+
+
+LINES = "fields: {total: number, lines: {type: list, align: assignment, items: {type: object, fields: {sku: id, amount: number}}}}"
+RECORD = {"total": 1, "lines": [{"sku": "A", "amount": 1}, {"sku": "B", "amount": 2}]}
+
+
+def losses_of(answers: list[Any], spec: str = LINES) -> dict[tuple[str, str], Loss]:
+    gold = [{"id": f"d{place}", **RECORD} for place in range(len(answers))]
+    rows = [{"id": f"d{place}", **answer} for place, answer in enumerate(answers) if answer is not None]
+    result = score(gold, rows, spec, ScoreOptions(replicates=0))
+    assert result.evidence is not None and result.documents is not None
+    found = find_losses(result.evidence.lazy(), result.documents, result.systems, most=99)["prediction"]
+    assert sum(loss.points for loss in found) == pytest.approx(1 - (result.value("accuracy") or 0.0))
+    return {(loss.field, loss.diagnosis): loss for loss in found}
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause", "said"),
+    [
+        (None, "answer_missing", "1 answer is missing"),
+        ({"raw": "I am sorry, I cannot read this document"}, "answer_unreadable", "1 answer could not be read"),
+        ({"error": "500 Server error"}, "answer_error", "1 answer ended in an error"),
+        ({"error": "timeout"}, "answer_timeout", "1 answer timed out"),
+    ],
+    ids=["missing", "prose", "error", "timeout"],
+)
+def test_an_answer_that_cannot_be_used_is_one_cause_and_its_values_are_in_no_other(answer: Any, cause: str, said: str) -> None:
+    found = losses_of([RECORD, answer, RECORD, RECORD])
+    assert list(found) == [("", cause)]
+    [loss] = found.values()
+    assert (loss.count, loss.documents, loss.values, loss.points) == (1, 1, 5, 0.25)
+    assert tell_cause(loss) == said and tell_loss(loss).startswith(f"{said}. It costs 25.0 points of accuracy")
+
+
+def test_the_largest_cause_leads_whatever_its_kind() -> None:
+    found = losses_of([None, None, {**RECORD, "total": 2}, RECORD])
+    assert list(found) == [("", "answer_missing"), ("total", "one_digit_wrong")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause", "values"),
+    [
+        (RECORD["lines"][:1], "item_missing", 2),
+        ([*RECORD["lines"], {"sku": "C", "amount": 9}], "item_spurious", 2),
+        ([], "item_missing", 4),
+    ],
+    ids=["missed", "invented", "no items at all"],
+)
+def test_an_item_without_a_partner_is_one_cause_with_all_its_fields(lines: list[Any], cause: str, values: int) -> None:
+    found = losses_of([{**RECORD, "lines": lines}])
+    assert list(found) == [("lines[]", cause)]
+    assert (found["lines[]", cause].count, found["lines[]", cause].values) == (values // 2, values)
+
+
+def test_an_item_within_a_missed_item_is_part_of_it() -> None:
+    spec = "fields: {a: {type: list, items: {type: object, fields: {x: text, b: {type: list, items: {type: object, fields: {y: text}}}}}}}"
+    gold = [{"id": "1", "a": [{"x": "p", "b": [{"y": "q"}, {"y": "r"}]}, {"x": "s", "b": [{"y": "t"}, {"y": "u"}]}]}]
+    pred = [{"id": "1", "a": [{"x": "p", "b": [{"y": "q"}]}]}]
+    result = score(gold, pred, spec, ScoreOptions(replicates=0))
+    assert result.evidence is not None and result.documents is not None
+    found = find_losses(result.evidence.lazy(), result.documents, result.systems)["prediction"]
+    assert [(loss.field, loss.diagnosis, loss.count, loss.values) for loss in found] == [
+        ("a[]", "item_missing", 1, 3),
+        ("a[].b[]", "item_missing", 1, 1),
+    ]
+
+
+def test_causes_are_those_of_every_system_in_every_report() -> None:
+    gold = [{"id": f"d{place}", **RECORD} for place in range(4)]
+    wrong = [{"id": f"d{place}", **RECORD, "total": 3} for place in range(4)]
+    result = score(gold, {"good": gold[:3], "worse": wrong}, LINES, ScoreOptions(replicates=0))
+    summary = summarize(result)
+    terminal, markdown = render_terminal(summary, Screen(120)), render_markdown(summary)
+    executive = render_executive(result, losses=dict(zip(result.systems, summary.losses, strict=True)))
+    for text in (terminal, markdown, executive, "".join(render_step_summary([Reported(result, result.evidence.lazy())], ReportOptions()))):  # type: ignore[union-attr]
+        assert "1 answer is missing" in text and "in 4 values of 4 documents" in text

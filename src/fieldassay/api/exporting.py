@@ -7,10 +7,10 @@ import io
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fieldassay.api.error_report import error_report_of_run
 from fieldassay.api.guide import guide_result
@@ -46,25 +46,38 @@ class _Asked:
     system: str | None
 
 
-def export_run(folder: Path, target: Path, system: str | None = None) -> str:
-    """Write a run's export to a file and return what it holds, in words. The file's ending says which.
+def export_run(folder: Path, target: Path, system: str | None = None, what: str | None = None) -> str:
+    """Write a run's export to a file and return what it holds, in words.
 
-    `.csv`: one row per judged value, of all systems or of one. `.parquet`: the same with every column of the evidence. `.json`: by system,
-    the dictionary of `guide_result`. `.md`: the executive comparison, but `errors.md` (and any name that ends so): every error of every
-    document. `curve.csv`, `curve.svg`: F(t) of lists paired by similarity. The comparison has a drawing beside it: `executive.svg` for
+    `what` is one of `EXPORTS`, and the ending of the file says how it is written. Without it the file's name decides: `.csv` and `.parquet` are
+    the judged values, `.json` the results by system, `.md` the executive comparison, `errors.md` (and any name that ends so) the error report,
+    `curve.csv` and `curve.svg` F(t) of lists paired by similarity. The executive comparison has a drawing beside it: `executive.svg` for
     `executive.md`. The file appears whole or not at all. Raises `ProblemsError` for another ending, an unknown system, a run that kept too
     little, and a target that is one of the run's own inputs or files.
     """
-    found = next((format for ending, format in _FORMATS.items() if target.name.lower().endswith(ending)), None)
-    if found is None:
-        what = f"the ending {target.suffix!r} is no format of an export" if target.suffix else "the name has no ending"
-        raise _refusal(target, what, f"use one of: {', '.join(sorted(_FORMATS))}", "unknown_format")
-    writer, held = found
+    name, ending = _choose(target, what)
     run = Run.open(folder)
     _check_target(run, target)
     with damage_told(run):
-        write_whole(target, writer(_Asked(run, target, system)))
-    return held
+        write_whole(target, EXPORTS[name].writers[ending](_Asked(run, target, system)))
+    return EXPORTS[name].held
+
+
+def _choose(target: Path, what: str | None) -> tuple[str, str]:
+    """Return the name and the ending of what is to be written. Raises `ProblemsError` for what there is not."""
+    named = target.name.lower()
+    if what is None:
+        found = next((choice for ending, choice in _BY_NAME.items() if named.endswith(ending)), None)
+        if found is None:
+            said = f"the ending {target.suffix!r} is no format of an export" if target.suffix else "the name has no ending"
+            raise _refusal(target, said, f"use one of: {', '.join(sorted(_BY_NAME))}; or say --what", "unknown_format")
+        return found, target.suffix.lower()
+    if what not in EXPORTS:
+        raise ProblemsError([Problem("--what", f"nothing is called {what[:100]!r}", nearest(what[:100], EXPORTS), "unknown_name")])
+    endings = EXPORTS[what].writers
+    if target.suffix.lower() not in endings:
+        raise _refusal(target, f"{what} cannot be written so", f"use one of: {', '.join(endings)}", "unknown_format")
+    return what, target.suffix.lower()
 
 
 def _refusal(place: Path, what: str, remedy: str, kind: str) -> ProblemsError:
@@ -147,16 +160,50 @@ def _curve_svg(asked: _Asked) -> Iterator[str]:
     yield draw_curves(_curves(asked))
 
 
-_FORMATS: dict[str, tuple[Callable[[_Asked], Iterable[str] | Iterable[bytes]], str]] = {
-    "errors.md": (_errors, "error report"),
-    "curve.csv": (_curve_csv, "steps of F(t)"),
-    "curve.svg": (_curve_svg, "drawing of F(t)"),
-    ".csv": (_csv, "judged values"),
-    ".parquet": (_parquet, "evidence"),
-    ".json": (_json, "results by system"),
-    ".md": (_markdown, "executive comparison"),
+def _losses(asked: _Asked) -> Iterator[str]:
+    from fieldassay.api.export_tables import list_losses_of_run
+
+    return list_losses_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
+
+
+def _suspicious_gold(asked: _Asked) -> Iterator[str]:
+    from fieldassay.api.export_tables import list_suspicious_gold_of_run
+
+    return list_suspicious_gold_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
+
+
+Writer: TypeAlias = Callable[[_Asked], Iterable[str] | Iterable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What can be exported: what it is, in words, and what writes it, by the ending of the file."""
+
+    held: str
+    writers: Mapping[str, Writer]
+
+
+EXPORTS: Mapping[str, Export] = {
+    "values": Export("judged values", {".csv": _csv, ".parquet": _parquet}),
+    "results": Export("results by system", {".json": _json}),
+    "executive": Export("executive comparison", {".md": _markdown}),
+    "errors": Export("error report", {".md": _errors}),
+    "curve": Export("F(t)", {".csv": _curve_csv, ".svg": _curve_svg}),
+    "losses": Export("what to fix first", dict.fromkeys((".json", ".csv", ".md"), _losses)),
+    "suspicious-gold": Export("suspicious gold values", dict.fromkeys((".json", ".csv", ".md"), _suspicious_gold)),
 }
-"""What a file's name ends with, what writes it, and what it holds; the first that fits counts."""
+"""What can be exported, by the name that `export --what` takes."""
+
+_BY_NAME = {
+    "errors.md": "errors",
+    "curve.csv": "curve",
+    "curve.svg": "curve",
+    ".csv": "values",
+    ".parquet": "values",
+    ".json": "results",
+    ".md": "executive",
+}
+"""What the name of a file means where nothing else is said; the first ending that fits counts."""
 
 
 def _with_evidence(asked: _Asked) -> tuple[Result, pl.LazyFrame]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fieldassay.api.baseline_runs import KeptRun
 
 _FILE = click.argument("file", metavar="[FILE]", required=False, default=DEFAULT, type=click.Path(path_type=Path))
-_JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+_JSON = click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
 _RUNS = click.option(
     "--runs", "store", metavar="DIR", type=click.Path(path_type=Path), default=STORE, show_default=True, help="Where RUN is looked for."
 )
@@ -38,7 +38,7 @@ def baseline() -> None:
 @click.argument("run", metavar="RUN")
 @click.option("--system", "systems", metavar="NAME", multiple=True, help="Only this system; repeat for more.  [default: all]")
 @_METRICS
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), default=DEFAULT, show_default=True, help="The file to write.")
+@click.option("-o", "--out", metavar="FILE", type=click.Path(path_type=Path), default=DEFAULT, show_default=True, help="The file to write.")
 @click.option("--hash-ids", "hashes_ids", is_flag=True, help="Write digests in place of ids and of the values of slices.")
 @click.option("--reason", metavar="TEXT", default="", help="Why it is set; the file keeps it, with those before.")
 @_RUNS

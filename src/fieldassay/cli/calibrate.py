@@ -43,10 +43,10 @@ _PATH = click.Path(path_type=Path)
 @click.option("--audit-share", type=float, help="How much of what is accepted is audited.  [default: 0.03]")
 @click.option("--cost-error", type=float, help="What an error that slips through costs, for the order of review.  [default: 20]")
 @click.option("--cost-review", type=float, help="What looking at a value costs.  [default: 1]")
-@click.option("--out", metavar="FILE", type=_PATH, help="Write the review policy there, as JSON.")
+@click.option("-o", "--out", metavar="FILE", type=_PATH, help="Write the review policy there, as JSON.")
 @click.option("--apply", "policy", metavar="FILE", type=_PATH, help="Say how this policy does on the run, and whether its promise held.")
 @click.option("--plan", "is_plan", is_flag=True, help="Only say how many labels the promise takes; needs no run.")
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+@click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
 def calibrate(**given: Any) -> int:
     """Say what confidences are worth, and which values need no review.
 
@@ -154,7 +154,7 @@ def _refuse_with_apply() -> None:
     context = click.get_current_context()
     given = [name for name in _OF_POLICY if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]
     if given:
-        flags = [parameter.opts[0] for parameter in context.command.params if parameter.name in given]
+        flags = [parameter.opts[-1] for parameter in context.command.params if parameter.name in given]
         raise click.UsageError(f"--apply takes what the policy says: leave out {', '.join(flags)}.")
 
 

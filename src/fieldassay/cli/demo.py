@@ -8,7 +8,9 @@ import click
 
 
 @click.command()
-@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="Write the run there too, with a report to open in a browser.")
+@click.option(
+    "-o", "--out", metavar="DIR", type=click.Path(path_type=Path), help="Write the run there too, with a report to open in a browser."
+)
 def demo(out: Path | None) -> int:
     """Score the shipped sample: 72 invented documents, three invented systems."""
     from fieldassay.api.options import ScoreOptions

@@ -35,9 +35,9 @@ _SHAPES = ("table", "json", "markdown", "html", "csv")
     "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="The level of confidence.  [default: the first run's]"
 )
 @click.option("--most", type=click.IntRange(0), default=10, show_default=True, help="Fixed and broken values shown; csv and json have all.")
-@click.option("--format", "shape", type=click.Choice(_SHAPES), help="What is written.  [default: by the ending of --out, else table]")
-@click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Write it there instead of to standard output.")
+@click.option("-f", "--format", "shape", type=click.Choice(_SHAPES), help="What is written.  [default: by the ending of --out, else table]")
+@click.option("-j", "--json", "is_json", is_flag=True, help="The same as --format json.")
+@click.option("-o", "--out", metavar="FILE", type=click.Path(path_type=Path), help="Write it there instead of to standard output.")
 def diff(**given: Any) -> int:
     """Say what is better, what was fixed and what was broken between two runs, or two systems of one run.
 

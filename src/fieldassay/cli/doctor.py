@@ -8,7 +8,7 @@ import click
 
 
 @click.command()
-@click.option("--json", "is_json", is_flag=True, help="Print what was found as JSON.")
+@click.option("-j", "--json", "is_json", is_flag=True, help="Print what was found as JSON.")
 def doctor(is_json: bool) -> int:
     """Say what this installation has, and test that it computes the numbers that every installation must.
 

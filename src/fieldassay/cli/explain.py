@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @data_options
 @click.option("--system", "systems", metavar="NAME", multiple=True, help="Of a document: this system only; repeat for more.")
 @lookup_option
-@click.option("--json", "is_json", is_flag=True, help="Print the explanation as JSON.")
+@click.option("-j", "--json", "is_json", is_flag=True, help="Print the explanation as JSON.")
 def explain(**given: Any) -> int:
     """Say why a value was judged as it was, step by step.
 

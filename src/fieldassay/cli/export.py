@@ -3,42 +3,93 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fieldassay.cli.storing import lookup_option
 
+if TYPE_CHECKING:
+    from fieldassay.api.export_tables import Listing
+
+LISTS = ("losses", "suspicious-gold")
+"""What can also be printed."""
+
 
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.option(
+    "--what",
+    metavar="NAME",
+    help="What is written: values, results, executive, errors, curve, losses, suspicious-gold.  [default: by the name of the file]",
+)
+@click.option(
+    "-o",
+    "--out",
     "--to",
     "target",
     metavar="FILE",
-    required=True,
     type=click.Path(path_type=Path),
-    help="Where it goes; the ending says what: .csv, .parquet, .json, .md, curve.csv, curve.svg.",
+    help="Where it goes; the ending says how it is written.  [default: standard output, of losses and suspicious-gold]",
 )
-@click.option("--system", metavar="NAME", help="Of a .csv, .parquet, .json, curve or errors.md: this system only.")
+@click.option("--system", metavar="NAME", help="This system only; not of executive and suspicious-gold, which are of all.")
 @lookup_option
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def export(run: str, target: Path, system: str | None, store: Path, *, quiet: bool) -> int:
-    """Write the judged values of a run, or its comparison, to a file.
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+def export(run: str, what: str | None, target: Path | None, system: str | None, store: Path, *, quiet: bool) -> int:
+    """Write the judged values of a run, its comparison, or what to do next, to a file.
 
     RUN is a folder that `score --out` wrote, or a run of the store: its id, tag, or `latest`.
 
     \b
-    fieldassay export run --to details.csv       one row per judged value
-    fieldassay export run --to result.json       per system: fields, documents, best and worst
-    fieldassay export run --to executive.md      the comparison of the systems
-    fieldassay export run --to errors.md         every error of every document
-    fieldassay export run --to curve.csv         how similar paired items are: F(t); curve.svg draws it
+    fieldassay export run -o details.csv         one row per judged value; .parquet has every column of the evidence
+    fieldassay export run -o result.json         per system: fields, documents, best and worst
+    fieldassay export run -o executive.md        the comparison of the systems
+    fieldassay export run -o errors.md           every error of every document
+    fieldassay export run -o curve.csv           how similar paired items are: F(t); curve.svg draws it
+    fieldassay export run --what losses          what to fix first, in each system; -o FILE: .json, .csv, .md
+    fieldassay export run --what suspicious-gold gold values that all systems contradict; -o FILE: .json, .csv, .md
     """
     from fieldassay.api.exporting import export_run
     from fieldassay.cli.output import complain
     from fieldassay.store.locate import find_run
 
-    what = export_run(find_run(run, store), target, system)
+    if target is None:
+        if what not in LISTS:
+            raise click.UsageError(f"Give -o FILE; only {' and '.join(LISTS)} can be printed, with --what.")
+        _print(find_run(run, store), str(what), system)
+        return 0
+    held = export_run(find_run(run, store), target, system, what)
     if not quiet:
-        complain(f"written to {target}: {what}")
+        complain(f"written to {target}: {held}")
     return 0
+
+
+def _print(folder: Path, what: str, system: str | None) -> None:
+    from fieldassay.api.export_tables import list_losses_of_run, list_suspicious_gold_of_run
+    from fieldassay.api.run import Run, damage_told
+    from fieldassay.cli.output import screen, write
+    from fieldassay.reports.page import Column, Page
+
+    run = Run.open(folder)
+    with damage_told(run):
+        listing: Listing = list_losses_of_run(run, system) if what == LISTS[0] else list_suspicious_gold_of_run(run, system)
+    shown = ("system", "points", "said") if what == LISTS[0] else ("doc", "path", "gold", "agreed", "systems", "diagnosis")
+    places = [listing.columns.index(name) for name in shown]
+    page = Page(screen())
+    page.title(f"{listing.title}: {len(listing.rows):,}" if listing.rows else f"{listing.title}: nothing")
+    rows = []
+    for row in listing.rows:
+        cells = zip(shown, (row[at] for at in places), strict=True)
+        rows.append([_cell(name, one) for name, one in cells])
+    if rows:
+        page.table([Column(name, name in ("points", "systems"), name in ("doc", "path", "system")) for name in shown], rows)
+    write(page.text())
+
+
+def _cell(name: str, value: Any) -> str:
+    from fieldassay.reports.shown import show, show_json
+    from fieldassay.reports.wording import DIAGNOSES, say
+
+    if name in ("gold", "agreed"):
+        return show_json(value, 200)
+    return f"{100 * value:.1f}" if name == "points" else say(DIAGNOSES, value) if name == "diagnosis" else show(str(value), 300)

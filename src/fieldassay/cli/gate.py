@@ -25,9 +25,11 @@ _PATH = click.Path(path_type=Path)
 @click.option("--system", metavar="NAME", help="The system to decide on.  [default: each]")
 @click.option("--baseline", metavar="FILE", type=_PATH, help=BASELINE_HELP)
 @lookup_option
-@click.option("--format", "shape", type=click.Choice(["table", "json", "markdown"]), help="What standard output gets.  [default: table]")
-@click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
-@click.option("--out", metavar="FILE", type=_PATH, help="Write the page there too: Markdown, or JSON if the name ends in .json.")
+@click.option(
+    "-f", "--format", "shape", type=click.Choice(["table", "json", "markdown"]), help="What standard output gets.  [default: table]"
+)
+@click.option("-j", "--json", "is_json", is_flag=True, help="The same as --format json.")
+@click.option("-o", "--out", metavar="FILE", type=_PATH, help="Write the page there too: Markdown, or JSON if the name ends in .json.")
 def gate(**given: Any) -> int:
     """Decide GO or NO-GO on finished runs.
 

@@ -8,13 +8,13 @@ import click
 
 
 @click.command()
-@click.option("--gold", metavar="PATH", help="Gold data: what its values look like decides the types.")
+@click.option("-g", "--gold", metavar="PATH", help="Gold data: what its values look like decides the types.")
 @click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is. Default: the row is the record.")
 @click.option(
     "--id-key", metavar="KEY", help="The key of gold that identifies a document. Default: one with a usual name (id, file …), if any."
 )
 @click.option("--schema", metavar="FILE|MODULE:MODEL", help="A JSON Schema, or a Pydantic model by its dotted name.")
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Where to write. Default: standard output.")
+@click.option("-o", "--out", metavar="FILE", type=click.Path(path_type=Path), help="Where to write. Default: standard output.")
 @click.option("--force", is_flag=True, help="Overwrite the file if there is one.")
 def init(gold: str | None, gold_key: str | None, id_key: str | None, schema: str | None, out: Path | None, force: bool) -> int:
     """Write a first spec from gold data or from a schema, with comments.

@@ -89,7 +89,7 @@ def _check_reset(given: Mapping[str, Any]) -> None:
 @click.command(cls=GroupedCommand)
 @spec_options
 @click.option(
-    "--gold", metavar="PATH", required=True, help="The right values: CSV, TSV, JSONL, JSON, Parquet, a folder of JSON files, or -."
+    "-g", "--gold", metavar="PATH", required=True, help="The right values: CSV, TSV, JSONL, JSON, Parquet, a folder of JSON files, or -."
 )
 @click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is. Default: the row is the record.")
 @click.option("--id-key", "id_keys", metavar="KEY", multiple=True, help="The key of the id; repeat for several names. Default: the spec's.")
@@ -98,7 +98,7 @@ def _check_reset(given: Mapping[str, Any]) -> None:
 @click.option("--check", "is_check", is_flag=True, help="Only say whether spec and gold are as locked; write nothing.")
 @_RESET
 @_REASON
-@click.option("--json", "is_json", is_flag=True, help="Print the lock's digests, and what differs, as JSON.")
+@click.option("-j", "--json", "is_json", is_flag=True, help="Print the lock's digests, and what differs, as JSON.")
 def lock(**given: Any) -> int:
     """Freeze the spec and the gold data that a baseline stands on.
 

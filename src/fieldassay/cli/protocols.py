@@ -22,7 +22,7 @@ def protocols() -> None:
 
 
 @protocols.command("list")
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+@click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
 def list_protocols(is_json: bool) -> int:
     """List the protocols, a line each."""
     from fieldassay.cli.output import write
@@ -46,7 +46,9 @@ def list_protocols(is_json: bool) -> int:
 
 @protocols.command()
 @click.argument("name")
-@click.option("--json", "is_json", is_flag=True, help="Print the protocol as JSON, with what it takes over from the one it stands on.")
+@click.option(
+    "-j", "--json", "is_json", is_flag=True, help="Print the protocol as JSON, with what it takes over from the one it stands on."
+)
 def show(name: str, is_json: bool) -> int:
     """Print a protocol as it ships: its fields, rules, metrics, gates and source."""
     from fieldassay.cli.output import write
@@ -67,7 +69,9 @@ def show(name: str, is_json: bool) -> int:
 
 @protocols.command()
 @click.argument("name")
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Write to a file that is not there yet instead of printing.")
+@click.option(
+    "-o", "--out", metavar="FILE", type=click.Path(path_type=Path), help="Write to a file that is not there yet instead of printing."
+)
 def new(name: str, out: Path | None) -> int:
     """Print a spec of your own that begins as the protocol: the same text under another name, to be edited."""
     from fieldassay.cli.output import complain, write

@@ -78,32 +78,36 @@ def write_reports(run: Scored, reports: Sequence[tuple[str, Path | None]], kept:
 @click.command()
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
+    "-f",
     "--format",
     "shape",
     type=click.Choice(list(FORMATS)),
-    required=True,
-    help="What is written; github is a step summary, annotations are GitHub's, comment is for a pull request.",
+    help="What is written; github is a step summary, annotations are GitHub's, comment is for a pull request.  "
+    "[default: by the ending of --out, else table]",
 )
-@click.option("--out", metavar="FILE", type=_PATH, help="Where it goes.  [default: standard output]")
+@click.option("-o", "--out", metavar="FILE", type=_PATH, help="Where it goes.  [default: standard output]")
 @click.option("--runs", "store", metavar="DIR", type=_PATH, default="runs", show_default=True, help="The store that RUN is looked up in.")
 @click.option("--against", metavar="RUN", help="Of github and comment: an earlier run; says what was fixed and what was broken since.")
 @click.option("--name", metavar="NAME", default="report", show_default=True, help="Of a comment: tells several of one pull request apart.")
 @click.option("--max-cases", "most", type=click.IntRange(1), help="Of JUnit: test cases of documents at most.  [default: 100000]")
 def report(**given: Any) -> int:
-    """Write a report of finished runs, for CI and for people.
+    """Print a report of finished runs, or write one, for CI and for people.
 
     RUN is a folder that `score --out` wrote, or a run in a store. `--format github` without --out is appended to the step summary of
     GitHub, where there is one.
 
     \b
-    fieldassay report run --format junit --out junit.xml
+    fieldassay report run
+    fieldassay report run -o report.html
+    fieldassay report run -o junit.xml
     fieldassay report run --format github
     fieldassay report run --format annotations
-    fieldassay report run --format comment --name invoices --out comment.md
+    fieldassay report run --format comment --name invoices -o comment.md
     """
     from fieldassay.api.reporting import read_reported, write_report
     from fieldassay.cli.output import complain
 
+    given = {**given, "shape": _shape(given)}
     options = _options(given)
     folders = [_find(text, given["store"]) for text in given["runs"]]
     reported = read_reported(folders, _root())
@@ -117,10 +121,30 @@ def report(**given: Any) -> int:
     return 0
 
 
-def _options(given: Mapping[str, Any]) -> ReportOptions:
-    from fieldassay.reports.reported import MOST_CASES, ReportOptions
+ENDINGS = {".txt": "table", ".xml": "junit", ".md": "markdown", ".html": "html", ".tex": "latex"}
+"""What the ending of a file says of its format."""
 
-    return ReportOptions(name=given["name"], most_cases=given["most"] or MOST_CASES)
+
+def _shape(given: Mapping[str, Any]) -> str:
+    """Return the format: the one named, else what the ending of the file says; raises UsageError where it says nothing."""
+    target = given["out"]
+    if given["shape"] is not None or target is None:
+        return given["shape"] or "table"
+    shape = ENDINGS.get(target.suffix.lower())
+    if shape is None:
+        data = "; `fieldassay export` writes data" if target.suffix.lower() in (".json", ".csv", ".parquet") else ""
+        raise click.UsageError(
+            f"--out {target}: the ending does not say what to write; give --format, or one of: {', '.join(ENDINGS)}{data}."
+        )
+    return shape
+
+
+def _options(given: Mapping[str, Any]) -> ReportOptions:
+    from fieldassay.cli.output import screen
+    from fieldassay.reports.reported import FILE_SCREEN, MOST_CASES, ReportOptions
+
+    where = screen() if given["out"] is None else FILE_SCREEN
+    return ReportOptions(name=given["name"], most_cases=given["most"] or MOST_CASES, screen=where)
 
 
 def _find(reference: str, store: Path) -> Path:

@@ -28,7 +28,7 @@ def _store(command: Command) -> Command:
     )
 
 
-_JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+_JSON = click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(cls=GroupedCommands)

@@ -13,7 +13,7 @@ from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, s
 @click.command(cls=GroupedCommand)
 @spec_options
 @data_options
-@click.option("--json", "is_json", is_flag=True, help="Print what was found as JSON.")
+@click.option("-j", "--json", "is_json", is_flag=True, help="Print what was found as JSON.")
 def validate(**given: Any) -> int:
     """Check a spec, and data against it, and say what scoring will do.
 

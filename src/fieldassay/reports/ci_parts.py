@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fieldassay.reports.annotations import tell_document
+from fieldassay.reports.findings import tell_loss_shortly, tell_points
 from fieldassay.reports.github_text import Block, code, prose
 from fieldassay.reports.numbers import show_both, show_count, show_value
 from fieldassay.reports.reported import Reported, tell_verdict
@@ -100,6 +101,16 @@ def fields_blocks(summary: Summary) -> Iterator[Block]:
         more = f" ({summary.hidden_fields[place]} more have errors)" if summary.hidden_fields[place] else ""
         head = ("field", measure_name(lines), "n", "most often", "gold", "predicted")
         yield Block(f"### Worst fields of {prose(system, _NAME)}{more}", head, [_field_row(line) for line in lines])
+
+
+def losses_block(summary: Summary) -> Block:
+    """Return what costs each system the most accuracy."""
+    rows = [
+        [code(system, _NAME), tell_points(loss), prose(tell_loss_shortly(loss), 300), code(loss.doc, _NAME)]
+        for system, losses in zip(summary.systems, summary.losses, strict=False)
+        for loss in losses
+    ]
+    return Block("### What to fix first", ("system", "costs at most, of accuracy", "cause", "such as in"), rows) if rows else Block()
 
 
 def _field_row(line: FieldLine) -> list[str]:

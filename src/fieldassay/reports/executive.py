@@ -162,14 +162,13 @@ def _fastest(result: Result) -> str:
 
 
 def _advice(result: Result, main: Estimate | None, losses: Mapping[str, Sequence[Loss]]) -> list[str]:
-    """Return the recommendations: whom to choose only where that is beyond chance, and what costs the chosen or the best system most."""
+    """Return the recommendations: whom to choose only where that is beyond chance, and what costs each system most."""
     order = None if main is None else order_systems(result, by_system(result, main))
     lines = [] if order is None else [_choice(order)]
     best = order.first if order is not None else next(iter(result.systems), "")
-    lines += [
-        f"- **Repair first in {show_markdown(best)}**: {show_markdown(tell_loss(loss), 600)}"
-        for loss in list(losses.get(best, ()))[:MOST_REPAIRS]
-    ]
+    for system in sorted(result.systems, key=lambda name: name != best):
+        repairs = list(losses.get(system, ()))[: MOST_REPAIRS if system == best else 1]
+        lines += [f"- **Repair first in {show_markdown(system)}**: {show_markdown(tell_loss(loss), 600)}" for loss in repairs]
     return ["## Recommendations", "\n".join(lines)] if lines else []
 
 

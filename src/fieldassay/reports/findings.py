@@ -15,7 +15,7 @@ from fieldassay.reports.comparisons import show_p
 from fieldassay.reports.losses import Loss
 from fieldassay.reports.numbers import show_count, show_number, suffix_of
 from fieldassay.reports.shown import show
-from fieldassay.reports.wording import DIAGNOSES, say
+from fieldassay.reports.wording import CAUSES, DIAGNOSES, say
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 
@@ -118,16 +118,41 @@ def tell_loss(loss: Loss) -> str:
     >>> tell_loss(Loss("a", "total", "separator", 0.023, (0.016, 0.031), 41, 40, 72, "d1", "1", "2"))
     'total: a decimal or thousands separator was misread, in 41 values of 40 documents. It costs 2.3 points of accuracy (95 %: 1.6 to 3.1).'
     """
-    return f"{show(loss.field, _NAME)}: {tell_cost(loss)}"
+    return f"{show(loss.field, _NAME)}: {tell_cost(loss)}" if loss.field else tell_cost(loss)
 
 
 def tell_cost(loss: Loss) -> str:
     """Return what one kind of wrong is, how often it occurs and what it costs, without the name of the field."""
-    points = say_difference(loss.points, "ratio").removeprefix("+")
-    few = f"; only {show_count(loss.of, 'document')}" if loss.is_marked else ""
+    few = f"only {show_count(loss.of, 'document')}" if loss.is_marked else ""
+    sure = "; ".join(part for part in (say_interval(loss.interval, 0.95), few) if part)
+    return f"{tell_cause(loss)}. It costs {tell_points(loss)} of accuracy{f' ({sure})' if sure else ''}."
+
+
+def tell_points(loss: Loss) -> str:
+    """Return what a loss costs, in points."""
+    return say_difference(loss.points, "ratio").removeprefix("+")
+
+
+def tell_loss_shortly(loss: Loss) -> str:
+    """Return the cause of a loss with its field, and no number but how often."""
+    return f"{show(loss.field, 2 * _NAME)}: {tell_cause(loss)}" if loss.field else tell_cause(loss)
+
+
+def tell_cause(loss: Loss) -> str:
+    """Return what went wrong and how often, without the name of the field.
+
+    >>> tell_cause(Loss("a", "", "answer_unreadable", 0.36, None, 144, 36, 100, "d1", "1", None, 36))
+    '36 answers could not be read'
+    >>> tell_cause(Loss("a", "lines[]", "item_missing", 0.1, None, 8, 3, 100, "d1", "1", None, 4))
+    '4 items are missing, with 8 values, in 3 documents'
+    """
+    documents = show_count(loss.documents, "document")
+    if loss.diagnosis in CAUSES:
+        noun, one, several = CAUSES[loss.diagnosis]
+        said = f"{show_count(loss.count, noun)} {one if loss.count == 1 else several}"
+        return said if noun == "answer" else f"{said}, with {show_count(loss.values, 'value')}, in {documents}"
     what = "the value is accepted, but not the same" if loss.diagnosis == "accepted" else say(DIAGNOSES, loss.diagnosis)
-    where = f"in {show_count(loss.values, 'value')} of {show_count(loss.documents, 'document')}"
-    return f"{what}, {where}. It costs {points} of accuracy ({say_interval(loss.interval, 0.95)}{few})."
+    return f"{what}, in {show_count(loss.values, 'value')} of {documents}"
 
 
 def tell_verdict(decisions: Sequence[Mapping[str, Any]]) -> str:

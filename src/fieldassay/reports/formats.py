@@ -31,6 +31,7 @@ class Format:
 
 
 FORMATS: dict[str, Format] = {
+    "table": Format("fieldassay.reports.reported:render_table_report", "report.txt"),
     "junit": Format("fieldassay.reports.junit:render_junit", "junit.xml"),
     "markdown": Format("fieldassay.reports.reported:render_markdown_report", "report.md"),
     "github": Format("fieldassay.reports.step_summary:render_step_summary", "summary.md"),

@@ -1,4 +1,7 @@
-"""What costs how much accuracy: the gap to a perfect score, split by field and kind of wrong, with intervals."""
+"""What costs how much accuracy: the gap to a perfect score, split by cause, with intervals.
+
+A cause is an answer that is missing or unusable, a missed or invented item of a list with all its fields, or a kind of wrong in one field.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,24 @@ REPLICATES, SEED, LEVEL = 1000, 0, 0.95
 _WEIGHTS = 1 << 22
 """Weights drawn at once, which bounds the memory of a run of many documents."""
 
+ANSWERS = {
+    "answer_missing": ("has_prediction", False),
+    "answer_timeout": ("is_timeout", True),
+    "answer_error": ("has_error", True),
+    "answer_unreadable": ("is_invalid", True),
+}
+"""What can be the matter with a whole answer: the column of the documents that says so, and its value; the first that holds counts."""
+
 _JUDGED = ("match", "partial", "mismatch", "missing", "spurious")
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What one kind of wrong in one field costs a system.
+    """What one cause costs a system: a kind of wrong in one field, items of a list (`item_…`), or whole answers (`answer_…`, without a field).
 
     `points` are the accuracy (mean over documents, 0 to 1) that is missing for it, `interval` is theirs. All losses of a system add up to 1 less
     its accuracy. `values` are so many values in `documents` documents, out of `of` documents with anything to judge. `gold` and `pred` are those of
-    the first example, as JSON text, `doc` is its document.
+    the first example, as JSON text, `doc` is its document. `count` are the answers or items, 0 for a kind of wrong of values.
     """
 
     system: str
@@ -41,6 +52,7 @@ class Loss:
     doc: str
     gold: str | None
     pred: str | None
+    count: int = 0
 
     @property
     def is_marked(self) -> bool:
@@ -48,63 +60,110 @@ class Loss:
         return self.of < FEW_DOCUMENTS
 
 
-def find_losses(evidence: pl.LazyFrame, documents: pl.DataFrame, systems: Sequence[str], most: int = 5) -> dict[str, tuple[Loss, ...]]:
+def find_losses(
+    evidence: pl.LazyFrame, documents: pl.DataFrame, systems: Sequence[str], most: int = 5, replicates: int = REPLICATES
+) -> dict[str, tuple[Loss, ...]]:
     """Return the costliest losses of each system, the costliest first.
 
-    A document that has n leaves loses (1 - score) / n by each of them; what a field and a main diagnosis cost is the mean of that over the
-    documents with leaves. Intervals are percentiles of `REPLICATES` bootstrap replicates over documents.
+    A document that has n leaves loses (1 - score) / n by each of them; what a cause costs is the mean of that over the documents with leaves.
+    Each leaf has one cause: its document's answer, else the outermost item that is missing or has no counterpart, else its field and main
+    diagnosis. Intervals are percentiles of bootstrap replicates over documents; none without replicates.
     """
     import polars as pl
 
-    known = documents.select("system", "doc", "leaves").filter(pl.col("leaves") > 0)
+    known = documents.filter(pl.col("leaves") > 0).select("system", "doc", "leaves", answer=unusable_answers(documents.columns))
     lost = 1.0 - pl.col("score").fill_null(0.0)
     wrong = evidence.filter((pl.col("kind") == "value") & pl.col("outcome").is_in(_JUDGED) & (lost > 0))
-    rows = wrong.select(
-        "system", "doc", "field", "gold", "pred", lost=lost, diagnosis=pl.col("diagnoses").list.first().fill_null("accepted")
-    ).join(known.lazy(), on=["system", "doc"], maintain_order="left")
+    diagnosis = pl.col("diagnoses").list.first().fill_null("accepted")
+    path = pl.coalesce("gold_path", "pred_path")
+    rows = wrong.select("system", "doc", "field", "outcome", "gold", "pred", lost=lost, diagnosis=diagnosis, path=path)
+    rows = _with_items(rows.join(known.lazy(), on=["system", "doc"], maintain_order="left"), evidence)
+    is_lost = pl.col("answer").is_not_null() & (pl.col("outcome") == "missing")
+    is_item = ~is_lost & pl.col("item").is_not_null()
+    rows = rows.with_columns(
+        field=pl.when(is_lost).then(pl.lit("")).when(is_item).then("list").otherwise("field"),
+        diagnosis=pl.when(is_lost).then("answer").when(is_item).then("item_" + pl.col("outcome")).otherwise("diagnosis"),
+        unit=pl.when(is_lost).then(pl.lit("")).when(is_item).then("item"),
+    )
     per_document = rows.group_by("system", "field", "diagnosis", "doc", maintain_order=True).agg(
-        pl.len().alias("values"), (pl.col("lost") / pl.col("leaves")).sum().alias("loss"), pl.col("gold").first(), pl.col("pred").first()
+        pl.len().alias("values"),
+        (pl.col("lost") / pl.col("leaves")).sum().alias("loss"),
+        pl.col("gold", "pred").first(),
+        pl.col("unit").drop_nulls().n_unique().alias("count"),
     )
     table = per_document.collect()
-    return {system: _of_system(table.filter(pl.col("system") == system), known, system, most) for system in systems}
+    return {system: _of_system(table.filter(pl.col("system") == system), known, system, (most, replicates)) for system in systems}
 
 
-def _of_system(table: pl.DataFrame, known: pl.DataFrame, system: str, most: int) -> tuple[Loss, ...]:
+def unusable_answers(columns: Sequence[str]) -> pl.Expr:
+    """Return what is the matter with a document's answer as a whole; null for an answer that could be judged."""
+    import polars as pl
+
+    found = pl.lit(None, dtype=pl.String)
+    for name, (column, wanted) in reversed(ANSWERS.items()):
+        if column in columns:
+            found = pl.when((pl.col(column).cast(pl.Float64) > 0) == wanted).then(pl.lit(name)).otherwise(found)
+    return found
+
+
+def _with_items(rows: pl.LazyFrame, evidence: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows with the outermost item without a partner that each is in (`item`, null for none), and the field of that item (`list`)."""
+    import polars as pl
+
+    alone = evidence.filter((pl.col("kind") == "item") & pl.col("outcome").is_in(("missing", "spurious")))
+    items = alone.select("system", "doc", "outcome", inside=pl.coalesce("gold_path", "pred_path"), is_alone=True).unique()
+    depth = items.select(pl.col("inside").str.count_matches(r"\[\d+\]").max()).collect().item() or 0
+    rows = rows.with_columns(item=pl.lit(None, dtype=pl.String), list=pl.lit(None, dtype=pl.String))
+    for level in range(1, depth + 1):
+        inside = pl.col("path").str.extract(rf"^((?:.*?\[\d+\]){{{level}}})")
+        joined = rows.with_columns(inside=inside).join(items, on=["system", "doc", "outcome", "inside"], how="left", maintain_order="left")
+        is_new = pl.col("is_alone") & pl.col("item").is_null()
+        of_field = pl.col("field").str.extract(rf"^((?:.*?\[\]){{{level}}})")
+        rows = joined.with_columns(
+            item=pl.when(is_new).then("inside").otherwise("item"), list=pl.when(is_new).then(of_field).otherwise("list")
+        ).drop("inside", "is_alone")
+    return rows
+
+
+def _of_system(table: pl.DataFrame, known: pl.DataFrame, system: str, bounds: tuple[int, int]) -> tuple[Loss, ...]:
     import numpy as np
     import polars as pl
 
+    most, replicates = bounds
     names = known.filter(pl.col("system") == system)["doc"].sort()
     if not len(names) or table.is_empty():
         return ()
     groups = table.group_by("field", "diagnosis", maintain_order=True).agg(
-        pl.col("loss").sum(), pl.col("values").sum(), pl.len().alias("documents"), pl.col("doc", "gold", "pred").first()
+        pl.col("loss", "values", "count").sum(), pl.len().alias("documents"), pl.col("doc", "gold", "pred").first()
     )
     worst = groups.sort(["loss", "field", "diagnosis"], descending=[True, False, False]).head(most).to_dicts()
+    if not replicates:
+        return tuple(_make(system, group, len(names), None) for group in worst)
     columns = np.zeros((len(worst), len(names)))
     for place, group in enumerate(worst):
         chosen = table.filter((pl.col("field") == group["field"]) & (pl.col("diagnosis") == group["diagnosis"]))
         columns[place] = (
             names.to_frame().join(chosen.select("doc", "loss"), on="doc", how="left", maintain_order="left")["loss"].fill_null(0.0)
         )
-    low, high = _intervals(columns, names.to_list())
+    low, high = _intervals(columns, names.to_list(), replicates)
     return tuple(_make(system, group, len(names), (float(low[at]), float(high[at]))) for at, group in enumerate(worst))
 
 
-def _intervals(columns: npt.NDArray[np.float64], names: Sequence[str]) -> tuple[Any, Any]:
+def _intervals(columns: npt.NDArray[np.float64], names: Sequence[str], replicates: int) -> tuple[Any, Any]:
     import numpy as np
 
     keys, table = document_keys(names, SEED), weight_table(np.float32)
     width = max(4, _WEIGHTS // len(names) // 4 * 4)
     parts = []
-    for first in range(0, REPLICATES, width):
-        drawn: Any = weights(keys, first, min(width, REPLICATES - first), table)
+    for first in range(0, replicates, width):
+        drawn: Any = weights(keys, first, min(width, replicates - first), table)
         with np.errstate(divide="ignore", invalid="ignore"):
             parts.append((columns @ drawn) / drawn.sum(axis=0, keepdims=True))
     found = percentile_intervals(np.concatenate(parts, axis=1), LEVEL)
     return found.low, found.high
 
 
-def _make(system: str, group: dict[str, Any], of: int, interval: tuple[float, float]) -> Loss:
+def _make(system: str, group: dict[str, Any], of: int, interval: tuple[float, float] | None) -> Loss:
     return Loss(
         system=system,
         field=group["field"],
@@ -117,4 +176,5 @@ def _make(system: str, group: dict[str, Any], of: int, interval: tuple[float, fl
         doc=group["doc"],
         gold=group["gold"],
         pred=group["pred"],
+        count=group["count"],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fieldassay.reports.differences import comparisons_markdown
+from fieldassay.reports.findings import tell_loss_shortly, tell_points
 from fieldassay.reports.gates import gates_markdown
 from fieldassay.reports.numbers import show_both, show_count, show_value
 from fieldassay.reports.shown import show_markdown, show_pair
@@ -25,9 +26,11 @@ def render_markdown(summary: Summary) -> str:
         parts += comparisons_markdown(summary.compared)
     for position in range(len(summary.systems)):
         parts += _fields(summary, position)
+    parts += _losses(summary)
+    parts += _suspicious(summary)
     if summary.diagnoses:
         rows = [[name.replace("_", " "), *(f"{count:,}" for count in counts)] for name, counts in summary.diagnoses]
-        parts += ["## Most frequent kinds of wrong", _table(["", *summary.systems], rows, numbers=True)]
+        parts += ["## Most frequent kinds of error", _table(["", *summary.systems], rows, numbers=True)]
     parts += _checks(summary)
     for table in summary.slices:
         parts += _slice(summary, table)
@@ -50,6 +53,26 @@ def _fields(summary: Summary, position: int) -> list[str]:
     if summary.hidden_fields[position] or summary.flawless[position]:
         parts.append(f"And {summary.hidden_fields[position]} more with errors, {summary.flawless[position]} without an error.")
     return parts
+
+
+def _losses(summary: Summary) -> list[str]:
+    """Return what costs each system the most accuracy."""
+    rows = [
+        [system, tell_points(loss), tell_loss_shortly(loss), loss.doc]
+        for system, losses in zip(summary.systems, summary.losses, strict=False)
+        for loss in losses
+    ]
+    return ["## What to fix first", _table(["system", "costs at most, of accuracy", "cause", "such as in"], rows)] if rows else []
+
+
+def _suspicious(summary: Summary) -> list[str]:
+    """Return the gold values that all systems contradict."""
+    if not summary.suspicious:
+        return []
+    rows = [[one.doc, one.path, *show_pair(one.gold, one.agreed, 60), f"{one.systems}"] for one in summary.suspicious]
+    lead = "All systems agree on another value than gold, so gold may be wrong. A person should look."
+    more = [f"And {summary.hidden_suspicious} more: `fieldassay export RUN --what suspicious-gold`."] if summary.hidden_suspicious else []
+    return ["## Suspicious gold", lead, _table(["document", "path", "gold", "all systems", "systems"], rows), *more]
 
 
 def _field_row(line: FieldLine) -> list[str]:

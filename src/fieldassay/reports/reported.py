@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from fieldassay.reports.page import Screen
 from fieldassay.result.decision import Decision, Verdict
 from fieldassay.result.diff import Diff
 from fieldassay.result.result import Result
@@ -28,16 +29,22 @@ class Place:
     line: int | None = None
 
 
+FILE_SCREEN = Screen(120)
+"""How wide a report for a terminal is in a file."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
     """How a report is made.
 
-    `name` tells comments of one pull request apart, `most_cases` bounds a JUnit file, `used` are the bytes that the page it is appended to has.
+    `name` tells comments of one pull request apart, `most_cases` bounds a JUnit file, `used` are the bytes that the page it is appended to
+    has, `screen` is where a table goes.
     """
 
     name: str = "report"
     most_cases: int = MOST_CASES
     used: int = 0
+    screen: Screen = FILE_SCREEN
 
 
 def no_places(documents: Sequence[str]) -> Mapping[str, Place]:  # noqa: ARG001
@@ -102,3 +109,13 @@ def render_markdown_report(reported: Sequence[Reported], options: ReportOptions)
 
     for place, run in enumerate(reported):
         yield ("\n" if place else "") + render_markdown(summarize(run.result, run.evidence, decisions=run.decisions))
+
+
+def render_table_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
+    """Yield the reports of runs as a terminal shows them, one below the other."""
+    from fieldassay.reports.summary import MOST_LOSSES, summarize
+    from fieldassay.reports.terminal import render_terminal
+
+    for place, run in enumerate(reported):
+        summary = summarize(run.result, run.evidence, decisions=run.decisions)
+        yield ("\n" if place else "") + render_terminal(summary, options.screen, MOST_LOSSES)

@@ -14,6 +14,7 @@ from fieldassay.reports.ci_parts import (
     fields_blocks,
     gates_block,
     headline_block,
+    losses_block,
     remarks_block,
     slices_blocks,
     summarize_run,
@@ -44,6 +45,7 @@ def _blocks(run: Reported) -> Iterator[Block]:
     yield from changes_blocks(run)
     yield compared_block(summary)
     yield gates_block(run)
+    yield losses_block(summary)
     yield from fields_blocks(summary)
     yield documents_block(run, MOST_DOCUMENTS)
     yield from slices_blocks(summary)

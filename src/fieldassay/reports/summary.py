@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.reports.checked import CheckLine, list_checks
 from fieldassay.reports.comparisons import Compared, summarize_comparisons
+from fieldassay.reports.losses import Loss, find_losses
 from fieldassay.reports.mistakes import Mistake, count_mistakes
+from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
 from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
@@ -37,6 +39,8 @@ SIDE_BY_SIDE = 4
 MOST_FIELDS, FEW_FIELDS = 8, 3
 MOST_DIAGNOSES = 8
 MOST_CHECKS = 8
+MOST_LOSSES = 5
+MOST_SUSPICIOUS = 10
 MOST_SLICES = 12
 
 
@@ -94,6 +98,11 @@ class Summary:
     decisions: tuple[Decision, ...] = ()
     compared: Compared | None = None
     """None: one system."""
+    losses: tuple[tuple[Loss, ...], ...] = ()
+    """What costs each system the most accuracy, without intervals; empty where no judged values were kept."""
+    suspicious: tuple[Suspicion, ...] = ()
+    """Gold values that all systems contradict in the same way, the first ones."""
+    hidden_suspicious: int = 0
 
 
 def summarize(
@@ -106,6 +115,7 @@ def summarize(
     rows = evidence if evidence is not None else result.evidence.lazy() if result.evidence is not None else None
     mistakes = count_mistakes(rows) if rows is not None else ()
     systems = result.systems
+    suspicious = _suspicious(result, rows)
     fields = [_fields(result, system, mistakes) for system in systems]
     headline = _headline(result, shows_all)
     most = MOST_FIELDS if len(systems) <= SIDE_BY_SIDE else FEW_FIELDS
@@ -127,7 +137,24 @@ def summarize(
         warnings=_grouped(result.warnings, systems),
         decisions=decisions,
         compared=summarize_comparisons(result.comparisons, result.rankings, {**HEADLINE, "f1": "F1"}),
+        losses=_losses(result, rows),
+        suspicious=suspicious[:MOST_SUSPICIOUS],
+        hidden_suspicious=max(0, len(suspicious) - MOST_SUSPICIOUS),
     )
+
+
+def _suspicious(result: Result, rows: pl.LazyFrame | None) -> tuple[Suspicion, ...]:
+    if rows is None or result.documents is None:
+        return ()
+    return find_suspicious_gold(rows, result.documents, result.systems)
+
+
+def _losses(result: Result, rows: pl.LazyFrame | None) -> tuple[tuple[Loss, ...], ...]:
+    """Return the costliest losses of each system; fewer where there are many systems."""
+    if rows is None or result.documents is None or "leaves" not in result.documents.columns:
+        return ()
+    found = find_losses(rows, result.documents, result.systems, MOST_LOSSES, replicates=0)
+    return tuple(found[system] for system in result.systems)
 
 
 def inner_mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:

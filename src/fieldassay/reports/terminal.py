@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fieldassay.reports.checked import CheckLine
 from fieldassay.reports.differences import add_comparisons
+from fieldassay.reports.findings import tell_loss_shortly, tell_points
 from fieldassay.reports.gates import add_gates
 from fieldassay.reports.numbers import show_count, show_interval, show_value
 from fieldassay.reports.page import Column, Page, Screen
@@ -12,10 +13,12 @@ from fieldassay.reports.summary import SIDE_BY_SIDE, FieldLine, Line, SliceTable
 from fieldassay.result.estimate import Estimate
 
 _NAME, _LONG = 32, 100
+SHORT = 3
+"""So many losses of each system stand in the report of a scoring run."""
 
 
-def render_terminal(summary: Summary, screen: Screen) -> str:
-    """Return the report of a result as text of at most the screen's width."""
+def render_terminal(summary: Summary, screen: Screen, most_losses: int = SHORT) -> str:
+    """Return the report of a result as text of at most the screen's width, with so many losses of each system."""
     page = Page(screen)
     systems = show_count(len(summary.systems), "system")
     page.title(f"{visible(summary.name)}: {show_count(summary.documents, 'document')}, {systems}")
@@ -26,6 +29,7 @@ def render_terminal(summary: Summary, screen: Screen) -> str:
         add_comparisons(page, summary.compared)
     for position in range(len(summary.systems)):
         _fields(page, summary, position)
+    add_losses(page, summary, most_losses)
     _diagnoses(page, summary)
     _checks(page, summary)
     for table in summary.slices:
@@ -120,11 +124,25 @@ def _field_row(line: FieldLine, width: int, has_both: bool) -> list[str]:
     return [*cells, f"{kind}: {example}"] if width < 76 else [*cells, kind, example]
 
 
+def add_losses(page: Page, summary: Summary, most: int) -> None:
+    """Add what costs each system the most accuracy."""
+    if not any(summary.losses):
+        return
+    page.line()
+    page.title("What to fix first: points of accuracy that are lost, at most")
+    names = _names(summary)
+    for name, losses in zip(names, summary.losses, strict=True):
+        rows = [(tell_points(loss), tell_loss_shortly(loss)) for loss in losses[:most]]
+        if len(names) > 1:
+            page.line(name, "dim")
+        page.pairs(rows or [("", "nothing")])
+
+
 def _diagnoses(page: Page, summary: Summary) -> None:
     if not summary.diagnoses:
         return
     page.line()
-    page.title("Most frequent kinds of wrong")
+    page.title("Most frequent kinds of error")
     if len(summary.systems) > SIDE_BY_SIDE:
         rows = [[name.replace("_", " "), f"{sum(counts):,}"] for name, counts in summary.diagnoses]
         page.table([Column(""), Column("all systems", is_number=True)], rows)

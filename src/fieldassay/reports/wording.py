@@ -99,6 +99,16 @@ DIAGNOSES: dict[str, str] = {
 }
 """What each diagnosis means."""
 
+CAUSES: dict[str, tuple[str, str, str]] = {
+    "answer_missing": ("answer", "is missing", "are missing"),
+    "answer_timeout": ("answer", "timed out", "timed out"),
+    "answer_error": ("answer", "ended in an error", "ended in an error"),
+    "answer_unreadable": ("answer", "could not be read", "could not be read"),
+    "item_missing": ("item", "is missing", "are missing"),
+    "item_spurious": ("item", "has no counterpart in gold", "have no counterpart in gold"),
+}
+"""What is said of causes of loss that are larger than a value: what they are, and what is the matter with one and with several."""
+
 FLAGS: dict[str, str] = {
     "ambiguous": "the value can be read in two ways; the locale, or English without one, decided",
     "unreadable_gold": "the gold value cannot be read as its type and was compared as text",

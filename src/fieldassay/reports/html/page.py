@@ -23,7 +23,7 @@ from fieldassay.reports.html.verdicts import have_common_gates, list_verdicts
 from fieldassay.reports.meanings import MEANINGS
 from fieldassay.reports.meanings import NAMES as METRIC_NAMES
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.shown import show, visible
+from fieldassay.reports.shown import show, show_json, visible
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -116,5 +116,6 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters["visible"] = lambda text: visible(str(text))
+    environment.filters["value"] = lambda text: show_json(text, 60)
     environment.filters["short"] = lambda text, width=60: show(str(text), width)
     return environment.get_template("page.html")

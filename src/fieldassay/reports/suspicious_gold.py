@@ -1,0 +1,68 @@
+"""Gold values that all systems contradict in the same way: they may be wrong, and a person should look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fieldassay.reports.losses import unusable_answers
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FEWEST = 2
+"""One system alone agrees with itself: that says nothing of gold."""
+
+_WRONG = ("partial", "mismatch", "missing", "spurious")
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A place where all systems have the same typed value and gold has another (`gold` None: gold has none; `agreed` None: no system has one).
+
+    `is_identical` says that the systems also wrote it in the same way. Values are JSON text; `path` is that of gold, else of the predictions.
+    """
+
+    doc: str
+    path: str
+    field: str
+    gold: str | None
+    agreed: str | None
+    systems: int
+    is_identical: bool
+    diagnosis: str
+
+
+def find_suspicious_gold(evidence: pl.LazyFrame, documents: pl.DataFrame, systems: Sequence[str]) -> tuple[Suspicion, ...]:
+    """Return where two systems or more, and all of them, contradict gold with one value; those who wrote the same text first.
+
+    Documents in which an answer is missing or unusable are left out: such an answer agrees with nobody.
+    """
+    import polars as pl
+
+    if len(systems) < FEWEST:
+        return ()
+    lost = documents.filter(unusable_answers(documents.columns).is_not_null()).select("doc").unique()
+    values = evidence.filter((pl.col("kind") == "value") & pl.col("outcome").is_in(_WRONG)).join(lost.lazy(), on="doc", how="anti")
+    value = pl.coalesce("pred_value", "pred")
+    place = pl.coalesce("gold_path", pl.format("{}={}", pl.col("field"), value))
+    found = (
+        values.with_columns(place=place, value=value)
+        .group_by("doc", "field", "place", maintain_order=True)
+        .agg(
+            pl.coalesce("gold_path", "pred_path").first().alias("path"),
+            pl.col("gold").first(),
+            pl.col("pred").first().alias("agreed"),
+            pl.col("system").n_unique().alias("systems"),
+            pl.col("value").n_unique().alias("readings"),
+            (pl.col("pred").n_unique() == 1).alias("is_identical"),
+            pl.col("diagnoses").first().list.first().fill_null("").alias("diagnosis"),
+        )
+        .filter((pl.col("systems") == len(systems)) & (pl.col("readings") == 1))
+        .drop("place", "readings")
+        .collect()
+    )
+    ranked = found.sort(pl.col("is_identical"), pl.col("gold").is_null(), pl.col("agreed").is_null(), "doc", descending=[True, False, False, False],
+        maintain_order=True)  # fmt: skip
+    return tuple(Suspicion(**row) for row in ranked.to_dicts())

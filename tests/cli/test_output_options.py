@@ -1,0 +1,86 @@
+"""Where output goes and how it is written: the same option everywhere, and the ending of a file says its format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from command_runs import Files, Ran
+
+from fieldassay.api.exporting import EXPORTS
+from fieldassay.cli.main import COMMANDS, commands
+
+Run = Callable[..., Ran]
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("runs", "baseline", "lock", "protocols")])
+def test_whatever_is_written_is_written_with_the_same_option(name: str) -> None:
+    command = commands.get_command(click.Context(commands), name)
+    assert command is not None
+    for option in command.params:
+        assert ("--out" in option.opts) == ("-o" in option.opts) and ("--json" in option.opts) == ("-j" in option.opts)
+
+
+@pytest.fixture
+def folder(run: Run, files: Files, tmp_path: Path) -> str:
+    made = tmp_path / "made"
+    assert run("score", *files.inputs, "-o", str(made), "-q", "--bootstrap", "0").code == 0
+    return str(made)
+
+
+@pytest.mark.parametrize(
+    ("ending", "begins"), [(".md", "# "), (".html", "<!doctype html>"), (".xml", "<?xml"), (".tex", "%"), (".txt", "")]
+)
+def test_the_ending_of_a_report_says_its_format(run: Run, folder: str, tmp_path: Path, ending: str, begins: str) -> None:
+    target = tmp_path / f"report{ending}"
+    assert run("report", folder, "-o", str(target)).code == 0
+    assert target.read_text().casefold().startswith(begins)
+
+
+def test_a_report_without_a_format_is_for_the_terminal(run: Run, folder: str) -> None:
+    ran = run("report", folder)
+    assert ran.code == 0 and "What to fix first" in ran.out and "Worst fields" in ran.out
+
+
+def test_an_ending_that_says_nothing_is_refused_with_those_that_do(run: Run, folder: str, tmp_path: Path) -> None:
+    ran = run("report", folder, "-o", str(tmp_path / "r.json"))
+    assert ran.code == 2 and ".html" in ran.err and "fieldassay export" in ran.err
+
+
+@pytest.mark.parametrize(("what", "ending"), [(name, ending) for name, export in EXPORTS.items() for ending in export.writers])
+def test_an_export_can_be_named(run: Run, folder: str, tmp_path: Path, what: str, ending: str) -> None:
+    target = tmp_path / f"anything{ending}"
+    ran = run("export", folder, "--what", what, "-o", str(target))
+    refused = {"suspicious-gold": "one system"}.get(what)
+    if refused is None:
+        assert ran.code == 0 and target.stat().st_size
+    else:
+        assert ran.code == 2 and refused in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--what", "valeus", "-o", "x.csv"], "did you mean 'values'?"),
+        (["--what", "values", "-o", "x.md"], "use one of: .csv, .parquet"),
+        (["--what", "values"], "Give -o FILE"),
+        ([], "Give -o FILE"),
+    ],
+    ids=["unknown", "another ending", "no file", "nothing"],
+)
+def test_an_export_that_cannot_be_meant_is_refused(run: Run, folder: str, arguments: list[str], said: str) -> None:
+    ran = run("export", folder, *arguments)
+    assert ran.code == 2 and said in ran.err
+
+
+@pytest.mark.parametrize("option", ["--to", "--out", "-o"])
+def test_the_old_names_of_exports_still_work(run: Run, folder: str, tmp_path: Path, option: str) -> None:
+    target = tmp_path / "errors.md"
+    assert run("export", folder, option, str(target)).code == 0 and target.exists()
+
+
+def test_what_to_fix_first_can_be_printed(run: Run, folder: str) -> None:
+    ran = run("export", folder, "--what", "losses")
+    assert ran.code == 0 and "It costs" in ran.out
