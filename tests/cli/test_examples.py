@@ -1,15 +1,27 @@
-"""The specs under `examples/` compile, and read values as their comments say."""
+"""The specs under `examples/` compile and read values as their comments say, and the commands of its pages run."""
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command_runs import Ran
 
 from fieldassay.api.scoring import score
 from fieldassay.plan.compile import read_plan
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+"""Where the public data sets may be."""
+
+PAGES = {path.parent.name: path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*/README.md"))}
+SECTIONS = {"CORD": DATA / "cord-100", "finRAG": DATA / "finrag-2024", "Slot filling": EXAMPLES}
+"""Sections of the page of examples with commands, and what they need."""
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/spec.yaml")), ids=lambda path: path.parent.name)
@@ -29,3 +41,45 @@ def test_finrag_takes_spellings_of_one_unit_for_the_same() -> None:
     pred = {"main_question": "67,571", "currency": "$", "unit": "in millions", "year": "2023", "duration": "12 months"}
     records = [[{"source_identifier": "a", "answers": [answer]}] for answer in (gold, pred)]
     assert score(*records, EXAMPLES / "finrag" / "spec.yaml").value("accuracy") == 1.0
+
+
+def commands(text: str) -> list[str]:
+    """Return the lines of the shell blocks of a page."""
+    return [line for block in re.findall(r"^```sh\n(.*?)^```", text, re.S | re.M) for line in block.splitlines()]
+
+
+def run_all(run: Callable[..., Ran], lines: list[str]) -> None:
+    """Run each command; an example may fail a gate, and do nothing worse. A line `NAME=value` gives a name to a value."""
+    names: dict[str, str] = {}
+    for line in lines:
+        words = [names.get(word, word) for word in shlex.split(line)]
+        if words[0] == "cd":
+            os.chdir(words[1])
+        elif len(words) == 1:
+            name, value = line.split("=")
+            names[f"${name}"] = value
+        else:
+            ran = run(*words[1:])
+            if "pip install" in ran.err:
+                pytest.skip(ran.err)
+            assert ran.code in (0, 1), f"{line}\n{ran.err}"
+
+
+@pytest.mark.parametrize("name", [name for name, text in PAGES.items() if commands(text)])
+def test_the_commands_of_an_example_run(run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    monkeypatch.chdir(tmp_path / "examples" / name if "In this folder:" in PAGES[name] else tmp_path)
+    run_all(run, commands(PAGES[name]))
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_commands_of_the_page_of_examples_run(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    if not SECTIONS[name].is_dir():
+        pytest.skip("the data set is not here")
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    for path in SECTIONS[name].glob("*.jsonl"):
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    run_all(run, commands((EXAMPLES / "README.md").read_text(encoding="utf-8").split(f"## {name}\n")[1].split("\n## ")[0]))
