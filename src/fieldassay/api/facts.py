@@ -12,6 +12,7 @@ from fieldassay.engine.applicability import canonical_type
 from fieldassay.evidence import DocumentTable
 from fieldassay.paths import split_path
 from fieldassay.plan.nodes import Plan
+from fieldassay.records.envelope import read_number
 from fieldassay.records.record import Record
 from fieldassay.spec.model import Options
 
@@ -79,8 +80,8 @@ def cost_usd(prices: Mapping[str, Mapping[str, float]], usage: Mapping[str, Any]
 
 
 def _amount(value: Any) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and value >= 0 and value - value == 0 else None
+    number = None if isinstance(value, str) else read_number(value)
+    return number if number is not None and number >= 0 else None
 
 
 def _column(records: Sequence[Record | None], take: Callable[[Record], float | None]) -> npt.NDArray[np.float64]:

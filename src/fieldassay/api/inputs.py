@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fieldassay.api.options import InputOptions
+from fieldassay.api.trees import data_names, named_keys, survey_tree
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.paths import Pattern
-from fieldassay.plan.nodes import AnyNode, Leaf, Plan
+from fieldassay.plan.nodes import Leaf, Plan
 from fieldassay.records.matching import Matching, find_duplicates, match
 from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
@@ -27,7 +27,7 @@ Records: TypeAlias = Any
 def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
     """Return how to read gold under a plan."""
     others = dict(plan.root.other_names)
-    declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys)))
+    declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
     containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
     return SourceOptions(
         id_names=inputs.id_names or plan.spec.id or None,
@@ -38,26 +38,15 @@ def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
         nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
         is_gold=True,
         other_names=plan.root.other_names,
-        answer_keys=_keys_of_tree(plan),
+        answer_keys=named_keys(plan),
     )
-
-
-def _keys_of_tree(plan: Plan) -> frozenset[str]:
-    """Return the top-level keys that a spec without declared fields names: in path patterns, and in checks."""
-    trees = [child for child in plan.root.children if isinstance(child, AnyNode) and not child.path]
-    if not trees:
-        return frozenset()
-    patterns = [Pattern(path) for tree in trees for path, _ in tree.patterns] + [planned.pattern for planned in plan.checks]
-    named = [pattern.parts[0] for pattern in patterns if pattern.parts]
-    named += [key for planned in plan.checks if not planned.pattern.parts for key in getattr(planned.check, "keys", ())]
-    return frozenset(key for key in named if isinstance(key, str))
 
 
 def pred_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
     """Return how to read predictions under a plan."""
     keys = () if inputs.pred_key is not None or inputs.systems_key is not None else plan.spec.pred_keys
     options = replace(gold_options(plan, inputs), is_gold=False, data_key=inputs.pred_key, data_keys=keys)
-    return replace(options, systems_key=inputs.systems_key)
+    return replace(options, systems_key=inputs.systems_key, declared=options.declared - data_names(plan))
 
 
 def open_inputs(plan: Plan, gold: Records, predictions: Mapping[str, Records] | Records, inputs: InputOptions) -> Matching:
@@ -69,6 +58,9 @@ def open_inputs(plan: Plan, gold: Records, predictions: Mapping[str, Records] | 
     opened: Source | None = None
     try:
         opened = _open(gold, options, "gold")
+        if options.is_tree:
+            opened, as_data = survey_tree(opened)
+            of_predictions = replace(of_predictions, declared=of_predictions.declared | as_data)
     except ProblemsError as error:
         problems += error.problems
     for name, records in _named(predictions).items():

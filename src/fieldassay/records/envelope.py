@@ -58,6 +58,12 @@ META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
 """The keys beside the data that are known, and the shape in which they are taken as such; in any other shape they are data."""
 
 
+GOLD_ONLY = frozenset({"critical_fields", "acceptable_variations"})
+"""Keys beside the data that are no data in gold either, where the record is a tree."""
+
+_FAILURES = frozenset({"error", "parse_success", "raw"})
+"""Keys that say why there is no tree, in a prediction that holds none."""
+
 _NOTHING_BESIDE = Meta()
 
 
@@ -192,14 +198,16 @@ def _open_plain(row: dict[str, Json], options: SourceOptions) -> tuple[Answer, d
     ids = _id_keys(row, options)
     data: dict[str, Json] = {}
     beside: dict[str, Json] = {}
+    is_bare = options.is_tree and not options.is_gold and not holds_tree(row, options)
+    declared = options.declared - _FAILURES if is_bare else options.declared
     for key, value in row.items():
         shape_of = META_SHAPES.get(key)
-        if key in options.declared or (shape_of is None and key not in ids):
+        if key in declared or (shape_of is None and key not in ids):
             data[key] = value
         elif key not in ids:
             (beside if shape_of is not None and shape_of(value) else data)[key] = value
     raw = beside.get("raw")
-    has_data = bool(data.keys() & options.declared) if options.declared else bool(data)
+    has_data = bool(data.keys() & options.declared) if options.declared and not options.is_tree else bool(data)
     if isinstance(raw, str) and not has_data:
         return read_value(raw, options), beside
     if not data and (beside.get("error") or _read_claim(beside.get("parse_success")) is False):

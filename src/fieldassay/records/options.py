@@ -49,7 +49,7 @@ class SourceOptions:
     @property
     def expected_keys(self) -> frozenset[str]:
         """Return the keys that tell the record among several objects in a raw answer."""
-        return (self.answer_keys | self.declared | frozenset(self.data_keys)) - {""}
+        return self.answer_keys | frozenset(self.data_keys) | (frozenset() if self.is_tree else self.declared)
 
     def key_of(self, row: Any) -> str | None:
         """Return the key or dotted path under which a row holds its record, None if the row is the record.

@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any
 
-from fieldassay.records.decode import MAX_DEPTH
+from fieldassay.records.decode import MAX_DEPTH, MAX_DIGITS
 from fieldassay.values.json import Json
 
 
@@ -71,7 +71,8 @@ def to_json(value: Any, depth: int = 0) -> Json:
 
 def _convert(value: Any, depth: int) -> Json:
     if isinstance(value, Decimal):
-        return format(value, "f") if value.is_finite() else float(value)
+        is_long = value.is_finite() and abs(value.adjusted()) > MAX_DIGITS  # written out, its zeros could fill the memory
+        return str(value) if is_long else format(value, "f") if value.is_finite() else float(value)
     if isinstance(value, enum.Enum):
         return to_json(value.value, depth + 1)
     if type(value).__name__ in ("NAType", "NaTType"):
