@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -43,6 +45,16 @@ def start_writer(place: Path, kind: str, count: int) -> subprocess.Popen[str]:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
+
+
+def kill(process: subprocess.Popen[str], delay: float) -> None:
+    """Kill a process after some seconds."""
+    time.sleep(delay)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    for stream in (process.stdout, process.stderr):
+        assert stream is not None
+        stream.close()
 
 
 def estimate(system: str = "llama", value: float | None = 0.5, metric: str = "accuracy") -> dict[str, Any]:

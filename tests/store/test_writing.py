@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
 import pytest
-from store_runs import make_run, start_writer
+from store_runs import kill, make_run, start_writer
 
 from fieldassay.api.folder import make_folder, make_stored
 from fieldassay.api.options import ScoreOptions
@@ -38,15 +36,6 @@ def check_whole(folder: Path) -> None:
             assert len(pl.read_parquet(folder / name)) > 0
 
 
-def kill(process: subprocess.Popen[str], delay: float) -> None:
-    time.sleep(delay)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    for stream in (process.stdout, process.stderr):
-        assert stream is not None
-        stream.close()
-
-
 def test_killed_writers_leave_no_damaged_run_and_prune_removes_the_rest(tmp_path: Path) -> None:
     store, moments = tmp_path / "runs", random.Random(4)
     for _ in range(4):
@@ -63,12 +52,12 @@ def test_killed_writers_leave_no_damaged_run_and_prune_removes_the_rest(tmp_path
 def test_killed_while_replacing_a_run_leaves_the_old_or_the_new_one(tmp_path: Path) -> None:
     place, moments = tmp_path / "run", random.Random(5)
     start_writer(place, "folder", 1).communicate()
-    seen = set()
-    for _ in range(4):
+    seen: list[str] = []
+    while len(seen) < 4 or (len(set(seen)) == 1 and len(seen) < 40):  # a busy machine may not get to the second run before it is killed
         kill(start_writer(place, "folder", 10_000), moments.uniform(0.01, 0.15))
         check_whole(place)
-        seen.add(load_run(place).id)
-    assert len(seen) > 1
+        seen.append(load_run(place).id)
+    assert len(set(seen)) > 1
 
 
 def test_two_processes_write_into_one_store_at_the_same_time(tmp_path: Path) -> None:

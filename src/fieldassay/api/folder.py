@@ -20,11 +20,11 @@ from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import STATISTICS, write_statistics
 from fieldassay.store.locate import parse_time
 from fieldassay.store.names import identify, name_run
-from fieldassay.store.run_file import FORMAT, SCHEMA_VERSION, digest_file
+from fieldassay.store.run_file import FORMAT, OWN_FILES, SCHEMA_VERSION, digest_file
 from fieldassay.store.run_file import RUN as RUN
 from fieldassay.store.run_file import is_run as is_run
 from fieldassay.store.run_file import read_run as read_run
-from fieldassay.store.staging import place, replace, settle, stage
+from fieldassay.store.staging import list_foreign, place, replace, settle, stage
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,6 +45,8 @@ class RunFolder:
     staging: Path
     is_committed: bool = False
     is_stored: bool = False
+    foreign: tuple[str, ...] = ()
+    """What the folder had besides its run, and still has."""
 
     @property
     def parts(self) -> Path:
@@ -87,10 +89,11 @@ class RunFolder:
         return {name: digest_file(self.staging / name) for name in self._sizes()}
 
     def commit(self) -> None:
-        """Put the folder in its place, in one step and safe on disk; an earlier run there is replaced."""
+        """Put the folder in its place, in one step and safe on disk; of an earlier run there the files of its own are replaced."""
         settle(self.staging)
         if self.target.exists() and not self.is_stored:
-            replace(self.staging, self.target)
+            self.foreign = tuple(path.name for path in list_foreign(self.target, OWN_FILES))
+            replace(self.staging, self.target, OWN_FILES)
         else:
             place(self.staging, self.target)
         self.is_committed = True

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.api.diffing import DiffOptions, diff_runs
 from fieldassay.api.exporting import write_whole
-from fieldassay.api.folder import COMPARISONS, DOCUMENTS, EVIDENCE, METRICS, VIOLATIONS
 from fieldassay.api.gating import GATES, decide_result
 from fieldassay.api.gold_places import places_of_run
 from fieldassay.api.rereading import result_of_run
@@ -18,7 +17,7 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.result.decisions_file import read_decisions
-from fieldassay.store.run_file import RUN, find_changed
+from fieldassay.store.run_file import OWN_FILES, RUN, find_changed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from fieldassay.result.result import Result
 
 
-_RUN_FILES = (METRICS, DOCUMENTS, EVIDENCE, RUN, VIOLATIONS, COMPARISONS, GATES)
+_RUN_FILES = OWN_FILES - {"report.html"}
 
 
 def read_reported(folders: Sequence[Path], root: Path | None = None) -> tuple[Reported, ...]:

@@ -98,6 +98,7 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None, h
     from fieldassay.api.folder import scan_evidence, scan_parts
     from fieldassay.api.gating import decide_result, write_decisions
     from fieldassay.api.scoring import score
+    from fieldassay.cli.output import complain
     from fieldassay.cli.progress import show_progress
     from fieldassay.metrics.grammar import parse_gate
 
@@ -119,6 +120,8 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None, h
     _save(held, request.is_quiet)
     folder.commit()
     place = request.out or folder.target
+    if folder.foreign and not request.is_quiet:
+        complain(f"kept in {place}, not part of the run: {', '.join(folder.foreign[:10])}{', …' if len(folder.foreign) > 10 else ''}")
     return Scored(result, scan_evidence(folder.target), decisions, place)
 
 

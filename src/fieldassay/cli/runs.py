@@ -131,10 +131,11 @@ def tag(id: str, tag: str, store: Path, is_removal: bool) -> int:
 @_store
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 def remove(ids: Sequence[str], store: Path, is_sure: bool) -> int:
-    """Remove runs for good."""
+    """Remove runs for good. A run with files in its folder that are not its own is left alone."""
     from fieldassay.cli.output import complain
     from fieldassay.errors import Problem, ProblemsError
-    from fieldassay.store.staging import discard
+    from fieldassay.store.run_file import OWN_FILES
+    from fieldassay.store.staging import discard, list_foreign
 
     folders = _find_all(ids, store)
     if not is_sure:
@@ -145,6 +146,11 @@ def remove(ids: Sequence[str], store: Path, is_sure: bool) -> int:
         click.confirm(f"Remove {len(folders)} for good?", abort=True, err=True)
     problems = []
     for folder in folders:
+        foreign = list_foreign(folder, OWN_FILES)
+        if foreign:
+            what = f"has files that are not the run's: {', '.join(path.name for path in foreign[:5])}"
+            problems.append(Problem(str(folder), what, "move them elsewhere first", "foreign_files"))
+            continue
         try:
             discard(folder)
         except OSError as error:
@@ -165,7 +171,8 @@ def remove(ids: Sequence[str], store: Path, is_sure: bool) -> int:
 def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool, is_json: bool) -> int:
     """Remove old runs, and what killed runs left behind.
 
-    Tagged runs are kept, and so are damaged ones, which `runs rm` removes. Without --keep and --older-than no run is removed.
+    Tagged runs are kept, and so are damaged ones, which `runs rm` removes, and those with files that are not their
+    own. Without --keep and --older-than no run is removed.
     """
     from datetime import UTC, datetime
 
@@ -255,4 +262,5 @@ def _tell_pruning(plan: Pruning, done: str) -> list[str]:
     lines += [f"{done}: {leftover.path} (left by a run that was killed)" for leftover in plan.leftovers]
     lines += [f"kept: {run.path}{_named(run.tags)}" for run in plan.tagged]
     lines += [f"kept: {run.path} (damaged: {run.damage}; see `fieldassay runs rm`)" for run in plan.damaged]
+    lines += [f"kept: {run.path} (has files that are not the run's)" for run in plan.foreign]
     return [*lines, f"{show_count(len(plan.runs), 'run')} {done}"]

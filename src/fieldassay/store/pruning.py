@@ -9,7 +9,8 @@ from pathlib import Path
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.store.listing import StoredRun, list_stored
-from fieldassay.store.staging import Leftover, discard, list_leftovers
+from fieldassay.store.run_file import OWN_FILES
+from fieldassay.store.staging import Leftover, discard, list_foreign, list_leftovers
 
 _AGE = re.compile(r"([0-9]{1,5})([hdw])", re.ASCII)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -17,16 +18,20 @@ _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What is to be removed from a store, and what stays although it is old: tagged runs, and damaged ones, which a person should see."""
+    """What is to be removed from a store, and what stays although it is old.
+
+    What stays are tagged runs, damaged ones, which a person should see, and those with files that are not the run's own (`foreign`).
+    """
 
     runs: tuple[StoredRun, ...]
     tagged: tuple[StoredRun, ...]
     damaged: tuple[StoredRun, ...]
+    foreign: tuple[StoredRun, ...]
     leftovers: tuple[Leftover, ...]
 
     def to_dict(self) -> dict[str, list[str]]:
-        """Return the folders as JSON data: those that go (`runs`, `leftovers`) and those that stay (`tagged`, `damaged`)."""
-        found = {name: [str(one.path) for one in getattr(self, name)] for name in ("runs", "tagged", "damaged")}
+        """Return the folders as JSON data: those that go (`runs`, `leftovers`) and those that stay (`tagged`, `damaged`, `foreign`)."""
+        found = {name: [str(one.path) for one in getattr(self, name)] for name in ("runs", "tagged", "damaged", "foreign")}
         return {**found, "leftovers": [str(one.path) for one in self.leftovers]}
 
 
@@ -44,7 +49,9 @@ def plan_pruning(store: Path, now: datetime, keep: int | None = None, age: timed
     tagged = tuple(run for run in old if run.tags)
     damaged = tuple(run for run in old if run.damage and not run.tags)
     dead = tuple(leftover for leftover in list_leftovers(store, now) if not leftover.is_alive)
-    return Pruning(tuple(run for run in old if not run.tags and not run.damage), tagged, damaged, dead)
+    sound = [run for run in old if not run.tags and not run.damage]
+    foreign = tuple(run for run in sound if list_foreign(run.path, OWN_FILES))
+    return Pruning(tuple(run for run in sound if run not in foreign), tagged, damaged, foreign, dead)
 
 
 def prune(plan: Pruning) -> None:

@@ -19,6 +19,20 @@ from fieldassay.store.names import parse_name
 FORMAT = "fieldassay run"
 SCHEMA_VERSION = 1
 RUN = "run.json"
+OWN_FILES = frozenset(
+    {
+        RUN,
+        "metrics.json",
+        "documents.parquet",
+        "evidence.parquet",
+        "statistics.parquet",
+        "gates.json",
+        "comparisons.json",
+        "violations.jsonl",
+    }
+    | {"report.html", "tags"}
+)
+"""What a run folder has of its own. Everything else in it is somebody's, and is never removed or written over with the run."""
 
 _RESTORE = "score again, or restore the run as a whole"
 _REMEDY = "give a folder that `fieldassay score --out` or `--runs` wrote"

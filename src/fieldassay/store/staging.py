@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -74,10 +74,18 @@ def place(staging: Path, target: Path) -> None:
     _finish(target)
 
 
-def replace(staging: Path, target: Path) -> None:
-    """Put a settled folder in the place of another, which is removed. If that cannot be done the other one stays."""
+def replace(staging: Path, target: Path, own: Collection[str]) -> None:
+    """Put a settled folder in the place of another, of which only entries with one of the `own` names are removed; everything else is kept.
+
+    What is kept is in both folders before they change places, so that nothing is lost whenever the process ends. If it cannot be done the other
+    folder stays as it was. Raises OSError.
+    """
+    for entry in list_foreign(target, own):
+        _carry(entry, staging / entry.name)
+    _force(staging)
     if exchange(staging, target):
         _finish(target)
+        _catch_up(staging, target, own)
         shutil.rmtree(staging, ignore_errors=True)
         return
     before = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}{OLD}", dir=target.parent)) / "run"
@@ -87,9 +95,47 @@ def replace(staging: Path, target: Path) -> None:
     except OSError:
         before.rename(target)
         raise
+    else:
+        _catch_up(before, target, own)
     finally:
         shutil.rmtree(before.parent, ignore_errors=True)
     _finish(target)
+
+
+def list_foreign(folder: Path, own: Collection[str]) -> tuple[Path, ...]:
+    """Return what is in a folder under other names than its own, in order of names; nothing where it cannot be read."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        names = sorted(entry.name for entry in entries if entry.name not in own and not entry.name.startswith(".owner"))
+        return tuple(folder / name for name in names)
+    return ()
+
+
+def _carry(source: Path, target: Path) -> None:
+    """Put a file or a folder in a second place: as a link where that can be, else as a copy. What is in the way there stays."""
+    if os.path.lexists(target):
+        return
+    if source.is_dir() and not source.is_symlink():
+        shutil.copytree(source, target, symlinks=True, copy_function=_carry_file)
+    else:
+        _carry_file(str(source), str(target))
+
+
+def _carry_file(source: str, target: str) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:  # a file system without such links
+        shutil.copy2(source, target, follow_symlinks=False)
+        _force(Path(target))
+
+
+def _catch_up(old: Path, target: Path, own: Collection[str]) -> None:
+    """Move what somebody has put into the old folder, or saved there, while the folders changed places."""
+    for entry in list_foreign(old, own):
+        kept = target / entry.name
+        is_newer = not os.path.lexists(kept) or (entry.is_file() and kept.is_file() and entry.stat().st_mtime_ns > kept.stat().st_mtime_ns)
+        if is_newer:
+            with contextlib.suppress(OSError):
+                entry.replace(kept)
 
 
 def discard(folder: Path) -> None:
