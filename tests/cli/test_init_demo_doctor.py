@@ -166,3 +166,44 @@ def test_one_object_beside_the_id_is_asked_about(run: Run, files: Files, row: di
     ran = run("init", "--gold", files.write("rows.jsonl", [row]))
     assert ran.code == 0
     assert ("did you mean --gold-key" in ran.err) == ("did you mean --gold-key" in ran.out) == asks
+
+
+COMBINED = {
+    "properties": {
+        "id": {"type": "string"},
+        "day": {"type": "string", "format": "date"},
+        "total": {"type": "number"},
+        "code": {"type": "string"},
+        "tax": {"type": "number"},
+        "lines": {"type": "array", "items": {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}}},
+    }
+}
+GERMAN = [
+    {"id": "a", "day": "15.03.2025", "total": "1.234,56", "code": "7", "lines": [{"day": "31.01.2025", "sku": "x"}], "note": "n/a"},
+    {"id": "b", "day": "01.04.2025", "total": "80,00", "code": "9", "lines": [], "note": "x"},
+]
+
+
+def test_schema_and_gold_together_give_structure_and_writing(run: Run, files: Files) -> None:
+    schema = files.folder / "schema.json"
+    schema.write_text(json.dumps(COMBINED))
+    ran = run("init", "--schema", schema, "--gold", files.write("german.jsonl", GERMAN))
+    plan = read_plan(ran.out)
+    assert (plan.spec.id, plan.spec.locale, plan.spec.null_values) == (("id",), "de_DE", ("n/a",))
+    types = {field.name: (field.type, dict(field.options)) for field in plan.spec.fields}
+    assert types == {
+        "day": ("date", {"order": "dmy"}),
+        "total": ("number", {}),
+        "code": ("text", {}),
+        "tax": ("number", {}),
+        "lines": ("list", {}),
+    }
+    assert dict(plan.spec.fields[-1].items.fields[0].options) == {"order": "dmy"}
+    assert "gold has keys that the schema does not have: note, lines[].sku" in ran.out
+    assert "# not in the gold seen\n  tax: number" in ran.out and "gold looks like the type integer\n  code: text" in ran.out
+
+
+def test_umlauts_in_gold_suggest_the_normalizer_without_using_it(run: Run, files: Files) -> None:
+    rows = [{"id": "a", "name": "Jörg Müller & Söhne"}, {"id": "b", "name": "Anna & Otto"}]
+    ran = run("init", "--gold", files.write("names.jsonl", rows))
+    assert "`normalize: [umlauts]`" in ran.out and read_plan(ran.out).spec.fields[0].normalize == ()

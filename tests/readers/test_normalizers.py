@@ -62,7 +62,17 @@ def test_every_normalizer_is_on_the_page() -> None:
     assert [name for name in NORMALIZERS.names() if f"| `{name}` |" not in text] == []
 
 
-IDEMPOTENT = ["accents", "case", "decimal_comma", "digits", "separators", "unicode", "white_space", {"remove": {"characters": "a,"}}]
+IDEMPOTENT = [
+    "accents",
+    "case",
+    "decimal_comma",
+    "digits",
+    "separators",
+    "umlauts",
+    "unicode",
+    "white_space",
+    {"remove": {"characters": "a,"}},
+]
 IDEMPOTENT += [
     {"case": {"form": "lower"}},
     {"punctuation": {"mode": "delete"}},
@@ -109,3 +119,24 @@ def test_ftfy_says_how_to_install_it() -> None:
 
 def test_long_text_is_normalized_in_linear_time() -> None:
     assert len(Punctuation("space", ("decimal_point", "minus_sign")).apply("1.-" * 300_000)) == 900_000
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred"),
+    [
+        ("Müller", "Mueller"),
+        ("Mu\u0308ller", "Müller"),
+        ("Straße", "Strasse"),
+        ("STRAẞE", "STRASSE"),
+        ("ÜBER", "UEBER"),
+        ("Übung", "Uebung"),
+    ],
+)
+def test_umlauts_and_their_digraphs_are_equal(gold: str, pred: str) -> None:
+    folding = reader("[umlauts]")
+    assert folding.read(gold).canonical == folding.read(pred).canonical
+    assert reader("[]").read(gold).canonical != reader("[]").read(pred).canonical or gold == pred
+
+
+def test_an_umlaut_is_not_its_bare_letter() -> None:
+    assert reader("[umlauts]").read("Müller").canonical != reader("[umlauts]").read("Muller").canonical

@@ -17,6 +17,7 @@ from fieldassay.records.source import Source, open_source
 from fieldassay.spec.document_id import DocumentId, find_document_id, has_id_name
 from fieldassay.spec.infer import infer_seen, render_spec_with_comments
 from fieldassay.spec.parse import read_spec
+from fieldassay.spec.schema_with_gold import with_gold
 from fieldassay.spec.sightings import Sighting, sight
 from fieldassay.spec.source import named_source
 from fieldassay.spec.write import write_spec
@@ -25,6 +26,7 @@ _CHUNK = 1000
 _HEAD = (
     "# A first spec, written by `fieldassay init` from {source}.\n"
     "# The types are what fits the values seen. Read them through: what is money, what is an id, which fields are critical?\n"
+    "# Text is compared exactly: `{{type: text, normalize: [case, punctuation, white_space]}}` ignores case, punctuation and spaces.\n"
     "# Then: fieldassay validate --spec THIS_FILE --gold GOLD\n"
 )
 
@@ -37,17 +39,21 @@ class Draft:
     remarks: tuple[str, ...] = ()
 
 
-def spec_from_gold(gold: str, gold_key: str | None = None, id_key: str | None = None) -> Draft:
+def spec_from_gold(gold: str, gold_key: str | None = None, id_key: str | None = None, schema: str | None = None) -> Draft:
     """Return a spec that fits gold data; `gold_key` says where in a row the record is, `id_key` which key is the document's id.
 
-    Raises `ProblemsError` for gold that cannot be read, and for an id that is not there or not different in each document.
+    With a schema (a file or `module:Model`) the fields and their types are the schema's, and gold says how its values are written. Raises
+    `ProblemsError` for gold that cannot be read, and for an id that is not there or not different in each document.
     """
+    declared = None if schema is None else read_spec(named_source(schema, Path.cwd()))
     names = () if id_key is None else (id_key,)
     source = open_source(gold, SourceOptions(id_names=names, data_key=gold_key, is_gold=True))
     rows, count = sight(_rows(source), has_id_name)
     root = rows if gold_key is None else sight(_records(source, gold_key))[0]
     found = infer_seen(root, count, _document_id(source, rows, count, id_key), _stem(gold))
     remarks = _remarks(rows, count) if gold_key is None else ()
+    if declared is not None:
+        found = with_gold(declared, found)
     if gold_key is not None:
         found = replace(found, spec=replace(found.spec, gold_keys=(gold_key,)))
     elif remarks:

@@ -13,7 +13,9 @@ import click
 @click.option(
     "--id-key", metavar="KEY", help="The key of gold that identifies a document. Default: one with a usual name (id, file …), if any."
 )
-@click.option("--schema", metavar="FILE|MODULE:MODEL", help="A JSON Schema, or a Pydantic model by its dotted name.")
+@click.option(
+    "--schema", metavar="FILE|MODULE:MODEL", help="A JSON Schema or a Pydantic model. With --gold, the fields are those of the schema."
+)
 @click.option("-o", "--out", metavar="FILE", type=click.Path(path_type=Path), help="Where to write. Default: standard output.")
 @click.option("--force", is_flag=True, help="Overwrite the file if there is one.")
 def init(gold: str | None, gold_key: str | None, id_key: str | None, schema: str | None, out: Path | None, force: bool) -> int:
@@ -25,13 +27,15 @@ def init(gold: str | None, gold_key: str | None, id_key: str | None, schema: str
     from fieldassay.api.starting import Draft, spec_from_gold, spec_from_schema
     from fieldassay.cli.output import complain, write
 
-    if (gold is None) == (schema is None):
-        raise click.UsageError("Give either --gold PATH or --schema FILE.")
+    if gold is None and schema is None:
+        raise click.UsageError(
+            "Give --gold PATH, --schema FILE, or both: then the schema says the fields, and gold how values are written."
+        )
     if gold is None and (gold_key is not None or id_key is not None):
         raise click.UsageError("--gold-key and --id-key go with --gold.")
     if out is not None and out.exists() and not force:
         raise click.UsageError(f"{out} is there already; give another name, or --force to overwrite it.")
-    draft = spec_from_gold(gold, gold_key, id_key) if gold is not None else Draft(spec_from_schema(str(schema)))
+    draft = spec_from_gold(gold, gold_key, id_key, schema) if gold is not None else Draft(spec_from_schema(str(schema)))
     for remark in draft.remarks:
         complain(remark)
     if out is None:

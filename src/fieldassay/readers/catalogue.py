@@ -39,6 +39,7 @@ NORMALIZERS = Catalogue(
         "punctuation": "fieldassay.readers.normalizers:Punctuation",
         "remove": "fieldassay.readers.normalizers:Remove",
         "separators": "fieldassay.readers.normalizers:Separators",
+        "umlauts": "fieldassay.readers.normalizers:Umlauts",
         "unicode": "fieldassay.readers.normalizers:Unicode",
         "white_space": "fieldassay.readers.normalizers:WhiteSpace",
     },

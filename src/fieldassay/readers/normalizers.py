@@ -69,6 +69,34 @@ class Accents(Normalizer):
         return "".join([char for char in unicodedata.normalize(self.form, text) if not unicodedata.combining(char)])
 
 
+_DIGRAPHS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "AE", "Ö": "OE", "Ü": "UE", "ẞ": "SS"}
+_UMLAUT = re.compile("[äöüßÄÖÜẞ]")
+
+
+@dataclass(frozen=True, slots=True)
+class Umlauts(Normalizer):
+    """Writes German umlauts and ß as the two letters that stand for them, composed or decomposed.
+
+    >>> Umlauts().apply("Müller, Größe"), Umlauts().apply("Öl ÖL")
+    ('Mueller, Groesse', 'Oel OEL')
+    """
+
+    def apply(self, text: str) -> str:
+        if text.isascii():
+            return text
+        composed = unicodedata.normalize("NFC", text)
+        return _UMLAUT.sub(lambda found: _digraph(composed, found.start()), composed)
+
+
+def _digraph(text: str, position: int) -> str:
+    """Return the letters for the umlaut at a position; the second is small unless the next letter (or, at the end, the one before) is a capital."""
+    digraph = _DIGRAPHS[text[position]]
+    beside = text[position + 1 : position + 2]
+    if not beside.isalpha():
+        beside = text[position - 1 : position]
+    return digraph if digraph[0].islower() or beside.isupper() else digraph.capitalize()
+
+
 @dataclass(frozen=True, slots=True)
 class Unicode(Normalizer):
     """Brings the text to one Unicode form, so that composed and decomposed letters are equal.

@@ -19,6 +19,7 @@ Place = tuple[str, ...]
 
 _TYPE_NAMES = ("document_type", "doc_type", "documenttype", "doctype")
 _SEPARATORS = ("|", ";")
+_UMLAUTS = frozenset("äöüßÄÖÜẞ")
 _MOST_KEYS = 60
 _MOST_CHARACTERS = 5_000_000
 _MOST_TYPES = 30
@@ -30,6 +31,8 @@ class Inferred:
 
     spec: Spec
     comments: Mapping[Place, str]
+    facts: Mapping[Place, str] = field(default_factory=dict)
+    """How often each field was seen, with an example: the part of its comment that does not depend on its type."""
 
 
 def infer_spec(records: Iterable[Mapping[str, Any]], name: str = "records") -> Spec:
@@ -68,7 +71,7 @@ def infer_seen(root: Sighting, count: int, document_id: DocumentId, name: str) -
     nulls = tuple({text.casefold(): text for text, _ in reversed(root.all_nulls().most_common())}.values())
     ids = () if document_id.name is None else (document_id.name,)
     spec = Spec(name, fields, 1, ids, tuple(sorted(nulls)), locale, document_type=_document_type(members))
-    return Inferred(spec, comments)
+    return Inferred(spec, comments, walk.facts)
 
 
 def render_spec_with_comments(inferred: Inferred) -> str:
@@ -93,14 +96,16 @@ class _Walk:
     locale: str | None
     documents: int
     comments: dict[Place, str] = field(default_factory=dict)
+    facts: dict[Place, str] = field(default_factory=dict)
 
     def field(self, name: str, seen: Sighting, place: Place, depth: int = 1) -> Field:
         """Return the field that fits what was seen at a place."""
         found, remarks = self._shaped(name, seen, place, depth)
-        text = f"{seen.present} of {self.documents} documents" if depth == 1 else f"{seen.present} times"
+        text = f"{seen.present} of {self.documents} documents" if depth == 1 else "once" if seen.present == 1 else f"{seen.present} times"
         sample = next((value for value in seen.scalars if isinstance(value, str) or not seen.objects), None)
         if sample is not None:
             text += f"; e.g. {_sample(sample)}"
+        self.facts[place] = text
         self.comments[place] = "; ".join((text, *remarks))
         return found
 
@@ -139,7 +144,9 @@ class _Walk:
         separator = _separator(texts) if texts and len(texts) == len(seen.scalars) else None
         guess = guess_type(name, seen.scalars, self.locale)
         if separator is None or guess.type != "text":
-            return _field(name, guess), guess.remarks
+            has_umlauts = guess.type == "text" and not all(map(_UMLAUTS.isdisjoint, texts))
+            remark = ("`normalize: [umlauts]` would take ü and ue as the same",) if has_umlauts else ()
+            return _field(name, guess), (*guess.remarks, *remark)
         parts = [part.strip() for text in texts for part in text.split(separator) if part.strip()]
         guess = guess_type(name, parts, self.locale) if parts else Guess("text")
         return Field(name, "list", items=_field("", guess), separator=separator), (f"lists written with {separator!r}", *guess.remarks)
