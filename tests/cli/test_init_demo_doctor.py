@@ -173,14 +173,14 @@ COMBINED = {
         "id": {"type": "string"},
         "day": {"type": "string", "format": "date"},
         "total": {"type": "number"},
-        "code": {"type": "string"},
+        "count": {"type": "string"},
         "tax": {"type": "number"},
         "lines": {"type": "array", "items": {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}}},
     }
 }
 GERMAN = [
-    {"id": "a", "day": "15.03.2025", "total": "1.234,56", "code": "7", "lines": [{"day": "31.01.2025", "sku": "x"}], "note": "n/a"},
-    {"id": "b", "day": "01.04.2025", "total": "80,00", "code": "9", "lines": [], "note": "x"},
+    {"id": "a", "day": "15.03.2025", "total": "1.234,56", "count": "7", "lines": [{"day": "31.01.2025", "sku": "x"}], "note": "n/a"},
+    {"id": "b", "day": "01.04.2025", "total": "80,00", "count": "9", "lines": [], "note": "x"},
 ]
 
 
@@ -194,13 +194,13 @@ def test_schema_and_gold_together_give_structure_and_writing(run: Run, files: Fi
     assert types == {
         "day": ("date", {"order": "dmy"}),
         "total": ("number", {}),
-        "code": ("text", {}),
+        "count": ("text", {}),
         "tax": ("number", {}),
         "lines": ("list", {}),
     }
     assert dict(plan.spec.fields[-1].items.fields[0].options) == {"order": "dmy"}
     assert "gold has keys that the schema does not have: note, lines[].sku" in ran.out
-    assert "# not in the gold seen\n  tax: number" in ran.out and "gold looks like the type integer\n  code: text" in ran.out
+    assert "# not in the gold seen\n  tax: number" in ran.out and "gold looks like the type integer\n  count: text" in ran.out
 
 
 def test_umlauts_in_gold_suggest_the_normalizer_without_using_it(run: Run, files: Files) -> None:
