@@ -12,11 +12,11 @@ from fieldassay.engine.applicability import canonical_type
 from fieldassay.evidence import DocumentTable
 from fieldassay.paths import split_path
 from fieldassay.plan.nodes import Plan
-from fieldassay.records.envelope import read_number
+from fieldassay.records.decode import read_number
 from fieldassay.records.record import Record
 from fieldassay.spec.model import Options
 
-UNWRAPPED = frozenset({"code_fence", "prose_around"})
+UNWRAPPED = frozenset({"code_fence", "prose_around", "tool_call", "value_object", "confidence_beside", "confidence_in_words"})
 """What was taken off around an answer without changing it: recorded, but no repair."""
 
 TOKENS = ("prompt_tokens", "completion_tokens", "embedding_tokens")

@@ -10,11 +10,12 @@ from typing import Any, TypeAlias
 from fieldassay.api.options import InputOptions
 from fieldassay.api.trees import data_names, named_keys, survey_tree
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.plan.nodes import Leaf, Plan
+from fieldassay.plan.nodes import Leaf, ListNode, ObjectNode, Plan
 from fieldassay.records.matching import Matching, find_duplicates, match
 from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import Source, open_source, open_systems
+from fieldassay.records.value_objects import Scalars
 from fieldassay.records.variants import split_variants
 
 _AT_ONCE = 5_000
@@ -46,7 +47,18 @@ def pred_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
     """Return how to read predictions under a plan."""
     keys = () if inputs.pred_key is not None or inputs.systems_key is not None else plan.spec.pred_keys
     options = replace(gold_options(plan, inputs), is_gold=False, data_key=inputs.pred_key, data_keys=keys)
-    return replace(options, systems_key=inputs.systems_key, declared=options.declared - data_names(plan))
+    return replace(options, systems_key=inputs.systems_key, declared=options.declared - data_names(plan), scalars=scalars_of(plan.root))
+
+
+def scalars_of(node: ObjectNode) -> Scalars:
+    """Return the fields of an object, by all their names, with the places of single values."""
+    found: dict[str, Any] = {}
+    others = dict(node.other_names)
+    for child in node.children:
+        items = child.items if isinstance(child, ListNode) else child
+        if isinstance(items, Leaf | ObjectNode):
+            found |= dict.fromkeys((child.name, *others.get(child.name, ())), None if isinstance(items, Leaf) else scalars_of(items))
+    return found
 
 
 def open_inputs(plan: Plan, gold: Records, predictions: Mapping[str, Records] | Records, inputs: InputOptions) -> Matching:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import msgspec
@@ -43,6 +44,21 @@ def decode_json(data: bytes) -> Row:
     if _may_repeat_keys(data, value):
         return _decode_leniently(data)
     return Row(value)
+
+
+def read_number(value: Any) -> float | None:
+    """Return a finite number that is given as one or as short text, or None.
+
+    >>> read_number("1.5"), read_number(True), read_number("NaN")
+    (1.5, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or (isinstance(value, str) and len(value) > 100):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def is_too_deep(value: Json) -> bool:

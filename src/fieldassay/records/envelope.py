@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from fieldassay.plan.renaming import under_own_names
 from fieldassay.records.answer import Answer, parse_answer, shape
-from fieldassay.records.decode import decode_json
+from fieldassay.records.decode import decode_json, read_number
 from fieldassay.records.ids import SERVICE_KEYS, id_text, locate
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Meta, Record, Row
 from fieldassay.records.responses import Response, read_response
 from fieldassay.records.tool_calls import count_declared
+from fieldassay.records.value_objects import Scalars, Taken, take_values
 from fieldassay.spec.names import ID_NAMES
 from fieldassay.values.json import Json
 
@@ -80,9 +80,23 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     ({'total': 5}, 1500.0, ('trailing_comma',))
     """
     record = _open(name, row, place, options)
-    if record.data is None or not options.other_names:
+    if record.data is None:
         return record
-    return replace(record, data=under_own_names(record.data, options.other_names))
+    if options.other_names:
+        record = replace(record, data=under_own_names(record.data, options.other_names))
+    return _with_values(record, options.scalars) if options.scalars else record
+
+
+def _with_values(record: Record, scalars: Scalars) -> Record:
+    """Return the record with values in place of objects that hold a value and its confidence; what stands beside the data counts first."""
+    taken = Taken()
+    data = take_values(record.data or {}, scalars, taken)
+    if not taken.repairs:
+        return record
+    meta = record.meta
+    confidence = taken.confidences | dict(meta.confidence or {})
+    repairs = (*meta.repairs, *sorted(taken.repairs))
+    return replace(record, data=data, meta=replace(meta, confidence=confidence or None, repairs=repairs))
 
 
 def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
@@ -248,21 +262,6 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         critical_paths=_read_texts(known.get("critical_fields")),
         accepted_values=_read_accepted(known.get("acceptable_variations")),
     )
-
-
-def read_number(value: Any) -> float | None:
-    """Return a finite number that is given as one or as short text, or None.
-
-    >>> read_number("1.5"), read_number(True), read_number("NaN")
-    (1.5, None, None)
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or (isinstance(value, str) and len(value) > 100):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _read_duration(known: Mapping[str, Any]) -> float | None:

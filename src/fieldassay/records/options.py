@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fieldassay.plan.renaming import OtherNames
 from fieldassay.records.ids import locate
+from fieldassay.records.value_objects import Scalars
 from fieldassay.spec.names import ID_NAMES
 
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
@@ -38,6 +39,8 @@ class SourceOptions:
     is_gold: bool = False
     answer_keys: frozenset[str] = frozenset()
     """Keys that an answer may have at its top, where `declared` does not say: of a tree those that its spec names."""
+    scalars: Scalars = field(default_factory=dict)
+    """The fields of the spec with the places of single values, at which a prediction may have an object with a value and its confidence."""
     other_names: OtherNames = ()
     """Other keys under which a record may hold the spec's fields; a record opens with each under its own name."""
 

@@ -1,0 +1,80 @@
+"""Values that a prediction gives as objects with a confidence, or with a confidence in a column beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from fieldassay.records.decode import read_number
+from fieldassay.values.json import Json
+
+Scalars: TypeAlias = Mapping[str, Any]
+"""The fields of an object by name: None for a field of one value or of a list of values, the fields of its objects for any other."""
+
+SUFFIX = "_confidence"
+_VALUES = ("value", "content")
+_BESIDE = frozenset({
+    *_VALUES, "confidence", "type", "page", "pages", "page_number", "pageNumber", "bbox", "box", "bounding_box", "boundingBox", "polygon",
+    "bounding_regions", "boundingRegions", "spans", "span", "source", "source_text",
+})  # fmt: skip
+"""The keys that an object with a value and its confidence may have: where the value was found, and nothing else."""
+
+
+@dataclass(slots=True)
+class Taken:
+    """What was taken from the objects of one record: confidences by path, and the names of what was done."""
+
+    confidences: dict[str, float] = field(default_factory=dict)
+    repairs: set[str] = field(default_factory=set)
+
+
+def take_values(data: dict[str, Json], scalars: Scalars, taken: Taken, path: str = "") -> dict[str, Json]:
+    """Return a record with the values in place of objects such as `{"value": 5, "confidence": 0.9}`, where the spec has a single value.
+
+    >>> taken = Taken()
+    >>> take_values({"total": {"value": 5, "confidence": 0.9}}, {"total": None}, taken), taken.confidences
+    ({'total': 5}, {'total': 0.9})
+    """
+    found = data
+    for name, value in data.items():
+        here = f"{path}.{name}" if path else name
+        kind = value.__class__
+        if name.endswith(SUFFIX) and name not in scalars and scalars.get(name.removesuffix(SUFFIX), "") is None:
+            if _note_confidence(value, here.removesuffix(SUFFIX), taken):
+                taken.repairs.add("confidence_beside")
+                found = {key: member for key, member in found.items() if key != name}
+        elif (kind is dict or kind is list) and name in scalars:
+            inner = _take(value, scalars[name], taken, here)
+            if inner is not value:
+                found = {**found, name: inner}
+    return found
+
+
+def _take(value: Any, scalars: Scalars | None, taken: Taken, path: str) -> Json:
+    if isinstance(value, list):
+        items = [_take(item, scalars, taken, f"{path}[{at}]") for at, item in enumerate(value)]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    if not isinstance(value, dict):
+        return value  # type: ignore[no-any-return]
+    if scalars is not None:
+        return take_values(value, scalars, taken, path)
+    key = next((key for key in _VALUES if key in value), None)
+    if key is None or "confidence" not in value or not value.keys() <= _BESIDE or isinstance(value[key], dict):
+        return value
+    if all(name in value for name in _VALUES):
+        return value
+    taken.repairs.add("value_object")
+    _note_confidence(value["confidence"], path, taken)
+    inner: Json = value[key]
+    return inner
+
+
+def _note_confidence(value: Json, path: str, taken: Taken) -> bool:
+    """Return whether a value is a confidence in numbers, which is then kept; one in words is only noted."""
+    number = read_number(value)
+    if number is not None:
+        taken.confidences[path] = number
+    elif isinstance(value, str) and value.strip():
+        taken.repairs.add("confidence_in_words")
+    return number is not None
