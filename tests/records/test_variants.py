@@ -10,6 +10,7 @@ import pytest
 
 from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.api.rereading import document_of_run
+from fieldassay.api.run import Run
 from fieldassay.api.scoring import score
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
@@ -85,7 +86,7 @@ def test_a_document_of_a_finished_run_is_explained_for_each_variant(tmp_path: Pa
         main(["score", "--spec", names[0], "--gold", names[1], "--pred", names[2], "--out", names[3], "--evidence", evidence, "--quiet"])
         == 0
     )
-    assert document_of_run(tmp_path / "run", "b").systems == ("m/raw", "m/clean")
+    assert document_of_run(Run.open(tmp_path / "run"), "b").systems == ("m/raw", "m/clean")
 
 
 def test_a_field_named_variant_is_data_and_takes_nothing_apart() -> None:
