@@ -125,27 +125,32 @@ def describe_fit(plan: Plan, matching: Matching, fills: Mapping[str, Fill]) -> t
     """Return what a user should know of how the spec fits: fields that a side never fills, and keys that the spec lacks."""
     gold = fills[GOLD]
     known = gold.undeclared if plan.spec.name not in preset_names() else {}
-    said = list(_describe_gold(plan, matching.gold, gold))
+    said = list(_describe_gold(plan, matching, gold))
     if known and gold.values.any():
         said.append(f"gold: keys that the spec does not declare are not judged: {_counted(_without_ids(plan, gold.undeclared))}")
     for system in matching.predictions:
         fill = fills[system]
         undeclared = _without_ids(plan, fill.undeclared)
         if undeclared and not fill.values.any():
-            what = f"no prediction has a value in a field of {_spec_name(plan)}, so each is judged as empty"
-            hint = _hint(matching.predictions[system])
-            said.append("; ".join((f"{system}: {what}; keys in them: {_counted(undeclared)}", *([hint] if hint else []))))
+            said.append(describe_empty(plan, matching, system, fill.undeclared))
         elif more := [(path, count) for path, count in undeclared if path not in known]:
             said.append(f"{system}: predicted keys that the spec does not declare are not judged: {_counted(more)}")
     return tuple(said)
 
 
-def _describe_gold(plan: Plan, source: Source, gold: Fill) -> Iterator[str]:
+def describe_empty(plan: Plan, matching: Matching, side: str, undeclared: Counter[str]) -> str:
+    """Return the sentence for a side without a value in any declared field: a system by its name, or gold."""
+    whose, effect = ("prediction", "each is judged as empty") if side else ("gold record", "every predicted value is spurious")
+    told = f"no {whose} has a value in a field of {_spec_name(plan)}, so {effect}"
+    keys = _counted(_without_ids(plan, undeclared)) or "none"
+    hint = _hint(matching.predictions[side] if side else matching.gold)
+    return "; ".join((f"{side}: {told}" if side else told, f"keys in {'them' if side else 'gold'}: {keys}", *([hint] if hint else [])))
+
+
+def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
     """Yield what gold never fills, with the keys that may be meant."""
     if not gold.values.any():
-        keys = _counted(_without_ids(plan, gold.undeclared)) or "none"
-        told = f"no gold record has a value in a field of {_spec_name(plan)}, so every predicted value is spurious; keys in gold: {keys}"
-        yield "; ".join((told, *([hint] if (hint := _hint(source)) else [])))
+        yield describe_empty(plan, matching, GOLD, gold.undeclared)
         return
     unfilled = find_unfilled(plan, gold)
     if unfilled:

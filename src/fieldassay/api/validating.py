@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.api.checking import Findings, default_metrics, name_idle
-from fieldassay.api.fit import describe_misfit
+from fieldassay.api.fit import describe_empty, describe_misfit
 from fieldassay.api.inputs import Records, gold_options, open_inputs, open_predictions
 from fieldassay.api.options import InputOptions
 from fieldassay.api.surveys import Survey, survey, survey_data, survey_predictions
@@ -38,6 +38,8 @@ class Validation:
     missing: Mapping[str, int] = default(default_factory=dict)
     unmatched: Mapping[str, tuple[str, ...]] = default(default_factory=dict)
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What scoring would warn of: sides that have no value in any declared field."""
     checks: tuple[dict[str, str], ...] = ()
     """The rows of `fieldassay.plan.describe.describe_checks`."""
     counts: tuple[CheckCount, ...] = ()
@@ -67,6 +69,7 @@ class Validation:
                 if name
             },
             "notes": list(self.notes),
+            "warnings": list(self.warnings),
             "checks": list(self.checks),
             "check_counts": [{"system": count.system, **count.to_dict()} for count in self.counts],
             "violations": list(self.violations),
@@ -136,9 +139,14 @@ def _of_data(found: Validation, plan: Plan | None, matching: Matching | None, fi
     except ProblemsError as error:
         problems += error.problems
         return found
-    if not any(finding.present for one in surveys.values() for finding in one.findings.values()):
-        misfit = describe_misfit(plan, matching, {name: one.undeclared for name, one in surveys.items()})
-        problems += [] if misfit is None else [Problem("spec", misfit, kind="no_match")]
+    undeclared = {name: one.undeclared for name, one in surveys.items()}
+    empty = [name for name, one in surveys.items() if not any(finding.present for finding in one.findings.values())]
+    misfit = describe_misfit(plan, matching, undeclared) if len(empty) == len(surveys) else None
+    problems += [] if misfit is None else [Problem("spec", misfit, kind="no_match")]
+    warnings = (
+        () if misfit is not None else tuple(describe_empty(plan, matching, name, undeclared[name]) for name in empty if undeclared[name])
+    )
+    found = replace(found, warnings=warnings)
     return replace(found, surveys=surveys, missing=matching.missing, unmatched=matching.unmatched, notes=tuple(map(str, matching.notes)))
 
 

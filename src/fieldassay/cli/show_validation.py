@@ -33,7 +33,9 @@ def _verdict(found: Validation) -> str:
     if found.problems:
         return f"{show_count(len(found.problems), 'problem')}:"
     violations = sum(count.violations for count in found.counts)
-    return f"{show_count(violations, 'violation')} of checks, and no other problem." if violations else "No problem found."
+    if violations:
+        return f"{show_count(violations, 'violation')} of checks, and no other problem."
+    return f"No problem found, but {show_count(len(found.warnings), 'warning')}: see above." if found.warnings else "No problem found."
 
 
 def _plan(page: Page, found: Validation) -> None:
@@ -73,6 +75,8 @@ def _data(page: Page, found: Validation) -> None:
         page.table([Column("system", is_name=True), *(Column(head, is_number=True) for head in heads)], rows)
     for name, survey in found.surveys.items():
         _survey(page, name, survey, found.documents or 0)
+    for warning in found.warnings:
+        page.line(f"warning: {show(warning, 600)}", "yellow")
     for note in found.notes:
         page.line(f"note: {show(note, 600)}")
 
@@ -117,8 +121,6 @@ def _survey(page: Page, name: str, survey: Survey, documents: int) -> None:
         if empty and documents:
             page.line(f"warning: no gold value at all in {', '.join(empty[:_MOST_LISTED])}", "yellow")
     side = show(name, 30) if name else "gold"
-    if name and survey.undeclared and not any(one.present for one in findings):
-        page.line(f"warning: {side}: no prediction has a value in a field of the spec, so each is judged as empty", "yellow")
     for example in survey.examples:
         page.line(f"{side}: {show(example.document, 60)}: {show(example.why, 200)}")
     listed = [one for one in findings if one.unreadable]

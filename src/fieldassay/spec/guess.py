@@ -27,7 +27,7 @@ _TWO_DECIMALS = re.compile(r"[.,]\d{2}\)?$")
 _QUANTITY = re.compile(r"[-+−<>~≤≥]?\s?\d[\d.,'’ ]{0,20}\s?[^\W\d_%][^\d,;]{0,3}.{0,12}|[-+−]?\d[\d.,]{0,20}\s?[°%µ].{0,8}")
 _CODE = re.compile(r"(?=[^\n]{0,60}\d)[A-Za-z0-9#][A-Za-z0-9#./_-]{0,59}")
 _PHONE = re.compile(r"\+?[\d\s().-]{6,24}")
-_BOOLEANS = {"true", "false", "yes", "no", "y", "n", "t", "f"}
+_BOOLEANS = {"true", "false", "yes", "no", "y", "n", "t", "f", "ja", "nein", "oui", "non", "wahr", "falsch", "vrai", "faux", "tak", "nie"}
 _CHECKABLE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|[ ./-](?=[A-Za-z0-9])){6,50}")
 _CHECKSUMS = {"iban": 3, "lei": 3, "au.abn": 5, "eu.vat": 5, "isbn": 5, "issn": 5, "ean": 8, "luhn": 8}
 """Checksums that a first spec may name, and how many different values must pass: chance alone passes one of ten of the last ones."""
@@ -48,6 +48,8 @@ _MONEY_NAMES = {
     "charge",
     "salary",
     "revenue",
+    *("betrag", "gesamtbetrag", "netto", "brutto", "mwst", "ust", "summe", "gesamt", "preis", "einzelpreis", "saldo"),
+    *("montant", "prix", "tva", "importe", "precio", "importo", "prezzo", "bedrag", "prijs", "kwota", "cena"),
 }
 _COUNT_NAMES = {"count", "qty", "quantity", "quantities", "pages", "items", "number", "no", "num", "rate", "percent", "pct", "units"}
 _ID_NAMES = {
