@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING
@@ -30,7 +30,7 @@ def guarded(label: str, remedy: str = "write it again", kind: str = "bad_parquet
     import polars as pl
 
     try:
-        with _PANICS:
+        with quiet_panics():
             yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         told = (str(error).splitlines() or [type(error).__name__])[0][:200]
@@ -43,6 +43,11 @@ def read_parquet(source: Path | bytes, label: str, remedy: str = "write it again
 
     with guarded(label, remedy, kind):
         return pl.read_parquet(source)
+
+
+def quiet_panics() -> AbstractContextManager[None]:
+    """Return a context in which the text of Rust panics stays off standard error; it may be entered by several threads at once."""
+    return _PANICS
 
 
 class _Panics:

@@ -152,7 +152,7 @@ def test_a_policy_that_is_not_as_it_was_written_is_refused(tmp_path: Path, case:
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    for path, kind in ((tmp_path / "no.json", "unreadable_file"), (tmp_path, "bad_policy")):
+    for path, kind in ((tmp_path / "no.json", "unreadable_file"), (tmp_path, "unreadable_file")):
         with pytest.raises(ProblemsError) as caught:
             read_policy(path)
         assert caught.value.problems[0].kind == kind

@@ -148,7 +148,7 @@ def test_no_lock_is_a_problem_with_the_command_that_makes_one(tmp_path: Path, fr
 
 def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path: Path, frozen: Frozen) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert problem(lambda: hold_lock(tmp_path / "pipe", frozen)).kind == "bad_lock"
+    assert problem(lambda: hold_lock(tmp_path / "pipe", frozen)).kind == "unreadable_file"
 
 
 TEXTS: dict[str, bytes] = {

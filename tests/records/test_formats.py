@@ -102,12 +102,17 @@ def test_standard_input_gives_the_same_records(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
-def test_a_named_pipe_gives_the_same_records(tmp_path: Path, packing: str) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(PACKINGS[packing][1](CONTENTS["r.jsonl"]),), daemon=True)
+def test_a_pipe_that_the_shell_opened_gives_the_same_records(packing: str) -> None:
+    read, write = os.pipe()
+
+    def fill() -> None:
+        with os.fdopen(write, "wb") as stream:
+            stream.write(PACKINGS[packing][1](CONTENTS["r.jsonl"]))
+
+    writer = threading.Thread(target=fill, daemon=True)
     writer.start()
-    assert read_all(open_source(pipe, OPTIONS)) == EXPECTED
+    assert read_all(open_source(f"/dev/fd/{read}", OPTIONS)) == EXPECTED
+    os.close(read)
 
 
 @pytest.mark.parametrize("packing", PACKINGS)

@@ -83,7 +83,7 @@ BROKEN_FILES = {
     "cut gzip": ("p.jsonl.gz", gzip.compress(b'{"id": 1}\n' * 1000)[:60], "cannot be decompressed"),
     "broken gzip": ("p.jsonl.gz", b"\x1f\x8b" + b"x" * 100, "cannot be decompressed"),
     "broken zstd": ("p.jsonl.zst", b"\x28\xb5\x2f\xfd" + b"x" * 100, "cannot be decompressed"),
-    "zip": ("p.zip", b"PK\x03\x04....", "packed in a way that is not supported"),
+    "zip": ("p.zip", b"PK\x03\x04....", "is a zip archive"),
     "broken parquet": ("p.parquet", b"PAR1" + b"x" * 100 + b"PAR1", "not a Parquet file"),
     "text named parquet": ("p.parquet", b"id,x\n1,2\n", "not a Parquet file"),
     "broken array": ("p.json", b'[{"id": 1}, {"id": 2]', "not JSON"),

@@ -8,6 +8,7 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -190,3 +191,80 @@ def test_an_index_of_lines_is_small(tmp_path: Path) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(source) == 20_000 and peak < 8_000_000
+
+
+BY_FORM = {
+    "stem": ("stem", ["d1", "scans/d2.pdf"], ["out/d1.pdf.json", "d2.TXT"]),
+    "name": ("name", ["a/d1.pdf", "d2"], ["d1.pdf", "C:\\out\\d2"]),
+    "stem keeps what is no ending": ("stem", ["v1.2", "inv.smith"], ["v1.2.json", "inv.smith.pdf"]),
+}
+
+
+@pytest.mark.parametrize("name", BY_FORM)
+def test_ids_match_in_the_form_that_was_named(name: str) -> None:
+    form, ours, theirs = BY_FORM[name]
+    matching = match(held(*ours, gold=True), {"s": held(*theirs)}, form)
+    assert (matching.missing, list(matching.ids), matching.unmatched) == ({"s": 0}, ours, {"s": ()})
+
+
+@pytest.mark.parametrize(("gold", "pred"), [(["a/d1", "b/d1"], ["d1"]), (["d1"], ["d1.pdf", "d1.json"])], ids=["gold", "predictions"])
+def test_two_ids_of_one_side_that_are_one_in_that_form_are_a_problem_with_both(gold: list[str], pred: list[str]) -> None:
+    with pytest.raises(ProblemsError) as caught:
+        match(held(*gold, gold=True, label="g"), {"s": held(*pred)}, "stem")
+    [problem] = caught.value.problems
+    first, second = gold if len(gold) > 1 else pred
+    assert problem.kind == "duplicate_id" and f"{first!r}" in problem.what and f"{second!r}" in problem.what
+
+
+def test_an_unknown_form_of_ids_is_a_problem_with_the_near_one() -> None:
+    with pytest.raises(ProblemsError, match=r"unknown form of ids 'stems'; did you mean 'stem'\?"):
+        match(held("a", gold=True), {"s": held("a")}, "stems")
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("in/a.png", "--match-ids name"), ("a", "--match-ids stem"), ("A.png", None)], ids=["folder", "suffix", "case"]
+)
+def test_a_near_miss_names_the_option_that_would_match_it(name: str, option: str | None) -> None:
+    matching = match(held("a.png", "both", gold=True), {"s": held(name, "both")})
+    [note] = [note for note in matching.notes if note.kind == "near_id"]
+    assert (option or "") in note.remedy and ("--match-ids" in note.remedy) == (option is not None)
+
+
+NAMED = SourceOptions(id_names=("invoice_no",))
+
+
+@pytest.mark.parametrize("is_gold", [True, False], ids=["gold", "predictions"])
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "csv", "list", "frame"])
+def test_an_id_key_that_was_named_and_that_no_row_has_is_an_error_and_never_a_match_by_position(
+    tmp_path: Path, suffix: str, is_gold: bool
+) -> None:
+    rows = [{"id": "a", "invoice_nr": "1"}, {"id": "b", "invoice_nr": "2"}]
+    options = SourceOptions(id_names=("invoice_no",), is_gold=is_gold)
+    texts = {"jsonl": "\n".join(map(json.dumps, rows)), "json": json.dumps(rows), "csv": "id,invoice_nr\na,1\nb,2\n"}
+    with pytest.raises(ProblemsError) as caught:
+        if suffix in texts:
+            (tmp_path / f"p.{suffix}").write_text(texts[suffix])
+            open_source(tmp_path / f"p.{suffix}", options)
+        else:
+            hold_records(pl.DataFrame(rows) if suffix == "frame" else rows, options, "p")
+    [problem] = caught.value.problems
+    assert problem.kind == "no_id_key"
+    assert str(problem).endswith("no row has the id key 'invoice_no'; did you mean 'invoice_nr'?")
+
+
+def test_an_id_key_that_nothing_is_near_to_is_told_with_the_keys_on_offer() -> None:
+    with pytest.raises(ProblemsError, match="no row has one of the id keys 'x1', 'x2'; its keys: id, total"):
+        hold_records([{"id": "a", "total": 1}], SourceOptions(id_names=("x1", "x2")))
+
+
+def test_one_of_several_id_keys_is_enough() -> None:
+    assert list(hold_records([{"doc": "a"}], SourceOptions(id_names=("image_file", "doc"))).ids()) == ["a"]
+
+
+def test_a_file_in_a_folder_has_its_name_as_id_if_the_key_is_not_in_it(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"total": 5}')
+    assert list(open_source(tmp_path, NAMED).ids()) == ["a"]
+
+
+def test_ids_of_a_mapping_need_no_key() -> None:
+    assert list(hold_records({"a": {"total": 5}}, NAMED).ids()) == ["a"]

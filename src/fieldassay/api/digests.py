@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from fieldassay.records.formats import split_sheet
+
 
 def digest_file(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, in hexadecimal.
@@ -23,7 +25,7 @@ def digest_file(path: Path) -> str:
 
 def digest_input(label: str) -> str | None:
     """Return the SHA-256 of a file, or of a directory's file names and digests in order; None for what cannot be read twice."""
-    path = Path(label)
+    path = Path(split_sheet(label)[0])
     if path.is_file():
         return digest_file(path)
     if not path.is_dir():

@@ -23,7 +23,7 @@ from fieldassay.reports.executive import render_executive
 from fieldassay.reports.losses import find_losses
 from fieldassay.result.curves import trace_curves
 from fieldassay.result.result import Result
-from fieldassay.whole_files import write_file
+from fieldassay.whole_files import check_plain, write_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -262,6 +262,10 @@ def make_harmless(text: str) -> str:
 
 def write_whole(target: Path, portions: Iterable[str | bytes]) -> None:
     """Write a file whole or not at all. Raises `ProblemsError` where it cannot be written."""
+    try:
+        check_plain(target)
+    except OSError as error:
+        raise _refusal(target, f"cannot be written ({error.strerror})", "choose another file", "export_target") from None
     try:
         write_file(target, (one if isinstance(one, bytes) else one.encode("utf-8", "backslashreplace") for one in portions))
     except OSError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 from fieldassay.api.options import InputOptions
 from fieldassay.api.trees import data_names, named_keys, survey_tree
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.plan.nodes import Leaf, ListNode, ObjectNode, Plan
+from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.records.formats import split_sheet
 from fieldassay.records.matching import Matching, find_duplicates, match
 from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
@@ -35,12 +36,25 @@ def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
         data_key=inputs.gold_key,
         data_keys=() if inputs.gold_key is not None else plan.spec.gold_keys,
         wrap=inputs.wrap,
+        encoding=inputs.encoding,
+        unpacked=inputs.unpacked,
+        item_lists=tuple(_item_lists(plan.root.children)),
+        group=inputs.group or plan.spec.groups_rows,
         declared=declared,
         nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
         is_gold=True,
         other_names=plan.root.other_names,
         answer_keys=named_keys(plan),
     )
+
+
+def _item_lists(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the path of each list of objects that is in no other list, with the names of its items' fields."""
+    for node in nodes:
+        if isinstance(node, ListNode) and isinstance(node.items, ObjectNode):
+            yield prefix + node.name, frozenset(child.name for child in node.items.children)
+        elif isinstance(node, ObjectNode):
+            yield from _item_lists(node.children, f"{prefix}{node.name}.")
 
 
 def pred_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
@@ -85,7 +99,7 @@ def open_inputs(plan: Plan, gold: Records, predictions: Mapping[str, Records] | 
         sources |= found
     if problems or opened is None:
         raise ProblemsError(problems)
-    return match(opened, sources)
+    return match(opened, sources, inputs.match_ids)
 
 
 def open_predictions(plan: Plan, predictions: Mapping[str, Records], inputs: InputOptions) -> dict[str, Source]:
@@ -144,9 +158,12 @@ def _named(predictions: Mapping[str, Records] | Records) -> dict[str, Records]:
 def system_name(path: str | Path) -> str:
     """Return the name of the system that a file of predictions without a name is taken to be of.
 
-    >>> system_name("out/llama.jsonl.gz")
-    'llama'
+    >>> system_name("out/llama.jsonl.gz"), system_name("results.xlsx#qwen")
+    ('llama', 'qwen')
     """
+    sheet = split_sheet(path)[1]
+    if sheet is not None:
+        return sheet
     return "stdin" if str(path) == "-" else Path(path).name.split(".")[0] or str(path)
 
 

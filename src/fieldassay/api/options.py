@@ -9,13 +9,21 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class InputOptions:
-    """Where records are inside their files: see `fieldassay.records.options.SourceOptions`."""
+    """Where records are inside their files: see `fieldassay.records.options.SourceOptions`.
+
+    `match_ids` is a form of ids under which those of both sides are compared: `exact`, `name` or `stem`
+    (`fieldassay.records.ids.ID_FORMS`). `group` makes the rows of one id in a table the items of one record.
+    """
 
     gold_key: str | None = None
     pred_key: str | None = None
     systems_key: str | None = None
     id_names: tuple[str, ...] | None = None
     wrap: str | None = None
+    match_ids: str = "exact"
+    encoding: str | None = None
+    group: bool = False
+    unpacked: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

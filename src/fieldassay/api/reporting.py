@@ -18,6 +18,7 @@ from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.result.decisions_file import read_decisions
 from fieldassay.store.run_file import OWN_FILES, RUN, find_changed
+from fieldassay.whole_files import check_plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -131,6 +132,7 @@ def render_report(reported: Sequence[Reported], name: str, options: ReportOption
 
 def append_report(reported: Sequence[Reported], name: str, target: Path, options: ReportOptions | None = None) -> None:
     """Append a report to a file that others write to as well. Raises `ProblemsError` where that cannot be."""
+    _check_plain(target)
     used = target.stat().st_size if target.is_file() else 0
     text = "".join(render_report(reported, name, replace(options or ReportOptions(), used=used)))
     try:
@@ -143,10 +145,17 @@ def append_report(reported: Sequence[Reported], name: str, target: Path, options
 
 def check_target(target: Path, results: Sequence[Result]) -> None:
     """Raise `ProblemsError` if a report would be written over an input of a run, or over a file of a run folder."""
+    _check_plain(target)
     place = target.resolve()
     inputs = [result.run["inputs"] for result in results if result.run.get("inputs")]
     named = [label for given in inputs for label in (given["gold"], *given["predictions"].values())]
     in_run = target.name in _RUN_FILES and (place.parent / RUN).is_file()
-    if in_run or target.is_dir() or place in {Path(label).resolve() for label in named}:
-        what = "is a folder" if target.is_dir() else "is an input or a part of a run"
-        raise ProblemsError([Problem(str(target), what, "name another file", "export_target")])
+    if in_run or place in {Path(label).resolve() for label in named}:
+        raise ProblemsError([Problem(str(target), "is an input or a part of a run", "name another file", "export_target")])
+
+
+def _check_plain(target: Path) -> None:
+    try:
+        check_plain(target)
+    except OSError as error:
+        raise ProblemsError([Problem(str(target), f"cannot be written ({error.strerror})", "name another file", "export_target")]) from None

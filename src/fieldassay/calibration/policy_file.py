@@ -14,7 +14,7 @@ import msgspec
 from fieldassay.calibration.observations import SCALES
 from fieldassay.calibration.policy import ReviewPolicy, say_promise
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.whole_files import write_file
+from fieldassay.whole_files import open_file, write_file
 
 FORMAT = "fieldassay review policy"
 SCHEMA_VERSION = 1
@@ -69,9 +69,7 @@ def read_policy(path: Path) -> ReviewPolicy:
 
 def _load(path: Path) -> Any:
     try:
-        if path.exists() and not path.is_file():
-            raise _refusal(path, "is not a file", "name the file of a policy")
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             data = stream.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         what = f"cannot be read ({(error.strerror if isinstance(error, OSError) else None) or error})"

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from fieldassay.whole_files import check_plain
+
 
 @click.command()
 @click.option("-g", "--gold", metavar="PATH", help="Gold data: what its values look like decides the types.")
@@ -48,6 +50,7 @@ def init(gold: str | None, gold_key: str | None, id_key: str | None, schema: str
 
 def _save(out: Path, text: str, force: bool) -> None:
     try:
+        check_plain(out)
         with out.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
     except FileExistsError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,19 +18,65 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_SIZE = re.compile(r"([0-9]{1,15}) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
+
+
+class _Size(click.ParamType[int]):
+    """A number of bytes, such as 8GB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        found = _SIZE.fullmatch(str(value))
+        if found is None:
+            self.fail(f"{value!r} is not a size; write one such as 8GB.", param, ctx)
+        powers: dict[str, int] = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+        return int(found[1]) * (1 << 10 * powers[found[2].upper()])
+
+
 _SPEC = (
     option(
         "-s", "--spec", group="Judging", metavar="FILE", help="How each field is judged: YAML, TOML, JSON, a JSON Schema, or module:Model."
     ),
     option("--protocol", group="Judging", metavar="NAME", help="A published protocol instead of a spec of your own."),
 )
+_READING = (
+    option(
+        "--id-key",
+        "id_keys",
+        group="Inputs",
+        metavar="KEY",
+        multiple=True,
+        help="The key of the id; repeat for several names, the first that a row has counts. Default: the spec's.",
+    ),
+    option(
+        "--wrap", group="Inputs", metavar="KEY", help="Put an answer that is a list under this key. Default: such an answer is invalid."
+    ),
+    option("--group", group="Inputs", is_flag=True, help="Take the rows of a table that have one id as the items of one record."),
+    option(
+        "--encoding",
+        group="Inputs",
+        metavar="NAME",
+        help="The encoding of files that are not in Unicode, such as cp1252. Default: found out.",
+    ),
+    option(
+        "--max-unpacked",
+        "unpacked",
+        group="Inputs",
+        metavar="SIZE",
+        type=_Size(),
+        help="What a packed file may unpack to, such as 8GB.  [default: 2GB, or 100 times the packed size]",
+    ),
+)
+"""How records are read from their files."""
+
 _DATA = (
     option(
         "-g",
         "--gold",
         group="Inputs",
         metavar="PATH",
-        help="The right values: CSV, TSV, JSONL, JSON, Parquet, a folder of JSON files, or -.",
+        help="The right values: CSV, TSV, Excel, JSONL, JSON, Parquet, a folder of JSON files, or -.",
     ),
     option(
         "-p",
@@ -54,15 +101,10 @@ _DATA = (
         help="An object in each row of --pred with one answer per system, under the system's name.",
     ),
     option(
-        "--id-key",
-        "id_keys",
+        "--match-ids",
         group="Inputs",
-        metavar="KEY",
-        multiple=True,
-        help="The key of the id; repeat for several names. Default: the spec's.",
-    ),
-    option(
-        "--wrap", group="Inputs", metavar="KEY", help="Put an answer that is a list under this key. Default: such an answer is invalid."
+        type=click.Choice(["exact", "name", "stem"]),
+        help="Compare ids as they are, without folders, or without folders and endings such as .pdf.json.  [default: exact]",
     ),
 )
 
@@ -74,7 +116,18 @@ def spec_options(command: Command) -> Command:
 
 def data_options(command: Command) -> Command:
     """Add the options of gold and predictions to a command."""
-    return add_options(command, _DATA)
+    return add_options(command, (*_DATA, *_READING))
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options that say how records are read from their files."""
+    return add_options(command, _READING)
+
+
+OPTION_OF: Mapping[str, str] = {
+    **{name: name for name in ("gold_key", "pred_key", "systems_key", "wrap", "match_ids", "encoding", "unpacked", "group")}, "id_names": "id_keys",
+}  # fmt: skip
+"""The option of the command line for each of `InputOptions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +151,8 @@ def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
     if [given["gold"], *predictions.values()].count("-") > 1:
         raise click.UsageError("Only one of --gold and --pred can be standard input (-).")
     keep_interruptible()
-    names = tuple(given["id_keys"]) or None
-    return Inputs(
-        given["gold"], predictions, InputOptions(given["gold_key"], given["pred_key"], given["systems_key"], names, given["wrap"])
-    )
+    told = {name: given[option] for name, option in OPTION_OF.items() if given.get(option)}
+    return Inputs(given["gold"], predictions, InputOptions(**told))
 
 
 def keep_interruptible() -> None:

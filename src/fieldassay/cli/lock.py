@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fieldassay.cli.grouping import GroupedCommand, add_options, option
-from fieldassay.cli.inputs import read_inputs, read_spec_option, spec_options
+from fieldassay.cli.inputs import read_inputs, read_spec_option, reading_options, spec_options
 
 if TYPE_CHECKING:
     from fieldassay.api.locking import Held
@@ -89,11 +89,14 @@ def _check_reset(given: Mapping[str, Any]) -> None:
 @click.command(cls=GroupedCommand)
 @spec_options
 @click.option(
-    "-g", "--gold", metavar="PATH", required=True, help="The right values: CSV, TSV, JSONL, JSON, Parquet, a folder of JSON files, or -."
+    "-g",
+    "--gold",
+    metavar="PATH",
+    required=True,
+    help="The right values: CSV, TSV, Excel, JSONL, JSON, Parquet, a folder of JSON files, or -.",
 )
 @click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is. Default: the row is the record.")
-@click.option("--id-key", "id_keys", metavar="KEY", multiple=True, help="The key of the id; repeat for several names. Default: the spec's.")
-@click.option("--wrap", metavar="KEY", help="Put a record that is a list under this key.")
+@reading_options
 @click.option("--lock", metavar="FILE", type=click.Path(path_type=Path), default=DEFAULT, show_default=True, help="The file of the lock.")
 @click.option("--check", "is_check", is_flag=True, help="Only say whether spec and gold are as locked; write nothing.")
 @_RESET
@@ -135,7 +138,7 @@ def _held(given: Mapping[str, Any]) -> Held:
     from fieldassay.api.locking import check_reason, freeze, hold_lock, make_lock, reset_lock
     from fieldassay.lock.file import read_bytes, read_lock
 
-    inputs = read_inputs({**given, "preds": (), "pred_key": None, "systems_key": None}, needs_data=False)
+    inputs = read_inputs({**given, "preds": ()}, needs_data=False)
     spec, path = read_spec_option(given), given["lock"]
     reason = check_reason(given["reason"]) if given["is_reset"] else None
     if given["is_check"] or given["is_reset"] or read_bytes(path) is not None:

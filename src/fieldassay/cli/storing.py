@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fieldassay.cli.grouping import option
-from fieldassay.cli.inputs import Inputs, keep_interruptible, read_inputs, read_spec_option
+from fieldassay.cli.inputs import OPTION_OF, Inputs, keep_interruptible, read_inputs, read_spec_option
 
 if TYPE_CHECKING:
     from fieldassay.api.runs import Recipe
@@ -20,7 +20,6 @@ STORE = Path("runs")
 """The store of runs where nobody names one."""
 
 _OPTION_OF = {"replicates": "bootstrap"}
-_READING = {"gold_key": "gold_key", "pred_key": "pred_key", "systems_key": "systems_key", "id_names": "id_keys", "wrap": "wrap"}
 
 
 def store_options(command: Command) -> Command:
@@ -116,5 +115,5 @@ _LISTS = frozenset({"metrics", "slices", "compare"})
 
 
 def _inputs(given: Mapping[str, Any], recipe: Recipe) -> Inputs:
-    told = {name: given[option] for name, option in _READING.items() if given[option]}
+    told = {name: given[option] for name, option in OPTION_OF.items() if given[option]}
     return Inputs(given["gold"], recipe.predictions, replace(recipe.inputs, **told))

@@ -13,6 +13,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.records.ids import id_text
 from fieldassay.records.tables import find_delimiter
 from fieldassay.spec.cursor import kind_of
+from fieldassay.whole_files import open_file
 
 COLUMN = "doc_id"
 _LARGEST = 64 * 1024 * 1024
@@ -59,16 +60,18 @@ def read_manifest(value: Any, where: str, folder: Path) -> Manifest:
 def read_text(path: Path, where: str) -> str:
     """Return the text of a plain file in UTF-8; raises `ProblemsError` for what cannot be read."""
     try:
-        if not path.is_file():
-            raise _refusal(where, f"{path}: is no file", "check the path; it is relative to the records file", "unreadable_file")
-        if path.stat().st_size > _LARGEST:
+        with open_file(path) as stream:
+            data = stream.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
             raise _refusal(where, f"{path}: is larger than {_LARGEST >> 20} MB", "give the part that counts", "too_large")
-        return path.read_bytes().decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _refusal(where, f"{path}: is not UTF-8 text (byte {error.start})", "save it as UTF-8", "encoding") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _refusal(where, f"{path}: cannot be read ({reason})", "check the path", "unreadable_file") from None
+        raise _refusal(
+            where, f"{path}: cannot be read ({reason})", "check the path; it is relative to the records file", "unreadable_file"
+        ) from None
 
 
 def _read_csv(path: Path, where: str) -> frozenset[str]:

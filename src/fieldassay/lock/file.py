@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import msgspec
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.lock.frozen import Frozen
 from fieldassay.lock.lock import Entry, Lock, find_faults
-from fieldassay.whole_files import stage_file
+from fieldassay.whole_files import open_file, stage_file
 
 FORMAT = "fieldassay lock"
 SCHEMA_VERSION = 1
@@ -55,9 +54,7 @@ def read_lock(path: Path) -> tuple[Lock, bytes]:
 def read_bytes(path: Path) -> bytes | None:
     """Return what a file holds, None if there is no file."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # to open a named pipe would wait for its writer
-            raise _refusal(path, "is not a file", "name the file of a lock")
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             data = stream.read(MOST_BYTES + 1)
     except FileNotFoundError:
         return None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import codecs
 import unicodedata
 from itertools import pairwise
+from pathlib import Path
 
 SAMPLE = 1 << 20
+_ALL_ASCII = ("iso2022", "hz", "utf-7", "punycode")
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -39,6 +41,27 @@ def detect_encoding(data: bytes) -> str | None:
     if western is not None and _is_sensible(western):
         return "cp1252"
     return _guess(sample) or ("cp1252" if western is not None else None)
+
+
+def is_unicode(path: Path, named: str) -> bool:
+    """Return whether a file can be told to be Unicode text, so that the encoding that the user named is not its own.
+
+    Plain ASCII is Unicode too, unless the encoding named is one that writes everything in ASCII.
+    """
+    with path.open("rb") as stream:
+        sample = stream.read(SAMPLE)
+        if any(sample.startswith(mark) for mark, _ in _MARKS) or _detect_utf16(sample):
+            return True
+        decoder, is_ascii = codecs.getincrementaldecoder("utf-8")(), True
+        try:
+            while sample:
+                decoder.decode(sample)
+                is_ascii = is_ascii and sample.isascii()
+                sample = stream.read(SAMPLE)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return not (is_ascii and named.startswith(_ALL_ASCII))
 
 
 def _detect_utf16(sample: bytes) -> str | None:

@@ -6,25 +6,27 @@ import codecs
 import gzip
 import io
 import os
-import shutil
+import stat
 import sys
 import tempfile
 import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from encodings.aliases import aliases
 from pathlib import Path
 from typing import BinaryIO
 
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.records.encoding import SAMPLE, detect_encoding
-from fieldassay.records.options import FORMATS, SourceOptions
+from fieldassay.records.encoding import SAMPLE, detect_encoding, is_unicode
+from fieldassay.records.formats import BINARY, find_format, split_sheet
+from fieldassay.records.options import RATIO, UNPACKED, SourceOptions
+from fieldassay.whole_files import open_file
 
 CHUNK = 1 << 20
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_SUFFIXES = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet",
-}  # fmt: skip
+NAME_ENCODING = "name it with --encoding (in Python: `encoding`)"
+_DESCRIPTORS = tuple(map(Path, ("/dev/fd", "/proc/self/fd")))
 
 
 class Spool:
@@ -48,38 +50,65 @@ def _remove(name: str, process: int) -> None:
 class Input:
     """A file or standard input, decompressed, with a name for messages. `path` is a plain file that can be read at any place.
 
-    `guess` is the encoding if it is neither Unicode nor named by the user.
+    `sheet` is the one that the path names; `notes` are what a user should know of how the file is read.
     """
 
     def __init__(self, path: str | Path, options: SourceOptions) -> None:
         self.label = "<stdin>" if str(path) == "-" else str(path)
         self.spool: Spool | None = None
-        self.path = self._settle(path)
+        self.notes: list[Problem] = []
+        named, self.sheet = split_sheet(path)
+        self._most = options.unpacked
+        self.path = self._settle(named)
         self.head = _read_head(self.path)
         if not self.head.strip(b"\0 \t\r\n\xef\xbb\xbf\xff\xfe"):
             raise _error(self.label, "is empty", "give a file with at least one record", "empty_input")
-        self.format = find_format(self.label, self.head, options)
-        self.encoding = options.encoding or "utf-8"
-        if self.format != "parquet":
-            self.encoding = _check_encoding(self.label, options.encoding or detect_encoding(self.head))
-        self.guess = self.encoding if options.encoding is None and not self.encoding.startswith("utf-") else None
+        self.format = find_format(self.label, self.path, self.head, options)
+        self.encoding, self._errors = "utf-8", "replace"
+        if self.format not in BINARY:
+            self._settle_encoding(options.encoding)
 
-    def _settle(self, path: str | Path) -> Path:
-        if str(path) == "-":
+    def _settle(self, path: str) -> Path:
+        if path == "-":
             return self._unpack(self._copy(sys.stdin.buffer))
         file = Path(path)
         try:
-            if file.is_file():
-                return self._unpack(file)
-            with file.open("rb") as stream:  # a named pipe can be read once only
-                return self._unpack(self._copy(stream))
+            if is_open_pipe(file):  # it can be read once only
+                with file.open("rb") as stream:
+                    return self._unpack(self._copy(stream))
+            open_file(file).close()
+            return self._unpack(file)
         except (OSError, ValueError) as error:
             raise _error(self.label, f"cannot be read ({_why(error)})", "check the path", "unreadable_file") from None
 
-    def _copy(self, stream: BinaryIO) -> Path:
+    def _settle_encoding(self, named: str | None) -> None:
+        """Settle on the named encoding, if the file is not in Unicode, else on what it is found to be in."""
+        if named is not None:
+            named = _check_encoding(self.label, named)
+            if not is_unicode(self.path, named):
+                self.encoding, self._errors = named, "strict"
+                return
+        found = detect_encoding(self.head)
+        if found is None:
+            raise _error(self.label, "its encoding cannot be told", NAME_ENCODING, "unknown_encoding")
+        self.encoding = _check_encoding(self.label, found)
+        if not found.startswith("utf-"):
+            remedy = f"if that is wrong, {NAME_ENCODING}"
+            self.notes.append(Problem(self.label, f"is not UTF-8 and was read as {self.encoding}", remedy, "guessed_encoding"))
+
+    def bound(self, file: Path | None = None) -> int:
+        """Return how many bytes a packed file may unpack to."""
+        return unpacked_bound(file or self.path, self._most)
+
+    def _copy(self, stream: BinaryIO, bound: int | None = None) -> Path:
         spool = Spool()
+        size = 0
         with spool.path.open("wb") as target:
-            shutil.copyfileobj(stream, target, CHUNK)
+            while chunk := stream.read(CHUNK):
+                size += len(chunk)
+                if bound is not None and size > bound:
+                    raise too_large(self.label, bound)
+                target.write(chunk)
         self.spool = spool
         return spool.path
 
@@ -90,7 +119,7 @@ class Input:
         try:
             with _decompressed(file, is_gzip) as stream:
                 kept = self.spool  # the packed copy must outlive its unpacking
-                unpacked = self._copy(stream)
+                unpacked = self._copy(stream, self.bound(file))
                 del kept
                 return unpacked
         except (OSError, EOFError, zlib.error, ValueError) as error:
@@ -101,13 +130,43 @@ class Input:
         if self.encoding in ("utf-8", "utf-8-sig", "ascii"):
             return self.path
         spool = Spool()
-        decoder = codecs.getincrementaldecoder(self.encoding)("replace")
-        with self.path.open("rb") as source, spool.path.open("wb") as target:
-            while chunk := source.read(CHUNK):
-                target.write(decoder.decode(chunk).encode("utf-8", "replace"))
-            target.write(decoder.decode(b"", final=True).encode("utf-8", "replace"))
+        decoder = codecs.getincrementaldecoder(self.encoding)(self._errors)
+        try:
+            with self.path.open("rb") as source, spool.path.open("wb") as target:
+                while chunk := source.read(CHUNK):
+                    target.write(decoder.decode(chunk).encode("utf-8", "replace"))
+                target.write(decoder.decode(b"", final=True).encode("utf-8", "replace"))
+        except UnicodeError:
+            what = f"is neither in Unicode nor in {self.encoding}"
+            raise _error(self.label, what, "name its encoding, or leave out the option to have it found out", "unknown_encoding") from None
         self.spool, self.path, self.encoding = spool, spool.path, "utf-8"
         return self.path
+
+
+def is_open_pipe(path: Path) -> bool:
+    """Return whether a path is a pipe that is open in this process already, as `<(command)` of a shell makes one.
+
+    Any other named pipe is refused: to open it would wait for a writer that may never come.
+    """
+    try:
+        return path.parent in _DESCRIPTORS and stat.S_ISFIFO(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def unpacked_bound(file: Path, most: int | None) -> int:
+    """Return how many bytes a packed file may unpack to: what was asked for, else `UNPACKED` or `RATIO` times its size."""
+    return max(UNPACKED, RATIO * file.stat().st_size) if most is None else most
+
+
+def too_large(label: str, bound: int) -> ProblemsError:
+    """Return the error that a packed file unpacks to more than it may."""
+    size = next(
+        f"{bound / 1024**power:.4g} {unit}"
+        for power, unit in ((3, "GB"), (2, "MB"), (1, "kB"), (0, "bytes"))
+        if bound >= 1024**power or not power
+    )
+    return _error(label, f"unpacks to more than {size}", "if it may, allow more with --max-unpacked (in Python: `unpacked`)", "too_large")
 
 
 @contextmanager
@@ -127,33 +186,18 @@ def _decompressed(file: Path, is_gzip: bool) -> Iterator[BinaryIO]:
 
 def read_plain(file: Path) -> bytes:
     """Return the bytes of a file, decompressed if it is packed; OSError, EOFError or ValueError if they cannot be had."""
-    data = file.read_bytes()
+    with open_file(file) as stream:
+        data = stream.read()
     if data.startswith((GZIP, ZSTD)):
+        bound = unpacked_bound(file, None)
         try:
             with _decompressed(file, data.startswith(GZIP)) as stream:
-                return stream.read()
+                data = stream.read(bound + 1)
+                if len(data) > bound:
+                    raise ValueError(f"unpacks to more than {bound:,} bytes")
         except zlib.error as error:
             raise ValueError(str(error)) from None
     return data
-
-
-def find_format(label: str, head: bytes, options: SourceOptions) -> str:
-    """Return the format of a file by the options, then by its suffix, then by its first bytes."""
-    if options.format is not None:
-        if options.format not in FORMATS:
-            raise _error(label, f"unknown format {options.format!r}", nearest(options.format, FORMATS), "unknown_format")
-        return options.format
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    suffixes = [suffix.lower() for suffix in Path(label).suffixes if suffix.lower() not in (".gz", ".gzip", ".zst", ".zstd")]
-    known = _SUFFIXES.get(suffixes[-1]) if suffixes else None
-    if head.startswith((b"PK\x03\x04", b"BZh", b"\xfd7zXZ")):
-        raise _error(label, "is packed in a way that is not supported", "unpack it, or use gzip or zstd", "unknown_format")
-    if known:
-        return known
-    encoding = detect_encoding(head) or "utf-8"
-    first = head.decode(encoding, "replace").lstrip("\ufeff\0 \t\r\n")[:1]
-    return {"[": "json", "{": "jsonl"}.get(first, "csv")
 
 
 def _read_head(path: Path) -> bytes:
@@ -168,13 +212,15 @@ def _starts_with(path: Path, magic: bytes) -> bool:
         return stream.read(len(magic)) == magic
 
 
-def _check_encoding(label: str, encoding: str | None) -> str:
-    if encoding is None:
-        raise _error(label, "its encoding cannot be told", "name it with the encoding option", "unknown_encoding")
+def _check_encoding(label: str, encoding: str) -> str:
+    """Return the usual name of an encoding. Raises `ProblemsError` with a near one if there is none such."""
     try:
+        "".encode(encoding)  # refuses codecs that are not of text
         return codecs.lookup(encoding).name.replace("_", "-")
-    except LookupError:
-        raise _error(label, f"unknown encoding {encoding!r}", "use a name such as utf-8 or cp1252", "unknown_encoding") from None
+    except (LookupError, UnicodeError, ValueError):
+        near = nearest(encoding, set(aliases.values()))
+        remedy = near if near.startswith("did you mean") else "use a name such as utf-8 or cp1252"
+        raise _error(label, f"unknown encoding {encoding!r}", remedy, "unknown_encoding") from None
 
 
 def _why(error: BaseException) -> str:

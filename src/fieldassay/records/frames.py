@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fieldassay import parquet as guarded
-from fieldassay.errors import Problem
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.records.columns import Columns, Table
 from fieldassay.records.files import Input
 from fieldassay.records.ids import Positions, id_text, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.plain import UnplainError, to_json
 from fieldassay.records.record import Row
 from fieldassay.records.rows import Rows
-from fieldassay.records.tables import decode_cell, put_nested
-from fieldassay.values.json import Json
+from fieldassay.records.tables import hold_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,27 +29,22 @@ class FrameRows(Rows):
     ids: tuple[str, ...]
     frame: pl.DataFrame
     numbers: Positions
-    options: SourceOptions
+    columns: Columns
     is_numbered: bool = False
+    is_table: bool = True
 
     def place(self, position: int) -> str:
         return f"{self.label}: row {self.numbers[position]}"
 
     def read(self, positions: Sequence[int]) -> list[Row]:
-        return [self._row(row) for row in self.frame[list(positions)].iter_rows(named=True)]
+        return [self._row(row) for row in self.frame[list(positions)].iter_rows()]
 
-    def _row(self, row: dict[str, Any]) -> Row:
+    def _row(self, row: tuple[Any, ...]) -> Row:
         try:
-            cells = {name: self._cell(name, value) for name, value in row.items()}
+            cells = [to_json(value) for value in row]
         except UnplainError as error:
             return Row(None, problem=str(error))
-        nested: dict[str, Json] = {}
-        for name, value in cells.items():
-            put_nested(nested, name, value, self.options)
-        return Row(nested)
-
-    def _cell(self, name: str, value: Any) -> Json:
-        return decode_cell(value) if name in self.options.nested and isinstance(value, str) else to_json(value)
+        return Row(self.columns.nest(cells))
 
     def take(self, positions: Positions) -> FrameRows:
         chosen = positions.tolist()
@@ -61,14 +56,16 @@ class FrameRows(Rows):
         )
 
 
-def read_parquet(source: Input, options: SourceOptions) -> tuple[FrameRows, tuple[Problem, ...]]:
+def read_parquet(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
     """Return the rows of a Parquet file, and what is wrong with it."""
     frame = guarded.read_parquet(source.path.read_bytes(), source.label, "write it again, or name its format")
     return hold_frame(source.label, frame, options)
 
 
-def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> tuple[FrameRows, tuple[Problem, ...]]:
+def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
     """Return the rows of a Polars frame; ids are taken from the first column named as an id in which a row has one."""
+    if options.group:
+        return hold_table(table_of(label, frame.columns, frame.rows()), options)
     found: list[str | None] = [None] * frame.height
     for name in reversed([name for name in options.names if name in frame.columns]):
         for position, value in enumerate(frame[name].to_list()):
@@ -76,4 +73,17 @@ def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> tuple
     index = settle_ids(found, (), lambda position: f"{label}: row {position + 1}")
     kept = index.kept
     frame = frame if len(kept) == frame.height else frame[kept.tolist()]
-    return FrameRows(label, index.ids, frame, kept + 1, options, index.is_numbered), index.problems
+    return FrameRows(label, index.ids, frame, kept + 1, Columns.of(frame.columns, options), index.is_numbered), index.problems
+
+
+def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
+    """Return the rows of a frame as a table of JSON values. Raises `ProblemsError` for a value that has no JSON counterpart."""
+    places = []
+    cells = []
+    for number, row in enumerate(rows, 1):
+        places.append(f": row {number}")
+        try:
+            cells.append([to_json(value) for value in row])
+        except UnplainError as error:
+            raise ProblemsError([Problem(f"{label}{places[-1]}", str(error), "mend the row", "not_json")]) from None
+    return Table(label, list(names), cells, places)

@@ -13,6 +13,13 @@ import numpy.typing as npt
 from fieldassay.errors import Problem
 from fieldassay.records.responses import BATCH_ID, names_of_id
 
+_ENDINGS = re.compile(
+    r"(?<=[^.])\.(?:jsonl?|csv|tsv|parquet|xls[xm]?|pdf|png|jpe?g|jp2|tiff?|gif|bmp|webp|heic|svg|txt|text|md|html?|xml|hocr|ya?ml|toml|docx?|odt|ods|rtf|pptx?"
+    r"|eml|msg|gz|gzip|zstd?|zip)$",
+    re.IGNORECASE,
+)
+"""Endings of documents, images, texts, data files and packed files."""
+
 MAX_ID = 1000
 MAX_LISTED = 20
 SERVICE_KEYS = frozenset({BATCH_ID, "object", "role"})
@@ -101,6 +108,31 @@ def deepest(row: Any, key: str) -> tuple[str, Any]:
         if has:
             return key[:cut], value
     return "", row
+
+
+def base_name(name: str) -> str:
+    """Return an id without the folders before it.
+
+    >>> base_name("scans/2025/a.pdf"), base_name("C:\\\\scans\\\\a.pdf")
+    ('a.pdf', 'a.pdf')
+    """
+    return name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def stem_of(name: str) -> str:
+    """Return an id without folders, and without the endings of documents, images, texts, data files and packed files.
+
+    >>> stem_of("out/d2.pdf.json"), stem_of("v1.2"), stem_of("inv.smith.PDF")
+    ('d2', 'v1.2', 'inv.smith')
+    """
+    stem = base_name(name)
+    while (shorter := _ENDINGS.sub("", stem)) != stem:
+        stem = shorter
+    return stem
+
+
+ID_FORMS: Mapping[str, Callable[[str], str]] = {"exact": str, "name": base_name, "stem": stem_of}
+"""The forms under which the ids of gold and predictions can be compared."""
 
 
 def settle_ids(found: Sequence[str | None], problems: Sequence[Problem], place: Callable[[int], str]) -> Index:

@@ -1,4 +1,4 @@
-"""Which prediction belongs to which gold record: by id, exactly."""
+"""Which prediction belongs to which gold record: by id, exactly or in a form that the user named."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
-from fieldassay.records.ids import MAX_LISTED, Positions, cap_problems
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, nearest
+from fieldassay.records.ids import ID_FORMS, MAX_LISTED, Positions, cap_problems
 from fieldassay.records.record import Batch, Record, Row
 from fieldassay.records.source import Source
 from fieldassay.records.suggestions import suggest
@@ -50,17 +50,21 @@ class Matching:
         return replace(self, gold=self.gold.take(chosen), predictions=sources, positions=positions, missing=missing, unmatched={}, notes=())
 
 
-def match(gold: Source, predictions: Mapping[str, Source]) -> Matching:
+def match(gold: Source, predictions: Mapping[str, Source], form: str = "exact") -> Matching:
     """Return which prediction belongs to which gold record.
 
-    Ids match exactly (they were trimmed when read). Where no side has ids, and the numbers of rows agree, rows match by position. Raises
-    `ProblemsError` for duplicate ids, and `NothingEvaluatedError` if a system shares no id with gold.
+    Ids match exactly (they were trimmed when read), or in another of `ID_FORMS`. Where no side has ids, and the numbers of rows agree, rows
+    match by position. Raises `ProblemsError` for duplicate ids and for ids of one side that are the same in that form, and
+    `NothingEvaluatedError` if a system shares no id with gold.
     """
-    problems = [problem for source in (gold, *predictions.values()) for problem in find_duplicates(source)]
+    if form not in ID_FORMS:
+        raise ProblemsError([Problem("match_ids", f"unknown form of ids {form!r}", nearest(form, ID_FORMS), "unknown_name")])
+    problems = [problem for source in (gold, *predictions.values()) for problem in find_duplicates(source) or _find_mergers(source, form)]
     problems += [problem for source in predictions.values() for problem in _compare_numbering(gold, source)]
     if problems:
         raise ProblemsError(problems)
-    place_of = {name: position for position, name in enumerate(gold.ids())}
+    folded = ID_FORMS[form]
+    place_of = {folded(name): position for position, name in enumerate(gold.ids())}
     positions: dict[str, Positions] = {}
     unmatched: dict[str, tuple[str, ...]] = {}
     notes: list[Problem] = list(gold.notes)
@@ -68,7 +72,7 @@ def match(gold: Source, predictions: Mapping[str, Source]) -> Matching:
         where = np.full(len(gold), -1, dtype=np.int64)
         strangers = []
         for position, name in enumerate(source.ids()):
-            found = place_of.get(name)
+            found = place_of.get(folded(name))
             if found is None:
                 strangers.append(name)
             else:
@@ -95,9 +99,24 @@ def find_duplicates(source: Source) -> list[Problem]:
     return cap_problems(problems)
 
 
+def _find_mergers(source: Source, form: str) -> list[Problem]:
+    """Return a problem for each id that is the same as an earlier one in the form that ids are compared in."""
+    first: dict[str, int] = {}
+    problems: list[Problem] = []
+    for position, name in enumerate(source.ids() if form != "exact" else ()):
+        before = first.setdefault(ID_FORMS[form](name), position)
+        if before != position:
+            other = source.ids()[before]
+            what = f"the ids {other!r} (in {source.place(before)}) and {name!r} are the same by {form}"
+            problems.append(Problem(source.place(position), what, "rename one, or match ids exactly", "duplicate_id"))
+    return cap_problems(problems)
+
+
 def _remedy(source: Source, first: int, second: int) -> str:
     """Return what to do about two records with one id; those of predictions may differ by variant, those of gold may not."""
     variants = [record.meta.variant for record in source.fetch([first, second])]
+    if None in variants and source.rows.is_table and not source.options.group:
+        return "keep one record per document, or give --group if the rows of an id are the items of one record"
     if None in variants:
         return "keep one record per document"
     if source.options.is_gold:
@@ -153,26 +172,35 @@ def _describe(gold: Source, system: str, source: Source, where: Positions, stran
     notes = list(source.notes)
     absent = np.flatnonzero(where < 0)
     near = list(suggest(strangers, (gold.ids()[position] for position in absent.tolist()))) if strangers and len(absent) else []
-    hints = [f"{name!r} may be gold's {other!r} ({difference})" for name, other, difference in near[:MAX_LISTED]]
+    hints = [(f"{name!r} may be gold's {other!r} ({difference})", _form_for(name, other)) for name, other, difference in near[:MAX_LISTED]]
+    told = [hint + (f"; --match-ids {form} would match them" if form else "") for hint, form in hints]
     if len(absent) == len(where):
-        _refuse(gold, system, source, hints)
+        _refuse(gold, system, source, told)
     if source.is_numbered:
         notes.append(
             Problem(source.label, "no record has an id, so records were matched by position", "add ids to both sides", "by_position")
         )
     if strangers:
         what = f"{len(strangers):,} of {len(source):,} predictions have no gold (such as {strangers[0]!r}) and are left out"
-        notes.append(Problem(source.label, what, "; ".join(hints[:3]), "unmatched"))
+        notes.append(Problem(source.label, what, "; ".join(hint for hint, _ in hints[:3]), "unmatched"))
     if len(absent):
         what = f"{len(absent):,} of {len(where):,} documents have no prediction by {system} (such as {gold.ids()[int(absent[0])]!r})"
         notes.append(Problem(source.label, what, "they are judged as empty predictions", "missing"))
-    return notes + [Problem(source.label, hint, "make the ids equal if they are the same document", "near_id") for hint in hints]
+    same = "if they are the same document"
+    return notes + [
+        Problem(source.label, hint, f"make the ids equal {same}" + (f", or give --match-ids {form}" if form else ""), "near_id")
+        for hint, form in hints
+    ]
+
+
+def _form_for(name: str, other: str) -> str | None:
+    return next((form for form, folded in ID_FORMS.items() if form != "exact" and folded(name) == folded(other)), None)
 
 
 def _refuse(gold: Source, system: str, source: Source, hints: Sequence[str]) -> None:
     ours = ", ".join(map(repr, gold.ids()[:3])) or "none"
     theirs = ", ".join(map(repr, source.ids()[:3])) or "none"
-    told = f" {'; '.join(hints[:3])}." if hints else ""
+    told = f" {'. '.join(hints[:3])}." if hints else ""
     raise NothingEvaluatedError(
         f"no prediction by {system} has the id of a gold document: {gold.label} has {ours}; {source.label} has {theirs}.{told}"
     )

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.records.frames import hold_frame
+from fieldassay.records.frames import hold_frame, table_of
 from fieldassay.records.ids import find_id, id_text, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.plain import UnplainError, are_json, to_json
 from fieldassay.records.record import Row
 from fieldassay.records.rows import HeldRows
 from fieldassay.records.source import Source, make_source
+from fieldassay.records.tables import hold_table
 
 
 def hold_records(records: Any, options: SourceOptions | None = None, label: str = "records") -> Source:
@@ -30,6 +31,8 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
         return make_source(label, *hold_frame(label, records, options), options)
     if kind == "polars" and hasattr(records, "collect"):
         return make_source(label, *hold_frame(label, records.collect(), options), options)
+    if kind == "pandas" and hasattr(records, "to_dict") and options.group:
+        return make_source(label, *hold_table(table_of(label, list(map(str, records.columns)), _without_nan(records)), options), options)
     if kind == "pandas" and hasattr(records, "to_dict"):
         records = [_drop_nan(row) for row in records.to_dict(orient="records")]
     if isinstance(records, Mapping):
@@ -77,6 +80,10 @@ def _to_row(record: Any) -> Row:
         return Row(to_json(record))
     except UnplainError as error:
         return Row(None, problem=str(error))
+
+
+def _without_nan(frame: Any) -> list[list[Any]]:
+    return [[None if isinstance(value, float) and value != value else value for value in row] for row in frame.itertuples(index=False)]
 
 
 def _drop_nan(row: Mapping[str, Any]) -> dict[str, Any]:

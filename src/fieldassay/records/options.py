@@ -10,7 +10,12 @@ from fieldassay.records.ids import locate
 from fieldassay.records.value_objects import Scalars
 from fieldassay.spec.names import ID_NAMES
 
-FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
+UNPACKED = 2 * 1024**3
+"""Bytes that a packed input may unpack to, or `RATIO` times what it has if that is more, where the user says nothing else."""
+
+RATIO = 100
+
+FORMATS = ("jsonl", "json", "csv", "tsv", "parquet", "xlsx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,12 @@ class SourceOptions:
     """Keys that an answer may have at its top, where `declared` does not say: of a tree those that its spec names."""
     scalars: Scalars = field(default_factory=dict)
     """The fields of the spec with the places of single values, at which a prediction may have an object with a value and its confidence."""
+    unpacked: int | None = None
+    """Bytes that a packed file may unpack to; None: `UNPACKED`, or `RATIO` times its size if that is more."""
+    item_lists: tuple[tuple[str, frozenset[str]], ...] = ()
+    """The spec's lists of objects: their paths, and the names of their items' fields."""
+    group: bool = False
+    """Whether the rows of one id in a table are the items of one record."""
     other_names: OtherNames = ()
     """Other keys under which a record may hold the spec's fields; a record opens with each under its own name."""
 

@@ -24,6 +24,8 @@ class Rows(ABC):
 
     ids: tuple[str, ...]
     is_numbered: bool
+    is_table: bool
+    """Whether a row may be one of several of a record."""
 
     @abstractmethod
     def place(self, position: int) -> str:
@@ -54,6 +56,7 @@ class SlicedRows(Rows):
     is_numbered: bool = False
     spool: Spool | None = None
     size: int = 0
+    is_table: bool = False
 
     def place(self, position: int) -> str:
         return f"{self.label}:{self.numbers[position]}"
@@ -97,6 +100,7 @@ class HeldRows(Rows):
     held: tuple[Any, ...]
     places: tuple[str, ...]
     is_numbered: bool = False
+    is_table: bool = False
 
     def place(self, position: int) -> str:
         return f"{self.label}{self.places[position]}"
@@ -128,6 +132,7 @@ class FolderRows(Rows):
     encoding: str | None = None
     is_numbered: bool = False
     takes_text: bool = False
+    is_table: bool = False
 
     def place(self, position: int) -> str:
         return self.paths[position].encode("utf-8", "replace").decode("utf-8")

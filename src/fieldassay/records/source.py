@@ -23,6 +23,7 @@ from fieldassay.records.record import Record, Row
 from fieldassay.records.responses import BATCH_ID, read_response
 from fieldassay.records.rows import Rows
 from fieldassay.records.tables import read_table
+from fieldassay.records.workbooks import read_workbook
 
 PROBED = 20
 """Rows that are looked at to see whether the key of the data exists at all."""
@@ -30,6 +31,7 @@ PROBED = 20
 CHUNK = 1000
 _READERS: Mapping[str, Callable[[Input, SourceOptions], tuple[Rows, tuple[Problem, ...]]]] = {
     "jsonl": read_lines, "json": read_array, "csv": read_table, "tsv": read_table, "parquet": read_parquet,
+    "xlsx": read_workbook,
 }  # fmt: skip
 
 
@@ -87,10 +89,7 @@ def open_source(path: str | Path, options: SourceOptions | None = None) -> Sourc
         return make_source(str(path), *read_folder(Path(path), options), options)
     file = Input(path, options)
     source = make_source(file.label, *_READERS[file.format](file, options), options)
-    if file.guess is None:
-        return source
-    note = Problem(file.label, f"is not UTF-8 and was read as {file.guess}", "name its encoding if that is wrong", "guessed_encoding")
-    return replace(source, notes=(*source.notes, note))
+    return replace(source, notes=(*source.notes, *file.notes))
 
 
 def _is_folder(path: Path) -> bool:
@@ -107,11 +106,21 @@ def make_source(label: str, rows: Rows, problems: Sequence[Problem], options: So
     if options.is_gold and not len(rows):
         raise ProblemsError([Problem(label, "has no records", "give at least one record", "empty_input")])
     source = Source(label, rows, options, tuple(cap_problems(problems)))
+    if options.id_names and len(rows) and rows.is_numbered:
+        raise ProblemsError([_no_id_key(source, options.id_names)])
     if options.is_gold and options.data_keys:
         source = _settle_key(source)
     if options.data_key is not None:
         _check_key(source, options.data_key, "data")
     return replace(source, notes=(*source.notes, *_describe_responses(source)))
+
+
+def _no_id_key(source: Source, names: Sequence[str]) -> Problem:
+    """Return the problem that no row has an id under the names that were named for it; rows are never matched by position then."""
+    keys = [key for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict) for key in row.value]
+    named = f"the id key {names[0]!r}" if len(names) == 1 else f"one of the id keys {', '.join(map(repr, names[:8]))}"
+    remedy = nearest(names[0], dict.fromkeys(keys)) if keys else "give every record an id"
+    return Problem(source.label, f"no row has {named}", remedy.replace("one of: ", "its keys: "), "no_id_key")
 
 
 def _settle_key(source: Source) -> Source:

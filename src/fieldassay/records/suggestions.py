@@ -6,11 +6,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
+from fieldassay.records.ids import base_name
+
 _SUFFIX = re.compile(r"(?<=[^.])\.(?=[^.]{0,4}[A-Za-z])[A-Za-z0-9]{1,5}$")
-
-
-def _drop_folder(name: str) -> str:
-    return name.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _drop_suffix(name: str) -> str:
@@ -23,7 +21,7 @@ def _fold_unicode(name: str) -> str:
 
 DIFFERENCES: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("Unicode form", _fold_unicode),
-    ("folder", _drop_folder),
+    ("folder", base_name),
     ("suffix", _drop_suffix),
     ("case", str.casefold),
 )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.records.decode import decode_json
+from fieldassay.records.columns import Columns, Table
 from fieldassay.records.files import Input
-from fieldassay.records.ids import find_id, settle_ids
+from fieldassay.records.grouping import group_rows
+from fieldassay.records.ids import cap_problems, find_id, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Row
 from fieldassay.records.rows import HeldRows
-from fieldassay.values.json import Json
 
 DELIMITERS = (",", ";", "\t", "|")
 FIELD_LIMIT = 1 << 30
@@ -27,26 +27,37 @@ def read_table(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[P
     text = _read_text(source)
     lines = _split(text, "\t" if source.format == "tsv" else find_delimiter(text))
     number, header = next(lines, (1, []))
-    header = [name.strip() for name in header]
-    problems = _check_header(source.label, number, header)
-    if problems:
-        raise ProblemsError(problems)
-    rows: list[Row] = []
-    places: list[str] = []
-    ragged: list[Problem] = []
-    for number, cells in lines:
-        row = Row(nest_cells(header, cells, options))
-        if len(cells) != len(header):
-            what = f"has {len(cells)} cells, the header has {len(header)}"
-            row = Row(row.value, problem=what)
-            ragged.append(Problem(f"{source.label}:{number}", what, "quote cells that hold the delimiter or a line break", "ragged_row"))
-        rows.append(row)
-        places.append(f":{number}")
+    below = list(lines)
+    table = Table(source.label, [name.strip() for name in header], [cells for _, cells in below], [f":{at}" for at, _ in below])
+    check_header(table, number)
+    return hold_table(table, options)
+
+
+def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
+    """Return the rows of a table as records, and what is wrong with them; those of one id together, if that is asked for.
+
+    A row with more or fewer cells than the header is a problem; it stops everything where rows are grouped.
+    """
+    width = len(table.header)
+    faults = [f"has {len(cells)} cells, the header has {width}" if len(cells) != width else None for cells in table.rows]
+    remedy = "quote cells that hold the delimiter or a line break"
+    ragged = [
+        Problem(f"{table.label}{place}", what, remedy, "ragged_row") for what, place in zip(faults, table.places, strict=True) if what
+    ]
+    if options.group:
+        if ragged:
+            raise ProblemsError(cap_problems(ragged))
+        grouped = group_rows(table, options)
+        rows, places = [Row(record) for record, _ in grouped], [place for _, place in grouped]
+    else:
+        columns = Columns.of(table.header, options)
+        rows = [Row(columns.nest(cells), problem=fault) for cells, fault in zip(table.rows, faults, strict=True)]
+        places = list(table.places)
     found = [find_id(row.value, options.names) if isinstance(row.value, dict) else None for row in rows]
-    index = settle_ids(found, ragged, lambda position: f"{source.label}{places[position]}")
+    index = settle_ids(found, ragged, lambda position: f"{table.label}{places[position]}")
     kept = index.kept.tolist()
     held = tuple(Row(None, problem=rows[at].problem) if rows[at].problem else rows[at] for at in kept)
-    return HeldRows(source.label, index.ids, held, tuple(places[at] for at in kept), index.is_numbered), index.problems
+    return HeldRows(table.label, index.ids, held, tuple(places[at] for at in kept), index.is_numbered, is_table=True), index.problems
 
 
 def find_delimiter(text: str) -> str:
@@ -69,53 +80,12 @@ def find_delimiter(text: str) -> str:
     return delimiter
 
 
-def nest_cells(header: Sequence[str], cells: Sequence[str], options: SourceOptions) -> dict[str, Json]:
-    """Return a row as an object: `vendor.name` becomes a `name` in `vendor`; text of nested fields that is JSON is decoded.
-
-    >>> nest_cells(["id", "vendor.name"], ["7", "ACME"], SourceOptions())
-    {'id': '7', 'vendor': {'name': 'ACME'}}
-    """
-    row: dict[str, Json] = {}
-    for name, cell in zip(header, cells, strict=False):
-        value = decode_cell(cell) if name.partition(".")[0] in options.nested or name in options.nested else cell
-        put_nested(row, name, value, options)
-    return row
-
-
-def decode_cell(cell: str) -> Json:
-    """Return the list or object that a cell holds as JSON, or the cell as it is."""
-    if cell.lstrip()[:1] not in ("[", "{"):
-        return cell
-    row = decode_json(cell.encode("utf-8", "replace"))
-    return cell if row.problem is not None or row.repairs else row.value
-
-
-def put_nested(row: dict[str, Json], name: str, value: Json, options: SourceOptions) -> None:
-    """Set a value of a row under a dotted name, making the objects on the way; a declared name and an id are never split."""
-    parts = name.split(".")
-    if name in options.declared or name in options.names or not all(parts):
-        row[name] = value
-        return
-    inner = row
-    for part in parts[:-1]:
-        child = inner.setdefault(part, {})
-        if not isinstance(child, dict):  # a column `vendor` beside a column `vendor.name`: both stay as they are
-            row[name] = value
-            return
-        inner = child
-    inner[parts[-1]] = value
-
-
 def _read_text(source: Input) -> str:
-    data = source.path.read_bytes()
-    encoding = source.encoding
-    if encoding == "utf-8":
-        try:
-            return data.decode("utf-8").removeprefix("\ufeff")
-        except UnicodeDecodeError:  # a file whose beginning is UTF-8 and whose end is not
-            lines = data.split(b"\n")
-            return "\n".join(_decode_line(line) for line in lines).removeprefix("\ufeff")
-    return data.decode(encoding, "replace").removeprefix("\ufeff")
+    data = source.as_utf8().read_bytes()
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError:  # a file whose beginning is UTF-8 and whose end is not
+        return "\n".join(map(_decode_line, data.split(b"\n"))).removeprefix("\ufeff")
 
 
 def _decode_line(line: bytes) -> str:
@@ -142,12 +112,14 @@ def _split(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             yield number, cells
 
 
-def _check_header(label: str, number: int, header: Sequence[str]) -> list[Problem]:
-    where = f"{label}:{number}"
+def check_header(table: Table, number: int) -> None:
+    """Raise `ProblemsError` for a header, in the row of that number, in which columns have no name, or one name twice."""
+    where, header = f"{table.label}:{number}", table.header
     if not header:
-        return [Problem(label, "has no header", "write the names of the columns into the first row", "empty_input")]
+        raise ProblemsError([Problem(table.label, "has no header", "write the names of the columns into the first row", "empty_input")])
     twice = sorted({name for name in header if header.count(name) > 1 and name})
     problems = [Problem(where, f"column {name!r} stands twice in the header", "rename or remove one", "duplicate_column") for name in twice]
     if "" in header[:-1] or header == [""]:
         problems.append(Problem(where, f"column {header.index('') + 1} has no name", "name every column", "bad_header"))
-    return problems
+    if problems:
+        raise ProblemsError(problems)

@@ -103,6 +103,8 @@ class Spec:
     """Names of the key under which a gold row may hold the record; where a row has none of them, it is the record itself."""
     pred_keys: tuple[str, ...] = ()
     """The same of predictions."""
+    groups_rows: bool = False
+    """Whether rows of a table that have one id are the items of one record."""
     slices: tuple[str, ...] = ()
     prices: Options = ()
     """Price table: model name -> ((token kind, USD per million tokens), …)."""

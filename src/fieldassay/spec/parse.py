@@ -94,6 +94,7 @@ def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
         gates=cursor.texts("gates"),
         gold_keys=_data_keys(cursor, "gold"),
         pred_keys=_data_keys(cursor, "pred"),
+        groups_rows=_groups_rows(cursor),
         slices=cursor.texts("slices"),
         prices=_prices(cursor),
         description=cursor.text("description", "") or "",
@@ -174,8 +175,13 @@ def _data_keys(cursor: Cursor, side: str) -> tuple[str, ...]:
     """Return the names under which one side's rows may hold the record."""
     inner = Cursor(cursor.mapping("data"), ("data",), cursor.report)
     if side == _SIDES[0]:
-        inner.refuse_unknown(_SIDES)
+        inner.refuse_unknown((*_SIDES, "group"))
     return inner.texts(side)
+
+
+def _groups_rows(cursor: Cursor) -> bool:
+    inner = Cursor(cursor.mapping("data"), ("data",), cursor.report)
+    return inner.flag("group")
 
 
 def _locale(cursor: Cursor) -> str | None:

@@ -16,6 +16,7 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.spec.report import Lines, Places
 from fieldassay.spec.toml_lines import toml_lines
 from fieldassay.spec.yaml_text import DEEPEST, check_size, read_yaml, too_deep
+from fieldassay.whole_files import open_file
 
 _LONGEST_WITH_LINES = 300_000
 _MOST_BITS = 10_000
@@ -91,7 +92,8 @@ def _read_file(path: Path) -> Source:
     if path.suffix.casefold() not in _SUFFIXES:
         raise _refusal(label, f"cannot tell what kind of file {path.suffix!r} is", f"one of: {', '.join(_SUFFIXES)}", "unknown_format")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with open_file(path) as stream:
+            text = stream.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _refusal(label, f"is not UTF-8 text (byte {error.start})", "save it as UTF-8", "encoding") from error
     except (OSError, ValueError) as error:

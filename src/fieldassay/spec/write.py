@@ -53,7 +53,7 @@ def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
         "null_values": (list(spec.null_values), []),
         "unreadable_gold": (spec.unreadable_gold, "text"),
         "extra": (spec.extra, "ignore"),
-        "data": ({side: list(keys) for side, keys in places if keys}, {}),
+        "data": ({**{side: list(keys) for side, keys in places if keys}, **({"group": True} if spec.groups_rows else {})}, {}),
     }
     told |= {key: value for key, (value, plain) in given.items() if says_all or value != plain}
     if spec.locale is not None:

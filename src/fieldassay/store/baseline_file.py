@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,7 @@ import msgspec
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.store.baseline import Baseline, BaselineSystem, Entry, Headline, find_faults
 from fieldassay.store.runs_of_numbers import join_runs, split_runs
-from fieldassay.whole_files import write_file
+from fieldassay.whole_files import open_file, write_file
 
 BASELINE = "fieldassay-baseline.json"
 """What a baseline is called where nobody says otherwise."""
@@ -76,9 +75,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
 def read_bytes(path: Path) -> bytes | None:
     """Return what a file holds, None if there is no file. Raises `ProblemsError` for what cannot be read, or is too large."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # to open a named pipe would wait for its writer
-            raise _refusal(path, "is not a file", "name the file of a baseline")
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             data = stream.read(MOST_BYTES + 1)
     except FileNotFoundError:
         return None
