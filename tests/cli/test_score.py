@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -202,8 +203,8 @@ def test_interrupted_run_leaves_no_output(run: Run, files: Files, tmp_path: Path
     folder.mkdir()
     if not is_new:
         assert run("score", *files.inputs, *FAST, "--out", folder / "run").code == 0
-    os.mkfifo(files.folder / "pipe.jsonl")  # nobody writes to it, so the run waits
-    process = spawn("score", *files.inputs, "--pred", files.folder / "pipe.jsonl", "--out", folder / "run")
+    # nobody writes to its standard input, so the run waits
+    process = spawn("score", *files.inputs, "--pred", "late=-", "--out", folder / "run", stdin=subprocess.PIPE)
     while not any(path.name.startswith(".run.partial") for path in folder.iterdir()):
         assert process.poll() is None
         time.sleep(0.02)
