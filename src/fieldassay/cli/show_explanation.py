@@ -8,9 +8,11 @@ from typing import Any
 
 from fieldassay.api.explaining import DocumentExplanation, Explanation, Side
 from fieldassay.api.trials import Trial
+from fieldassay.reports.numbers import show_number
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.shown import show, show_json, visible
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, say
+from fieldassay.result.compared import show_rounded
 
 _STRUCTURE = ("list", "object", "item")
 _PATH, _VALUE, _LONG = 300, 300, 2000
@@ -102,13 +104,13 @@ def _value(row: dict[str, Any], side: str) -> str:
 
 
 def _score(score: float | None) -> str:
-    return "" if score is None else f"{score:.3f}"
+    return "" if score is None else show_number(score)
 
 
 def _why(row: dict[str, Any]) -> str:
     """Return reason and main diagnoses in words; nothing for what is plainly equal."""
     if row["kind"] == "item" and row["outcome"] not in ("missing", "spurious"):
-        return f"paired; {100 * (row['score'] or 0):.0f} % alike"
+        return f"paired; {show_rounded(100 * (row['score'] or 0), 0, 100.0)} % alike"
     names = [name for name in row["diagnoses"] or () if name != "different"]
     is_plain = row["reason"] in ("equal", "missing", "spurious", "present") or (row["reason"] == "different" and names)
     said = [] if is_plain else [say(REASONS, row["reason"])]

@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape
 
 from fieldassay.reports.headline import by_system, find_main, find_named
 from fieldassay.reports.shown import show
+from fieldassay.result.compared import show_rounded
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 
@@ -90,7 +91,7 @@ def _dots(result: Result, main: Estimate, key: str, value: str, scale: float) ->
 def _dot(result: Result, estimate: Estimate, scale: float) -> _Dot:
     value = scale * float(estimate.value or 0.0)
     interval = None if estimate.interval is None else (scale * estimate.interval[0], scale * estimate.interval[1])
-    return _Dot(result.systems.index(estimate.system), value, interval, f"{value:.1f}")
+    return _Dot(result.systems.index(estimate.system), value, interval, show_rounded(value, 1, 100.0))
 
 
 def _time_panel(result: Result) -> list[_Panel]:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from fieldassay.reports.findings import join_names, tell_loss
 from fieldassay.reports.headline import by_system, find_main, find_named, list_fields
 from fieldassay.reports.losses import Loss
-from fieldassay.reports.numbers import show_count, show_number
+from fieldassay.reports.numbers import show_count, show_number, show_percent
 from fieldassay.reports.ranking import Order, order_systems, tell_order
 from fieldassay.reports.shown import show_markdown
 from fieldassay.result.estimate import Estimate
@@ -91,15 +91,14 @@ def _failures(result: Result, system: str) -> list[str]:
 def _percent(estimate: Estimate | None, *, with_interval: bool = False) -> str:
     if estimate is None or estimate.value is None:
         return "—"
-    scale = 1.0 if estimate.unit == "percent" else 100.0
-    shown = f"{scale * estimate.value:.1f}%"
+    shown = f"{show_percent(estimate.value, estimate.unit)}%"
     if not with_interval:
         return shown
     few = ", too few documents for a reliable interval" if "few_documents" in estimate.marks else ""
     if estimate.interval is None:
         return f"{shown} (n = {estimate.n:,})"
-    low, high = (scale * bound for bound in estimate.interval)
-    return f"{shown} ({100 * (estimate.level or 0.95):g} % interval {low:.1f} to {high:.1f}, n = {estimate.n:,}{few})"
+    low, high = (show_percent(bound, estimate.unit) for bound in estimate.interval)
+    return f"{shown} ({100 * (estimate.level or 0.95):g} % interval {low} to {high}, n = {estimate.n:,}{few})"
 
 
 def _values(result: Result, key: str) -> list[str]:
@@ -138,7 +137,7 @@ def _findings(result: Result, main: Estimate | None) -> list[str]:
         fields = [(estimate.value, field) for field, estimate in list_fields(result, system).items() if estimate.value is not None]
         if fields:
             lowest, field = min(fields)
-            lines.append(f"- **Hardest field for {show_markdown(system)}**: {show_markdown(field)} ({100 * lowest:.1f}%)")
+            lines.append(f"- **Hardest field for {show_markdown(system)}**: {show_markdown(field)} ({show_percent(lowest)}%)")
     return lines or ["- Nothing was compared."]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from fieldassay.reports.comparisons import show_p
 from fieldassay.reports.losses import Loss
-from fieldassay.reports.numbers import show_count, show_number, suffix_of
+from fieldassay.reports.numbers import show_count, show_number, show_percent, suffix_of
 from fieldassay.reports.shown import show
 from fieldassay.reports.wording import CAUSES, DIAGNOSES, say
 from fieldassay.result.comparison import Comparison
@@ -31,7 +31,7 @@ def say_number(value: float, unit: str = "ratio") -> str:
     """
     if value == 0 and unit not in _SCALES:
         return f"0{suffix_of(unit)}"
-    text = f"{_SCALES[unit] * value:,.1f} %" if unit in _SCALES else f"{show_number(value, unit)}{suffix_of(unit)}"
+    text = f"{show_percent(value, unit)} %" if unit in _SCALES else f"{show_number(value, unit)}{suffix_of(unit)}"
     return text.replace("-", "−")
 
 

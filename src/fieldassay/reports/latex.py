@@ -100,14 +100,18 @@ def _best(estimates: Sequence[Estimate | None]) -> Estimate | None:
 def _value(estimate: Estimate | None, is_best: bool, mark: str = "") -> str:
     if estimate is None or estimate.value is None:
         return "---"
-    shown = show_number(estimate.value, estimate.unit)
+    shown = _number(estimate.value, estimate.unit)
     return (rf"\textbf{{{shown}}}" if is_best else shown) + mark
+
+
+def _number(value: float, unit: str) -> str:
+    return show_number(value, unit).replace("…", r"\ldots{}")
 
 
 def _interval(estimate: Estimate | None) -> str:
     if estimate is None or estimate.interval is None:
         return ""
-    low, high = (show_number(bound, estimate.unit) for bound in estimate.interval)
+    low, high = (_number(bound, estimate.unit) for bound in estimate.interval)
     return rf"{{\footnotesize [{low}, {high}]}}"
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fieldassay.result.compared import show_rounded
 from fieldassay.result.estimate import Estimate
 
 NOTHING = "—"
-_DECIMALS = {"ratio": 3, "percent": 2, "ms": 0, "usd": 5, "documents/min": 1}
+_HIGHEST = {"ratio": 1.0, "percent": 100.0}
+_DECIMALS = {"ratio": 3, "percent": 2, "ms": 0, "tokens": 0, "usd": 5, "documents/min": 1}
 
 
 def show_value(estimate: Estimate | None) -> str:
@@ -20,19 +22,28 @@ def show_value(estimate: Estimate | None) -> str:
 
 
 def show_number(value: float, unit: str = "ratio") -> str:
-    """Return a number with the decimals of its unit.
+    """Return a number with the decimals of its unit; a score reads like 1 (or 100 %, or 0) only if it is.
 
-    >>> show_number(1234.4, "ms"), show_number(0.5), show_number(12, "count")
-    ('1,234', '0.500', '12')
+    >>> show_number(1234.4, "ms"), show_number(0.5), show_number(12, "count"), show_number(0.99952), show_number(99.997, "percent")
+    ('1,234', '0.500', '12', '0.999…', '99.99…')
     """
     if unit == "count":
         return f"{value:,.0f}"
-    return f"{value:,.{_DECIMALS.get(unit, 3)}f}"
+    return show_rounded(value, _DECIMALS.get(unit, 3), _HIGHEST.get(unit))
+
+
+def show_percent(value: float, unit: str = "ratio") -> str:
+    """Return a share of one, or a percentage, in percent with one decimal; without the sign.
+
+    >>> show_percent(0.94879), show_percent(0.99952), show_percent(85.0, "percent")
+    ('94.9', '99.9…', '85.0')
+    """
+    return show_rounded(value if unit == "percent" else 100.0 * value, 1, 100.0)
 
 
 def suffix_of(unit: str) -> str:
     """Return what is written behind a value of the unit."""
-    return {"percent": " %", "ms": " ms", "usd": " USD", "documents/min": "/min"}.get(unit, "")
+    return {"percent": " %", "ms": " ms", "tokens": " tokens", "usd": " USD", "documents/min": "/min"}.get(unit, "")
 
 
 def show_interval(estimate: Estimate | None) -> str:

@@ -10,8 +10,9 @@ SLACK = 1e-9
 """How far a value may be off for the rounding of what it is made of, in units of its scale."""
 
 _SCALES = {"ratio": 1.0, "percent": 100.0, "count": 1.0}
-_DECIMALS = {"ratio": 3, "percent": 1, "count": 0, "ms": 0, "usd": 5, "documents/min": 1}
-_SUFFIXES = {"percent": " %", "ms": " ms", "usd": " USD", "documents/min": "/min"}
+_DECIMALS = {"ratio": 3, "percent": 1, "count": 0, "ms": 0, "tokens": 0, "usd": 5, "documents/min": 1}
+_HIGHEST = {"ratio": 1.0, "percent": 100.0}
+_SUFFIXES = {"percent": " %", "ms": " ms", "tokens": " tokens", "usd": " USD", "documents/min": "/min"}
 _MOST_DECIMALS = 17
 _LONGEST = 1e15
 
@@ -73,7 +74,21 @@ def show_plain(value: float, unit: str = "ratio") -> str:
     """
     if abs(value) >= _LONGEST:
         return f"{value!r}{suffix(unit)}"
-    return f"{value:,.{_least_decimals(value, unit)}f}{suffix(unit)}"
+    return f"{show_rounded(value, _least_decimals(value, unit), _HIGHEST.get(unit))}{suffix(unit)}"
+
+
+def show_rounded(value: float, decimals: int, highest: float | None = 1.0) -> str:
+    """Return a number rounded; a score from 0 to `highest` (None: a number without bounds) reads like a bound only if it is there.
+
+    >>> show_rounded(0.99952, 3), show_rounded(0.99949, 3), show_rounded(1.0, 3), show_rounded(0.00004, 3), show_rounded(99.97, 1, 100.0)
+    ('0.999…', '0.999', '1.000', '0.000…', '99.9…')
+    """
+    text = f"{value:,.{decimals}f}"
+    if highest is None or not SLACK * highest < value < highest * (1 - SLACK):
+        return text
+    if text == f"{highest:,.{decimals}f}":
+        return f"{highest - 10.0**-decimals:,.{decimals}f}…"
+    return f"{text}…" if not text.strip("0.") else text
 
 
 def show_change(value: float, unit: str = "ratio") -> str:

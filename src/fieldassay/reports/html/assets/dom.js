@@ -43,7 +43,6 @@ function fixed(value, digits, useGrouping = false) {
   return rounders.get(key).format(value);
 }
 
-// A number as the report shows it: shares of one in percent.
 // A score with two decimals; 1.00 and 0.00 are those values and nothing beside them.
 function showScore(value) {
   const text = value.toFixed(2);
@@ -51,12 +50,19 @@ function showScore(value) {
   return value > 0 && text === "0.00" ? "0.00…" : text;
 }
 
+// Percent with one decimal; 100.0 and 0.0 are those values, but for the rounding of sums, and nothing beside them.
+function showPercent(value) {
+  const text = fixed(value, 1);
+  if (value < 100 * (1 - 1e-9) && text === "100.0") return "99.9…";
+  return value > 1e-7 && text === "0.0" ? "0.0…" : text;
+}
+
+// A number as the report shows it: shares of one in percent.
 function showNumber(value, unit = "ratio") {
   if (value === null || value === undefined) return "—";
-  if (unit === "ratio") return minus(`${fixed(100 * value, 1)} %`);
-  if (unit === "percent") return minus(`${fixed(value, 1)} %`);
-  const digits = { ms: 0, count: 0, usd: 5, "documents/min": 1 }[unit] ?? 3;
-  const suffix = { ms: " ms", usd: " USD", "documents/min": "/min" }[unit] ?? "";
+  if (unit === "ratio" || unit === "percent") return minus(`${showPercent(unit === "ratio" ? 100 * value : value)} %`);
+  const digits = { ms: 0, tokens: 0, count: 0, usd: 5, "documents/min": 1 }[unit] ?? 3;
+  const suffix = { ms: " ms", tokens: " tokens", usd: " USD", "documents/min": "/min" }[unit] ?? "";
   return value === 0 ? `0${suffix}` : minus(fixed(value, digits, true) + suffix);
 }
 

@@ -1,0 +1,54 @@
+"""How numbers are written: a score reads like 1 only if it is 1, wherever it stands."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fieldassay.api.scoring import score
+from fieldassay.reports.findings import say_number
+from fieldassay.reports.latex import _number
+from fieldassay.reports.markdown import render_markdown
+from fieldassay.reports.numbers import show_number, show_percent
+from fieldassay.reports.summary import summarize
+from fieldassay.result.compared import show_plain, show_rounded
+
+SHOWN = [
+    ("ratio", 0.99952, "0.999…"),
+    ("ratio", 0.9994, "0.999"),
+    ("ratio", 1.0, "1.000"),
+    ("ratio", 1 - 2**-32, "1.000"),
+    ("ratio", 0.00003, "0.000…"),
+    ("ratio", 0.0, "0.000"),
+    ("ratio", -0.2, "-0.200"),
+    ("percent", 99.9962, "99.99…"),
+    ("percent", 100.0, "100.00"),
+    ("count", 99.9, "100"),
+    ("ms", 0.2, "0"),
+]
+
+
+@pytest.mark.parametrize(("unit", "value", "text"), SHOWN, ids=[f"{value} {unit}" for unit, value, _ in SHOWN])
+def test_a_score_reads_like_one_only_if_it_is(unit: str, value: float, text: str) -> None:
+    assert show_number(value, unit) == text
+
+
+@pytest.mark.parametrize("show", [show_number, show_percent, show_plain, say_number, _number], ids=lambda one: one.__name__)
+@given(value=st.floats(0, 1 - 1e-6))
+def test_no_way_of_writing_shows_less_than_one_as_one(show: object, value: float) -> None:
+    text = show(value, "ratio")  # type: ignore[operator]
+    assert text.removesuffix(" %") not in ("1.000", "100.0")
+
+
+@given(value=st.floats(0, 1), decimals=st.integers(0, 6))
+def test_what_is_shown_is_the_rounded_value_or_the_last_one_before_the_bound(value: float, decimals: int) -> None:
+    text = show_rounded(value, decimals)
+    assert abs(float(text.rstrip("…")) - value) <= 10.0**-decimals
+
+
+def test_a_report_does_not_say_that_nearly_all_is_all() -> None:
+    gold = [{"id": number, "n": number} for number in range(4000)]
+    predictions = [{**row, "n": -1} if row["id"] == 7 else row for row in gold]
+    result = score(gold, predictions, "{fields: {n: number}, metrics: [accuracy]}")
+    assert "0.999…" in render_markdown(summarize(result))
