@@ -21,8 +21,8 @@ EXPECTED = "edf747e8185d22aa3f9e60091756a100f790942b78d462d8ebc115b4bf3963f7"
 """The digest of the estimates of the sample's first documents. It changes only with what is computed, never with the machine."""
 
 EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
-    "embeddings": (("tokenizers", "safetensors"), "texts compared by meaning, with static embeddings"),
-    "sentence-transformers": (("sentence_transformers",), "texts compared by meaning, with sentence encoders"),
+    "embeddings": (("tokenizers", "safetensors"), "texts compared by meaning, with BERT-family encoders such as MiniLM, without torch"),
+    "sentence-transformers": (("sentence_transformers",), "texts compared by meaning, with any encoder of sentence-transformers"),
 }
 """Optional parts: the modules that each needs, and what it is for."""
 
