@@ -36,8 +36,10 @@ FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 ALIASES = {
     "invoice": "invoice", "tax invoice": "invoice", "tax_invoice": "invoice", "estimate": "invoice",
+    "quote": "invoice", "quotation": "invoice", "proforma": "invoice", "proforma invoice": "invoice", "pro forma invoice": "invoice",
     "receipt": "receipt", "sales receipt": "receipt", "purchase receipt": "receipt", "payment receipt": "receipt",
     "bank_statement": "bank_statement", "bank statement": "bank_statement", "account statement": "bank_statement", "statement": "bank_statement",
+    "credit card statement": "bank_statement",
 }  # fmt: skip
 YES, NO = {"true", "1", "yes", "y"}, {"false", "0", "no", "n"}
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
@@ -256,7 +258,7 @@ class Expected:
 
 def type_of(record: Mapping[str, Any]) -> str | None:
     value = record.get("DOCUMENT_TYPE")
-    return ALIASES.get(value.strip().lower()) if isinstance(value, str) else None
+    return ALIASES.get(" ".join(value.split()).lower()) if isinstance(value, str) else None
 
 
 def expect(gold: Sequence[Mapping[str, Any]], pred: Sequence[Mapping[str, Any]], key: str = "image_file") -> Expected:

@@ -69,6 +69,8 @@ POOLS: dict[str, tuple[Any, ...]] = {
         "BANK_STATEMENT",
         "bank statement",
         "quote",
+        "letter",
+        "credit card statement",
         "tax  invoice",
     ),
     "numeric id": ("06 082 698 025", "06082698025", "06-082-698-025", "06082698026", "ABN 06 082 698 025", 6082698025, "abc", "(abc)"),

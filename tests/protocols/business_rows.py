@@ -109,6 +109,10 @@ PHONES: list[Row] = [
 TYPES: list[Row] = [
     ("DOCUMENT_TYPE", "invoice", "tax invoice", 1.0),
     ("DOCUMENT_TYPE", "TAX INVOICE", "Invoice", 1.0),
+    ("DOCUMENT_TYPE", "TAX  INVOICE", "Invoice", 1.0),
+    ("DOCUMENT_TYPE", "INVOICE", "Quotation", 1.0),
+    ("DOCUMENT_TYPE", "quote", "proforma", 1.0),
+    ("DOCUMENT_TYPE", "BANK_STATEMENT", "Credit Card Statement", 1.0),
     ("DOCUMENT_TYPE", "BANK_STATEMENT", "bank statement", 1.0),
     ("DOCUMENT_TYPE", "invoice", "receipt", 0.0),
     ("DOCUMENT_TYPE", "invoice", "letter", 0.0),

@@ -148,3 +148,19 @@ def test_on_the_command_line_values_of_a_tree_are_json(capsys: pytest.CaptureFix
     values = ["--gold-value", "5000", "--pred-value", "5050"]
     assert main(["explain", "--protocol", "engineering-extractor", "--field", "flow_rate.value", *values]) == 0
     assert "score 1.0, the numbers are within the tolerance" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_entry_study_may_be_given_under_its_own_names() -> None:
+    gold = [
+        {"id": 1, "listes_des_intervenants": [{"nom": "Dupont", "references_pages": [1, 2]}, {"nom": "Durand", "references_pages": [7]}]}
+    ]
+    prediction = [{"id": 1, "listes_des_intervenants": [{"nom": "Dupond", "references_pages": [1, 3]}]}]
+    result = score(gold, {"s": prediction}, {"protocol": "entry-matching"}, ScoreOptions(replicates=0))
+    assert result.value("imq") == pytest.approx(4 / 9)
+
+
+def test_two_blanks_in_a_document_type_are_one() -> None:
+    gold = [{"image_file": "a", "DOCUMENT_TYPE": "TAX  INVOICE", "TOTAL_AMOUNT": "$5.00", "TRANSACTION_DATES": "NOT_FOUND"}]
+    result = score(gold, {"s": gold}, {"protocol": "business-documents"}, ScoreOptions(replicates=0))
+    assert {estimate.slice["type"] for estimate in result.estimates if estimate.slice} == {"invoice"}
+    assert not any("no known document type" in text for text in result.warnings)

@@ -8,6 +8,7 @@ import numpy as np
 
 from fieldassay.engine.scopes import Masks
 from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.spec.model import fold_type
 
 
 def applicability(plan: Plan, types: Sequence[str | None]) -> dict[str, Masks]:
@@ -44,10 +45,10 @@ def _collect(
 def canonical_type(plan: Plan, value: object) -> str | None:
     """Return the canonical document type that a gold value names, or None if it names none that the spec knows.
 
-    Without declared types or aliases the trimmed, lowercased text itself is the type.
+    Without declared types or aliases the folded text itself is the type.
     """
     if not isinstance(value, str) or not value.strip():
         return None
-    text = value.strip().casefold()
+    text = fold_type(value)
     aliases = dict(plan.document_types)
     return aliases.get(text, None if aliases else text)

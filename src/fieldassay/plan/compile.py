@@ -19,7 +19,7 @@ from fieldassay.plan.leaves import LeafBuilder
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.plan.renaming import OtherNames
 from fieldassay.plan.scope import Scope
-from fieldassay.spec.model import Accept, Call, Field, Spec
+from fieldassay.spec.model import Accept, Call, Field, Spec, fold_type
 from fieldassay.spec.parse import ParsedSpec, parse_spec
 from fieldassay.spec.report import Places, Report, in_order
 
@@ -218,10 +218,10 @@ class _Compiler:
         """Return the canonical document types that a field applies to."""
         known = self.document_types
         for position, name in enumerate(top.applies_to):
-            if known and self.spec.document_type is not None and name.strip().casefold() not in known:
+            if known and self.spec.document_type is not None and fold_type(name) not in known:
                 remedy = nearest(name[:100], set(known.values()))
                 self.report.add((*scope.steps, "applies_to", position), f"unknown document type {name[:100]!r}", remedy, "unknown_name")
-        return frozenset(known.get(name.strip().casefold(), name) for name in top.applies_to)
+        return frozenset(known.get(fold_type(name), name) for name in top.applies_to)
 
     def _refuse_names(self, top: Field, steps: tuple[str | int, ...]) -> None:
         """Note other names of what no key holds."""
@@ -261,9 +261,9 @@ def _other_names(fields: tuple[Field, ...]) -> OtherNames:
 def _document_types(spec: Spec) -> dict[str, str]:
     if spec.document_type is None:
         return {}
-    table = {name.strip().casefold(): name for name, _ in spec.document_type.aliases}
+    table = {fold_type(name): name for name, _ in spec.document_type.aliases}
     for name, aliases in spec.document_type.aliases:
-        table.update({alias.strip().casefold(): name for alias in aliases})
+        table.update({fold_type(alias): name for alias in aliases})
     return table
 
 

@@ -68,6 +68,15 @@ class Field:
     """Other keys under which a record may hold the field, if its own is missing or null; the first that is not null counts."""
 
 
+def fold_type(text: str) -> str:
+    """Return the name of a document type as names are compared: trimmed, white space collapsed, without regard to letter case.
+
+    >>> fold_type(" TAX  INVOICE ")
+    'tax invoice'
+    """
+    return " ".join(text.split()).casefold()
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentType:
     """Where a document's type is found in gold, and other names for each canonical type."""

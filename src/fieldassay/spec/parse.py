@@ -13,7 +13,7 @@ from fieldassay.spec.checks import parse_checks
 from fieldassay.spec.cursor import Cursor, as_number, kind_of
 from fieldassay.spec.definitions import read_definitions
 from fieldassay.spec.fields import Parser, is_patterns, refuse_mixture
-from fieldassay.spec.model import DocumentType, Field, Options, Spec
+from fieldassay.spec.model import DocumentType, Field, Options, Spec, fold_type
 from fieldassay.spec.names import SPEC_KEYS
 from fieldassay.spec.report import Places, Report, in_order
 from fieldassay.spec.schema import schema_data
@@ -217,7 +217,7 @@ def _refuse_shared(table: dict[str, tuple[str, ...]], cursor: Cursor) -> None:
     owners: dict[str, str] = {}
     for name, others in table.items():
         for text in (name, *others):
-            owner = owners.setdefault(text.strip().casefold(), name)
+            owner = owners.setdefault(fold_type(text), name)
             if owner != name:
                 cursor.refuse(name, f"{text!r} already stands for {owner!r}", "list it once", "duplicate_key")
 

@@ -45,20 +45,21 @@ _DEGREES = re.compile(r"(?:[°º˚]|\bdeg(?:\.|rees?)?|\bgrad|\bgrados?|\bdegré
 _STROKE = re.compile(rf"[ ]*/[ ]*|(?:^|[ ]+)(?:{'|'.join(sorted(PERS))})[ ]+", re.IGNORECASE)
 _POWER = re.compile(r"([^\d]*[^\d-])(-?\d)\Z")
 _CLOSE = re.compile(r"([⁰¹²³⁴⁵⁶⁷⁸⁹])(?=[a-zA-Zµμ°Ω])")
+_ODOR_UNITS = re.compile(r"\b(?:european )?odou?r[ ]+units?\b", re.IGNORECASE)
 _HYPHEN = re.compile(r"(?<=[a-zA-Z])-(?=[a-zA-Z])")
 
 
 def folded(text: str) -> str:
     """Return a unit's text in ASCII where it can be: powers behind their symbols, `*` for every dot, degrees as `degC` and `degF`.
 
-    >>> folded("W/m²·K"), folded("° C")
-    ('W/m2*K', 'degC')
+    >>> folded("W/m²·K"), folded("° C"), folded("odor units/m³")
+    ('W/m2*K', 'degC', 'ou/m3')
     """
     text = _CLOSE.sub(r"\1*", text)
     plain = text.translate(_FOLDED).strip().replace("**", "").replace("^", "")
     if plain[:1] == "[" and plain[-1:] == "]":
         plain = plain[1:-1].strip()
-    return _DEGREES.sub(lambda match: DEGREES[match[1].lower()], plain)
+    return _DEGREES.sub(lambda match: DEGREES[match[1].lower()], _ODOR_UNITS.sub("ou", plain))
 
 
 def taken_apart(unit: str) -> tuple[Factors, Factors] | None:
