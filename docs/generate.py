@@ -33,7 +33,7 @@ Inputs are described in [inputs](inputs.md), specs in [the spec language](spec.m
 | 1 | a gate or a threshold failed, a check of `validate`, or the self-test of `doctor` |
 | 2 | the command, the spec or the data cannot be used as they are; every problem is named |
 | 3 | the run is incomplete |
-| 4 | a gate is inconclusive (`gate`, and `score --strict`) |
+| 4 | a gate is inconclusive (`gate`, and `score --strict`), or no gate is about any document (`score`) |
 | 5 | nothing was evaluated |
 | 70 | an internal error; `FIELDASSAY_DEBUG=1` shows the traceback |
 | 130 | interrupted |

@@ -57,6 +57,16 @@ def test_critical_values_below_a_place_of_another_kind_are_listed_beside_the_str
     assert "Critical values that are not there: a.b." in report
 
 
+def test_the_rows_of_the_report_add_up_and_critical_places_are_counted_once() -> None:
+    expected = {"questions": {"a": 1, "b": 2}, "issues": {"c": 3}, "x": 1}
+    report = error_report(judge(expected, {"questions": [], "issues": [], "x": 1}, ["questions.a", "questions.b"]))
+    assert "| structure | 2 | 1 | 1 |" in report
+    rows = [line for line in report.splitlines() if line.startswith("| structure |") and line.count("|") > 5]
+    assert len(rows) == 2
+    assert [row.endswith("| critical |") for row in rows] == [True, False]
+    assert "Critical values that are not there: questions.a, questions.b." in report
+
+
 def test_the_lines_of_random_trees_are_as_many_as_the_metrics_count() -> None:
     source = random.Random(5)
     cases = [make_case(source) for _ in range(80)]

@@ -232,7 +232,8 @@ def _hold(holders: Sequence[Holder], pooled: frozenset[str], records: RunRecords
 def _judge(rules: Iterable[Rule], holdings: Holdings) -> tuple[GateOutcome, ...]:
     listed = tuple(rules)
     outcomes = judge_gates([rule.gate for rule in listed], holdings)
-    return tuple(replace(outcome, title=rule.title) for rule, outcome in zip(listed, outcomes, strict=True))
+    titled = tuple(replace(outcome, title=rule.title) for rule, outcome in zip(listed, outcomes, strict=False))
+    return titled + outcomes[len(listed) :]
 
 
 def _remark_names(listed: GateList | None, runs: Sequence[_Run], request: GateRequest) -> list[str]:

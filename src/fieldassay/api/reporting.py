@@ -16,6 +16,7 @@ from fieldassay.api.run import Run, damage_told
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
+from fieldassay.result.decision import UNGATED
 from fieldassay.result.decisions_file import read_decisions
 from fieldassay.store.run_file import OWN_FILES, RUN, find_changed
 from fieldassay.whole_files import check_plain
@@ -100,7 +101,7 @@ def decisions_of_run(run: Run) -> tuple[Decision, ...]:
     """Return what came of a run's gates: decided again by its estimates; what that cannot tell (a loss against a baseline) as it was recorded."""
     file = run.folder / GATES
     recorded = read_decisions(file.read_bytes(), str(file)) if file.is_file() else ()
-    known = {(decision.system, outcome.gate): outcome for decision in recorded for outcome in decision.outcomes}
+    known = {(decision.system, outcome.gate): outcome for decision in recorded for outcome in decision.outcomes if outcome.title != UNGATED}
     again = decide_result(run.result, tuple(dict.fromkeys(gate for _, gate in known)))
     if find_changed(run.folder, run.facts, (GATES,)):
         return again  # whoever changed it could have made a loss a pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from fieldassay.engine.executors.pool import run_pool
 from fieldassay.engine.fold import FoldPlan, documents_frame, estimates, merge
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
+from fieldassay.gate.ungated import WITHOUT, find_ungated
 from fieldassay.lock.labels import digest_rows
 from fieldassay.metrics.grammar import MetricCall, parse_gate
 from fieldassay.metrics.selection import select_metrics
@@ -157,7 +158,7 @@ def _result(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> Resul
     found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
     frames = [frame for part in done for frame in part.frames]
     paired, compared = compare_partials(run.folding, partials, run.options.reference or systems[0])
-    return Result(
+    result = Result(
         found,
         documents_frame(partials.values()),
         None if run.options.evidence == "none" or run.options.evidence_folder is not None else cache(partial(_evidence, frames)),
@@ -170,6 +171,13 @@ def _result(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> Resul
         rankings=compared.rankings,
         paired=paired,
     )
+    return replace(result, warnings=(*result.warnings, *_warn_of_ungated(run, result)))
+
+
+def _warn_of_ungated(run: _Run, result: Result) -> tuple[str, ...]:
+    gates = tuple(parse_gate(text) for text in (*run.plan.spec.gates, *run.options.gates))
+    found = {system: [str(one) for one in find_ungated(gates, result, system)] for system in result.systems}
+    return tuple(f"{system}: {said}" for system, ungated in found.items() for said in ungated)
 
 
 def _digests(run: _Run, done: Sequence[Done]) -> dict[str, str]:
@@ -214,6 +222,7 @@ def _counts(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> dict[
             **{name: claims[claim] for name, claim in CLAIMS.items()},
             **count_fill(fills[system]),
             "repairs": dict(_repairs(done, system).most_common()),
+            **_count_without(run, done, system),
             "classes": count_classes(sum((part.classes.get(system, Counter()) for part in done), Counter())),
         }
         if run.plan.checks:
@@ -224,6 +233,12 @@ def _counts(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> dict[
 def _repairs(done: Sequence[Done], system: str) -> Counter[str]:
     """Return what was done to how many answers of a system before they could be read."""
     return sum((part.repairs.get(system, Counter()) for part in done), Counter())
+
+
+def _count_without(run: _Run, done: Sequence[Done], system: str) -> dict[str, Any]:
+    """Return how many documents have no value for a slice key, where there are any."""
+    without = sum((part.without.get(system, Counter()) for part in done), Counter())
+    return {WITHOUT: {key: without[key] for key in run.folding.slice_keys if without[key]}} if without else {}
 
 
 def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:

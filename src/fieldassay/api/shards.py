@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import operator
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -77,6 +78,8 @@ class Done:
     """Gold values in fields that do not apply to their documents, by field."""
     grouped: frozenset[str]
     """Slice keys under which any document had a value."""
+    without: Mapping[str, Counter[str]]
+    """By system, how many documents had no value for each slice key."""
     tallies: Mapping[str, Tallies]
     """By system, what the spec's checks found in predictions."""
     classes: Mapping[str, Counter[str]]
@@ -175,9 +178,9 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
     frames: list[Frame] = []
     fills: list[Mapping[str, Fill]] = []
     claims: dict[str, Counter[str]] = {}
-    untyped = 0
-    excluded: Counter[str] = Counter()
+    untyped, excluded = 0, Counter[str]()
     grouped: set[str] = set()
+    without: dict[str, Counter[str]] = {}
     tallies: dict[str, Tallies] = {}
     classes: dict[str, Counter[str]] = {}
     repairs: dict[str, Counter[str]] = {}
@@ -199,11 +202,17 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
                 untyped += judged.untyped
                 excluded.update(judged.excluded)
             grouped.update(key for key, names in judged.documents.groups.items() if any(names))
+            without.setdefault(system, Counter()).update(_count_without(judged.documents, work.folding.slice_keys))
         labels.append(digest_part(work.plan, batch.gold))
         if progress is not None:
             progress(len(batch.ids))
-    found = (merge_fills(fills), claims, untyped, len(work.matching), excluded, frozenset(grouped), tallies, classes)
+    found = (merge_fills(fills), claims, untyped, len(work.matching), excluded, frozenset(grouped), without, tallies, classes)
     return Done(partials, tuple(frames), *found, repairs, tuple(labels))
+
+
+def _count_without(documents: DocumentTable, keys: Sequence[str]) -> dict[str, int]:
+    """Return how many documents have no value for each slice key."""
+    return {key: sum(map(operator.not_, documents.groups.get(key, ()))) for key in keys}
 
 
 def count_excluded(plan: Plan, batch: Batch, applies: Mapping[str, Masks]) -> Counter[str]:

@@ -57,7 +57,7 @@ def _read(text: str, vocabulary: Vocabulary) -> Gate:
 
 def tell_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate]) -> list[str]:
     """Return one line for each gate and system that failed or cannot be decided, gate by gate; thresholds that cannot be decided have failed."""
-    from fieldassay.result.decision import Verdict
+    from fieldassay.result.decision import UNGATED, Verdict
 
     asked = set(thresholds)
     lines = []
@@ -68,13 +68,16 @@ def tell_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate]) -> 
                 lines.append(f"failed: {decision.system}: {_tell_failure(outcome)}")
             elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked:
                 lines.append(f"failed: {decision.system}: {outcome.gate.metric}: {outcome.rule}; {_tell_wanted(outcome)}")
+            elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.title == UNGATED:
+                lines.append(f"inconclusive: {decision.system}: {outcome.rule}")
             elif outcome.verdict is Verdict.INCONCLUSIVE:
                 lines.append(f"inconclusive: {decision.system}: {outcome.gate}: {outcome.rule}")
     return lines
 
 
 def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *, is_strict: bool) -> int:
-    """Return how a run ends: a failed gate is 1; what cannot be decided is 1 for a threshold, and 4 for a gate of the spec if strict."""
+    """Return how a run ends: a failed gate is 1; what cannot be decided is 1 for a threshold, and 4 for a gate of the spec
+    if strict; where no gate is about any document it is 4 always."""
     from fieldassay.result.decision import Answer, Verdict
 
     asked = set(thresholds)
@@ -82,7 +85,8 @@ def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *,
     if any(outcome.verdict is Verdict.FAIL or (outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked) for outcome in outcomes):
         return FAILED
     is_open = any(decision.answer is Answer.INCONCLUSIVE for decision in decisions)
-    return INCONCLUSIVE if is_strict and is_open else 0
+    is_about_nothing = any(decision.is_about_nothing for decision in decisions)
+    return INCONCLUSIVE if is_about_nothing or (is_strict and is_open) else 0
 
 
 def _tell_failure(outcome: GateOutcome) -> str:

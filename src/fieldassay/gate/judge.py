@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fieldassay.gate.lookup import Found, Holder, Holdings
 from fieldassay.gate.power import reach_of_bound
 from fieldassay.gate.regression import BaselineMatch, judge_change
+from fieldassay.gate.ungated import judge_ungated
 from fieldassay.metrics.grammar import Gate
 from fieldassay.metrics.sense import find_nonsense
 from fieldassay.result.compared import WORDS, holds, is_number, show_compared, show_plain, show_threshold
@@ -44,8 +45,9 @@ def judge_result(gates: Sequence[Gate], result: Result, system: str, baseline: B
 
 
 def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome, ...]:
-    """Return the outcome of each gate, in order, over everything that is held."""
-    return tuple(judge_gate(gate, holdings.find(gate)) for gate in gates)
+    """Return the outcome of each gate, in order, over everything that is held; then what is known of documents that no gate is about."""
+    outcomes = tuple(judge_gate(gate, holdings.find(gate)) for gate in gates)
+    return outcomes + tuple(outcome for one in holdings.holders for outcome in judge_ungated(gates, one.result, one.system))
 
 
 def judge_gate(gate: Gate, found: Found) -> GateOutcome:

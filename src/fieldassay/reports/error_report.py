@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports.error_lines import KINDS, ErrorLine
 from fieldassay.reports.numbers import NOTHING, show_both, show_count, show_number
 from fieldassay.reports.shown import show_json, show_markdown, show_pair
-from fieldassay.result.decision import Decision, GateOutcome, Verdict
+from fieldassay.result.decision import UNGATED, Decision, GateOutcome, Verdict
 from fieldassay.result.result import Result
 
 if TYPE_CHECKING:
@@ -64,10 +65,11 @@ def _statistics(result: Result, system: str) -> list[str]:
 
 
 def _breakdown(errors: Sequence[ErrorLine]) -> list[str]:
+    places = _marked(errors)
     rows = []
     for kind in KINDS:
-        of_kind = [error for error in errors if error.kind == kind and not _is_below(error)]
-        critical = sum(error.is_critical for error in errors if error.kind == kind)
+        of_kind = [error for error in places if error.kind == kind]
+        critical = sum(error.is_critical for error in of_kind)
         rows.append([kind, f"{len(of_kind):,}", f"{len({error.document for error in of_kind}):,}", f"{critical:,}"])
     return ["### Error breakdown", _table(["", "errors", "cases", "of them critical"], rows)]
 
@@ -75,6 +77,23 @@ def _breakdown(errors: Sequence[ErrorLine]) -> list[str]:
 def _is_below(error: ErrorLine) -> bool:
     """Return whether a line is about a critical value below a structure error, which is counted there."""
     return error.kind == "structure" and error.actual is None
+
+
+def _marked(errors: Sequence[ErrorLine]) -> list[ErrorLine]:
+    """Return one line for each error: a place of another kind that holds critical values is critical, and stands for them."""
+    below: dict[str, list[str]] = {}
+    for error in errors:
+        if _is_below(error):
+            below.setdefault(error.document, []).append(error.path)
+    return [
+        replace(error, is_critical=error.is_critical or any(_holds(error, path) for path in below.get(error.document, ())))
+        for error in errors
+        if not _is_below(error)
+    ]
+
+
+def _holds(error: ErrorLine, path: str) -> bool:
+    return error.kind == "structure" and path.startswith((f"{error.path}.", f"{error.path}["))
 
 
 def _thresholds(decision: Decision) -> list[str]:
@@ -86,7 +105,8 @@ def _thresholds(decision: Decision) -> list[str]:
         for outcome in decision.outcomes:
             chosen = outcome.gate.metric.slice
             if chosen is not None and chosen[0] == key:
-                cells.setdefault(outcome.gate.metric.name, {}).setdefault(chosen[1], []).append(_cell(outcome))
+                name = "cases" if outcome.title == UNGATED else outcome.gate.metric.name
+                cells.setdefault(name, {}).setdefault(chosen[1] or "none", []).append(_cell(outcome))
         values = list(dict.fromkeys(value for row in cells.values() for value in row))
         rows = [[name.replace("_", " "), *("; ".join(row.get(value, [NOTHING])) for value in values)] for name, row in cells.items()]
         parts += [f"### Thresholds by {show_markdown(key)}", _table(["", *values], rows)]
@@ -100,6 +120,8 @@ def _thresholds(decision: Decision) -> list[str]:
 def _cell(outcome: GateOutcome) -> str:
     if outcome.verdict is Verdict.SKIPPED:
         return "no case"
+    if outcome.title == UNGATED:
+        return f"{outcome.value_text} without a threshold"
     return f"{outcome.value_text} {outcome.threshold_text} {outcome.verdict}"
 
 
@@ -123,7 +145,7 @@ def _cases(documents: pl.DataFrame | None, system: str, errors: Sequence[ErrorLi
 
 
 def _case_row(row: Mapping[str, Any], columns: Sequence[str], noted: str | None, errors: Sequence[ErrorLine]) -> list[str]:
-    counts = Counter(error.kind for error in errors if not _is_below(error))
+    counts = Counter(error.kind for error in _marked(errors))
     numbers = [NOTHING if row[name] is None else show_number(row[name]) for name in columns]
     return [row["doc"], *([row[noted] or ""] if noted else []), *numbers, *(str(counts[kind]) for kind in KINDS)]
 
@@ -131,7 +153,7 @@ def _case_row(row: Mapping[str, Any], columns: Sequence[str], noted: str | None,
 def _case(document: str, errors: Sequence[ErrorLine]) -> list[str]:
     if not errors:
         return []
-    ordered = sorted(errors, key=lambda error: (KINDS.index(error.kind), _is_below(error), not error.is_critical))
+    ordered = sorted(_marked(errors), key=lambda error: (KINDS.index(error.kind), not error.is_critical))
     rows = []
     for error in ordered[:MOST_ERRORS]:
         expected, actual = _values(error)
@@ -139,7 +161,7 @@ def _case(document: str, errors: Sequence[ErrorLine]) -> list[str]:
     parts = [f"#### {show_markdown(document)}", _table(["error", "path", "expected", "actual", "most likely", ""], rows)]
     if len(ordered) > MOST_ERRORS:
         parts.append(f"And {show_count(len(ordered) - MOST_ERRORS, 'more error')}.")
-    lacking = [error.path for error in ordered if error.is_critical and (error.kind == "missing" or _is_below(error))]
+    lacking = [error.path for error in errors if error.is_critical and (error.kind == "missing" or _is_below(error))]
     if lacking:
         parts.append("Critical values that are not there: " + ", ".join(show_markdown(path, 120) for path in lacking[:MOST_ERRORS]) + ".")
     return parts

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fieldassay.reports.numbers import show_count
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.shown import show, show_markdown
-from fieldassay.result.decision import Answer, Decision, DecisionPage, GateOutcome, Verdict
+from fieldassay.result.decision import UNGATED, Answer, Decision, DecisionPage, GateOutcome, Verdict
 
 STYLES = {
     Verdict.PASS: "green",
@@ -124,10 +124,14 @@ def _heading(decision: Decision) -> str:
 
 
 def _name(outcome: GateOutcome) -> str:
+    if outcome.title == UNGATED:
+        return _about(outcome)
     return f"{outcome.title}: {outcome.gate}" if outcome.title else str(outcome.gate)
 
 
 def _gate_row(outcome: GateOutcome) -> list[str]:
+    if outcome.title == UNGATED:
+        return [_about(outcome), outcome.value_text, "", str(outcome.verdict)]
     return [outcome.title or str(outcome.gate), outcome.value_text, outcome.threshold_text, str(outcome.verdict)]
 
 
@@ -137,7 +141,7 @@ def _evidence(outcome: GateOutcome) -> tuple[str, ...]:
 
 def _table(decisions: Sequence[Decision]) -> tuple[list[str], list[list[str]]]:
     """Return the head and rows of the gates that apply: systems side by side, or counted where there are many."""
-    gates = [str(outcome.gate) for outcome in decisions[0].outcomes]
+    gates = [_about(outcome) for outcome in decisions[0].outcomes]
     rows = []
     for place, gate in enumerate(gates):
         outcomes = [(decision.system, decision.outcomes[place]) for decision in decisions]
@@ -153,6 +157,14 @@ def _table(decisions: Sequence[Decision]) -> tuple[list[str], list[list[str]]]:
     return ["", *(show(decision.system, 32) for decision in decisions)], rows
 
 
+def _about(outcome: GateOutcome) -> str:
+    """Return the gate; of documents without one which they are."""
+    if outcome.title != UNGATED or outcome.gate.metric.slice is None:
+        return str(outcome.gate)
+    key, value = outcome.gate.metric.slice
+    return f"{key}={value}, no threshold" if value else f"no {key}, no threshold"
+
+
 def _cell(outcome: GateOutcome) -> str:
     return str(outcome.verdict) if outcome.value is None else f"{outcome.verdict} {outcome.value_text}"
 
@@ -163,7 +175,8 @@ def _undecided(decisions: Sequence[Decision]) -> list[str]:
     for decision in decisions:
         for outcome in decision.outcomes:
             if outcome.verdict is Verdict.INCONCLUSIVE:
-                found.setdefault((f"{outcome.verdict}: {outcome.gate}", outcome.rule), []).append(decision.system)
+                gate = outcome.title if outcome.title == UNGATED else outcome.gate
+                found.setdefault((f"{outcome.verdict}: {gate}", outcome.rule), []).append(decision.system)
     return [f"{gate} ({', '.join(systems)}): {rule}" for (gate, rule), systems in found.items()]
 
 

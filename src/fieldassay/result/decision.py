@@ -13,6 +13,9 @@ from fieldassay.result.compared import show_compared, show_threshold
 
 SCHEMA_VERSION = 1
 
+UNGATED = "documents without a threshold"
+"""The title of outcomes that no gate asked for: they say which documents no gate is about."""
+
 
 class Verdict(StrEnum):
     """What is said of one gate."""
@@ -110,12 +113,21 @@ class Decision:
         return Answer.GO if is_go else Answer.INCONCLUSIVE
 
     @property
+    def is_about_nothing(self) -> bool:
+        """Return whether there are gates, and not one of them is about any document."""
+        asked = [outcome for outcome in self.outcomes if outcome.title != UNGATED]
+        return bool(asked) and all(outcome.verdict is Verdict.SKIPPED for outcome in asked)
+
+    @property
     def reasons(self) -> tuple[str, ...]:
         """Return why, one sentence a gate that stands in the way; for GO one sentence that counts."""
         blocking = [outcome for outcome in self.outcomes if outcome.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)]
         if blocking:
             said = {Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "cannot be decided"}
-            return tuple(f"{outcome.gate} {said[outcome.verdict]}: {outcome.rule}" for outcome in blocking)
+            return tuple(
+                outcome.rule if outcome.title == UNGATED else f"{outcome.gate} {said[outcome.verdict]}: {outcome.rule}"
+                for outcome in blocking
+            )
         passed = sum(outcome.verdict is Verdict.PASS for outcome in self.outcomes)
         if not passed:
             return ("no gate applies" if self.outcomes else "there is no gate",)
