@@ -46,7 +46,7 @@ class Kind(IntEnum):
 FLAGS = (
     "ambiguous",  # a reading that the locale had to decide
     "unreadable_gold",  # the gold value could not be read as its type and was compared as text
-    "unreadable_pred",  # the prediction could not be read: a mismatch
+    "unreadable_pred",  # the prediction could not be read as its type: a mismatch where gold has a value
     "coerced",  # a value of another JSON kind was taken as the declared one (scalar -> one-item list, …)
     "repaired",  # the document's raw answer had to be repaired before it could be parsed
     "wrong_kind",  # the prediction has another kind of JSON here

@@ -172,8 +172,8 @@ def test_a_group_passes_parameters_to_the_members_that_have_them() -> None:
     assert {call.parameters for call in chosen} == {(("granularity", "slot"),)}
 
 
-def test_the_default_set_is_everything_but_extras() -> None:
-    asked_for = {metric.name for metric in list_metrics().values() if metric.group in ("extras", "checks")}
+def test_the_default_set_is_everything_but_what_is_asked_for() -> None:
+    asked_for = {metric.name for metric in list_metrics().values() if metric.group in ("extras", "checks", "types", "report", "tokens")}
     assert {call.name for call in select_metrics(DEFAULT_METRICS)} == set(list_metrics()) - asked_for
     assert "mean" in asked_for
 

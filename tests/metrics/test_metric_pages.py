@@ -13,7 +13,7 @@ from fieldassay.metrics.selection import list_groups
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "metrics.md"
-HEADINGS = ("Accuracy", "Precision, recall, F1", "Presence", "Items", "Columns", "Counts", "Latency and cost")
+HEADINGS = ("Accuracy", "Precision, recall, F1", "Presence", "Types", "Items", "Columns", "Counts", "Latency and cost")
 DOCUMENTED = {row["metric"]: row for heading in HEADINGS for row in rows(PAGE, heading)}
 
 

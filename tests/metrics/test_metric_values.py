@@ -15,10 +15,12 @@ FIELDS = [
 ]
 
 ROWS = [
-    ("a", "total", "match"), ("a", "name", "partial"), ("a", "date", "missing"), ("a", "iban", "spurious"), ("a", "note", "absent"),
-    ("b", "total", "mismatch"), ("b", "name", "match"), ("b", "date", "match"), ("b", "iban", "absent"), ("b", "note", "absent"),
+    ("a", "total", "match"), ("a", "name", "partial"), ("a", "date", "missing"), ("a", "iban", "spurious", None, "unreadable_pred"),
+    ("a", "note", "absent"),
+    ("b", "total", "mismatch", None, "unreadable_pred"),
+    ("b", "name", "match"), ("b", "date", "match"), ("b", "iban", "absent"), ("b", "note", "absent"),
     *(("c", name, "absent") for name in ("total", "name", "date", "iban", "note")),
-    ("d", "total", "spurious"), ("d", "name", "match"), *(("d", name, "absent") for name in ("date", "iban", "note")),
+    ("d", "total", "spurious", None, "unreadable_pred"), ("d", "name", "match"), *(("d", name, "absent") for name in ("date", "iban", "note")),
 ]  # fmt: skip
 """C = 4, W = 2, M = 1, S = 2, A = 11, sum of scores T = 4.5; document c is empty on both sides."""
 
@@ -76,6 +78,14 @@ OVERALL = {
     "macro_soft_precision": (np.mean([1 / 3, 2.5 / 3, 1, 0]), 4),
     "macro_soft_recall": (np.mean([1 / 2, 2.5 / 3, 1 / 2]), 3),
     "macro_soft_f1": (np.mean([2 / 5, 5 / 6, 2 / 3, 0]), 4),
+    "weighted_precision": ((2 * 1 / 3 + 3 * 2 / 3 + 2 * 1) / 7, 4),
+    "weighted_recall": (4 / 7, 3),
+    "weighted_f1": ((2 * 2 / 5 + 3 * 4 / 6 + 2 * 2 / 3) / 7, 4),
+    "support": (7, 20),
+    "out_of_type": (3, 8),
+    "out_of_type_rate": (3 / 8, 8),
+    "out_of_type_rate(regime=gold_nonempty)": (1 / 6, 6),
+    "out_of_type_rate(regime=baseline)": (3 / 20, 20),
     "fda": (17 / 20, 20),
     "hr": (2 / 13, 13),
     "mr": (1 / 7, 7),
@@ -103,6 +113,11 @@ BY_FIELD = {
     ("hr", "total"): (1 / 2, 2, 2),
     ("mr", "date"): (1 / 2, 2, 2),
     ("correct", "note"): (0, 4, 4),
+    ("support", "total"): (2, 4, 4),
+    ("support", "note"): (0, 4, 4),
+    ("out_of_type", "total"): (2, 3, 3),
+    ("out_of_type_rate", "iban"): (1.0, 1, 1),
+    ("out_of_type_rate(regime=gold_nonempty)", "total"): (1 / 2, 2, 2),
 }
 
 ITEMS = {
@@ -118,7 +133,9 @@ ITEMS = {
     ("items_spurious", "tags[]"): (2, 3),
 }
 
-NUMBERS = {"duration_ms": [100.0, 200.0, np.nan, 400.0], "cost_usd": [0.01, np.nan, 0.03, 0.02]}
+NUMBERS = {"duration_ms": [100.0, 200.0, np.nan, 400.0], "cost_usd": [0.01, np.nan, 0.03, 0.02],
+           "prompt_tokens": [900.0, 1000.0, np.nan, 500.0], "completion_tokens": [80.0, np.nan, np.nan, 20.0],
+           "embedding_tokens": [np.nan, np.nan, np.nan, 7.0], "total_tokens": [980.0, 1000.0, np.nan, 527.0]}  # fmt: skip
 CLAIMED = {"has_prediction": [True, True, False, False], "is_invalid": [True, False, False, False], "has_error": [False, False, True, True],
            "is_timeout": [False, False, True, False],
            "is_repaired": [True, True, True, False], "is_unparsed": [True, False, True, False]}  # fmt: skip
@@ -128,6 +145,8 @@ OF_DOCUMENTS = {
     "latency_mean": (700 / 3, 3), "latency_min": (100.0, 3), "latency_max": (400.0, 3), "latency_p50": (200.0, 3),
     "latency_p90": (360.0, 3), "latency_p95": (380.0, 3), "latency_p99": (396.0, 3), "throughput": (3 * 60_000 / 700, 3), "cost_usd": (0.02, 3),
     "cost_usd_total": (0.06, 3),
+    "prompt_tokens": (800.0, 3), "completion_tokens": (50.0, 2), "embedding_tokens": (7.0, 1), "total_tokens": (2507 / 3, 3),
+    "prompt_tokens_sum": (2400.0, 3), "completion_tokens_sum": (100.0, 2), "embedding_tokens_sum": (7.0, 1), "total_tokens_sum": (2507.0, 3),
 }  # fmt: skip
 
 

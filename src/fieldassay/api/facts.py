@@ -60,9 +60,20 @@ def _numbers(prices: Options, predictions: Sequence[Record | None]) -> dict[str,
     numbers = {"duration_ms": _column(predictions, lambda record: record.meta.duration_ms)}
     for name in TOKENS:
         numbers[name] = _column(predictions, lambda record, name=name: _amount(record.meta.usage.get(name)))  # type: ignore[misc]
+    numbers["total_tokens"] = _column(predictions, lambda record: total_tokens(record.meta.usage))
     table = {model: dict(kinds) for model, kinds in prices}
     numbers["cost_usd"] = _column(predictions, lambda record: cost_usd(table, record.meta.usage))
     return numbers
+
+
+def total_tokens(usage: Mapping[str, Any]) -> float | None:
+    """Return the tokens of one document: those of every kind that is known, else the total that is given; None if nothing is known.
+
+    >>> total_tokens({"prompt_tokens": 900, "completion_tokens": 80}), total_tokens({"total_tokens": 5}), total_tokens({})
+    (980.0, 5.0, None)
+    """
+    used = [count for name in TOKENS if (count := _amount(usage.get(name))) is not None]
+    return sum(used) if used else _amount(usage.get("total_tokens"))
 
 
 def cost_usd(prices: Mapping[str, Mapping[str, float]], usage: Mapping[str, Any]) -> float | None:

@@ -150,7 +150,7 @@ def _flags(coded: Coded, gold: Codes, pred: Codes, both: npt.NDArray[np.intp]) -
         is_null = np.fromiter((raw is None for raw in coded.raws), dtype=bool, count=len(coded.raws))
         bad = coded.is_opaque & ~is_null
         flags |= np.where((gold >= 0) & bad[gold], FLAG["unreadable_gold"], 0)
-        readable = np.zeros(len(gold), dtype=bool)
+        readable = (gold < 0) & (pred >= 0)
         readable[both] = ~bad[gold[both]]
         flags |= np.where(readable & bad[pred], FLAG["unreadable_pred"], 0)
         flags |= np.where((pred >= 0) & coded.is_container[pred], FLAG["wrong_kind"], 0)

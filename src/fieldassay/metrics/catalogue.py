@@ -120,6 +120,22 @@ def _perfect(options: Options) -> Ratio:
     return Ratio(form(Reaches(share, 1.0 if threshold is None else threshold)), defined, defined, True, choose_rows(options).failed)
 
 
+_OUT_OF_TYPE = ("flag", "unreadable_pred")
+
+
+def _count_out_of_type(options: Options) -> Total:
+    rows, found = choose_rows(options), choose_rows(options, _OUT_OF_TYPE)
+    return Total(read_formula("C+W+S", found), read_formula("C+W+S", rows), rows.failed)
+
+
+def _rate_out_of_type(options: Options) -> Ratio:
+    """Return a share of what the prediction fills; in the regime `baseline` of all rows, since what is empty is of its type."""
+    filled = {"filled": "C+W+S", "gold_nonempty": "C+W", "baseline": "C+W+S"}[options["regime"]]
+    population = {"baseline": "C+W+M+S+A"}.get(options["regime"], filled)
+    rows, found = choose_rows(options), choose_rows(options, _OUT_OF_TYPE)
+    return Ratio(read_formula(filled, found), read_formula(population, rows), is_proportion=True, failed=rows.failed)
+
+
 def _compare(numerator: str, denominator: str) -> Callable[[Options], Ratio]:
     """Return a recipe from its two formulas, in the letters of the documentation: C W M S A, T (sum of scores), 2 before a letter doubles it."""
 
@@ -146,6 +162,11 @@ def read_formula(text: str, rows: Rows) -> Form:
 
 def _average(build: Callable[[Options], Ratio]) -> Callable[[Options], FieldMean]:
     return lambda options: FieldMean(build(options))
+
+
+def _weigh(build: Callable[[Options], Ratio]) -> Callable[[Options], FieldMean]:
+    """Return the mean of the fields weighted by their support: the values that gold has."""
+    return lambda options: FieldMean(build(options), count_regime(choose_rows(options), "gold_nonempty"))
 
 
 def _compare_items(numerator: str, denominator: str) -> Callable[[Options], Ratio]:
@@ -191,6 +212,10 @@ def _quantile(share: float) -> Callable[[Options], Quantile]:
 
 def _mean_number(column: str) -> Callable[[Options], Ratio]:
     return lambda _: Ratio(form(Number(column)), form(Known(column)), form(Known(column)))
+
+
+def _sum_number(column: str) -> Callable[[Options], Total]:
+    return lambda _: Total(form(Number(column)), form(Known(column)))
 
 
 def _throughput(_: Options) -> Ratio:
@@ -255,6 +280,8 @@ def _list_detection() -> list[Metric]:
     both |= {f"soft_{name}": (numerator.replace("C", "T"), denominator) for name, (numerator, denominator) in both.items()}
     made = [Metric(name, "f1", _compare(*formulas), _COUNTED, scope="both") for name, formulas in both.items()]
     made += [Metric(f"macro_{name}", "f1", _average(_compare(*formulas)), _COUNTED) for name, formulas in both.items()]
+    made += [Metric(f"weighted_{name}", "report", _weigh(_compare(*both[name])), _COUNTED) for name in ("precision", "recall", "f1")]
+    made.append(Metric("support", "report", _count("C+W+M"), _COUNTED, "higher", "count", "both"))
     presence = {"fda": "C+W+A", "hr": "S", "mr": "M", "rfa": "T"}
     populations = {"fda": "C+W+M+S+A", "hr": "S+A", "mr": "C+W+M", "rfa": "C+W"}
     for name, numerator in presence.items():
@@ -264,6 +291,15 @@ def _list_detection() -> list[Metric]:
         better = "higher" if name in ("correct", "absent") else "lower"
         made.append(Metric(name, "presence", _count(letter), _TALLIED, better, "count", "both"))
     return made
+
+
+def _list_constraints() -> list[Metric]:
+    """Return the metrics of how predictions keep to the types of their fields: enums, dates, numbers and the like."""
+    rated = (_REGIME, *(parameter for parameter in _CHOSEN if parameter.name in ("type", "fields", "critical")))
+    return [
+        Metric("out_of_type", "types", _count_out_of_type, rated[1:], "lower", "count", "both", "leaf"),
+        Metric("out_of_type_rate", "types", _rate_out_of_type, rated, "lower", scope="both", granularity="leaf"),
+    ]
 
 
 def _list_items() -> list[Metric]:
@@ -301,12 +337,17 @@ def _list_documents() -> list[Metric]:
     made.append(Metric("latency_mean", "latency", _mean_number("duration_ms"), (), "lower", "ms", granularity="document"))
     made.append(Metric("throughput", "latency", _throughput, (), "higher", "documents/min", granularity="document"))
     made.append(Metric("cost_usd", "cost", _mean_number("cost_usd"), (), "lower", "usd", granularity="document"))
-    total = Total(form(Number("cost_usd")), form(Known("cost_usd")))
-    made.append(Metric("cost_usd_total", "cost", lambda _: total, (), "lower", "usd", granularity="document"))
+    made.append(Metric("cost_usd_total", "cost", _sum_number("cost_usd"), (), "lower", "usd", granularity="document"))
+    for name in ("prompt_tokens", "completion_tokens", "embedding_tokens", "total_tokens"):
+        made.append(Metric(name, "tokens", _mean_number(name), (), "lower", "tokens", granularity="document"))
+        made.append(Metric(f"{name}_sum", "tokens", _sum_number(name), (), "lower", "tokens", granularity="document"))
     return made
 
 
 @cache
 def list_metrics() -> Mapping[str, Metric]:
     """Return the catalogue by name, in the order in which results list them."""
-    return {metric.name: metric for metric in (*_list_quality(), *_list_detection(), *_list_items(), *_list_columns(), *_list_documents())}
+    return {
+        metric.name: metric
+        for metric in (*_list_quality(), *_list_detection(), *_list_constraints(), *_list_items(), *_list_columns(), *_list_documents())
+    }

@@ -112,12 +112,15 @@ class DocumentColumns:
         return self.evaluate(first.recipe, first.over) if isinstance(first, OfDocument) else self.per_document(recipe.total)
 
     def _own_mean(self, recipe: FieldMean) -> npt.NDArray[np.float64]:
-        """Return the mean of the ratio over the fields in which the document has it."""
+        """Return the mean of the ratio over the fields in which the document has it, with the weights that they have there."""
         top, bottom = (self._combine(part, by_field=True) for part in (recipe.ratio.numerator, recipe.ratio.denominator))
         is_there = bottom > 0
-        values = np.divide(top, bottom, out=np.zeros(bottom.shape), where=is_there).sum(axis=0)
-        fields = is_there.sum(axis=0)
-        mean: npt.NDArray[np.float64] = np.divide(values, fields, out=np.full(len(fields), np.nan), where=fields > 0)
+        weights = is_there.astype(np.float64)
+        if recipe.weight is not None:
+            weights = weights * self._combine(recipe.weight, by_field=True)
+        values = (np.divide(top, bottom, out=np.zeros(bottom.shape), where=is_there) * weights).sum(axis=0)
+        whole = weights.sum(axis=0)
+        mean: npt.NDArray[np.float64] = np.divide(values, whole, out=np.full(len(whole), np.nan), where=whole > 0)
         return mean
 
     def _combine(self, form: Form, by_field: bool) -> npt.NDArray[np.float64]:

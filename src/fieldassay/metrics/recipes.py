@@ -31,9 +31,10 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class FieldMean:
-    """The mean of a ratio's values per field, over the fields in which it is defined."""
+    """The mean of a ratio's values per field, over the fields in which it is defined; weighted by a form's value in each, if there is one."""
 
     ratio: Ratio
+    weight: Form | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,8 @@ def list_needs(recipe: Recipe) -> Needs:
         return _drawn_needs(recipe.recipe)
     ratio = recipe.ratio if isinstance(recipe, FieldMean) else recipe
     support = ratio.documents.statistics if ratio.documents is not None else _support(ratio.denominator)
-    return Needs(drawn=ratio.numerator.statistics + ratio.denominator.statistics, plain=support + _terms(ratio.failed))
+    weight = _terms(recipe.weight) if isinstance(recipe, FieldMean) else ()
+    return Needs(drawn=ratio.numerator.statistics + ratio.denominator.statistics + weight, plain=support + _terms(ratio.failed))
 
 
 def _drawn_needs(recipe: Recipe) -> Needs:
@@ -161,7 +163,7 @@ class SumTable:
         if isinstance(recipe, Total):
             return self._evaluate_total(recipe)
         if isinstance(recipe, FieldMean):
-            return self._average(recipe.ratio)
+            return self._average(recipe.ratio, recipe.weight)
         if isinstance(recipe, Combined):
             return self._combine_two(recipe)
         if isinstance(recipe, Otherwise | AtLeast):
@@ -201,15 +203,16 @@ class SumTable:
             n = documents = _whole(self.combine(ratio.documents, labels)[:, 0])
         return Evaluated(labels, values, n, documents, self._count(ratio.failed, labels))
 
-    def _average(self, ratio: Ratio) -> Evaluated:
+    def _average(self, ratio: Ratio, weight: Form | None) -> Evaluated:
         by_field = self._evaluate_ratio(ratio)
         by_name = sorted(range(len(by_field.labels) - 1), key=lambda at: by_field.labels[at] or "")
         values = by_field.values[by_name]  # in an order that no batch decides, since adding rounds
         is_defined = ~np.isnan(values)
         defined = is_defined.sum(axis=0)
-        total = np.where(is_defined, values, 0.0).sum(axis=0)
+        weights = is_defined.astype(np.float64) if weight is None else self.combine(weight, by_field.labels)[by_name] * is_defined
+        total, whole = (np.where(is_defined, values, 0.0) * weights).sum(axis=0), weights.sum(axis=0)
         mean = np.full(defined.shape, np.nan)
-        np.divide(total, defined, out=mean, where=defined > 0)
+        np.divide(total, whole, out=mean, where=whole > 0)
         return Evaluated((None,), mean[None, :], defined[:1].astype(np.int64), by_field.documents[-1:], by_field.failed[-1:])
 
     def _evaluate_total(self, recipe: Total) -> Evaluated:
