@@ -98,6 +98,11 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
     return FoldPlan(calls, tuple(slices), options.replicates, options.seed, options.level, vocabulary=vocabulary, score=plan.spec.score)
 
 
+def _asked(plan: Plan, options: ScoreOptions) -> list[str]:
+    """Return the metrics and groups that the options or the spec name; none where the defaults are computed."""
+    return list(options.metrics or plan.spec.metrics)
+
+
 def gate_calls(plan: Plan, options: ScoreOptions, folding: FoldPlan) -> list[MetricCall]:
     """Return the metrics that gates are about."""
     return [call for text in (*plan.spec.gates, *options.gates) for call in gate_metrics(parse_gate(text), folding.vocabulary)]
@@ -162,7 +167,7 @@ def _result(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> Resul
         found,
         documents_frame(partials.values()),
         None if run.options.evidence == "none" or run.options.evidence_folder is not None else cache(partial(_evidence, frames)),
-        {**provenance(run.plan, run.folding, run.matching), "digests": _digests(run, done)},
+        {**provenance(run.plan, run.folding, run.matching), "asked": _asked(run.plan, run.options), "digests": _digests(run, done)},
         _counts(run, done, fills),
         tuple(map(str, run.matching.notes)),
         (*_warnings(run, done), *describe_fit(run.plan, run.matching, fills), *remark_contest(paired)),

@@ -32,8 +32,9 @@ def find_ungated(gates: Sequence[Gate], result: Result, system: str) -> tuple[Un
     """Return what no gate is about: values of the slice keys of gates with `if present` that have documents and no gate.
 
     Nothing if a gate is about all documents, or if the gates of one key are about every document. Keys of which a document can have several
-    values (tags) are left out: what their documents lack cannot be told from counts.
+    values (tags) are left out: what their documents lack cannot be told from counts. Regressions are no thresholds, and are passed over.
     """
+    gates = [gate for gate in gates if gate.function != "regression"]
     keys = dict.fromkeys(gate.metric.slice[0] for gate in gates if gate.is_optional and gate.metric.slice is not None)
     if not keys or any(gate.metric.slice is None for gate in gates):
         return ()

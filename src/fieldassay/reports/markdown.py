@@ -34,6 +34,9 @@ def render_markdown(summary: Summary) -> str:
     parts += _checks(summary)
     for table in summary.slices:
         parts += _slice(summary, table)
+    for grid in summary.grids:
+        more = [f"And {grid.hidden} more."] if grid.hidden else []
+        parts += [f"## {show_markdown(grid.title)}", _table(grid.head, grid.rows, numbers=True), *more]
     parts += gates_markdown(summary.decisions)
     remarks = [f"- **warning:** {show_markdown(text, 600)}" for text in summary.warnings] + [
         f"- {show_markdown(text, 600)}" for text in summary.notes

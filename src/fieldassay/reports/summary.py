@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.metrics.grammar import MetricCall, parse_metric
+from fieldassay.reports.asked import Grid, list_grids
 from fieldassay.reports.checked import CheckLine, list_checks
 from fieldassay.reports.comparisons import Compared, summarize_comparisons
 from fieldassay.reports.losses import Loss, find_losses
@@ -28,6 +29,8 @@ HEADLINE: dict[str, str] = {
     "latency_p50": "latency, median",
     "latency_p95": "latency, 95th percentile",
     "cost_usd": "cost per document",
+    "total_tokens": "tokens per document",
+    "out_of_type": "values outside their type",
     "failed": "judgements that failed",
     "check_violations": "violations of checks",
 }
@@ -103,6 +106,8 @@ class Summary:
     suspicious: tuple[Suspicion, ...] = ()
     """Gold values that all systems contradict in the same way, the first ones."""
     hidden_suspicious: int = 0
+    grids: tuple[Grid, ...] = ()
+    """Tables of metrics that were asked for."""
 
 
 def summarize(
@@ -140,6 +145,7 @@ def summarize(
         losses=_losses(result, rows),
         suspicious=suspicious[:MOST_SUSPICIOUS],
         hidden_suspicious=max(0, len(suspicious) - MOST_SUSPICIOUS),
+        grids=list_grids(result),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fieldassay.reports.asked import Grid
 from fieldassay.reports.checked import CheckLine
 from fieldassay.reports.differences import add_comparisons
 from fieldassay.reports.findings import tell_loss_shortly, tell_points
@@ -34,6 +35,8 @@ def render_terminal(summary: Summary, screen: Screen, most_losses: int = SHORT) 
     _checks(page, summary)
     for table in summary.slices:
         _slice(page, summary, table)
+    for grid in summary.grids:
+        _grid(page, grid)
     add_gates(page, summary.decisions)
     _remarks(page, summary)
     return page.text()
@@ -190,6 +193,17 @@ def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
     page.table(columns, rows)
     if table.hidden:
         page.line(f"and {table.hidden} more", "dim")
+
+
+def _grid(page: Page, grid: Grid) -> None:
+    page.line()
+    page.title(show(grid.title, 60))
+    page.table(
+        [Column(grid.head[0]), *(Column(name, is_number=True) for name in grid.head[1:])],
+        [[show(row[0], 40), *row[1:]] for row in grid.rows],
+    )
+    if grid.hidden:
+        page.line(f"and {grid.hidden} more", "dim")
 
 
 def _documents(line: Line) -> str:
