@@ -194,8 +194,7 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
             of_gold, of_system = fills_of(work.plan, judged.evidence, judged.undeclared)
             fills.append({system: of_system, GOLD: of_gold} if position == 0 else {system: of_system})
             tallies[system] = join_tallies([tallies.get(system, {}), judged.tallies])
-            true = {name: int(mask.sum()) for name, mask in judged.documents.claims.items()}
-            claims.setdefault(system, Counter()).update(true)
+            claims.setdefault(system, Counter()).update({name: int(mask.sum()) for name, mask in judged.documents.claims.items()})
             classes.setdefault(system, Counter()).update(classify(judged.evidence, judged.documents))
             repairs.setdefault(system, Counter()).update(chain.from_iterable(judged.documents.groups["repairs"]))
             if position == 0:  # what is known of the batch whatever the system
