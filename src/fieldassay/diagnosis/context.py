@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -17,6 +18,7 @@ from fieldassay.evidence import FLAG, Outcome
 
 Bits = npt.NDArray[np.int64]
 
+_TWO_DIGITS = re.compile("-?[1-9][0-9]")
 SHORTEST_TELLING = 3
 """Shorter canonical texts occur everywhere in a document: they are nobody's value."""
 TRIVIAL = frozenset({"true", "false", "yes", "none", "null", "nil", "n/a"})
@@ -30,12 +32,15 @@ class Findings:
     other_field: Ints
 
 
-def diagnose_context(wrong: ValueRows, gold: ValueRows, are_items: npt.NDArray[np.bool_]) -> Findings:
+def diagnose_context(
+    wrong: ValueRows, gold: ValueRows, are_items: npt.NDArray[np.bool_], are_numbers: npt.NDArray[np.bool_] | None = None
+) -> Findings:
     """Return what the document says of n predicted values that are wrong or spurious.
 
     `wrong.canonical` are predicted texts, and `wrong.item` is the position of the gold item that they were compared with, -1 if there is none.
     `gold` are all gold values of these documents. `are_items[field]` is true if the field's values are themselves the items of a list
-    (`codes[]`, not `lines[].amount`): only they can be duplicates, split or joined.
+    (`codes[]`, not `lines[].amount`): only they can be duplicates, split or joined. `are_numbers[field]` is true if they are numbers: a whole one
+    from 10 to 99 is another field's value if exactly one other field of the document has it, a field of numbers too.
 
     >>> wrong = ValueRows(np.int32([0]), np.int32([1]), np.int32([-1]), np.array(["ACME"], dtype=object))
     >>> gold = ValueRows(np.int32([0, 0]), np.int32([0, 1]), np.int32([-1, -1]), np.array(["ACME", "Bolt"], dtype=object))
@@ -52,7 +57,8 @@ def diagnose_context(wrong: ValueRows, gold: ValueRows, are_items: npt.NDArray[n
     known = gold.take(find_candidates(wrong, gold))
     known_codes = np.fromiter(map(code_of.get, known.canonical.tolist(), repeat(-1)), dtype=np.int64, count=len(known))
     known, known_codes = known.take(np.flatnonzero(known_codes >= 0)), known_codes[known_codes >= 0]
-    other = _only_telling(name_other_fields(wrong, codes, known, known_codes), texts, -1)
+    named, is_only = name_other_fields(wrong, codes, known, known_codes)
+    other = np.where(_are_telling_numbers(wrong, named, is_only, are_numbers), named, _only_telling(named, texts, -1))
     bits[other >= 0] |= BIT["value_of_another_field"]
     is_item = are_items[wrong.field]
     repeated, is_another = compare_items(wrong, codes, known, known_codes)
@@ -61,6 +67,21 @@ def diagnose_context(wrong: ValueRows, gold: ValueRows, are_items: npt.NDArray[n
     bits[is_another] |= BIT["value_of_another_item"]
     bits[find_cut_items(wrong, gold, are_items)] |= BIT["list_split_or_joined"]
     return Findings(bits, other)
+
+
+def _are_telling_numbers(
+    wrong: ValueRows, named: Ints, is_only: npt.NDArray[np.bool_], are_numbers: npt.NDArray[np.bool_] | None
+) -> npt.NDArray[np.bool_]:
+    """Return which short numbers tell where they are from: two digits, in one other field alone, and numbers on both sides.
+
+    0 to 9 are counts and codes that stand anywhere.
+    """
+    if are_numbers is None:
+        return np.zeros(len(wrong), dtype=bool)
+    found = is_only & (named >= 0) & are_numbers[wrong.field] & are_numbers[named]
+    for row in np.flatnonzero(found).tolist():
+        found[row] = _TWO_DIGITS.fullmatch(wrong.canonical[row]) is not None
+    return found
 
 
 def _only_telling(found: npt.NDArray[Any], texts: list[str], nothing: int) -> npt.NDArray[Any]:

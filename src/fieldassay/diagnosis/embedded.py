@@ -13,6 +13,7 @@ MAX_WRITTEN = 200
 _DIGIT_RUN = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _WHOLE = re.compile(r"([-+\N{MINUS SIGN}]?)\s?([0-9]+(?:[.,' \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}][0-9]+)*)\s?(%?)")
+_SCIENTIFIC = re.compile(r"[-+\N{MINUS SIGN}]?[0-9]+(?:[.,][0-9]+)?[eE][-+\N{MINUS SIGN}]?[0-9]{1,3}")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:(.)[0-9]{3})(?:\1[0-9]{3})*")
 
 
@@ -44,10 +45,15 @@ def number_candidates(written: str) -> tuple[Decimal, ...]:
 def whole_candidates(text: str) -> tuple[Decimal, ...]:
     """Return what a text that is one number can mean; a percent sign divides by 100; nothing if it is no plain number.
 
-    >>> whole_candidates("-12.5"), whole_candidates("5%"), whole_candidates("5 kg")
-    ((Decimal('-12.5'),), (Decimal('0.05'),), ())
+    >>> whole_candidates("-12.5"), whole_candidates("5%"), whole_candidates("5 kg"), whole_candidates("1,5e3")
+    ((Decimal('-12.5'),), (Decimal('0.05'),), (), (Decimal('1.5E+3'),))
     """
-    found = _WHOLE.fullmatch(text) if len(text) <= MAX_WRITTEN else None
+    if len(text) > MAX_WRITTEN:
+        return ()
+    scientific = _SCIENTIFIC.fullmatch(text)
+    if scientific is not None:
+        return (Decimal(text.replace(",", ".").replace("\N{MINUS SIGN}", "-")),)
+    found = _WHOLE.fullmatch(text)
     if found is None:
         return ()
     sign, written, percent = found.groups()

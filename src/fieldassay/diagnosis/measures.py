@@ -11,7 +11,9 @@ import numpy.typing as npt
 from fieldassay.diagnosis.amounts import Amounts, diagnose_amounts, floats
 from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.folding import Flags, equal
+from fieldassay.paths import split_path
 from fieldassay.values.column import Column
+from fieldassay.values.units import canonical_unit
 
 Bits = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int64]
@@ -19,6 +21,7 @@ Rows = npt.NDArray[np.int64]
 SAME_QUANTITY = 1e-3
 """Two quantities are the same if they differ by no more than this part of the larger, after conversion: converted amounts are printed rounded."""
 
+_HOW_WRITTEN = sum(BIT[name] for name in ("case_only", "white_space_or_punctuation", "accents_only", "unicode_form"))
 _NUMBER_IN_FRONT = re.compile(r"[-+\u2212\u00b10-9.,'\s]+")
 
 
@@ -57,6 +60,32 @@ def diagnose_quantities(gold: Column, pred: Column) -> Bits:
     if rows.size:
         converted = _are_same_quantity([[side[row] for row in rows.tolist()] for side in (*units, *amounts)])
         bits[rows] = np.where(converted, BIT["unit_conversion"], BIT["wrong_unit"])
+    return bits
+
+
+def is_unit_key(path: str) -> bool:
+    """Return whether a path ends in a key that names a unit: `unit`, or a name that ends in `_unit`.
+
+    >>> is_unit_key("flow.unit"), is_unit_key("lines[].price_unit"), is_unit_key("units"), is_unit_key("unit[]")
+    (True, True, False, False)
+    """
+    last = split_path(path)[-1] if path else ""
+    return isinstance(last, str) and (last == "unit" or last.endswith("_unit"))
+
+
+def diagnose_unit_texts(gold: Column, pred: Column, found: Bits) -> Bits:
+    """Return the diagnoses of pairs of texts under a key that names a unit: two known units differ in spelling or in what they are.
+
+    `found` is what the texts alone say, which stays for all other pairs; of two spellings of one unit what says how they differ stays too.
+    """
+    bits = found.copy()
+    for row, values in enumerate(zip(gold.values.tolist(), pred.values.tolist(), strict=True)):
+        if not all(isinstance(value, str) for value in values):
+            continue
+        units = canonical_unit(gold.texts[row].strip()), canonical_unit(pred.texts[row].strip())
+        if None not in units:
+            is_same = units[0] == units[1]
+            bits[row] = (bits[row] & _HOW_WRITTEN) | BIT["unit_spelling"] if is_same else BIT["wrong_unit"]
     return bits
 
 

@@ -32,8 +32,8 @@ def _slots(rows: ValueRows) -> Codes:
     return hashes.view(np.int64)
 
 
-def name_other_fields(wrong: ValueRows, codes: Codes, gold: ValueRows, gold_codes: Codes) -> Ints:
-    """Return the first field other than its own that has the predicted value in gold, or -1."""
+def name_other_fields(wrong: ValueRows, codes: Codes, gold: ValueRows, gold_codes: Codes) -> tuple[Ints, Flags]:
+    """Return the first field other than its own that has the predicted value in gold, or -1; and whether it is the only field at all."""
     scale = int(codes.max()) + 1
     fields = int(max(wrong.field.max(), gold.field.max(initial=0))) + 1
     places = np.sort((gold.doc.astype(np.int64) * scale + gold_codes) * fields + gold.field)
@@ -44,7 +44,8 @@ def name_other_fields(wrong: ValueRows, codes: Codes, gold: ValueRows, gold_code
     padded = np.concatenate([found, [-1]])
     own = padded[np.minimum(first, len(found))] == wrong.field
     first = first + (own & (first < stop))
-    return np.where(first < stop, padded[np.minimum(first, len(found))], -1).astype(np.int32)
+    others = np.where(first < stop, padded[np.minimum(first, len(found))], -1).astype(np.int32)
+    return others, ~own & (stop - first == 1)
 
 
 def compare_items(wrong: ValueRows, codes: Codes, gold: ValueRows, gold_codes: Codes) -> tuple[Flags, Flags]:

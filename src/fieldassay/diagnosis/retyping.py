@@ -22,6 +22,7 @@ HOLDS_NUMBERS = frozenset({"text", "any", "integer", "number", "money", "quantit
 HOLDS_DATES = frozenset({"text", "any"})
 
 _SHORTEST_DATE, _LONGEST_DATE, _LONGEST_NUMBER = 6, 40, 30
+_SCIENTIFIC_KEY = re.compile(r"[0-9]+e\+?[0-9]{1,3}")
 _MONTH = r"[^\W\d_]{3,12}\.?"
 _NUMERIC_DATE = r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}|\d{1,2} \d{1,2} \d{4}"
 _DAY = r"\d{1,2}(?:st|nd|rd|th|\.|er|º)?"
@@ -46,7 +47,7 @@ def diagnose_retyped(type_name: str, gold: Wording, pred: Wording) -> tuple[Bits
 
 def _diagnose_numbers(type_name: str, pairs: tuple[Wording, Wording], bits: Bits, settled: Flags) -> None:
     gold, pred = pairs
-    shape = holds(str.isdecimal, gold.keys) & holds(str.isdecimal, pred.keys)
+    shape = holds(_is_number_key, gold.keys) & holds(_is_number_key, pred.keys)
     rows = np.flatnonzero(shape & (lengths(gold.keys) <= _LONGEST_NUMBER) & (lengths(pred.keys) <= _LONGEST_NUMBER))
     left, right = ([whole_candidates(text) for text in pick(side.texts, rows)] for side in pairs)
     is_read = holds(bool, left) & holds(bool, right)
@@ -60,6 +61,11 @@ def _diagnose_numbers(type_name: str, pairs: tuple[Wording, Wording], bits: Bits
         ]
         bits[rows[differ]] = diagnose_amounts(type_name, *sides)
         settled[rows[differ]] = True
+
+
+def _is_number_key(key: str) -> bool:
+    """Return whether a match key is digits only, or digits with an exponent."""
+    return key.isdecimal() or ("e" in key and _SCIENTIFIC_KEY.fullmatch(key) is not None)
 
 
 def _amounts(values: list[object], texts: list[str]) -> Amounts:

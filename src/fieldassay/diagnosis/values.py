@@ -51,12 +51,25 @@ def diagnose_pairs(type_name: str, gold: Column, pred: Column) -> Bits:
         chosen = np.flatnonzero(rows)
         if chosen.size:
             bits[chosen] |= diagnose(type_name, _at(gold, chosen), _at(pred, chosen))
+    mixed = _are_number_and_text(gold, pred) & (bits & BIT["white_space_or_punctuation"] != 0)
+    bits[mixed] = bits[mixed] & ~BIT["white_space_or_punctuation"] | BIT["other_format"]
     bits[bits == 0] = BIT["different"]
     return bits
 
 
 def _are_read(column: Column) -> Flags:
     return np.fromiter(map(operator.is_not, column.values, repeat(None)), dtype=np.bool_, count=len(column))
+
+
+def _are_number_and_text(gold: Column, pred: Column) -> Flags:
+    """Return where one side is a number of JSON and the other a text: a decimal comma there is another writing, not punctuation."""
+    kinds = zip(gold.values.tolist(), pred.values.tolist(), strict=True)
+    found = (isinstance(left, str) != isinstance(right, str) and _is_number(left) != _is_number(right) for left, right in kinds)
+    return np.fromiter(found, dtype=np.bool_, count=len(gold))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _at(column: Column, rows: Rows) -> Column:

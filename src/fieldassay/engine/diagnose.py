@@ -10,12 +10,14 @@ import numpy.typing as npt
 
 from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.context import diagnose_context, diagnose_outcomes
+from fieldassay.diagnosis.measures import diagnose_unit_texts, is_unit_key
 from fieldassay.diagnosis.value_rows import ValueRows
-from fieldassay.diagnosis.values import diagnose_pairs
+from fieldassay.diagnosis.values import NUMBER_TYPES, diagnose_pairs
 from fieldassay.engine.blocks import Block, Nodes
+from fieldassay.engine.coding import Coded
 from fieldassay.engine.compare import distinct_pairs
 from fieldassay.engine.judge import Judged
-from fieldassay.engine.scopes import Ints
+from fieldassay.engine.scopes import Codes, Ints
 from fieldassay.evidence import FieldInfo, Kind, Outcome
 
 Bits = npt.NDArray[np.int64]
@@ -36,15 +38,14 @@ class Diagnosed:
 def diagnose(judged: Judged) -> list[Diagnosed]:
     """Return the diagnoses of every block, in order; rows that are right, absent or failed have none, but for a reason that leaves a doubt."""
     doubtful = {judged.reasons.position(reason): BIT[name] for reason, name in _DOUBTFUL.items()}
-    bits = [_bits(block, doubtful) for block in judged.blocks]
+    bits = [_bits(block, judged.fields[block.field].path, doubtful) for block in judged.blocks]
     chosen = [at for at, block in enumerate(judged.blocks) if block.kind == Kind.VALUE and block.coded is not None]
     blocks = [judged.blocks[at] for at in chosen]
     wrong = [np.flatnonzero(np.isin(block.outcome, _PREDICTED_WRONG)) for block in blocks]
     others: list[Ints | None] = [None] * len(bits)
     if any(map(len, wrong)):
-        findings = diagnose_context(
-            _rows(blocks, wrong, "pred"), _rows(blocks, list(map(_present, blocks)), "gold"), _are_items(judged.fields)
-        )
+        gold = _rows(blocks, list(map(_present, blocks)), "gold")
+        findings = diagnose_context(_rows(blocks, wrong, "pred"), gold, _are_items(judged.fields), _are_numbers(judged.fields))
         start = 0
         for at, rows in zip(chosen, wrong, strict=True):
             found = slice(start, start + len(rows))
@@ -55,7 +56,7 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
     return [Diagnosed(*pair) for pair in zip(bits, others, strict=True)]
 
 
-def _bits(block: Block, doubtful: Mapping[int, int]) -> Bits:
+def _bits(block: Block, path: str, doubtful: Mapping[int, int]) -> Bits:
     """Return what the rows of a block are by their outcomes and by their two values."""
     bits = diagnose_outcomes(block.outcome, block.flags)
     for reason, bit in doubtful.items():
@@ -69,12 +70,24 @@ def _bits(block: Block, doubtful: Mapping[int, int]) -> Bits:
     if not len(at):
         return bits
     pairs, spread = distinct_pairs(np.stack([block.gold_code[at], block.pred_code[at]]), len(block.coded.raws))
-    kinds, column = block.coded.is_container, block.coded.column
+    kinds = block.coded.is_container
     found = np.where(kinds[pairs[0]] | kinds[pairs[1]], np.int64(BIT["wrong_kind"]), np.int64(0))
     scalar = np.flatnonzero(found == 0)
-    found[scalar] = diagnose_pairs(block.coded.leaf.type, column.take(pairs[0][scalar]), column.take(pairs[1][scalar]))
+    found[scalar] = _diagnose_scalars(block.coded, path, pairs[:, scalar])
     bits[at] |= found[spread]
     return bits
+
+
+def _diagnose_scalars(coded: Coded, path: str, pairs: Codes) -> Bits:
+    """Return what pairs of single values are; a null that stands where the other side has a value is no value."""
+    gold, pred = (coded.column.take(side) for side in pairs)
+    found = diagnose_pairs(coded.leaf.type, gold, pred)
+    if coded.leaf.type in ("text", "any") and is_unit_key(path):
+        found = diagnose_unit_texts(gold, pred, found)
+    if coded.leaf.null_is_value:
+        is_null = np.fromiter((raw is None for raw in coded.raws), dtype=bool, count=len(coded.raws))
+        found = np.where(is_null[pairs[1]], BIT["missing"], np.where(is_null[pairs[0]], BIT["spurious"], found))
+    return found
 
 
 def _present(block: Block) -> Nodes:
@@ -97,3 +110,7 @@ def _rows(blocks: Sequence[Block], chosen: Sequence[Nodes], side: str) -> ValueR
 
 def _are_items(fields: Sequence[FieldInfo]) -> npt.NDArray[np.bool_]:
     return np.array([info.path.endswith("[]") for info in fields], dtype=bool)
+
+
+def _are_numbers(fields: Sequence[FieldInfo]) -> npt.NDArray[np.bool_]:
+    return np.array([info.type in NUMBER_TYPES for info in fields], dtype=bool)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.paths import split_path
+from fieldassay.diagnosis.measures import is_unit_key
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,9 +86,4 @@ def error_kind(row: Mapping[str, Any]) -> str | None:
         return "missing" if not is_counted_above else "structure" if row["critical"] else None
     if row["kind"] != "value":
         return None
-    return "unit" if row["type"] == "unit" or (row["type"] == "text" and _is_unit_key(row["gold_path"])) else "value"
-
-
-def _is_unit_key(path: str | None) -> bool:
-    last = split_path(path)[-1] if path else ""
-    return isinstance(last, str) and (last == "unit" or last.endswith("_unit"))
+    return "unit" if row["type"] == "unit" or (row["type"] == "text" and is_unit_key(row["gold_path"] or "")) else "value"
