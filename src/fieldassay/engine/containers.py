@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.engine.blocks import Block, Nodes, Pairs, Reasons
+from fieldassay.engine.blocks import Block, Pairs, Reasons
 from fieldassay.engine.coding import odd_text
 from fieldassay.engine.lists import CodedList, PairWorth
-from fieldassay.engine.resolve import container_masks, held_kinds, lone_mask
+from fieldassay.engine.resolve import container_masks, held_kinds, holds_any, lone_mask
 from fieldassay.engine.scopes import GOOD, NONE, WRONG, ListPlace, Masks, ObjectPlace
 from fieldassay.evidence import FLAG, Kind, Outcome
 
@@ -107,7 +107,7 @@ def item_block(listed: CodedList, pairs: Pairs, worth: PairWorth, reasons: Reaso
     if place.node.keeps_empty:
         has_gold, has_pred = pairs.gold >= 0, pairs.pred >= 0
     else:
-        has_gold, has_pred = _filled(listed.items.gold_leaves, pairs.gold), _filled(listed.items.pred_leaves, pairs.pred)
+        has_gold, has_pred = holds_any(listed.items.gold_leaves, pairs.gold), holds_any(listed.items.pred_leaves, pairs.pred)
     one_sided = np.where(has_gold, Outcome.MISSING, np.where(has_pred, Outcome.SPURIOUS, Outcome.ABSENT))
     outcome = np.where(has_gold & has_pred, Outcome.MATCH, one_sided).astype(np.int8)
     score = np.zeros(len(pairs))
@@ -142,11 +142,3 @@ def _are_items(place: ListPlace, pairs: Pairs) -> Masks:
     masks = [held_kinds(kinds, nodes) == GOOD for found in at_item for kinds, nodes in ((found.gold, pairs.gold), (found.pred, pairs.pred))]
     either: Masks = np.logical_or.reduce([np.zeros(len(pairs), dtype=bool), *masks])
     return either
-
-
-def _filled(leaves: npt.NDArray[np.int64], nodes: Nodes) -> Masks:
-    """Return which pairs have a node on this side that holds any value."""
-    if not len(leaves):
-        return np.zeros(len(nodes), dtype=bool)
-    held: Masks = (nodes >= 0) & (leaves[nodes] > 0)
-    return held

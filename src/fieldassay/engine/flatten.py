@@ -167,8 +167,7 @@ class Flattener:
         if was_text:
             return parsed, False
         if isinstance(value, str) and node.separator is not None:
-            parts = [part.strip() for part in value.split(node.separator)]
-            return [part for part in parts if part], False
+            return [part.strip() for part in value.split(node.separator)], False
         takes_scalars = isinstance(node.items, Leaf)
         is_scalar = not isinstance(value, dict)
         if takes_scalars == is_scalar and not isinstance(node.items, ListNode):

@@ -14,7 +14,7 @@ from fieldassay.engine.coding import Coded, OddValues, code, code_odd
 from fieldassay.engine.containers import container_blocks, item_block
 from fieldassay.engine.flatten import Flattener, Undeclared
 from fieldassay.engine.lists import Aligned, CodedList, CodedScope, align, content_key
-from fieldassay.engine.resolve import resolve
+from fieldassay.engine.resolve import is_filled, resolve
 from fieldassay.engine.rows import leaf_block, split_by_kind
 from fieldassay.engine.scopes import ABSENT, FieldTable, ListPlace, Masks, ObjectPlace, Scope, Side
 from fieldassay.evidence import FieldInfo
@@ -116,9 +116,17 @@ class _Writer:
         if place.items.objects or place.items.lists:
             chosen = np.searchsorted(alignment.chosen, cells)
             self.blocks.append(item_block(alignment.place, items, alignment.worth.take(chosen), self.reasons))
-        self.write(place.items, alignment.place.items, items, alignment.nested, cells)
+        self.write(place.items, alignment.place.items, _with_values(alignment.place, items), alignment.nested, cells)
 
     def _applying(self, path: str, pairs: Pairs) -> Pairs:
         """Return the pairs of the documents that have the field."""
         applies = self.applies.get(path)
         return pairs if applies is None else pairs.take(np.flatnonzero(applies[pairs.doc]))
+
+
+def _with_values(listed: CodedList, items: Pairs) -> Pairs:
+    """Return the pairs whose values make rows: an empty item that the list keeps makes none where the other side has no item at all."""
+    if not listed.place.node.keeps_empty or listed.place.is_grown:
+        return items
+    is_paired = (items.gold >= 0) & (items.pred >= 0)
+    return items.take(np.flatnonzero(is_paired | is_filled(listed, items.gold, items.pred)))

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fieldassay.engine.blocks import Nodes, Pairs, Prefix
 from fieldassay.engine.candidates import Index
-from fieldassay.engine.lists import Aligned
+from fieldassay.engine.lists import Aligned, CodedList
 from fieldassay.engine.scopes import GOOD, NONE, WRONG, Kinds, ListPlace, Masks, ObjectPlace
 
 
@@ -15,20 +15,24 @@ def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pair
     """Return the pairs of the list's items, and the chosen cells they came from.
 
     `parents` are the positions (in the groups that were aligned) of the parent pairs that were chosen, increasing; None: all of them.
-    Paired items come first, then those only in gold, then those only in the prediction.
+    Paired items come first, then those only in gold, then those only in the prediction. Items of which neither side holds anything make no
+    pair, unless the list keeps them.
     """
     place = aligned.place.place
     selected = _selected(aligned, parents)
     cells = aligned.chosen[selected]
     gold, pred = aligned.cells.gold[cells], aligned.cells.pred[cells]
-    lone_gold = _lone(aligned.place.gold_active, gold)
-    lone_pred = _lone(aligned.place.pred_active, pred)
+    owners = _owners(above, place)
+    lone_gold = _lone(aligned.place, "gold", gold, owners[0])
+    lone_pred = _lone(aligned.place, "pred", pred, owners[1])
+    if not place.node.keeps_empty:
+        filled = is_filled(aligned.place, gold, pred)
+        cells, gold, pred = cells[filled], gold[filled], pred[filled]
     no_gold, no_pred = np.full(len(lone_pred), -1, dtype=np.intp), np.full(len(lone_gold), -1, dtype=np.intp)
     all_gold = np.concatenate([gold, lone_gold, no_gold])
     all_pred = np.concatenate([pred, no_pred, lone_pred])
     gold_side, pred_side = place.items.gold, place.items.pred
     doc = np.concatenate([gold_side.doc[gold], gold_side.doc[lone_gold], pred_side.doc[lone_pred]])
-    owners = _owners(above, place)
     owner = np.concatenate(
         [owners[0][gold_side.parent[gold]], owners[0][gold_side.parent[lone_gold]], owners[1][pred_side.parent[lone_pred]]]
     )
@@ -48,17 +52,34 @@ def _selected(aligned: Aligned, parents: Index | None) -> Masks:
     return is_chosen[group]
 
 
-def _lone(active: Masks, paired: Nodes) -> Nodes:
-    left = active.copy()
+def is_filled(listed: CodedList, gold: Nodes, pred: Nodes) -> Masks:
+    """Return which pairs of items hold any value on either side."""
+    return holds_any(listed.items.gold_leaves, gold) | holds_any(listed.items.pred_leaves, pred)
+
+
+def holds_any(leaves: npt.NDArray[np.int64], nodes: Nodes) -> Masks:
+    """Return which pairs have a node on this side that holds any value."""
+    if not len(leaves):
+        return np.zeros(len(nodes), dtype=bool)
+    held: Masks = (nodes >= 0) & (leaves[nodes] > 0)
+    return held
+
+
+def _lone(listed: CodedList, side: str, paired: Nodes, owner: Index) -> Nodes:
+    """Return the items of one side that have no partner, but for those that are in no pair of parents and those that are left out."""
+    left = getattr(listed, f"{side}_active").copy()
     left[paired] = False
-    return np.flatnonzero(left)
+    if not listed.place.node.keeps_empty:
+        left &= getattr(listed.items, f"{side}_leaves") > 0
+    nodes = np.flatnonzero(left)
+    return nodes[owner[getattr(listed.place.items, side).parent[nodes]] >= 0]
 
 
 def _owners(above: Pairs, place: ListPlace) -> tuple[Index, Index]:
-    """Return, for each node of the scope above, gold and prediction, the position of the pair it is in."""
+    """Return, for each node of the scope above, gold and prediction, the position of the pair it is in; -1: none."""
     found = []
     for nodes, kinds in ((above.gold, place.gold), (above.pred, place.pred)):
-        owner = np.zeros(len(kinds.codes), dtype=np.intp)
+        owner = np.full(len(kinds.codes), -1, dtype=np.intp)
         at = np.flatnonzero(nodes >= 0)
         owner[nodes[at]] = at
         found.append(owner)
