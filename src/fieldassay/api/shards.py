@@ -23,11 +23,11 @@ from fieldassay.api.fit import GOLD, Fill, fills_of, merge_fills
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.assemble import Identity, assemble
 from fieldassay.engine.candidates import MOST_PAIRS, count_pairs
+from fieldassay.engine.critical import mark_critical
 from fieldassay.engine.flatten import LONGEST_NULL, Undeclared
 from fieldassay.engine.fold import FoldPlan, Partial, fold, merge
 from fieldassay.engine.judge import judge
 from fieldassay.engine.lists import TooManyPairsError
-from fieldassay.engine.overrides import GoldNotes, apply_notes
 from fieldassay.engine.scopes import Masks
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import FLAG, DocumentTable, Evidence
@@ -35,7 +35,7 @@ from fieldassay.lock.labels import digest_part
 from fieldassay.paths import plain_path
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import Matching, batches
-from fieldassay.records.record import Batch, Record
+from fieldassay.records.record import Batch
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,12 +123,13 @@ def judge_batch(plan: Plan, batch: Batch, slices: tuple[str, ...], sink: Sink | 
     untyped = types.count(None) if plan.spec.document_type is not None else 0
     applies = applicability(plan, types)
     excluded = count_excluded(plan, batch, applies)
-    notes = [_notes(record) for record in batch.gold]
+    critical = [frozenset(map(plain_path, record.meta.critical_paths)) for record in batch.gold]
+    accepted = [record.meta.accepted_values for record in batch.gold]
     gold = [record.data or {} for record in batch.gold]
     for system, predictions in batch.predictions.items():
         pred = [(record.data or {}) if record is not None else {} for record in predictions]
         try:
-            judged = apply_notes(judge(plan, gold, pred, applies), notes)
+            judged = mark_critical(judge(plan, gold, pred, applies, accepted), critical)
         except TooManyPairsError as error:
             raise _too_many(error, batch, system) from None
         confidences = [record.meta.confidence if record is not None else None for record in predictions]
@@ -145,14 +146,6 @@ def judge_batch(plan: Plan, batch: Batch, slices: tuple[str, ...], sink: Sink | 
 def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsError:
     remedy = "pair them with `align: ordered`, or split the document"
     return ProblemsError([Problem(f"document {batch.ids[error.doc]!r} of {system}", str(error), remedy, "list_too_long")])
-
-
-def _notes(record: Record) -> GoldNotes | None:
-    meta = record.meta
-    if not meta.critical_paths and not meta.accepted_values:
-        return None
-    accepted = {plain_path(path): values for path, values in meta.accepted_values.items()}
-    return GoldNotes(frozenset(map(plain_path, meta.critical_paths)), accepted)
 
 
 def do_work(work: Work, progress: Progress | None = None) -> Done:

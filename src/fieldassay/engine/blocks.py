@@ -34,6 +34,8 @@ class Pairs:
     prefix: Prefix | None = None
     is_lone: Masks | None = None
     """Which pairs are in a list, or below a container, that only one side has. None: no pair."""
+    is_excused: Masks | None = None
+    """Which pairs are below a prediction that is accepted in place of gold's. None: no pair."""
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -43,7 +45,8 @@ class Pairs:
         hidden = None if self.is_hidden is None else self.is_hidden[at]
         under = None if self.is_under is None else self.is_under[at]
         lone = None if self.is_lone is None else self.is_lone[at]
-        return Pairs(self.scope, self.gold[at], self.pred[at], self.doc[at], hidden, under, self.prefix, lone)
+        excused = None if self.is_excused is None else self.is_excused[at]
+        return Pairs(self.scope, self.gold[at], self.pred[at], self.doc[at], hidden, under, self.prefix, lone, excused)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import count
 from typing import Any
@@ -14,7 +14,9 @@ import numpy as np
 
 from fieldassay.engine.flatten import LONGEST_NULL, is_empty_text
 from fieldassay.engine.scopes import ABSENT, Codes, LeafPlace, ListPlace, Masks, ObjectPlace
+from fieldassay.engine.variations import Acceptance, find_accepted, leaf_content, plain_leaf
 from fieldassay.plan.nodes import Leaf
+from fieldassay.spec.freeze import thaw
 from fieldassay.values.column import Column, Reading
 from fieldassay.values.printable import make_printable
 
@@ -27,8 +29,8 @@ class Coded:
     """One leaf place's values: `gold` and `pred` index the u distinct readings in `column`, -1 where there is no value.
 
     `meaning` (u positions) is equal for two distinct raw values if and only if they mean the same. `is_opaque` marks what comparators must not see:
-    unreadable values, null as a value, other kinds of JSON. `is_container` marks objects and lists where a scalar is declared, `is_accepted` what
-    the field accepts beside gold. `raws` are the distinct values as given.
+    unreadable values, null as a value, other kinds of JSON. `is_container` marks objects and lists where a scalar is declared. `raws` are the
+    distinct values as given.
     """
 
     leaf: Leaf
@@ -41,7 +43,10 @@ class Coded:
     is_container: Masks
     is_exact: bool
     """True if values that do not mean the same are simply different."""
-    is_accepted: Masks | None = None
+    accepted: Acceptance | None = None
+    """What is right beside gold, by code; a gold value with variations of its own has a code of its own."""
+    spared: Acceptance | None = None
+    """Which predictions (by code) are accepted at gold nodes that have no value."""
 
     def meanings(self, side: str) -> Codes:
         """Return the meaning at each node of a side, -1 where there is no value."""
@@ -56,6 +61,7 @@ class OddValues:
     gold: Codes
     pred: Codes
     texts: tuple[str, ...]
+    place: ObjectPlace | ListPlace
 
 
 def code_odd(place: ObjectPlace | ListPlace) -> OddValues | None:
@@ -69,7 +75,7 @@ def code_odd(place: ObjectPlace | ListPlace) -> OddValues | None:
         for node, value in kinds.wrong.items():
             codes[node] = numbers[odd_text(value)]
         sides.append(codes)
-    return OddValues(sides[0], sides[1], tuple(numbers))
+    return OddValues(sides[0], sides[1], tuple(numbers), place)
 
 
 def odd_text(value: Any) -> str:
@@ -88,6 +94,15 @@ def code(place: LeafPlace) -> Coded:
     if hollow is not None and hollow.any():
         kept, codes = _without(hollow, codes)
         raws, column, is_container = [raws[at] for at in kept.tolist()], column.take(kept), is_container[kept]
+    accepted = spared = None
+    if place.accepted or leaf.accepted:
+        noted = _noted_codes(place, codes, is_container)
+        accepted, spared = _accepted(place, (raws, column, is_container), noted)
+        known, codes = len(raws), codes.copy()
+        again = np.array([codes[node] for node in noted], dtype=np.intp)
+        codes[noted] = known + np.arange(len(noted))
+        raws, is_container = raws + [raws[at] for at in again.tolist()], np.append(is_container, is_container[again])
+        column = column.take(np.append(np.arange(known), again)) if noted else column
     is_opaque = is_container.copy()
     is_opaque[list(column.problems)] = True
     meaning = _meanings(column, is_opaque)
@@ -102,15 +117,36 @@ def code(place: LeafPlace) -> Coded:
         is_opaque,
         is_container,
         leaf.comparator.is_exact_on(column),
-        _accepted(leaf, column),
+        accepted,
+        spared,
     )
 
 
-def _accepted(leaf: Leaf, column: Column) -> Masks | None:
-    if not leaf.accepted:
-        return None
-    wanted = {leaf.reader.read(value).canonical for value in leaf.accepted if isinstance(value, (str, int, float, bool))}
-    return np.fromiter((text in wanted for text in column.canonical), dtype=bool, count=len(column))
+def _noted_codes(place: LeafPlace, codes: Codes, is_container: Masks) -> list[int]:
+    """Return the gold nodes with a value and variations of their own; in a tree, objects and lists are judged by other branches."""
+    return [node for node in place.accepted if codes[node] >= 0 and not (place.is_grown and is_container[codes[node]])]
+
+
+def _accepted(place: LeafPlace, known: tuple[list[Any], Column, Masks], noted: list[int]) -> tuple[Acceptance, Acceptance | None]:
+    """Return what is accepted beside gold's values (those with variations of their own come after all known ones) and where gold has none."""
+    raws, column, is_container = known
+    leaf, plain = place.node, plain_leaf(place.node)
+    texts = [
+        leaf_content(leaf, raw, place.is_grown) if odd else text
+        for raw, text, odd in zip(raws, column.canonical, is_container, strict=True)
+    ]
+    as_given = texts if plain is leaf else [leaf_content(plain, raw, place.is_grown) for raw in raws]
+    own = {node: [leaf_content(plain, value, place.is_grown) for value in values] for node, values in place.accepted.items()}
+    everywhere = frozenset(leaf_content(leaf, thaw(value), place.is_grown) for value in leaf.accepted)
+    after = ["\0"] * len(noted)
+    size = len(raws) + len(noted)
+    every = find_accepted(np.ones(size, dtype=bool), [*texts, *after], {}, everywhere)
+    each = find_accepted(every.gold[:-1], [*as_given, *after], {len(raws) + at: own[node] for at, node in enumerate(noted)}, frozenset())
+    found = replace(every, pairs=each.pairs, lacking=every.lacking | each.lacking)
+    silent = {node: listed for node, listed in own.items() if node not in noted}
+    if not silent:
+        return found, None
+    return found, find_accepted(np.zeros(len(place.gold), dtype=bool), [*as_given, *after], silent, frozenset())
 
 
 def _distinct(values: list[Any], leaf: Leaf, keeps_hollow: bool = False) -> tuple[list[Any], Codes]:

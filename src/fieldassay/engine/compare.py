@@ -42,8 +42,8 @@ def compare_codes(coded: Coded, gold: Codes, pred: Codes) -> Compared:
         at = np.flatnonzero(open_pairs)
         if len(at):
             _compare_open(coded, (gold, pred, at), (score, reason, extras))
-    if coded.is_accepted is not None:
-        accepted = coded.is_accepted[pred] & (score < 1.0)
+    if coded.accepted is not None:
+        accepted = coded.accepted.of(gold, pred) & (score < 1.0)
         score[accepted], reason[accepted] = 1.0, ACCEPTED
         for values in extras.values():
             values[accepted] = 1.0

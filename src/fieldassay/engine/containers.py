@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 from fieldassay.engine.blocks import Block, Pairs, Reasons
 from fieldassay.engine.coding import odd_text
+from fieldassay.engine.excused import excuse_rows, has_gold_row
 from fieldassay.engine.lists import CodedList, PairWorth
-from fieldassay.engine.resolve import container_masks, held_kinds, holds_any, lone_mask
+from fieldassay.engine.resolve import container_masks, excused_mask, held_kinds, holds_any, lone_mask
 from fieldassay.engine.scopes import GOOD, NONE, WRONG, ListPlace, Masks, ObjectPlace
 from fieldassay.evidence import FLAG, Kind, Outcome
 
@@ -22,17 +23,26 @@ def container_blocks(place: ListPlace | ObjectPlace, pairs: Pairs, reasons: Reas
     shown = np.ones(len(pairs), dtype=bool) if hidden is None else ~hidden
     if place.is_grown:
         shown &= (gold == GOOD) | ((gold == NONE) & (pred == GOOD))
+    above, excused = excused_mask(pairs, place.ancestors), excused_mask(pairs, (*place.ancestors, place))
+    kept = has_gold_row(excused, pairs, gold != NONE, place.is_grown)
+    shown = shown if kept is None else shown & kept
     blocks = []
     below = below_flags(pairs, place.ancestors, under)
     if not (isinstance(place, ObjectPlace) and place.is_item):
         at = np.flatnonzero(shown & (gold != WRONG))
         structure = _structure(place, pairs.take(at), (gold[at], pred[at]), reasons)
         structure.flags[:] |= np.where(structure.outcome == Outcome.ABSENT, 0, below[at])
+        if excused is not None:
+            excuse_rows(structure, excused[at], reasons)
         blocks.append(structure)
     if place.gold.wrong and not place.is_grown:
-        blocks.append(_unreadable_gold(place, pairs, shown & (gold == WRONG), reasons))
+        odd = shown & (gold == WRONG)
+        blocks.append(_unreadable_gold(place, pairs, odd, reasons))
+        if above is not None:
+            excuse_rows(blocks[-1], above[odd], reasons)
     if place.pred.wrong:
-        blocks.append(_wrong_pred(place, pairs, shown & (gold != WRONG) & (pred == WRONG), reasons))
+        extra = shown & (gold != WRONG) & (pred == WRONG)
+        blocks.append(_wrong_pred(place, pairs, extra if excused is None else extra & ~excused, reasons))
     return [block for block in blocks if len(block)]
 
 
@@ -118,7 +128,23 @@ def item_block(listed: CodedList, pairs: Pairs, worth: PairWorth, reasons: Reaso
     reason = reasons.positions(("paired", "paired", "paired", "missing", "spurious", "absent"))[outcome]
     similarity = np.full(len(pairs), np.nan)
     similarity[: len(pair_score)] = np.where(paired[: len(pair_score)], worth.similarity, np.nan)
-    flags = np.zeros(len(pairs), dtype=np.int64) if pairs.is_lone is None else np.where(pairs.is_lone, FLAG["lone_parent"], 0)
+    flags = _item_flags(place, pairs)
+    keep = _are_items(place, pairs) if pairs.is_hidden is None else _are_items(place, pairs) & ~pairs.is_hidden
+    excused = excused_mask(pairs, _at_item(place))
+    if excused is not None:
+        keep &= ~excused | has_gold
+    kept = pairs.take(np.flatnonzero(keep))
+    extras = {"similarity": similarity[keep]}
+    block = Block(place.node.item_field, Kind.ITEM, kept, outcome[keep], score[keep], reason[keep], flags[keep], extras=extras)
+    if excused is not None:
+        excuse_rows(block, excused[keep], reasons)
+    return block
+
+
+def _item_flags(place: ListPlace, pairs: Pairs) -> npt.NDArray[np.int64]:
+    flags: npt.NDArray[np.int64] = (
+        np.zeros(len(pairs), dtype=np.int64) if pairs.is_lone is None else np.where(pairs.is_lone, FLAG["lone_parent"], 0)
+    )
     if pairs.is_under is not None:
         flags |= np.where(pairs.is_under, FLAG["under_wrong_kind"], 0)
     for item in place.items.objects:
@@ -127,18 +153,23 @@ def item_block(listed: CodedList, pairs: Pairs, worth: PairWorth, reasons: Reaso
             if item.is_grown:  # where gold is no object, another branch of the tree judges it
                 is_wrong &= held_kinds(item.gold, pairs.gold) == GOOD
             flags |= np.where(is_wrong, FLAG["wrong_kind"], 0)
-    keep = _are_items(place, pairs) if pairs.is_hidden is None else _are_items(place, pairs) & ~pairs.is_hidden
-    kept = pairs.take(np.flatnonzero(keep))
-    extras = {"similarity": similarity[keep]}
-    return Block(place.node.item_field, Kind.ITEM, kept, outcome[keep], score[keep], reason[keep], flags[keep], extras=extras)
+    return flags
+
+
+def _at_item(place: ListPlace) -> tuple[ObjectPlace | ListPlace, ...]:
+    """Return the object and the list that are the list's items themselves."""
+    inner: list[ObjectPlace | ListPlace] = [*place.items.objects, *place.items.lists]
+    return tuple(found for found in inner if found.node.path == f"{place.node.path}[]")
 
 
 def _are_items(place: ListPlace, pairs: Pairs) -> Masks:
     """Return which pairs have a row of their own beside their values: in a tree, only those in which either side is a container."""
-    inner: list[ListPlace | ObjectPlace] = [*place.items.objects, *place.items.lists]
     if not place.is_grown:
         return np.ones(len(pairs), dtype=bool)
-    at_item = [found for found in inner if found.node.path == f"{place.node.path}[]"]
-    masks = [held_kinds(kinds, nodes) == GOOD for found in at_item for kinds, nodes in ((found.gold, pairs.gold), (found.pred, pairs.pred))]
+    masks = [
+        held_kinds(kinds, nodes) == GOOD
+        for found in _at_item(place)
+        for kinds, nodes in ((found.gold, pairs.gold), (found.pred, pairs.pred))
+    ]
     either: Masks = np.logical_or.reduce([np.zeros(len(pairs), dtype=bool), *masks])
     return either

@@ -14,10 +14,14 @@ import numpy as np
 
 from fieldassay.engine.grow import extra_tree, grow, member_path
 from fieldassay.engine.scopes import ABSENT, GOOD, NONE, WRONG, FieldTable, Kinds, LeafPlace, ListPlace, Masks, ObjectPlace, Scope, Side
+from fieldassay.engine.variations import Acceptance, Noted, content_of, find_accepted
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 from fieldassay.plan.renaming import under_own_names
+from fieldassay.spec.freeze import thaw
 
 _NOTHING: dict[str, Any] = {}
+_UNLIKE = "\0"
+"""The content of what is compared with nothing."""
 DEEPEST = 100
 """Levels of nesting that a text may have and still be taken for the list or object that it holds."""
 LONGEST_NULL = 200
@@ -50,11 +54,14 @@ class Flattener:
     takes_blank: bool = False
     """True inside a tree whose blank texts are values."""
 
-    def flatten(self, root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any]) -> Scope:
-        """Return the scope of the documents; `gold[i]` and `pred[i]` are document i's objects, `{}` where there is none."""
+    def flatten(self, root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any], noted: Noted | None = None) -> Scope:
+        """Return the scope of the documents; `gold[i]` and `pred[i]` are document i's objects, `{}` where there is none.
+
+        `noted` is what gold documents accept beside their values.
+        """
         documents = np.arange(len(gold), dtype=np.int32)
         side = Side(documents, documents, np.zeros(len(gold), dtype=np.int32))
-        scope = Scope(side, side)
+        scope = Scope(side, side, noted=noted)
         self._children(root, scope, (list(gold), list(pred)), ())
         return scope
 
@@ -79,10 +86,11 @@ class Flattener:
             for branch in branches:
                 inner._walk(branch, scope, values, ancestors)
         elif isinstance(node, Leaf):
-            scope.leaves.append(LeafPlace(node, *values, ancestors, is_grown))
+            accepted = scope.noted.at(node.path) if scope.noted is not None else {}
+            scope.leaves.append(LeafPlace(node, *values, ancestors, is_grown, accepted, self._excuse(node, scope, values)))
         elif isinstance(node, ObjectNode):
             (gold, gold_kinds), (pred, pred_kinds) = (self._as_objects(column, node, is_grown) for column in values)
-            place = ObjectPlace(node, gold_kinds, pred_kinds, ancestors, is_grown)
+            place = ObjectPlace(node, gold_kinds, pred_kinds, ancestors, is_grown, self._excuse(node, scope, values, gold_kinds))
             scope.objects.append(place)
             self._children(node, scope, (gold, pred), (*ancestors, place))
         else:
@@ -93,9 +101,38 @@ class Flattener:
         (gold, gold_kinds), (pred, pred_kinds) = (self._as_lists(column, node, is_grown) for column in values)
         gold_side, gold_items = _items(scope.gold, gold)
         pred_side, pred_items = _items(scope.pred, pred)
-        items = Scope(gold_side, pred_side)
+        noted = scope.noted.under(gold_side.parent, gold_side.position) if scope.noted is not None else None
+        items = Scope(gold_side, pred_side, noted=noted)
         self._walk(node.items, items, (gold_items, pred_items), ())
-        scope.lists.append(ListPlace(node, gold_kinds, pred_kinds, items, ancestors, is_grown))
+        excuse = self._excuse(node, scope, values, gold_kinds)
+        scope.lists.append(ListPlace(node, gold_kinds, pred_kinds, items, ancestors, is_grown, excuse))
+
+    def _excuse(
+        self, node: Leaf | ObjectNode | ListNode, scope: Scope, values: tuple[list[Any], list[Any]], kinds: Kinds | None = None
+    ) -> Acceptance | None:
+        """Return what is accepted in place of gold's objects and lists (a tree's leaf stands beside both); None if nothing is."""
+        own = scope.noted.at(node.path) if scope.noted is not None else {}
+        is_grown = node.field in self.grown
+        if not (own or node.accepted) or (kinds is None and not is_grown):
+            return None
+        takes_null = self.takes_null if is_grown else None
+        gold, pred = values
+        if is_grown or kinds is None:
+            held = np.fromiter(
+                (isinstance(raw, dict | list) and (self.takes_null or self._has_content(raw)) for raw in gold), bool, len(gold)
+            )
+        else:
+            held = kinds.codes == GOOD
+        everywhere = frozenset(content_of(node, thaw(value), takes_null) for value in node.accepted)
+        by_gold = {at: [content_of(node, value, takes_null) for value in listed] for at, listed in own.items() if held[at]}
+        near = {at: np.flatnonzero(scope.pred.doc == scope.gold.doc[at]).tolist() for at in by_gold}
+        wanted = range(len(pred)) if everywhere and held.any() else {at for nodes in near.values() for at in nodes}
+        contents = [_UNLIKE] * len(pred)
+        for at in wanted:
+            value = pred[at]
+            if value is not ABSENT or not takes_null:
+                contents[at] = content_of(node, None if value is ABSENT else value, takes_null)
+        return find_accepted(held, contents, by_gold, everywhere, near)
 
     def _undeclared(self, node: ObjectNode, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
         declared = {child.name for child in node.children}

@@ -37,10 +37,11 @@ def grow(node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable) 
         branches.append(leaf)
     if dict in kinds:
         children = tuple(replace(node, name=key, path=member_path(node.path, key)) for key in objects)
-        branches.append(ObjectNode(node.name, node.path, 0, children))
+        branches.append(ObjectNode(node.name, node.path, 0, children, accepted=leaf.accepted))
     if list in kinds and not leaf.is_list:
         item = replace(node, name="", path=f"{node.path}[]")
-        branches.append(ListNode(node.name, node.path, 0, 0, item, node.aligner, keeps_empty=leaf.null_is_value))
+        keeps_empty = leaf.null_is_value
+        branches.append(ListNode(node.name, node.path, 0, 0, item, node.aligner, keeps_empty=keeps_empty, accepted=leaf.accepted))
     return (*_placed(branches, node, table), leaf)
 
 

@@ -17,6 +17,7 @@ from fieldassay.engine.lists import Aligned, CodedList, CodedScope, align, conte
 from fieldassay.engine.resolve import is_filled, resolve
 from fieldassay.engine.rows import leaf_block, split_by_kind
 from fieldassay.engine.scopes import ABSENT, FieldTable, ListPlace, Masks, ObjectPlace, Scope, Side
+from fieldassay.engine.variations import Noted
 from fieldassay.evidence import FieldInfo
 from fieldassay.plan.nodes import Plan
 
@@ -31,16 +32,22 @@ class Judged:
     undeclared: Undeclared
 
 
-def judge(plan: Plan, gold: Sequence[Mapping[str, Any]], pred: Sequence[Mapping[str, Any]], applies: dict[str, Masks]) -> Judged:
+def judge(
+    plan: Plan,
+    gold: Sequence[Mapping[str, Any]],
+    pred: Sequence[Mapping[str, Any]],
+    applies: dict[str, Masks],
+    accepted: Sequence[Mapping[str, tuple[Any, ...]] | None] = (),
+) -> Judged:
     """Return the judgements of d documents; `gold[i]` and `pred[i]` are the objects of document i, `{}` where there is none.
 
-    `applies` says, for fields that not every document has, which documents have them.
+    `applies` says, for fields that not every document has, which documents have them; `accepted` what gold documents accept, by path.
     """
     table = FieldTable(list(plan.fields), {(info.path, int(info.kind)): at for at, info in enumerate(plan.fields)})
     undeclared = Undeclared()
     nulls = frozenset(text.strip().casefold() for text in plan.spec.null_values)
     flattener = Flattener(table, applies, undeclared, nulls, ABSENT if plan.has_null_values else None)
-    scope = flattener.flatten(plan.root, gold, pred)
+    scope = flattener.flatten(plan.root, gold, pred, Noted.of(accepted))
     coded = _code_scope(scope)
     documents = np.arange(len(gold))
     pairs = Pairs(scope, documents, documents, documents.astype(np.int32))
@@ -55,7 +62,7 @@ def _code_scope(scope: Scope) -> CodedScope:
     containers: list[ObjectPlace | ListPlace] = [*scope.objects, *scope.lists]
     odd = [found for place in containers if (found := code_odd(place)) is not None]
     counts = (_count(side, (*leaves, *odd), lists, name) for side, name in ((scope.gold, "gold"), (scope.pred, "pred")))
-    return CodedScope(leaves, lists, odd, *counts)
+    return CodedScope(scope, leaves, lists, odd, *counts)
 
 
 def _count(side: Side, leaves: Sequence[Coded | OddValues], lists: list[CodedList], name: str) -> Any:

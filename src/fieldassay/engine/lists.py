@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,15 @@ from fieldassay.engine.candidates import MOST_PAIRS, Cells, Index, Members, cand
 from fieldassay.engine.coding import Coded, OddValues
 from fieldassay.engine.compare import compare_codes
 from fieldassay.engine.pairing import Floats, pair_cells
-from fieldassay.engine.scopes import Ints, ListPlace, Masks
+from fieldassay.engine.scopes import Ints, ListPlace, Masks, ObjectPlace, Scope
 from fieldassay.plan.nodes import Leaf, ListNode
 
 
 @dataclass(slots=True, eq=False)
 class CodedScope:
-    """A scope after reading: its coded leaves, its lists, its values of another kind, and per node the number of values under it."""
+    """A scope after reading: its coded leaves and lists in the scope's order, its values of another kind, and the values under each node."""
 
+    scope: Scope
     leaves: list[Coded]
     lists: list[CodedList]
     odd: list[OddValues]
@@ -80,7 +81,7 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
         cells = candidate_cells(gold, pred, pairs)
     else:
         cells = positional_cells(gold, pred, pairs, node.aligner)
-    nested = tuple(align(inner, (cells.gold, cells.pred)) for inner in items.lists)
+    nested = tuple(_excused(align(inner, (cells.gold, cells.pred)), cells) for inner in items.lists)
     sums = _CellSums(cells, items, nested)
     if node.aligner.needs_similarity:
         keys = (content_key(items, "gold"), content_key(items, "pred"))
@@ -143,11 +144,15 @@ class _CellSums:
 
     def _parts(self, node: ListNode, wanted: tuple[str, ...]) -> list[tuple[float, tuple[Floats, Masks]]]:
         """Return the components of the similarity: weight, score per cell, and where either side has the component."""
-        leaves = (coded for coded in self.items.leaves if _is_wanted(coded.leaf, node, wanted))
+        both = zip(self.items.leaves, self.items.scope.leaves, strict=True)
+        leaves = ((coded, place) for coded, place in both if _is_wanted(coded.leaf, node, wanted))
         nested = (inner for inner in self.nested if _is_wanted(inner.place.place.node, node, wanted))
         filled = node.aligner.filled_fields
         found: list[tuple[Leaf | ListNode, tuple[Floats, Masks]]] = []
-        found += [(coded.leaf, (self._filled if _is_in(coded.leaf, node, filled) else self._leaf)(coded)) for coded in leaves]
+        found += [
+            (coded.leaf, (self._filled if _is_in(coded.leaf, node, filled) else self._leaf)(coded, place.ancestors))
+            for coded, place in leaves
+        ]
         found += [(inner.place.place.node, _share(inner)) for inner in nested]
         return [(_weight(of, node), part) for of, part in found]
 
@@ -175,11 +180,28 @@ class _CellSums:
     def _odd(self, odd: OddValues, chosen: Index | slice) -> tuple[Floats, Masks]:
         gold, pred = odd.gold[self.cells.gold[chosen]], odd.pred[self.cells.pred[chosen]]
         is_there = (gold >= 0) | (pred >= 0)
+        excused = self._are_excused((*odd.place.ancestors, odd.place), chosen)
+        if excused is not None:
+            is_there &= ~excused
         return ((gold == pred) & is_there).astype(np.float64), is_there
 
-    def _leaf(self, coded: Coded) -> tuple[Floats, Masks]:
-        """Return a leaf's score in every cell (0 unless both sides have it), and where either side has it."""
-        if coded.is_exact and coded.is_accepted is None:
+    def _are_excused(self, containers: tuple[ObjectPlace | ListPlace, ...], chosen: Index | slice) -> Masks | None:
+        """Return in which cells what is in one of the containers is accepted as a whole; None: in none."""
+        masks = [place.excuse.of(self.cells.gold[chosen], self.cells.pred[chosen]) for place in containers if place.excuse is not None]
+        found: Masks | None = np.logical_or.reduce(masks) if masks else None
+        return found
+
+    def _leaf(self, coded: Coded, ancestors: tuple[ObjectPlace, ...]) -> tuple[Floats, Masks]:
+        """Return a leaf's score in every cell (0 unless both sides have it, or it is accepted), and where either side has it."""
+        score, is_there = self._compared(coded)
+        excused = self._are_excused(ancestors, slice(None))
+        if excused is not None:
+            has_gold = coded.gold[self.cells.gold] >= 0
+            score, is_there = np.where(excused, has_gold, score), np.where(excused, has_gold, is_there)
+        return score, is_there
+
+    def _compared(self, coded: Coded) -> tuple[Floats, Masks]:
+        if coded.is_exact and coded.accepted is None:
             gold, pred = coded.meanings("gold")[self.cells.gold], coded.meanings("pred")[self.cells.pred]
             is_there = (gold >= 0) | (pred >= 0)
             return ((gold == pred) & is_there).astype(np.float64), is_there
@@ -191,24 +213,35 @@ class _CellSums:
             score = np.nan_to_num(compare_codes(coded, gold, pred).score, copy=False)
         else:
             score[at] = np.nan_to_num(compare_codes(coded, gold[at], pred[at]).score, copy=False)
+        if coded.accepted is not None:
+            score[coded.accepted.of(gold, pred) & ~has_pred] = 1.0
         return score, has_gold | has_pred
 
-    def _filled(self, coded: Coded) -> tuple[Floats, Masks]:
+    def _filled(self, coded: Coded, ancestors: tuple[ObjectPlace, ...]) -> tuple[Floats, Masks]:
         """Return the same for a field in which silence is no agreement; what gold lacks is worth next to nothing, so that it decides last."""
-        score, is_there = self._leaf(coded)
+        score, is_there = self._leaf(coded, ancestors)
         return np.where(coded.gold[self.cells.gold] < 0, _LACKING, score), np.ones_like(is_there)
 
     def score_and_both(self, chosen: Index) -> tuple[Floats, Floats]:
         """Return, for the chosen cells, the sum of leaf scores and the number of leaves present on both sides."""
         score, both = np.zeros(len(chosen)), np.zeros(len(chosen))
-        for coded in self.items.leaves:
+        for coded, place in zip(self.items.leaves, self.items.scope.leaves, strict=True):
             gold, pred = coded.gold[self.cells.gold[chosen]], coded.pred[self.cells.pred[chosen]]
             at = np.flatnonzero((gold >= 0) & (pred >= 0))
-            score[at] += in_units(compare_codes(coded, gold[at], pred[at]).score)
-            both[at] += 1
+            own, shared = np.zeros(len(chosen)), np.zeros(len(chosen))
+            own[at], shared[at] = in_units(compare_codes(coded, gold[at], pred[at]).score), 1
+            if coded.accepted is not None:
+                own[coded.accepted.of(gold, pred) & (pred < 0)] = 1
+            excused = self._are_excused(place.ancestors, chosen)
+            if excused is not None:  # as many leaves as gold has
+                own, shared = np.where(excused, gold >= 0, own), np.where(excused, pred >= 0, shared)
+            score += own
+            both += shared
         for odd in self.items.odd:
             score += self._odd(odd, chosen)[0]
-            both += (odd.gold[self.cells.gold[chosen]] >= 0) & (odd.pred[self.cells.pred[chosen]] >= 0)
+            excused = self._are_excused((*odd.place.ancestors, odd.place), chosen)
+            has_gold, has_pred = odd.gold[self.cells.gold[chosen]] >= 0, odd.pred[self.cells.pred[chosen]] >= 0
+            both += has_gold & has_pred if excused is None else has_pred & (has_gold | excused)
         for inner in self.nested:
             gold_leaves = _under(inner, self.cells.gold[chosen], "gold")
             pred_leaves = _under(inner, self.cells.pred[chosen], "pred")
@@ -221,6 +254,17 @@ _KEY_TIE = 1e-6
 """What the similarity of whole items adds to that of their keys: it decides only between equal keys."""
 _LACKING = 0.02
 """What a field that gold lacks is worth in a pair, where it is no agreement: less than any field that is right."""
+
+
+def _excused(inner: Aligned, cells: Cells) -> Aligned:
+    """Return the alignment of a list inside the items, with all of gold's right in the cells in which the prediction is accepted as a whole."""
+    place = inner.place.place
+    containers: tuple[ObjectPlace | ListPlace, ...] = (*place.ancestors, place)
+    masks = [one.excuse.of(cells.gold, cells.pred) for one in containers if one.excuse is not None]
+    if not masks:
+        return inner
+    excused, leaves = np.logical_or.reduce(masks), _under(inner, cells.gold, "gold")
+    return replace(inner, score=np.where(excused, leaves, inner.score), union=np.where(excused, leaves, inner.union))
 
 
 def _share(inner: Aligned) -> tuple[Floats, Masks]:

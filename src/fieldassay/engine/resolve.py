@@ -39,7 +39,9 @@ def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pair
     hidden, under = _masks(above, place, owner, all_pred)
     prefix = Prefix(above.prefix, place.items, place.node.path)
     lone = lone_mask(above, (*place.ancestors, place))
-    return Pairs(place.items, all_gold, all_pred, doc, hidden, under, prefix, None if lone is None else lone[owner]), cells
+    excused = excused_mask(above, (*place.ancestors, place))
+    inherited = (None if mask is None else mask[owner] for mask in (lone, excused))
+    return Pairs(place.items, all_gold, all_pred, doc, hidden, under, prefix, *inherited), cells
 
 
 def _selected(aligned: Aligned, parents: Index | None) -> Masks:
@@ -71,8 +73,9 @@ def _lone(listed: CodedList, side: str, paired: Nodes, owner: Index) -> Nodes:
     left[paired] = False
     if not listed.place.node.keeps_empty:
         left &= getattr(listed.items, f"{side}_leaves") > 0
-    nodes = np.flatnonzero(left)
-    return nodes[owner[getattr(listed.place.items, side).parent[nodes]] >= 0]
+    nodes: Nodes = np.flatnonzero(left)
+    has_parents: Masks = owner[getattr(listed.place.items, side).parent[nodes]] >= 0
+    return nodes[has_parents]
 
 
 def _owners(above: Pairs, place: ListPlace) -> tuple[Index, Index]:
@@ -114,6 +117,15 @@ def lone_mask(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) -> 
         if one_sided.any():
             lone = _either(lone, one_sided)
     return lone
+
+
+def excused_mask(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) -> Masks | None:
+    """Return which pairs of a scope are below a prediction that is accepted in place of gold's: above the scope, or at one of the containers."""
+    excused = pairs.is_excused
+    for place in containers:
+        if place.excuse is not None:
+            excused = _either(excused, place.excuse.of(pairs.gold, pairs.pred))
+    return excused
 
 
 def held_kinds(kinds: Kinds, nodes: Nodes) -> npt.NDArray[np.int8]:

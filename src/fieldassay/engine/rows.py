@@ -11,7 +11,8 @@ import numpy.typing as npt
 from fieldassay.engine.blocks import Block, Pairs, Reasons
 from fieldassay.engine.coding import Coded
 from fieldassay.engine.compare import ACCEPTED, Compared, compare_codes
-from fieldassay.engine.resolve import container_masks, lone_mask
+from fieldassay.engine.excused import accept_rows, excuse_rows, has_gold_row
+from fieldassay.engine.resolve import container_masks, excused_mask, lone_mask
 from fieldassay.engine.scopes import Codes, FieldTable, Ints, LeafPlace, Masks
 from fieldassay.evidence import FLAG, Kind, Outcome
 from fieldassay.spec.model import Accept
@@ -28,15 +29,23 @@ def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -
         beside = _held(coded.is_container, gold)
         gold, pred, dropped = _own_branch(coded, gold, pred)
         hidden = dropped if hidden is None else hidden | dropped
+        if place.excuse is not None:
+            hidden |= place.excuse.of(pairs.gold, pairs.pred)
+    excused = excused_mask(pairs, place.ancestors)
+    kept = has_gold_row(excused, pairs, gold >= 0, place.is_grown)
+    if kept is not None:
+        hidden = ~kept if hidden is None else hidden | ~kept
     if hidden is not None and hidden.any():
         at = np.flatnonzero(~hidden)
         pairs, gold, pred, beside = pairs.take(at), gold[at], pred[at], beside[at]
-        under = None if under is None else under[at]
+        under, excused = (None if mask is None else mask[at] for mask in (under, excused))
     block = _judge(coded, (gold, pred), pairs, under, reasons)
     block.flags[:] |= np.where(beside, FLAG["wrong_kind"], 0)
     lone = _lone(place, pairs)
     if lone is not None:
         block.flags[:] |= np.where(lone & (block.outcome != Outcome.FAILED), FLAG["lone_parent"], 0)
+    if excused is not None:
+        excuse_rows(block, excused, reasons)
     return block
 
 
@@ -113,14 +122,21 @@ def _judge(coded: Coded, codes: tuple[Codes, Codes], pairs: Pairs, under: Masks 
     outcome[at] = _outcomes(compared.score, coded.leaf.accept)
     reason[at] = _reasons(coded, compared, pred[at], reasons)
     flags = _flags(coded, gold, pred, at)
-    flags[at] |= np.where(compared.reason == ACCEPTED, FLAG["accepted_variation"], 0)
     if under is not None:
         flags |= np.where(under & has_gold, FLAG["under_wrong_kind"], 0)
     if coded.leaf.is_gold_failable:
         outcome[(flags & FLAG["unreadable_gold"]) != 0] = Outcome.FAILED
     score[outcome == Outcome.FAILED] = np.nan
     extras = _spread(compared.extras, at, len(gold))
-    return Block(coded.leaf.field, Kind.VALUE, pairs, outcome, score, reason, flags, coded, gold, pred, extras)
+    block = Block(coded.leaf.field, Kind.VALUE, pairs, outcome, score, reason, flags, coded, gold, pred, extras)
+    if coded.accepted is not None:
+        accepted = outcome == Outcome.MISSING
+        accepted &= coded.accepted.of(gold, pred)
+        accepted[at[(compared.reason == ACCEPTED) & (outcome[at] == Outcome.MATCH)]] = True
+        accept_rows(block, accepted, reasons)
+    if coded.spared is not None:
+        excuse_rows(block, (outcome == Outcome.SPURIOUS) & coded.spared.of(pairs.gold, pred), reasons)
+    return block
 
 
 def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.int8]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as default
 from typing import Any, TypeAlias, Union
@@ -9,6 +10,7 @@ from typing import Any, TypeAlias, Union
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.engine.variations import Acceptance, Noted
 from fieldassay.evidence import FieldInfo
 from fieldassay.plan.nodes import Leaf, ListNode, ObjectNode
 
@@ -65,6 +67,8 @@ class ObjectPlace:
     pred: Kinds
     ancestors: tuple[ObjectPlace, ...]
     is_grown: bool = False
+    excuse: Acceptance | None = None
+    """Which predicted nodes are as good here as which gold nodes: what is below them is right."""
 
     @property
     def is_item(self) -> bool:
@@ -81,6 +85,10 @@ class LeafPlace:
     pred: list[Any]
     ancestors: tuple[ObjectPlace, ...]
     is_grown: bool = False
+    accepted: Mapping[int, tuple[Any, ...]] = default(default_factory=dict)
+    """What gold documents accept here, by gold node."""
+    excuse: Acceptance | None = None
+    """In a tree: which predictions stand in place of which objects and lists of gold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +101,7 @@ class ListPlace:
     items: Scope
     ancestors: tuple[ObjectPlace, ...]
     is_grown: bool = False
+    excuse: Acceptance | None = None
 
 
 Place: TypeAlias = Union[LeafPlace, ObjectPlace, ListPlace]
@@ -100,13 +109,14 @@ Place: TypeAlias = Union[LeafPlace, ObjectPlace, ListPlace]
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """The places of all documents, or of all items of one list field; `is_object` says whether its nodes are objects."""
+    """The places of all documents, or of all items of one list field; `noted` is what gold documents accept at them."""
 
     gold: Side
     pred: Side
     leaves: list[LeafPlace] = default(default_factory=list)
     objects: list[ObjectPlace] = default(default_factory=list)
     lists: list[ListPlace] = default(default_factory=list)
+    noted: Noted | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -116,7 +116,8 @@ class _Compiler:
         children = [self.node(inner, scope.member(inner.name)) for inner in top.fields]
         sound = tuple(child for child in children if child is not None)
         is_strict = top.extra == "spurious"
-        return ObjectNode(top.name, scope.path, position, sound, is_strict, scope.applies_to, scope.weight, _other_names(top.fields))
+        names = _other_names(top.fields)
+        return ObjectNode(top.name, scope.path, position, sound, is_strict, scope.applies_to, scope.weight, names, top.accepted)
 
     def _list(self, top: Field, scope: Scope) -> Node | None:
         self._refuse_options(top, scope)
@@ -137,6 +138,7 @@ class _Compiler:
             is_distinct=top.distinct,
             keeps_empty=top.keeps_empty_items,
             is_empty_if_other=top.other_kind == "empty",
+            accepted=top.accepted,
             applies_to=scope.applies_to,
             weight=scope.weight,
         )
@@ -235,7 +237,7 @@ class _Compiler:
             what = f"the type {top.type!r} has no option {name[:100]!r}"
             remedy = "put it on the items" if top.type == "list" else "put it on one of the fields"
             self.report.add((*scope.steps, name), what, remedy, "unknown_option")
-        given: dict[str, Any] = {"normalize": top.normalize, "accept": top.accept, "accepted": top.accepted}
+        given: dict[str, Any] = {"normalize": top.normalize, "accept": top.accept}
         if top.type == "object":
             given["compare"] = top.compare
         for name, value in given.items():

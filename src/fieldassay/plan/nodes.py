@@ -56,6 +56,7 @@ class ObjectNode:
     weight: float = 1.0
     other_names: OtherNames = ()
     """Other keys under which the object may hold its children."""
+    accepted: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class ListNode:
     """True: an item in which nothing is filled is an item all the same."""
     is_empty_if_other: bool = False
     """True: a value of another JSON kind is an empty list, not a structure error."""
+    accepted: tuple[object, ...] = ()
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
 

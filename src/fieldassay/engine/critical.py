@@ -1,0 +1,46 @@
+"""The places that one gold document must have right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fieldassay.engine.blocks import Block
+from fieldassay.engine.judge import Judged
+from fieldassay.engine.paths_of_rows import RowPaths
+from fieldassay.evidence import Kind
+from fieldassay.paths import field_of
+
+
+def mark_critical(judged: Judged, critical: Sequence[frozenset[str]]) -> Judged:
+    """Return the judgements with the values at or below the documents' own critical paths marked; `critical` has one set per document.
+
+    A path is that of a value, of an object or a list (all values in it), or of a field with `[]` for every item.
+    """
+    noted = np.array(list(map(bool, critical)), dtype=bool)
+    if not noted.any():
+        return judged
+    paths = RowPaths({})
+    return replace(judged, blocks=tuple(_marked(block, judged, (critical, noted), paths) for block in judged.blocks))
+
+
+def _marked(
+    block: Block, judged: Judged, given: tuple[Sequence[frozenset[str]], np.ndarray[tuple[int], np.dtype[np.bool_]]], paths: RowPaths
+) -> Block:
+    critical, noted = given
+    rows = np.flatnonzero(noted[block.pairs.doc])
+    if block.kind != Kind.VALUE or not len(rows):
+        return block
+    info = judged.fields[block.field]
+    marked = np.full(len(block), info.critical)
+    for row, path in zip(rows.tolist(), paths.expected(block, info).gather(rows).to_list(), strict=True):
+        wanted = critical[int(block.pairs.doc[row])]
+        if path is not None and (_is_at_or_under(path, wanted) or _is_at_or_under(field_of(path), wanted)):
+            marked[row] = True
+    return replace(block, critical=marked)
+
+
+def _is_at_or_under(path: str, places: frozenset[str]) -> bool:
+    return path in places or any(char in ".[" and path[:at] in places for at, char in enumerate(path))
