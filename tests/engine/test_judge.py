@@ -324,3 +324,21 @@ def test_a_pair_agrees_in_every_key_whatever_combine_says() -> None:
     spec = {"fields": {"lines": {**LINES["fields"]["lines"], "combine": "product", "align": {"key": {"fields": ["sku", "n"]}}}}}
     told = leaves_of(spec, {"lines": [{"sku": "b", "n": 2}]}, {"lines": [{"sku": "b", "n": 3}]})
     assert {outcome for _, outcome in told} == {"missing", "spurious"}
+
+
+ONLY_ITEM = {"type": "text", "other_kind": "only_item"}
+
+
+@pytest.mark.parametrize(
+    ("field", "pred", "outcome", "flags"),
+    [
+        pytest.param(ONLY_ITEM, ["Lima"], "match", ["coerced"], id="a-list-of-one-is-that-value"),
+        pytest.param(ONLY_ITEM, ["Lima", "Quito"], "mismatch", ["unreadable_pred", "wrong_kind"], id="a-list-of-two-is-of-another-kind"),
+        pytest.param(ONLY_ITEM, [["Lima"]], "mismatch", ["unreadable_pred", "wrong_kind"], id="a-list-in-a-list-is-of-another-kind"),
+        pytest.param(ONLY_ITEM, [None], "missing", ["coerced"], id="a-list-of-nothing-is-nothing"),
+        pytest.param("text", ["Lima"], "mismatch", ["unreadable_pred", "wrong_kind"], id="not-by-default"),
+    ],
+)
+def test_a_list_of_one_value_is_that_value_where_the_spec_says_so(field, pred, outcome, flags):
+    row = rows_of({"fields": {"a": field}}, {"a": "Lima"}, {"a": pred}).row(0, named=True)
+    assert (row["outcome"], row["flags"]) == (outcome, flags)

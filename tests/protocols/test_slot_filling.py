@@ -74,7 +74,12 @@ def test_worked_example_of_the_protocol() -> None:
         pytest.param({"incident_type": "bombing"}, {"incident_type": "arson"}, 0.0, 0.0, 0.0, 1.0, id="enum-exact"),
         pytest.param({"incident_date": "1989-03-04"}, {"incident_date": "4 March 1989"}, 1.0, 0.0, 0.0, 1.0, id="date-after-normalization"),
         pytest.param({"incident_date": "1989-03-04"}, {"incident_date": "1989-03-05"}, 0.0, 0.0, 0.0, 1.0, id="date-exact"),
-        pytest.param({"incident_location": "Lima"}, {"incident_location": ["Lima"]}, 0.0, 0.0, 0.0, 1.0, id="a-list-is-no-text"),
+        pytest.param({"incident_location": "Lima"}, {"incident_location": ["Lima"]}, 1.0, 0.0, 0.0, 1.0, id="a-list-of-one-is-a-text"),
+        pytest.param({"incident_location": ["Lima"]}, {"incident_location": "Lima"}, 1.0, 0.0, 0.0, 1.0, id="a-list-of-one-in-gold-too"),
+        pytest.param(
+            {"incident_location": "Lima"}, {"incident_location": ["Lima", "x"]}, 0.0, 0.0, 0.0, 1.0, id="a-list-of-two-is-no-text"
+        ),
+        pytest.param({}, {"incident_location": [""]}, None, 0.0, None, 1.0, id="a-list-of-nothing-is-nothing"),
         pytest.param({"victim": ["Lima"]}, {"victim": "Lima"}, 1.0, 0.0, 0.0, 1.0, id="a-text-is-a-list-of-one"),
     ],
 )
@@ -84,7 +89,7 @@ def test_edges(gold: Any, pred: Any, nes: float | None, hr: float, mr: float | N
 
 
 def test_all_slots_of_another_kind_stay_in_every_denominator() -> None:
-    result = one({"incident_location": "Lima", "victim": ["x"]}, {"incident_location": ["Lima"], "victim": {"name": "x"}}, **INDEL)
+    result = one({"incident_location": "Lima", "victim": ["x"]}, {"incident_location": ["Lima", "x"], "victim": {"name": "x"}}, **INDEL)
     assert result.value("soft_coverage(regime=gold_nonempty)") == 0.0
     assert result.estimate("soft_coverage(regime=gold_nonempty)").n == 2
 
@@ -121,7 +126,7 @@ def wild(chance: random.Random, name: str) -> Any:
     if SLOTS[name] == "date":
         return chance.choice([None, " ", "1989-03-04", "1990-01-01", "1989-03-04"])
     if SLOTS[name] == "text":
-        return chance.choice([None, "", *WORDS])
+        return chance.choice([None, "", *WORDS, [chance.choice(WORDS)], [""]])
     return chance.choice(
         [None, [], [""], [chance.choice(WORDS) for _ in range(chance.randint(1, 4))], [None, " rifle ", "rifle"], "the mayor"]
     )

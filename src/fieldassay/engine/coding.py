@@ -86,7 +86,7 @@ def odd_text(value: Any) -> str:
 def code(place: LeafPlace) -> Coded:
     """Return the place's values as codes; each distinct raw value is read once."""
     leaf = place.node
-    values = place.gold + place.pred
+    values = [only_item(value) for value in place.gold + place.pred] if leaf.takes_only_item else place.gold + place.pred
     raws, codes = _distinct(values, leaf, place.is_grown and leaf.null_is_value and not leaf.is_list)
     raws, codes = _without_empty(raws, codes, leaf)
     column, is_container = _read(raws, leaf)
@@ -120,6 +120,15 @@ def code(place: LeafPlace) -> Coded:
         accepted,
         spared,
     )
+
+
+def only_item(value: Any) -> Any:
+    """Return the value that a list holds alone; anything else as it is.
+
+    >>> only_item(["Lima"]), only_item(["Lima", "Quito"]), only_item([["Lima"]])
+    ('Lima', ['Lima', 'Quito'], [['Lima']])
+    """
+    return value[0] if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list) else value
 
 
 def _noted_codes(place: LeafPlace, codes: Codes, is_container: Masks) -> list[int]:

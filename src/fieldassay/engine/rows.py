@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fieldassay.engine.blocks import Block, Pairs, Reasons
-from fieldassay.engine.coding import Coded
+from fieldassay.engine.coding import Coded, only_item
 from fieldassay.engine.compare import ACCEPTED, Compared, compare_codes
 from fieldassay.engine.excused import accept_rows, excuse_rows, has_gold_row
 from fieldassay.engine.resolve import container_masks, excused_mask, lone_mask
@@ -44,9 +45,18 @@ def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -
     lone = _lone(place, pairs)
     if lone is not None:
         block.flags[:] |= np.where(lone & (block.outcome != Outcome.FAILED), FLAG["lone_parent"], 0)
+    if place.node.takes_only_item:
+        block.flags[:] |= np.where(_held_in_lists(place.gold, pairs.gold) | _held_in_lists(place.pred, pairs.pred), FLAG["coerced"], 0)
     if excused is not None:
         excuse_rows(block, excused, reasons)
     return block
+
+
+def _held_in_lists(values: list[Any], nodes: npt.NDArray[np.intp]) -> Masks:
+    """Return which pairs have a value that a list holds alone."""
+    marks = np.array([*(only_item(value) is not value for value in values), False], dtype=bool)
+    held: Masks = marks[nodes]
+    return held
 
 
 def _held(marks: Masks, codes: Codes) -> Masks:

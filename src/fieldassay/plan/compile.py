@@ -19,7 +19,7 @@ from fieldassay.plan.leaves import LeafBuilder
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.plan.renaming import OtherNames
 from fieldassay.plan.scope import Scope
-from fieldassay.spec.model import Accept, Call, Field, Spec, fold_type
+from fieldassay.spec.model import ONLY_ITEM, Accept, Call, Field, Spec, fold_type
 from fieldassay.spec.parse import ParsedSpec, parse_spec
 from fieldassay.spec.report import Places, Report, in_order
 
@@ -187,6 +187,7 @@ class _Compiler:
             null_is_value=top.null == "value",
             blank_is_value=top.blank == "value",
             is_empty_if_other=top.other_kind == "empty",
+            takes_only_item=top.other_kind == ONLY_ITEM,
             is_gold_failable=(top.unreadable_gold or self.spec.unreadable_gold) == "failed",
             is_list=top.type == "list",
             separator=top.separator,

@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fieldassay.paths import Pattern
+from fieldassay.readers.catalogue import READERS
 from fieldassay.spec.calls import parse_accept, parse_call
 from fieldassay.spec.cursor import Cursor, kind_of
 from fieldassay.spec.freeze import freeze, freeze_options
-from fieldassay.spec.model import Accept, Call, Field
+from fieldassay.spec.model import ONLY_ITEM, Accept, Call, Field
 from fieldassay.spec.names import CATALOGUES, unknown
 from fieldassay.spec.report import Report, Steps
 from fieldassay.spec.templates import Templates, as_definition, option_keys, over_preset_field
 
 _ONLY_FOR = {
     "items": ("list",), "distinct": ("list",), "combine": ("list",), "separator": ("list",), "align": ("list", "any"),
-    "empty_items": ("list",), "other_kind": ("list",),
+    "empty_items": ("list",), "other_kind": ("list", *READERS.names()),
     "fields": ("object", "any"), "extra": ("object",),
 }  # fmt: skip
 
@@ -81,7 +82,7 @@ class Parser:
             align=self.call(cursor, "align"),
             combine=cursor.choice("combine", "mean", ("mean", "weighted", "product", "agreement")),
             keeps_empty_items=cursor.choice("empty_items", "drop", ("drop", "keep")) == "keep",
-            other_kind=cursor.choice("other_kind", "mismatch", ("mismatch", "empty")),
+            other_kind=cursor.choice("other_kind", "mismatch", ("mismatch", "empty" if field.type == "list" else ONLY_ITEM)),
             blank=cursor.choice("blank", "empty", ("empty", "value")),
             separator=_separator(cursor),
             distinct=cursor.flag("distinct"),

@@ -11,6 +11,10 @@ Options: TypeAlias = tuple[tuple[str, Any], ...]
 """Options by name, sorted; values are hashable (lists become tuples, mappings become sorted tuples of pairs)."""
 
 
+ONLY_ITEM = "only_item"
+"""What `other_kind` of a value says: a list that holds one value is that value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A catalogue entry by name, with its options: `levenshtein`, or `{anls: {threshold: 0.5}}`."""
@@ -56,7 +60,7 @@ class Field:
     keeps_empty_items: bool = False
     """True: an item of a list in which nothing is filled is an item all the same."""
     other_kind: str = "mismatch"
-    """What a list of another JSON kind is: a structure `mismatch`, or `empty`."""
+    """What another JSON kind is: a structure `mismatch`; in place of a list `empty`; for a list of one value in place of a value, its `only_item`."""
     separator: str | None = None
     distinct: bool = False
     fields: tuple[Field, ...] = ()
