@@ -40,6 +40,8 @@ CASES = {
     "pattern null": ("pattern", {"regex": "x", **ALLOWED}, ["x", None], ["y"]),
     "pattern unicode": ("pattern", {"regex": "[äö].\ufffd"}, ["ä😀\ud800", "öx\udfff"], ["äx", "a😀\ud800"]),
     "pattern ends": ("pattern", {"regex": ""}, [""], ["\n", " "]),
+    "holds": ("holds", {"relation": "a + b == c"}, [{"a": 1, "b": 2.5, "c": 3.5}, {"a": 1, "c": NAN}, {}, None, 5], [{"a": 1, "b": 2, "c": 4}]),
+    "holds within": ("holds", {"relation": "sum(l[].n) <= t", "within": 1}, [{"l": [{"n": 2}], "t": 1}, {"l": []}], [{"l": [{"n": 3}], "t": 1}]),
     "kind text": ("kind", {"kinds": ("text",)}, ["", "5"], [5, None, True, [], {}]),
     "kind number": ("kind", {"kinds": ("number",)}, [5, 0.5, HUGE], [True, "5", None]),
     "kind several": ("kind", {"kinds": ("list", "null", "boolean")}, [[], None, False], [{}, 0, ""]),

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.checks.base import Fault
+from fieldassay.checks.base import Check, Fault
+from fieldassay.checks.holds import Holds
 from fieldassay.engine.coding import json_text
 from fieldassay.metrics.selection import DEFAULT_METRICS
 from fieldassay.paths import Pattern, Step, join_path
@@ -25,6 +26,9 @@ from fieldassay.values.json import Json
 
 Sink: TypeAlias = Callable[[str, Violation], None]
 """Takes each violation of a system as it is found."""
+
+GOLD = "gold"
+"""What the counts call gold, which relations look at too."""
 
 NUMBER, CLAIM = "check_violations", "has_violations"
 """What the table of documents calls a document's number of violations, and that it has any."""
@@ -45,15 +49,24 @@ class Findings:
     plan: Plan
     tallies: dict[str, Tallies] = field(default_factory=dict)
     violations: list[dict[str, Any]] | None = None
+    gold: Tallies = field(default_factory=dict)
+    """What the relations find in gold, which they hold for as well: where they do not, gold is wrong."""
 
     def look(self, system: str, records: Sequence[Record | None]) -> None:
         """Check more records of a system."""
         found = check_records(self.plan, system, records, self._keep if self.violations is not None else None)
         self.tallies[system] = join_tallies([self.tallies.get(system, {}), found.tallies])
 
+    def look_at_gold(self, records: Sequence[Record | None]) -> None:
+        """Check more gold records against the relations."""
+        if any(isinstance(planned.check, Holds) for planned in self.plan.checks):
+            found = check_records(self.plan, GOLD, records, self._keep if self.violations is not None else None, only=Holds)
+            self.gold = join_tallies([self.gold, found.tallies])
+
     def counts(self) -> tuple[CheckCount, ...]:
-        """Return the counts of every check and system."""
-        return count_checks(self.plan, self.tallies)
+        """Return the counts of every check and system, those of gold first."""
+        of_gold = count_checks(self.plan, {GOLD: self.gold}) if self.gold else ()
+        return (*(count for count in of_gold if count.values or count.not_applicable), *count_checks(self.plan, self.tallies))
 
     def _keep(self, system: str, violation: Violation) -> None:
         assert self.violations is not None
@@ -67,6 +80,7 @@ class Tally:
     values: int = 0
     violations: int = 0
     documents: int = 0
+    not_applicable: int = 0
     examples: list[Violation] = field(default_factory=list)
 
     def add(self, violation: Violation, *, is_first: bool) -> None:
@@ -80,6 +94,7 @@ class Tally:
         self.values += later.values
         self.violations += later.violations
         self.documents += later.documents
+        self.not_applicable += later.not_applicable
         for example in later.examples:
             self._show(example)
 
@@ -111,8 +126,10 @@ def default_metrics(plan: Plan) -> tuple[str, ...]:
     return (*DEFAULT_METRICS, CHECK_METRICS) if plan.checks else DEFAULT_METRICS
 
 
-def check_records(plan: Plan, system: str, records: Sequence[Record | None], sink: Sink | None = None) -> CheckedRecords:
-    """Return what the plan's checks find in the records of a system; `sink` gets every violation, so that none need be held.
+def check_records(
+    plan: Plan, system: str, records: Sequence[Record | None], sink: Sink | None = None, only: type[Check] = Check
+) -> CheckedRecords:
+    """Return what the plan's checks (of a kind) find in the records of a system; `sink` gets every violation, so that none need be held.
 
     >>> from fieldassay.plan.compile import read_plan
     >>> from fieldassay.records.record import Meta
@@ -122,7 +139,7 @@ def check_records(plan: Plan, system: str, records: Sequence[Record | None], sin
     """
     counts = np.full(len(records), np.nan)
     tallies: Tallies = {}
-    groups = _grouped(plan.checks)
+    groups = _grouped(plan.checks, only)
     if not groups:
         return CheckedRecords(counts, tallies)
     for position, record in enumerate(records):
@@ -133,13 +150,15 @@ def check_records(plan: Plan, system: str, records: Sequence[Record | None], sin
             tally = tallies.setdefault(number, Tally())
             if planned is None:
                 continue
-            tally.values += 1
-            for fault in planned.check.faults(value):
-                seen[number] += 1
-                violation = _violation(record.id, steps, planned, fault, value)
-                tally.add(violation, is_first=seen[number] == 1)
-                if sink is not None:
-                    sink(system, violation)
+            for look in planned.check.looks(value):
+                tally.values += look.faults is not None
+                tally.not_applicable += look.faults is None
+                for fault in look.faults or ():
+                    seen[number] += 1
+                    violation = _violation(record.id, (*steps, *look.steps), planned, fault, look.value)
+                    tally.add(violation, is_first=seen[number] == 1)
+                    if sink is not None:
+                        sink(system, violation)
         counts[position] = seen.total()
     return CheckedRecords(counts, tallies)
 
@@ -153,10 +172,12 @@ class _Group:
     shared: frozenset[int]
 
 
-def _grouped(checks: Sequence[PlannedCheck]) -> list[_Group]:
+def _grouped(checks: Sequence[PlannedCheck], only: type[Check]) -> list[_Group]:
     paths: dict[str, set[str]] = {}
     groups: dict[str, list[tuple[int, PlannedCheck]]] = {}
     for number, planned in enumerate(checks):
+        if not isinstance(planned.check, only):
+            continue
         paths.setdefault(planned.name, set()).add(planned.path)
         groups.setdefault(planned.path, []).append((number, planned))
     return [
@@ -216,7 +237,7 @@ def count_checks(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[CheckCount
         for number, planned in enumerate(plan.checks):
             tally = known.get(number, Tally())
             counted = (tally.values, tally.violations, tally.documents)
-            found.append(CheckCount(system, planned.path, planned.name, *counted, tuple(tally.examples)))
+            found.append(CheckCount(system, planned.path, planned.name, *counted, tuple(tally.examples), tally.not_applicable))
     return tuple(found)
 
 
@@ -228,16 +249,24 @@ def name_idle(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[str, ...]:
     silent = [planned for number, planned in enumerate(plan.checks) if not any(number in known for known in tallies.values())]
     declared = {info.path for info in plan.fields}
     published = _published(plan.spec.protocol) if silent else {}
+    mute = [
+        planned.name
+        for number, planned in enumerate(plan.checks)
+        if (known := [found[number] for found in tallies.values() if number in found])
+        and not any(tally.values for tally in known)
+        and any(tally.not_applicable for tally in known)
+    ]
+    told = ("no prediction has all the values that these relations need: " + ", ".join(mute[:MOST_NAMED]),) if mute else ()
     idle = [
         planned
         for planned in silent
         if planned.path not in declared and None not in planned.pattern.parts and planned.name not in published.get(planned.path, ())
     ]
     if not idle:
-        return ()
+        return told
     listed = ", ".join(f"{planned.name} at {planned.path}" for planned in idle[:MOST_NAMED])
     more = f" and {len(idle) - MOST_NAMED} more" if len(idle) > MOST_NAMED else ""
-    return (f"no prediction has a value that these checks could look at; are their paths right? {listed}{more}",)
+    return (*told, f"no prediction has a value that these checks could look at; are their paths right? {listed}{more}")
 
 
 def _published(protocol: str | None) -> dict[str, set[str]]:

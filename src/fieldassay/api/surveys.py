@@ -64,11 +64,12 @@ class Survey:
 
 
 def survey(plan: Plan, matching: Matching, findings: Findings) -> dict[str, Survey]:
-    """Return what gold (under the empty name) and each system hold, by the readers that scoring uses; `findings` gets the predictions."""
+    """Return what gold (under the empty name) and each system hold, by the readers that scoring uses; `findings` gets all of them."""
     surveys = {name: Survey() for name in ("", *matching.predictions)}
     for batch in batches(matching, _BATCH):
         applies = applicability(plan, document_types(plan, batch.gold))
         _add_records(plan, batch.gold, applies, surveys[""])
+        findings.look_at_gold(batch.gold)
         for name, records in batch.predictions.items():
             _add_records(plan, records, applies, surveys[name], batch.ids)
             findings.look(name, records)

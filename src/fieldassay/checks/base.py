@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from fieldassay.paths import Step
 from fieldassay.values.json import Json
 
 Null: TypeAlias = Literal["refused", "allowed"]
@@ -28,6 +29,18 @@ class Fault:
     key: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a check says of one place: `steps` lead there from the value it was asked about; `faults` None: the check does not apply there.
+
+    `value` is what a violation shows, for steps that lead elsewhere.
+    """
+
+    steps: tuple[Step, ...]
+    faults: Sequence[Fault] | None
+    value: Json = None
+
+
 class Check(ABC):
     """Looks at one value of a prediction and needs no gold.
 
@@ -38,6 +51,10 @@ class Check(ABC):
     @abstractmethod
     def faults(self, value: Json) -> Sequence[Fault]:
         """Return what is wrong with the value; nothing if it is as it should be."""
+
+    def looks(self, value: Json) -> Iterable[Look]:
+        """Return every place of the value that the check looks at; most look at the value itself."""
+        return (Look((), self.faults(value), value),)
 
 
 def kind_of(value: Json) -> str:

@@ -8,6 +8,7 @@ CHECKS = Catalogue(
     "check",
     {
         "has_keys": "fieldassay.checks.shapes:HasKeys",
+        "holds": "fieldassay.checks.holds:Holds",
         "kind": "fieldassay.checks.shapes:IsKind",
         "length": "fieldassay.checks.shapes:HasLength",
         "not_empty": "fieldassay.checks.shapes:NotEmpty",

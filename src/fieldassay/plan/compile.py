@@ -90,7 +90,7 @@ class _Compiler:
             slots=slots,
             document_types=tuple(self.document_types.items()),
             has_null_values=has_null,
-            checks=compile_checks(self.spec, self.report),
+            checks=compile_checks(self.spec, root, self.report),
             digest=digest_of(self.spec),
         )
 

@@ -39,10 +39,13 @@ class CheckCount:
     violations: int
     documents: int
     examples: tuple[Violation, ...] = ()
+    not_applicable: int = 0
+    """How often the check could not say anything, because a value that it needs is missing or cannot be read."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as plain data, without the examples."""
-        return {"at": self.at, "check": self.check, "values": self.values, "violations": self.violations, "documents": self.documents}
+        names = ("at", "check", "values", "violations", "documents", *(("not_applicable",) if self.not_applicable else ()))
+        return {name: getattr(self, name) for name in names}
 
 
 def worst_first(counts: Iterable[CheckCount]) -> tuple[CheckCount, ...]:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from fieldassay.spec.calls import call_data, parse_call
+from fieldassay.spec.calls import FIRST, call_data, parse_call
 from fieldassay.spec.cursor import Cursor, kind_of
 from fieldassay.spec.model import Call
 from fieldassay.spec.report import Report, Steps
 
 Checks: TypeAlias = tuple[tuple[str, tuple[Call, ...]], ...]
 
+_RELATION = re.compile(r"^[^:]*[=<>]")
+"""What no name of a check holds: a text that compares is a relation, `{holds: …}` in short."""
+
 _HOW = "write a check, or a list of checks, such as {one_of: [HIGH, LOW]}"
 
 
 def parse_checks(cursor: Cursor) -> Checks:
-    """Return the checks of a spec by path pattern, in order; names, options and patterns are checked when the spec is compiled."""
+    """Return the checks of a spec by path pattern, in order; names, options and patterns are checked when the spec is compiled.
+
+    A list of relations is that of the record.
+    """
     found = []
-    for pattern, raw in cursor.mapping("checks").items():
+    given = cursor.data.get("checks")
+    is_short = isinstance(given, list) and given and all(isinstance(one, str) and _RELATION.search(one) for one in given)
+    for pattern, raw in {".": given}.items() if is_short else cursor.mapping("checks").items():
         steps = (*cursor.steps, "checks", pattern)
         if raw is None or raw == []:
             cursor.report.add(steps, "names no check", _HOW, "missing_key")
@@ -34,6 +43,8 @@ def _parse(raw: Any, steps: Steps, report: Report) -> Call | None:
     if not isinstance(raw, str | dict):
         report.add(steps, f"must be a check, not {kind_of(raw)}", _HOW, "wrong_kind")
         return None
+    if isinstance(raw, str) and _RELATION.search(raw):
+        return Call("holds", ((FIRST, " ".join(raw.split())),))
     try:
         return parse_call(raw)
     except ValueError as error:

@@ -1,0 +1,136 @@
+"""Relations of a spec's checks: bound to its fields, so that values are read by their types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from fieldassay.checks.holds import Chosen, Holds
+from fieldassay.checks.relations import Aggregate, Operation, Path, Term, paths_of
+from fieldassay.errors import nearest
+from fieldassay.paths import ITEM, Pattern, Step, join_path, split_path
+from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
+from fieldassay.plan.renaming import under_own_names
+from fieldassay.spec.report import Report, Steps
+
+RECORD = "."
+"""The pattern that means the whole record, beside the empty one."""
+
+_COMPUTED = ("integer", "number", "money", "quantity", "any")
+_AS_VALUE = (*_COMPUTED, "date", "boolean")
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A record, or an object in it, whose values are read as the types of its fields; what is empty for a field is no value."""
+
+    node: Node
+    data: Any
+
+    def value(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
+        node, value, place = self._reach(steps, chosen)
+        return place, _read(node, value)
+
+    def items(self, steps: tuple[Step, ...], chosen: Chosen) -> Sequence[int]:
+        _, value, _ = self._reach(steps[:-1], chosen)
+        return [at for at, item in enumerate(value) if not _is_hollow(item)] if isinstance(value, list) else []
+
+    def _reach(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[Node | None, Any, tuple[Step, ...]]:
+        node: Node | None = self.node
+        value = self.data
+        place: list[Step] = []
+        for at, step in enumerate(steps):
+            if isinstance(node, ObjectNode) and node.other_names and isinstance(value, dict):
+                value = under_own_names(value, node.other_names)
+            node = None if node is None else child_of(node, step)
+            key = chosen[steps[: at + 1]] if step == ITEM else step
+            place.append(key)
+            is_there = (isinstance(value, dict) and key in value) or (isinstance(value, list) and isinstance(key, int) and key < len(value))
+            value = value[key] if is_there else None
+            if isinstance(node, ListNode) and node.separator is not None and isinstance(value, str):
+                value = [part.strip() for part in value.split(node.separator)]
+        return node, value, tuple(place)
+
+
+def child_of(node: Node, step: Step) -> Node | None:
+    """Return what is below a node at a step, None if the spec declares nothing there."""
+    if isinstance(node, ListNode):
+        return node.items if step == ITEM else None
+    tree = node if isinstance(node, AnyNode) else next((one for one in _children(node) if isinstance(one, AnyNode) and not one.path), None)
+    if tree is not None:
+        return replace(tree, name=str(step), path=join_path([*split_path(tree.path), step]))
+    return next((child for child in _children(node) if child.name == step), None)
+
+
+def _children(node: Node) -> tuple[Node, ...]:
+    return node.children if isinstance(node, ObjectNode) else ()
+
+
+def bind_relation(check: Holds, root: ObjectNode, at: str, place: tuple[Steps, Report]) -> Holds | None:
+    """Return the check, which stands at a path, with the fields of its relation; None if something is wrong with them, which is then noted."""
+    steps, report = place
+    if "*" in at:
+        remedy = 'put it under ".", or under the path of an object such as lines[]'
+        report.add(steps, "a relation cannot stand under a pattern with a star", remedy, "misplaced_key")
+        return None
+    base = _descend(root, () if at in ("", RECORD) else split_path(at), place)
+    if base is None:
+        return None
+    sides = (check.parsed.left, check.parsed.right)
+    ends = {path.steps: _descend(base, path.steps, place) for side in sides for path in paths_of(side)}
+    computed = [path.steps for side in sides for path in _computed(side)]
+    is_sound = all(end is not None for end in ends.values())
+    for path in dict.fromkeys(computed):
+        end = ends[path]
+        if isinstance(end, Leaf) and end.type not in _COMPUTED and "." not in end.type:
+            what = f"{join_path(path)} has the type {end.type!r}, with which nothing can be computed"
+            report.add(steps, what, f"take a field of one of the types {', '.join(_COMPUTED[:-1])}", "invalid_expression")
+            is_sound = False
+    return check.bound(partial(Typed, base)) if is_sound else None
+
+
+def _descend(node: Node, path: tuple[Step, ...], place: tuple[Steps, Report]) -> Node | None:
+    """Return the node at a path below another, or note that there is none."""
+    for at, step in enumerate(path):
+        below = child_of(node, step)
+        if below is None:
+            known = tuple(child.name for child in _children(node))
+            what = f"has no field {join_path(path[: at + 1])!r}"
+            remedy = "it is a list: write its items with `[]`" if isinstance(node, ListNode) else nearest(str(step), known) if known else ""
+            place[1].add(place[0], what, remedy or f"{join_path(path[:at])!r} holds no fields", "unknown_name")
+            return None
+        node = below
+    return node
+
+
+def _computed(term: Term) -> Iterator[Path]:
+    """Yield the paths whose values are computed with: all but those that are only compared, counted, or the least or the largest of a list."""
+    if isinstance(term, Operation):
+        yield from paths_of(term)
+    elif isinstance(term, Aggregate) and (term.name == "sum" or (term.name != "count" and isinstance(term.term, Operation))):
+        yield from paths_of(term.term)
+
+
+def _read(node: Node | None, value: Any) -> Any:
+    """Return a value as a field's type reads it; None where it is empty, unreadable, an object or a list."""
+    leaf = node
+    if isinstance(node, AnyNode):
+        leaf = next((one for pattern, one in node.patterns if Pattern(pattern).matches(node.path)), None)
+    if not isinstance(leaf, Leaf) or not isinstance(value, str | int | float):
+        return None
+    if isinstance(value, str) and (not value.strip() or value.strip().casefold() in leaf.null_values):
+        return None
+    if leaf.type == "any":
+        return value
+    reading = leaf.reader.read(value)
+    if reading.value is None or reading.problem is not None:
+        return None
+    return reading.value if leaf.type in _AS_VALUE else reading.canonical
+
+
+def _is_hollow(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return all(map(_is_hollow, value.values() if isinstance(value, dict) else value))
+    return value is None or (isinstance(value, str) and not value.strip())
