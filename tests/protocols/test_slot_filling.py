@@ -21,7 +21,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "slot-filling"
 NFC = [{"unicode": "NFC"}]
 INDEL = {
     "types": {
-        "text": {"type": "text", "normalize": NFC, "compare": {"soft_coverage": {"items": "indel"}}},
+        "text": {"type": "text", "other_kind": "only_item", "normalize": NFC, "compare": {"soft_coverage": {"items": "indel"}}},
         "list": {"type": "list", "items": {"type": "text", "normalize": NFC, "compare": "indel"}, "compare": "soft_coverage"},
     }
 }
