@@ -91,7 +91,7 @@ def cost_usd(prices: Mapping[str, Mapping[str, float]], usage: Mapping[str, Any]
 
 
 def _amount(value: Any) -> float | None:
-    number = None if isinstance(value, str) else read_number(value)
+    number = None if value is None or isinstance(value, str) else read_number(value)
     return number if number is not None and number >= 0 else None
 
 

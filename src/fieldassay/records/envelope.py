@@ -15,7 +15,7 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Meta, Record, Row
 from fieldassay.records.responses import Response, read_response
 from fieldassay.records.tool_calls import count_declared
-from fieldassay.records.value_objects import Scalars, Taken, take_values
+from fieldassay.records.value_objects import Scalars, Taken, may_hold_confidences, take_values
 from fieldassay.spec.names import ID_NAMES
 from fieldassay.values.json import Json
 
@@ -84,7 +84,9 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
         return record
     if options.other_names:
         record = replace(record, data=under_own_names(record.data, options.other_names))
-    return _with_values(record, options.scalars) if options.scalars else record
+    if not options.scalars or record.data is None or not may_hold_confidences(record.data, options.scalars):
+        return record
+    return _with_values(record, options.scalars)
 
 
 def _with_values(record: Record, scalars: Scalars) -> Record:

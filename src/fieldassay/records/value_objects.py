@@ -29,6 +29,20 @@ class Taken:
     repairs: set[str] = field(default_factory=set)
 
 
+def may_hold_confidences(data: Mapping[str, Json], scalars: Scalars) -> bool:
+    """Return whether a record has anything that `take_values` may take; quick, since most have not."""
+    if not data.keys() <= scalars.keys() and any(name.endswith(SUFFIX) for name in data):
+        return True
+    for name, value in data.items():
+        kind = value.__class__
+        if (kind is dict or kind is list) and name in scalars:
+            inner = scalars[name]
+            for item in value if isinstance(value, list) else (value,):
+                if isinstance(item, dict) and ("confidence" in item if inner is None else may_hold_confidences(item, inner)):
+                    return True
+    return False
+
+
 def take_values(data: dict[str, Json], scalars: Scalars, taken: Taken, path: str = "") -> dict[str, Json]:
     """Return a record with the values in place of objects such as `{"value": 5, "confidence": 0.9}`, where the spec has a single value.
 
