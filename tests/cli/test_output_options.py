@@ -84,3 +84,40 @@ def test_the_old_names_of_exports_still_work(run: Run, folder: str, tmp_path: Pa
 def test_what_to_fix_first_can_be_printed(run: Run, folder: str) -> None:
     ran = run("export", folder, "--what", "losses")
     assert ran.code == 0 and "It costs" in ran.out
+
+
+@pytest.mark.parametrize("option", ["--gate", "--fail-under"])
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("accuracy=0.01", 0, ""),
+        ("accuracy >= 0.01", 0, ""),
+        ("accuracy>=0.999", 1, "at least 0.999 is asked for"),
+        ("accuracy=0.999", 1, "at least 0.999 is asked for"),
+        ("lower(accuracy) >= 0.999", 1, "at least 0.999 is asked for"),
+        ("accuracy >> 0.9", 2, "at column 11; write a gate, such as accuracy >= 0.9"),
+        ("accuracy", 2, "expected a comparison"),
+        ("accuracy = many", 2, "at column 12"),
+        ("acuracy >= 0.9", 2, "did you mean 'accuracy'?"),
+    ],
+)
+def test_a_threshold_is_a_gate_under_either_name(run: Run, files: Files, option: str, text: str, code: int, said: str) -> None:
+    ran = run("score", *files.inputs, "-q", "--bootstrap", "100", option, text)
+    assert ran.code == code and said in ran.err, ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--gate", "regression(accuracy) > -0.02"],
+        ["--fail-on-regression", "regression(accuracy) > -0.02"],
+        ["--fail-on-regression", "accuracy=0.02"],
+    ],
+    ids=" ".join,
+)
+def test_a_regression_is_asked_for_in_one_grammar(run: Run, files: Files, folder: str, arguments: list[str]) -> None:
+    assert run("score", *files.inputs, "-q", *arguments).code == 2  # there is no baseline
+    baseline = str(files.folder / "baseline.json")
+    assert run("baseline", "set", folder, "-o", baseline).code == 0
+    ran = run("score", *files.inputs, "--baseline", baseline, *arguments)
+    assert ran.code == 0 and "regression(accuracy) > -0.02" in ran.out

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.definitions import Vocabulary
-from fieldassay.metrics.grammar import FUNCTIONS, OPERATORS, Gate, MetricCall, parse_fail_under, parse_gate, parse_metric
+from fieldassay.metrics.grammar import FUNCTIONS, OPERATORS, Gate, MetricCall, parse_gate, parse_metric, parse_threshold
 from fieldassay.metrics.selection import DEFAULT_METRICS, bind_metric, list_groups, select_metrics
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True)
@@ -48,7 +48,7 @@ def test_a_gate_prints_and_parses_back(gate: Gate) -> None:
 @given(st.text(alphabet='abf1()[]{}=,"\\ .<>-\x00', max_size=30))
 @settings(max_examples=200, deadline=None)
 def test_any_other_text_is_a_value_error_or_a_metric(text: str) -> None:
-    for parse in (parse_metric, parse_gate, parse_fail_under):
+    for parse in (parse_metric, parse_gate, parse_threshold):
         try:
             parse(text)
         except ValueError:
@@ -90,7 +90,7 @@ def test_gate_expression_means(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["f1(granularity=slot)=0.9", " f1( granularity=slot ) = .9 "])
 def test_fail_under_splits_at_the_last_sign_of_equality(text: str) -> None:
-    assert parse_fail_under(text) == Gate(MetricCall("f1", (("granularity", "slot"),)), "value", ">=", 0.9)
+    assert parse_threshold(text) == Gate(MetricCall("f1", (("granularity", "slot"),)), "value", ">=", 0.9)
 
 
 WRONG = {

@@ -30,7 +30,7 @@ LISTS = ("losses", "suspicious-gold")
     "target",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Where it goes; the ending says how it is written.  [default: standard output, of losses and suspicious-gold]",
+    help="Where it goes; the ending says how it is written.  [default: standard output, of lists]",
 )
 @click.option("--system", metavar="NAME", help="This system only; not of executive and suspicious-gold, which are of all.")
 @lookup_option

@@ -44,9 +44,12 @@ class BaselineChoice:
         return 2 if any(outcome.gate in self.gates and outcome.value is None for outcome in outcomes) else 0
 
 
-def read_baseline_options(given: Mapping[str, Any], spec: Any) -> BaselineChoice:
-    """Return what the options mean; raises UsageError for what cannot be meant, `ProblemsError` if a baseline is needed and there is none."""
-    gates = read_regressions(given["regressions"], spec)
+def read_baseline_options(given: Mapping[str, Any], spec: Any, asked: Sequence[Gate] = ()) -> BaselineChoice:
+    """Return what the options mean, with gates on regressions that other options ask for.
+
+    Raises UsageError for what cannot be meant, `ProblemsError` if a baseline is needed and there is none.
+    """
+    gates = (*asked, *read_regressions(given["regressions"], spec))
     path = given["baseline"]
     if path is None and not gates:
         return BaselineChoice(default_baseline())
@@ -65,7 +68,7 @@ def default_baseline() -> Path | None:
 
 
 def read_regressions(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
-    """Return the gates that `METRIC[=MARGIN]` mean under a spec; raises UsageError for what is no metric, or no margin.
+    """Return the gates that `METRIC[=MARGIN]`, or gates on `regression(…)`, mean under a spec; raises UsageError for what cannot be meant.
 
     >>> [str(gate) for gate in read_regressions(["accuracy", "f1=0.01"], "fields: {total: number}")]
     ['regression(accuracy) >= 0', 'regression(f1) > -0.01']
@@ -80,25 +83,19 @@ def read_regressions(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
 
 
 def _read(text: str, vocabulary: Vocabulary) -> Gate:
-    from fieldassay.metrics.grammar import Gate, Scanner
+    from fieldassay.metrics.grammar import parse_regression
     from fieldassay.metrics.selection import bind_metric
     from fieldassay.plan.expressions import gate_metrics
     from fieldassay.result.pairing import is_comparable
 
     try:
-        scanner = Scanner(text)
-        call = scanner.read_call()
-        margin = scanner.read_number() if scanner.accept("=") else 0.0
-        scanner.expect_end()
-        gate = Gate(call, "regression", ">" if margin else ">=", -margin if margin else 0.0)
+        gate = parse_regression(text)
         gate_metrics(gate, vocabulary)
-        if margin < 0:
-            raise ValueError("the margin is how much may be lost, at least 0")
-        if not is_comparable(bind_metric(call, vocabulary)):
-            raise ValueError(f"{call} is not made of sums over documents, and only such metrics can be compared with a baseline")
+        if not is_comparable(bind_metric(gate.metric, vocabulary)):
+            raise ValueError(f"{gate.metric} is not made of sums over documents, and only such metrics can be compared with a baseline")
     except ValueError as error:
         raise click.UsageError(
-            f"--fail-on-regression {text[:200]}: {error}; write METRIC or METRIC=MARGIN, such as accuracy=0.01"
+            f"--fail-on-regression {text[:200]}: {error}; write METRIC, METRIC=MARGIN such as accuracy=0.01, or regression(accuracy) > -0.01"
         ) from None
     return gate
 

@@ -89,11 +89,13 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 )
 @option("--seed", group="Statistics", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="The seed of the bootstrap.")
 @option(
+    "--gate",
     "--fail-under",
+    "fail_under",
     group="Gates and baselines",
-    metavar="METRIC=VALUE",
+    metavar="GATE",
     multiple=True,
-    help="Exit with 1 if a system is below the value; repeat for more.",
+    help="Exit with 1 unless every system passes, as in 'accuracy >= 0.9'; repeat for more. accuracy=0.9 means the same.",
 )
 @option("--strict", group="Gates and baselines", is_flag=True, help="Exit with 4 if a gate of the spec cannot be decided.")
 @option("--exit-zero", group="Gates and baselines", is_flag=True, help="Exit with 0 even if a gate or a threshold failed.")
@@ -132,10 +134,11 @@ def score(**given: Any) -> int:
     shape = _shape(given)
     sources = read_sources(given)
     inputs, spec, given = sources.inputs, sources.spec, dict(sources.given)
-    thresholds = read_thresholds(given["fail_under"], spec)
+    asked = read_thresholds(given["fail_under"], spec)
+    thresholds = tuple(gate for gate in asked if gate.function != "regression")
     if given["engine"] == "ray":
         raise click.UsageError("--engine ray is not there yet; use --engine local with --workers N.")
-    baseline = read_baseline_options(given, spec)
+    baseline = read_baseline_options(given, spec, [gate for gate in asked if gate.function == "regression"])
     options = score_options(given, inputs, (*thresholds, *baseline.gates))
     reports = read_report_options(given)
     keeps_rows = bool(reports) or (shape != "json" and not given["quiet"])

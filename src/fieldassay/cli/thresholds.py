@@ -1,4 +1,4 @@
-"""Gates of a scoring run: those of `--fail-under METRIC=VALUE` beside the spec's, what is said of them, and how the command ends."""
+"""Gates of a scoring run: those of `--gate` (`--fail-under`) beside the spec's, what is said of them, and how the command ends."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ if TYPE_CHECKING:
     from fieldassay.metrics.grammar import Gate
     from fieldassay.result.decision import Decision, GateOutcome
 
+EXAMPLE = "write a gate, such as accuracy >= 0.9 or field_accuracy[total] >= .97"
 FAILED, INCONCLUSIVE = 1, 4
 """The exit codes of a gate that failed, and, if asked for, of one that cannot be decided."""
 
 
 def read_thresholds(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
-    """Return the gates that `METRIC=VALUE` mean under a spec; raises UsageError for what is no metric, no number, or better when lower.
+    """Return the gates that texts mean under a spec, such as `accuracy >= 0.9` or `accuracy=0.9`; raises UsageError for what cannot be meant.
 
-    >>> [str(gate) for gate in read_thresholds(["f1(granularity=slot)[total]=0.9"], "fields: {total: number}")]
-    ['f1(granularity=slot)[total] >= 0.9']
+    >>> [str(gate) for gate in read_thresholds(["f1(granularity=slot)[total]=0.9", "lower(accuracy) > .8"], "fields: {total: number}")]
+    ['f1(granularity=slot)[total] >= 0.9', 'lower(accuracy) > 0.8']
     """
     if not texts:
         return ()
@@ -32,26 +33,21 @@ def read_thresholds(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
 
 
 def _read(text: str, vocabulary: Vocabulary) -> Gate:
-    from fieldassay.metrics.grammar import Gate, parse_metric
+    from fieldassay.metrics.grammar import parse_threshold
     from fieldassay.metrics.selection import bind_metric
     from fieldassay.plan.expressions import gate_metrics
-    from fieldassay.result.compared import is_number
 
-    name, _, number = text.rpartition("=")
     try:
-        value = float(number)
-    except ValueError:
-        value = float("nan")
-    if not name.strip() or not is_number(value):
-        raise click.UsageError(f"--fail-under {text}: write METRIC=VALUE, such as accuracy=0.9")
-    try:
-        gate = Gate(parse_metric(name), threshold=value)
+        gate = parse_threshold(text)
         gate_metrics(gate, vocabulary)
-        better = bind_metric(gate.metric, vocabulary).metric.better
+        better = bind_metric(gate.metric, vocabulary).metric.better if gate.function == "value" else "higher"
     except ValueError as error:
-        raise click.UsageError(f"--fail-under {text}: {error}") from None
-    if better == "lower":
-        raise click.UsageError(f"--fail-under {text}: {gate.metric.name} is better when lower, so that a least value says nothing")
+        raise click.UsageError(f"--gate {text[:200]}: {error}; {EXAMPLE}") from None
+    if better == "lower" and gate.operator in (">=", ">"):
+        remedy = f"write {gate.metric} <= {gate.threshold:g}"
+        raise click.UsageError(
+            f"--gate {text[:200]}: {gate.metric.name} is better when lower, so that a least value says nothing; {remedy}"
+        )
     return gate
 
 

@@ -115,18 +115,53 @@ def parse_gate(text: str) -> Gate:
     return Gate(call, function or "value", operator, threshold, is_optional)
 
 
-def parse_fail_under(text: str) -> Gate:
-    """Return the gate that `METRIC=VALUE` means: the metric is at least the value. Raises ValueError.
+def parse_threshold(text: str) -> Gate:
+    """Return the gate that a text of the command line means: a gate as in a spec, or `METRIC=VALUE` for `METRIC >= VALUE`. Raises ValueError.
 
-    >>> print(parse_fail_under("f1(granularity=slot)=0.9"))
-    f1(granularity=slot) >= 0.9
+    >>> print(parse_threshold("f1(granularity=slot)=0.9"), parse_threshold("latency_p95 <= 2000"), sep="; ")
+    f1(granularity=slot) >= 0.9; latency_p95 <= 2000
     """
+    found = _parse_short(text)
+    return parse_gate(text) if found is None else Gate(found[0], "value", ">=", found[1])
+
+
+def parse_regression(text: str) -> Gate:
+    """Return the gate that a text about a regression means: a gate on `regression(…)`, or `METRIC[=MARGIN]` for what may be lost. Raises ValueError.
+
+    >>> for text in ("accuracy", "f1=0.01", "regression(f1) > -0.01"):
+    ...     print(parse_regression(text))
+    regression(accuracy) >= 0
+    regression(f1) > -0.01
+    regression(f1) > -0.01
+    """
+    found = _parse_short(text, 0.0)
+    if found is None:
+        gate = parse_gate(text)
+        if gate.function != "regression":
+            raise ValueError(f"{gate} does not look at a baseline; write regression({gate.metric}) {gate.operator} -0.01")
+        return gate
+    call, margin = found
+    if margin < 0:
+        raise ValueError("the margin is how much may be lost, at least 0")
+    return Gate(call, "regression", ">" if margin else ">=", -margin if margin else 0.0)
+
+
+def _parse_short(text: str, default: float | None = None) -> tuple[MetricCall, float] | None:
+    """Return the metric and the number of `METRIC=NUMBER`; with a default also of `METRIC`; None for what goes on as a gate does."""
     scanner = Scanner(text)
+    if scanner.read_function() is not None:
+        return None
     call = scanner.read_call()
-    scanner.expect("=")
-    threshold = scanner.read_number()
+    if any(scanner.sees(sign) for sign in OPERATORS):
+        return None
+    if scanner.accept("="):
+        number = scanner.read_number()
+        scanner.expect_end()
+        return call, number
+    if default is None:
+        raise scanner.complaint(f"expected a comparison, {nearest('', OPERATORS)}")
     scanner.expect_end()
-    return Gate(call, "value", ">=", threshold)
+    return call, default
 
 
 def _print_value(value: Value) -> str:
@@ -158,6 +193,11 @@ class Scanner:
             self.place += len(sign)
             return True
         return False
+
+    def sees(self, sign: str) -> bool:
+        """Return whether the sign comes next."""
+        self._skip()
+        return self.text.startswith(sign, self.place)
 
     def expect(self, sign: str) -> None:
         if not self.accept(sign):
