@@ -151,3 +151,8 @@ def test_real_systems_far_apart_are_ranked_and_near_ones_are_not() -> None:
     places = {place.system: (place.first, place.last) for place in ranking.places}
     assert places["meta/meta-llama-3-8b-instruct"] == (len(places), len(places))
     assert places["gpt-4o"][0] == places["claude-3-opus-20240229"][0] == 1
+
+
+def test_the_sign_of_a_p_value_is_small_in_markdown(tmp_path: Path) -> None:
+    found = CliRunner().invoke(commands, [*write(tmp_path, ["a", "b"]), "--bootstrap", "200", "--format", "markdown"])
+    assert "\np: two-sided test" in found.output and "P: two-sided" not in found.output

@@ -36,7 +36,12 @@ def comparisons_markdown(compared: Compared) -> list[str]:
     if rows:
         lines = [_heads(compared), ["---"] * len(rows[0]), *rows]
         parts.append("\n".join(f"| {' | '.join(escape_markdown(cell) if cell != '---' else cell for cell in line)} |" for line in lines))
-    return [*parts, *(f"{escape_markdown(line[:1].upper() + line[1:])}." for line in _remarks(compared))]
+    return [*parts, *(f"{escape_markdown(_sentence(line))}." for line in _remarks(compared))]
+
+
+def _sentence(line: str) -> str:
+    """Return a remark as a sentence; what begins with the sign of a p value stays small."""
+    return line if line.startswith("p:") else line[:1].upper() + line[1:]
 
 
 def _heads(compared: Compared) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fieldassay.errors import nearest
 from fieldassay.metrics.catalogue import list_metrics
@@ -12,6 +12,7 @@ from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.metrics.selection import bind_metric
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.frames import frame_estimates, show_html, to_pandas
 from fieldassay.result.pairing import PairedData
 from fieldassay.result.violations import CheckCount
 
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+_MOST_NAMED = 4
+"""Of more systems than this the `repr` of a result says how many there are."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Result:
     """Estimates in the order of systems, slices, metrics and fields.
 
@@ -42,6 +47,36 @@ class Result:
     """More than two systems by each metric that they are compared by."""
     paired: PairedData | None = None
     """What other pairs can be compared by; None for one system, and in a result that was read from a file."""
+
+    def __repr__(self) -> str:
+        """Return one line: systems, documents, and the first estimate of each system."""
+        first = {system: next(one for one in self.estimates if one.system == system) for system in self.systems[:_MOST_NAMED]}
+        values = [f"{system} {one.metric}={'undefined' if one.value is None else f'{one.value:.3f}'}" for system, one in first.items()]
+        more = [f"{len(self.systems) - len(first)} more"] if len(self.systems) > len(first) else []
+        return f"Result({int(self.counts.get('documents', 0)):,} documents: {', '.join([*values, *more]) or 'no system'})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the metrics of the whole, by system."""
+        return show_html(self._whole(), f"{int(self.counts.get('documents', 0)):,} documents")
+
+    def summary(self) -> pl.DataFrame:
+        """Return the estimates of all documents and fields together, one row per system and metric, with interval and n."""
+        return frame_estimates(self._whole())
+
+    def to_pandas(self, what: Literal["estimates", "documents", "evidence"] = "estimates") -> Any:
+        """Return a table of the result as a pandas one; pyarrow is not needed.
+
+        Raises `MissingExtraError` without pandas, `ValueError` for a table that was not kept.
+        """
+        if what not in ("estimates", "documents", "evidence"):
+            raise ValueError(f"there is no table {what!r}; {nearest(what, ('estimates', 'documents', 'evidence'))}")
+        table = frame_estimates(self.estimates) if what == "estimates" else self.documents if what == "documents" else self.evidence
+        if table is None:
+            raise ValueError(f"the result did not keep its {what}; score with ScoreOptions(evidence='all')")
+        return to_pandas(table)
+
+    def _whole(self) -> list[Estimate]:
+        return [one for one in self.estimates if one.field is None and not one.slice]
 
     @property
     def evidence(self) -> pl.DataFrame | None:
