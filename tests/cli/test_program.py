@@ -55,7 +55,7 @@ def test_version_is_told(run: Run) -> None:
         (["score", "--gold", "g", "--pred", "p"], "--spec FILE or --protocol NAME"),
         (["score", "--nonsense"], "--nonsense"),
         (["explain"], "--type"),
-        (["init"], "--gold PATH or --schema FILE"),
+        (["init"], "--gold PATH, --schema FILE, or both"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

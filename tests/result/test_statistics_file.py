@@ -109,9 +109,10 @@ def test_any_ids_and_any_whole_numbers_come_back(paired: PairedData, ids: list[s
     assert as_plain(systems_of(statistics_frame([system]), [statistic])[0]) == as_plain(system)
 
 
-def test_no_systems_at_all_are_no_systems_after_reading(tmp_path: Path) -> None:
+def test_a_file_without_a_system_is_refused(tmp_path: Path) -> None:
     write_statistics(tmp_path / "s.parquet", [])
-    assert read_statistics(tmp_path / "s.parquet", []) == ()
+    with pytest.raises(ValueError, match="not a table of statistics"):
+        read_statistics(tmp_path / "s.parquet", [])
 
 
 def test_a_statistic_that_is_defined_otherwise_has_another_name(paired: PairedData) -> None:
@@ -151,7 +152,7 @@ def test_a_damaged_file_is_refused(paired: PairedData, cut: int, tmp_path: Path)
     file = tmp_path / "s.parquet"
     write_statistics(file, paired.systems)
     file.write_bytes(file.read_bytes()[:cut])
-    with pytest.raises(ValueError, match="not a table of statistics"):
+    with pytest.raises(ValueError, match="not a Parquet file that can be read"):
         read_statistics(file, wanted(paired))
 
 
