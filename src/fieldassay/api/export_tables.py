@@ -55,9 +55,8 @@ class Listing:
 
 def list_losses_of_run(run: Run, system: str | None = None) -> Listing:
     """Return what costs each system of a run the most accuracy, or one of them. Raises `ProblemsError` for a system that it does not have."""
-    result, rows = _kept(run)
-    if system is not None and system not in result.systems:
-        raise _refusal(run.folder, f"no system {system[:100]!r}", nearest(system[:100], result.systems), "unknown_name")
+    result, rows = kept_of_run(run)
+    check_system(run, system)
     assert result.documents is not None
     found = find_losses(rows, result.documents, result.systems if system is None else [system], MOST_LOSSES)
     losses = [loss for of_system in found.values() for loss in of_system]
@@ -73,24 +72,33 @@ def list_losses_of_run(run: Run, system: str | None = None) -> Listing:
 def list_suspicious_gold_of_run(run: Run, system: str | None = None) -> Listing:
     """Return the gold values of a run that all of its systems contradict in the same way. Raises `ProblemsError` for a run of one system."""
     if system is not None:
-        raise _refusal(run.folder, "gold is suspicious where all systems agree", "leave out --system", "invalid_option")
-    result, rows = _kept(run)
+        raise refuse(run.folder, "gold is suspicious where all systems agree", "leave out --system", "invalid_option")
+    result, rows = kept_of_run(run)
     if len(result.systems) < FEWEST:
-        raise _refusal(run.folder, "has one system, and one agrees with itself", "score two systems or more in one call", "missing_part")
+        raise refuse(run.folder, "has one system, and one agrees with itself", "score two systems or more in one call", "missing_part")
     assert result.documents is not None
     found = find_suspicious_gold(rows, result.documents, result.systems)
     columns = ("doc", "path", "field", "gold", "agreed", "systems", "is_identical", "diagnosis")
     return Listing("Suspicious gold", columns, tuple(tuple(asdict(one).values()) for one in found))
 
 
-def _kept(run: Run) -> tuple[Result, pl.LazyFrame]:
+def kept_of_run(run: Run) -> tuple[Result, pl.LazyFrame]:
+    """Return a run's result and its judged values. Raises `ProblemsError` if it kept none."""
     result, rows = run.result, run.evidence
     if rows is None or result.documents is None:
-        raise _refusal(run.folder, "did not keep judged values", "score again with --evidence all or errors", "missing_part")
+        raise refuse(run.folder, "did not keep judged values", "score again with --evidence all or errors", "missing_part")
     return result, rows
 
 
-def _refusal(place: Path, what: str, remedy: str, kind: str) -> ProblemsError:
+def check_system(run: Run, system: str | None) -> None:
+    """Raise `ProblemsError` for a system that a run does not have."""
+    known = run.result.systems
+    if system is not None and system not in known:
+        raise refuse(run.folder, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")
+
+
+def refuse(place: Path, what: str, remedy: str, kind: str) -> ProblemsError:
+    """Return the problem of a run that lacks what is exported."""
     return ProblemsError([Problem(str(place), what, remedy, kind)])
 
 

@@ -172,6 +172,18 @@ def _suspicious_gold(asked: _Asked) -> Iterator[str]:
     return list_suspicious_gold_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
 
 
+def _classification(asked: _Asked) -> Iterator[str]:
+    from fieldassay.api.export_detail import list_classification_of_run
+
+    return list_classification_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
+
+
+def _pairs(asked: _Asked) -> Iterator[str]:
+    from fieldassay.api.export_detail import list_pairs_of_run
+
+    return list_pairs_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
+
+
 Writer: TypeAlias = Callable[[_Asked], Iterable[str] | Iterable[bytes]]
 
 
@@ -190,6 +202,8 @@ EXPORTS: Mapping[str, Export] = {
     "errors": Export("error report", {".md": _errors}),
     "curve": Export("F(t)", {".csv": _curve_csv, ".svg": _curve_svg}),
     "losses": Export("what to fix first", dict.fromkeys((".json", ".csv", ".md"), _losses)),
+    "classification": Export("classification report", dict.fromkeys((".json", ".csv", ".md"), _classification)),
+    "pairs": Export("pairs that are least alike", dict.fromkeys((".json", ".csv", ".md"), _pairs)),
     "suspicious-gold": Export("suspicious gold values", dict.fromkeys((".json", ".csv", ".md"), _suspicious_gold)),
 }
 """What can be exported, by the name that `export --what` takes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,14 @@ from fieldassay.cli.storing import lookup_option
 if TYPE_CHECKING:
     from fieldassay.api.export_tables import Listing
 
-LISTS = ("losses", "suspicious-gold")
-"""What can also be printed."""
+LISTS: Mapping[str, tuple[str, ...]] = {
+    "losses": ("system", "points", "said"),
+    "suspicious-gold": ("doc", "path", "gold", "agreed", "systems", "diagnosis"),
+    "classification": ("system", "field", "precision", "recall", "f1-score", "support"),
+    "pairs": ("system", "doc", "gold_path", "similarity", "gold", "pred"),
+}
+"""What can also be printed, and its columns there."""
+_NUMBERS = ("points", "systems", "precision", "recall", "f1-score", "support", "similarity")
 
 
 @click.command()
@@ -21,7 +28,8 @@ LISTS = ("losses", "suspicious-gold")
 @click.option(
     "--what",
     metavar="NAME",
-    help="What is written: values, results, executive, errors, curve, losses, suspicious-gold.  [default: by the name of the file]",
+    help="What is written: values, results, executive, errors, curve, losses, suspicious-gold, classification, pairs."
+    "  [default: by the name of the file]",
 )
 @click.option(
     "-o",
@@ -48,6 +56,8 @@ def export(run: str, what: str | None, target: Path | None, system: str | None, 
     fieldassay export run -o curve.csv           how similar paired items are: F(t); curve.svg draws it
     fieldassay export run --what losses          what to fix first, in each system; -o FILE: .json, .csv, .md
     fieldassay export run --what suspicious-gold gold values that all systems contradict; -o FILE: .json, .csv, .md
+    fieldassay export run --what classification  precision, recall, F1 and support of each field, and their averages
+    fieldassay export run --what pairs           the paired items of lists that are least alike
     """
     from fieldassay.api.exporting import export_run
     from fieldassay.cli.output import complain
@@ -65,6 +75,7 @@ def export(run: str, what: str | None, target: Path | None, system: str | None, 
 
 
 def _print(folder: Path, what: str, system: str | None) -> None:
+    from fieldassay.api.export_detail import list_classification_of_run, list_pairs_of_run
     from fieldassay.api.export_tables import list_losses_of_run, list_suspicious_gold_of_run
     from fieldassay.api.run import Run, damage_told
     from fieldassay.cli.output import screen, write
@@ -72,8 +83,9 @@ def _print(folder: Path, what: str, system: str | None) -> None:
 
     run = Run.open(folder)
     with damage_told(run):
-        listing: Listing = list_losses_of_run(run, system) if what == LISTS[0] else list_suspicious_gold_of_run(run, system)
-    shown = ("system", "points", "said") if what == LISTS[0] else ("doc", "path", "gold", "agreed", "systems", "diagnosis")
+        makers = (list_losses_of_run, list_suspicious_gold_of_run, list_classification_of_run, list_pairs_of_run)
+        listing: Listing = dict(zip(LISTS, makers, strict=True))[what](run, system)
+    shown = LISTS[what]
     places = [listing.columns.index(name) for name in shown]
     page = Page(screen())
     page.title(f"{listing.title}: {len(listing.rows):,}" if listing.rows else f"{listing.title}: nothing")
@@ -82,14 +94,17 @@ def _print(folder: Path, what: str, system: str | None) -> None:
         cells = zip(shown, (row[at] for at in places), strict=True)
         rows.append([_cell(name, one) for name, one in cells])
     if rows:
-        page.table([Column(name, name in ("points", "systems"), name in ("doc", "path", "system")) for name in shown], rows)
+        page.table([Column(name, name in _NUMBERS, name in ("doc", "path", "system")) for name in shown], rows)
     write(page.text())
 
 
 def _cell(name: str, value: Any) -> str:
+    from fieldassay.reports.numbers import NOTHING, show_number
     from fieldassay.reports.shown import show, show_json
     from fieldassay.reports.wording import DIAGNOSES, say
 
-    if name in ("gold", "agreed"):
+    if name in ("precision", "recall", "f1-score", "similarity"):
+        return NOTHING if value is None else show_number(value)
+    if name in ("gold", "agreed", "pred"):
         return show_json(value, 200)
     return f"{100 * value:.1f}" if name == "points" else say(DIAGNOSES, value) if name == "diagnosis" else show(str(value), 300)
