@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from fieldassay.whole_files import stage_file, write_file
+from fieldassay.store.pruning import plan_pruning, prune
+from fieldassay.whole_files import list_leftover_files, stage_file, write_file
 
 
 def broken() -> Iterator[bytes]:
@@ -53,4 +58,74 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 def test_a_long_name_fits(tmp_path: Path) -> None:
     write_file(tmp_path / ("n" * 240), [b"a"])
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+STAGES = """
+import sys, time
+from pathlib import Path
+from fieldassay.whole_files import stage_file
+
+def portions():
+    yield b"half"
+    print("staged", flush=True)
+    time.sleep(60)
+
+stage_file(Path(sys.argv[1]), portions())
+"""
+
+
+def start_staging(place: Path) -> subprocess.Popen[str]:
+    """Return a process that stages a file until it is killed."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen([sys.executable, "-c", STAGES, str(place)], env=environment, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "staged\n"
+    return process
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next_and_that_of_a_living_one_is_not(tmp_path: Path) -> None:
+    with start_staging(tmp_path / "report.html") as one, start_staging(tmp_path / "other.html") as other:
+        write_file(tmp_path / "report.html", [b"new"])
+        assert len([path for path in tmp_path.iterdir() if path.name.startswith(".")]) == 2
+        one.kill()
+        one.wait()
+        write_file(tmp_path / "report.html", [b"newer"])
+        assert [path.name[:12] for path in tmp_path.iterdir() if path.name.startswith(".")] == [".other.html."]
+        other.kill()
+        other.wait()
+    write_file(tmp_path / "report.html", [b"newest"])
+    assert len(list_leftover_files(tmp_path)) == 1  # that of another name
+    prune(plan_pruning(tmp_path, datetime.now(UTC)))
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def staged_name(tmp_path: Path) -> str:
+    found = stage_file(tmp_path / "a", [b"x"])
+    found.unlink()
+    return found.name
+
+
+@pytest.mark.parametrize(
+    ("part", "is_left"),
+    [("same", False), ("started", True), ("process", True), ("machine", False), ("machine, old", True), ("no owner", False)],
+)
+def test_a_staged_file_is_left_over_if_its_process_is_gone(tmp_path: Path, part: str, is_left: bool) -> None:
+    head, process, started, machine, rest = staged_name(tmp_path).rsplit("-", 4)
+    named = {
+        "same": (process, started, machine),
+        "started": (process, "1", machine),
+        "process": ("4194400", started, machine),
+        "machine": (process, started, "00000000"),
+    }
+    parts = named.get(part.partition(",")[0])
+    file = tmp_path / ("-".join((head, *parts, rest)) if parts else ".a.partial-theirs")
+    file.write_bytes(b"x")
+    if "old" in part:
+        os.utime(file, (time.time() - 200_000,) * 2)
+    assert (list_leftover_files(tmp_path) == [file]) is is_left
+
+
+def test_a_long_name_of_wide_characters_fits(tmp_path: Path) -> None:
+    write_file(tmp_path / ("\u6587" * 80), [b"a"])
     assert len(list(tmp_path.iterdir())) == 1

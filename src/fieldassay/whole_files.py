@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import hashlib
 import os
+import platform
+import re
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,6 +52,12 @@ def open_file(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
+_PARTIAL = ".partial-"
+_STAGED = re.compile(r"\..{1,100}\.partial-(?P<process>[0-9]{1,10})-(?P<started>[0-9]{1,20})-(?P<machine>[0-9a-f]{8})-\w+", re.DOTALL)
+_OLD_ENOUGH = 24 * 3600.0
+"""Seconds after which a staged file that nobody has touched belongs to nobody, where its process cannot be asked for."""
+
+
 def write_file(path: Path, portions: Iterable[bytes]) -> None:
     """Write a file in place of what is there, if anything is; whoever looks sees the old file or the new one, also after a crash.
 
@@ -66,7 +78,13 @@ def stage_file(place: Path, portions: Iterable[bytes]) -> Path:
 
     Raises OSError where it cannot be written, and what `portions` raises; nothing is left then.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{place.name[:100]}.partial-", dir=place.parent)
+    beginning = f".{os.fsdecode(os.fsencode(place.name)[:100])}{_PARTIAL}"
+    for left in list_leftover_files(place.parent):
+        if left.name.startswith(beginning):
+            with contextlib.suppress(OSError):
+                left.unlink()
+    owner = f"{os.getpid()}-{_started(os.getpid())}-{_machine()}-"
+    handle, name = tempfile.mkstemp(prefix=beginning + owner, dir=place.parent)
     staged = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -78,6 +96,56 @@ def stage_file(place: Path, portions: Iterable[bytes]) -> Path:
         staged.unlink(missing_ok=True)
         raise
     return staged
+
+
+def list_leftover_files(folder: Path) -> list[Path]:
+    """Return the staged files in a folder whose processes are gone; none where it cannot be read."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        return sorted(Path(entry.path) for entry in entries if _is_left(entry))
+    return []
+
+
+def _is_left(entry: os.DirEntry[str]) -> bool:
+    """Return whether the process that staged a file has ended. One of another machine, or from before a restart, counts as ended after a day."""
+    found = _STAGED.fullmatch(entry.name)
+    if found is None or not entry.is_file(follow_symlinks=False):
+        return False
+    if found["machine"] != _machine():
+        return time.time() - entry.stat(follow_symlinks=False).st_mtime > _OLD_ENOUGH
+    return _started(int(found["process"])) != found["started"]
+
+
+def _started(process: int) -> str:
+    """Return when a process started, as the system counts it, which tells it from a later one with its number; `0` where that is not known.
+
+    The empty text says that there is no such process.
+    """
+    try:
+        told = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
+        return told.rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return "0" if _lives(process) else ""
+
+
+def _lives(process: int) -> bool:
+    if os.name == "nt":  # there the signal 0 would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # another user's
+        return True
+    return True
+
+
+@cache
+def _machine() -> str:
+    """Return what tells the numbers of this machine's processes from those of others that share its folders: name, start and name space."""
+    parts = [platform.node()]
+    with contextlib.suppress(OSError):  # only Linux says so
+        parts += [Path("/proc/sys/kernel/random/boot_id").read_text(), str(Path("/proc/self/ns/pid").readlink())]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
 
 def read_umask() -> int:

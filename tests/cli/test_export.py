@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from command_runs import Files, Ran
+from python_calamine import CalamineWorkbook
 
 from fieldassay import score
-from fieldassay.api.exporting import make_harmless
+from fieldassay.api.exporting import write_csv
 from fieldassay.api.guide import guide_result
+from fieldassay.api.judgements import Judgement
 from fieldassay.api.options import ScoreOptions
+from fieldassay.api.spreadsheets import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
 from fieldassay.errors import ProblemsError
 
 Run = Callable[..., Ran]
@@ -262,3 +268,68 @@ def test_a_parquet_file_has_the_evidence_of_one_system(run: Run, folder: Path, t
     assert pl.read_parquet(tmp_path / "rows.parquet").equals(evidence.filter(pl.col("system") == "birch"))
     assert run("export", folder, "--to", tmp_path / "all.parquet").code == 0
     assert pl.read_parquet(tmp_path / "all.parquet").equals(evidence)
+
+
+SMUGGLED = ("x\r=cmd|' /C calc'!A0", "x\n=1+1", "\r=1+1", "=1+1", "\t=1+1", "a,b", 'say "x"', "\x0b=1", "\x85=1", "\u2028=1")
+
+
+@pytest.mark.parametrize("text", SMUGGLED, ids=ascii)
+def test_no_cell_smuggles_a_formula_into_a_row_of_its_own(text: str) -> None:
+    line = csv_text([[text, "next"]])
+    for ends in ("\r", "\n", "\x0b", "\x85", "\u2028"):
+        for row in csv.reader([line.replace(ends, "\n")] if '"' not in line else [line], strict=True):
+            assert not any(cell.lstrip().startswith(("=", "@")) for cell in row)
+    assert next(csv.reader(io.StringIO(line, newline="")))[1] == "next"
+    if not text.isprintable() and "\\" not in line:
+        assert line.startswith('"')
+
+
+def test_names_show_control_characters_and_marks_of_direction_and_values_keep_them() -> None:
+    hostile = "a\x1b[2J\u202e\u2066\x00\r"
+    judged = Judgement(hostile, hostile, hostile, "x", hostile, False, 0.0, "mismatch", "different", ())
+    [_, line] = "".join(write_csv([judged])).split("\n", 1)
+    assert line.count("a\\x1b[2J\\u202e\\u2066\\x00\\x0d,") == 3
+    assert '"a\x1b[2J\u202e\u2066\\0\r"' in line
+
+
+def sheets_of(path: Path) -> dict[str, list[list[Any]]]:
+    book = CalamineWorkbook.from_path(str(path))
+    return {name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names}
+
+
+def test_a_workbook_has_the_estimates_and_the_values(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("export", folder, "-o", tmp_path / "all.xlsx").code == 0
+    assert run("export", folder, "-o", tmp_path / "all.csv").code == 0
+    sheets = sheets_of(tmp_path / "all.xlsx")
+    assert list(sheets) == ["summary", "fields", "values"]
+    rows = rows_of(tmp_path / "all.csv")
+    assert sheets["values"][0] == list(rows[0])
+    assert len(sheets["values"]) == len(rows) + 1
+    first = dict(zip(sheets["values"][0], sheets["values"][1], strict=True))
+    assert (first["doc"], first["correct"], first["score"]) == (rows[0]["doc"], rows[0]["correct"] == "true", float(rows[0]["score"]))
+    summary = [dict(zip(sheets["summary"][0], row, strict=True)) for row in sheets["summary"][1:]]
+    metrics = json.loads((folder / "metrics.json").read_bytes())["estimates"]
+    expected = {(one["system"], one["metric"]): one["value"] for one in metrics if one["field"] is None and not one["slice"]}
+    found = {(row["system"], row["metric"]): row["value"] for row in summary if row["slice"] == ""}
+    assert all(found[key] == pytest.approx(value) for key, value in expected.items() if value is not None)
+
+
+def test_texts_of_a_workbook_are_no_formulas_and_no_links(tmp_path: Path) -> None:
+    texts = ["=1+1", "{=1}", "http://example.org", "12", "\x1b[2J", "x" * 40_000, "\ud800", "", "a\rb"]
+    (tmp_path / "book.xlsx").write_bytes(
+        b"".join(workbook_bytes([Sheet("t", ["text"], [[text] for text in texts]), Sheet("none", ["a"], [])]))
+    )
+    with zipfile.ZipFile(tmp_path / "book.xlsx") as packed:
+        page = packed.read("xl/worksheets/sheet1.xml").decode()
+        links = [name for name in packed.namelist() if name.endswith(".rels") and "/hyperlink" in packed.read(name).decode()]
+    assert not links and "<hyperlink" not in page
+    assert "<f>" not in page and "<v>" not in page
+    read = [row[0] for row in sheets_of(tmp_path / "book.xlsx")["t"][1:]]
+    assert read[:5] == ["=1+1", "{=1}", "http://example.org", "12", "\x1b[2J"]
+    assert len(read[5]) == MOST_CHARACTERS and read[5].endswith("…")
+
+
+def test_more_rows_than_a_sheet_holds_go_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fieldassay.api.spreadsheets.MOST_ROWS", 4)
+    (tmp_path / "book.xlsx").write_bytes(b"".join(workbook_bytes([Sheet("t", ["n"], [[number] for number in range(7)])])))
+    assert {name: len(rows) for name, rows in sheets_of(tmp_path / "book.xlsx").items()} == {"t": 4, "t (2)": 4, "t (3)": 2}

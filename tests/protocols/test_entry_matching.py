@@ -13,8 +13,9 @@ from protocols.entry_matching_oracle import Page, all_figures, curve, match_page
 from protocols.entry_pages import HOSTILE, NAMES, misread_page, random_page
 
 from fieldassay.api.scoring import score
+from fieldassay.api.spreadsheets import csv_text
 from fieldassay.plan.compile import read_plan
-from fieldassay.reports.curves import curve_table, draw_curves
+from fieldassay.reports.curves import draw_curves
 from fieldassay.result.curves import trace_curves
 from fieldassay.result.result import Result
 
@@ -302,9 +303,10 @@ def test_the_drawing_falls_where_the_curve_does_and_names_its_area() -> None:
 
 
 def test_the_table_of_the_curve_is_csv() -> None:
-    table = curve_table(trace_curves(score_pages([GOLD], [GOLD[:1]]).evidence))
+    steps = trace_curves(score_pages([GOLD], [GOLD[:1]]).evidence)
+    table = csv_text([steps.columns, *steps.iter_rows()])
     assert table.splitlines() == [
         "system,field,slice,t,share,reached,n",
-        'prediction,entries[],"",0.0,1.0,2,2',
-        'prediction,entries[],"",1.0,0.5,1,2',
+        "prediction,entries[],,0.0,1.0,2,2",
+        "prediction,entries[],,1.0,0.5,1,2",
     ]

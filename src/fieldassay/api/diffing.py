@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,8 +9,8 @@ from pathlib import Path
 
 from fieldassay.api.diff_grounds import Ground, find_ground, rows_of
 from fieldassay.api.diff_references import Entry, find_entries
-from fieldassay.api.exporting import make_harmless
 from fieldassay.api.run import damage_told
+from fieldassay.api.spreadsheets import csv_text, show_names
 from fieldassay.diff.changes import find_changes
 from fieldassay.diff.contests import hold_contest, list_field_metrics
 from fieldassay.diff.grounds import remark_drawing
@@ -229,19 +227,8 @@ def changes_csv(found: Diff) -> Iterator[str]:
         raise ProblemsError(
             [Problem("diff", f"there are no fixed and broken values: {found.reason}", "take another format", "not_comparable")]
         )
-    yield _csv_line(COLUMNS)
+    yield csv_text([COLUMNS])
     for change in ("broken", "fixed"):
         for row in found.changes.rows(change):
             cells = (getattr(row, name) for name in COLUMNS)
-            yield _csv_line(
-                [
-                    "; ".join(cell) if isinstance(cell, tuple) else str(cell).lower() if isinstance(cell, bool) else cell or ""
-                    for cell in cells
-                ]
-            )
-
-
-def _csv_line(cells: Sequence[str]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerow([make_harmless(cell) for cell in cells])
-    return stream.getvalue()
+            yield csv_text([show_names("; ".join(cell) if isinstance(cell, tuple) else cell for cell in cells)])

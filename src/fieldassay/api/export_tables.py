@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.api.exporting import make_harmless
 from fieldassay.api.run import Run
+from fieldassay.api.spreadsheets import csv_text, show_names
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.reports.findings import tell_loss
 from fieldassay.reports.losses import find_losses
@@ -41,9 +39,7 @@ class Listing:
             yield json.dumps([dict(zip(self.columns, row, strict=True)) for row in self.rows], ensure_ascii=False, indent=1) + "\n"
             return
         if ending == ".csv":
-            buffer = io.StringIO()
-            csv.writer(buffer, lineterminator="\n").writerows([self.columns, *(map(_cell, row) for row in self.rows)])
-            yield buffer.getvalue()
+            yield csv_text([self.columns, *map(show_names, self.rows)])
             return
         lines = [
             map(show_markdown, self.columns),
@@ -111,16 +107,4 @@ def _plain(value: Any) -> str:
         else f"{value:.4g}"
         if isinstance(value, float)
         else str(value)
-    )
-
-
-def _cell(value: Any) -> Any:
-    return (
-        make_harmless(value)
-        if isinstance(value, str)
-        else ""
-        if value is None
-        else str(value).lower()
-        if isinstance(value, bool)
-        else value
     )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,12 +14,14 @@ from fieldassay.api.error_report import error_report_of_run
 from fieldassay.api.guide import guide_result
 from fieldassay.api.judgements import Judgement, counts_silence, list_judgements
 from fieldassay.api.run import Run, damage_told
+from fieldassay.api.spreadsheets import Sheet, csv_text, show_hidden, show_names, workbook_bytes
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.reports.curves import curve_table, draw_curves
+from fieldassay.reports.curves import draw_curves
 from fieldassay.reports.dashboard import draw_dashboard
 from fieldassay.reports.executive import render_executive
 from fieldassay.reports.losses import find_losses
 from fieldassay.result.curves import trace_curves
+from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.whole_files import check_plain, write_file
 
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 COLUMNS = ("doc", "system", "field", "extracted", "ground_truth", "correct", "score", "outcome", "reason", "diagnosis")
 """The columns of a CSV file of judged values."""
 
-_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?")
-_OPENS_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+ESTIMATE_COLUMNS = ("system", "metric", "field", "slice", "value", "low", "high", "n", "documents", "failed", "unit", "marks")
+"""The columns of the estimates in a workbook."""
+
 _ROWS_AT_ONCE = 5_000
 _BYTES_AT_ONCE = 1 << 20
 
@@ -49,11 +50,11 @@ class _Asked:
 def export_run(folder: Path, target: Path, system: str | None = None, what: str | None = None) -> str:
     """Write a run's export to a file and return what it holds, in words.
 
-    `what` is one of `EXPORTS`, and the ending of the file says how it is written. Without it the file's name decides: `.csv` and `.parquet` are
-    the judged values, `.json` the results by system, `.md` the executive comparison, `errors.md` (and any name that ends so) the error report,
-    `curve.csv` and `curve.svg` F(t) of lists paired by similarity. The executive comparison has a drawing beside it: `executive.svg` for
-    `executive.md`. The file appears whole or not at all. Raises `ProblemsError` for another ending, an unknown system, a run that kept too
-    little, and a target that is one of the run's own inputs or files.
+    `what` is one of `EXPORTS`, and the ending of the file says how it is written. Without it the file's name decides: `.csv`, `.xlsx` and
+    `.parquet` are the judged values, `.json` the results by system, `.md` the executive comparison, `errors.md` (and any name that ends so) the
+    error report, `curve.csv` and `curve.svg` F(t) of lists paired by similarity. The executive comparison has a drawing beside it:
+    `executive.svg` for `executive.md`. The file appears whole or not at all. Raises `ProblemsError` for another ending, an unknown system, a run
+    that kept too little, and a target that is one of the run's own inputs or files.
     """
     name, ending = _choose(target, what)
     run = Run.open(folder)
@@ -136,6 +137,27 @@ def _curves(asked: _Asked) -> pl.DataFrame:
     return steps
 
 
+def _workbook(asked: _Asked) -> Iterator[bytes]:
+    result, rows = _with_evidence(asked)
+    judged = list_judgements(rows, asked.system, with_silence=counts_silence(result))
+    estimates = [one for one in result.estimates if asked.system in (None, one.system)]
+    summary = [_estimate_cells(one) for one in estimates if one.field is None]
+    fields = [_estimate_cells(one) for one in estimates if one.field is not None]
+    return workbook_bytes(
+        [
+            Sheet("summary", ESTIMATE_COLUMNS, summary),
+            Sheet("fields", ESTIMATE_COLUMNS, fields),
+            Sheet("values", COLUMNS, map(_cells, judged)),
+        ]
+    )
+
+
+def _estimate_cells(one: Estimate) -> Sequence[Any]:
+    slice = ", ".join(f"{key}={value}" for key, value in one.slice.items())
+    numbers = (one.value, *(one.interval or (None, None)), one.n, one.documents, one.failed)
+    return show_names((one.system, one.metric, one.field, slice, *numbers, one.unit, ", ".join(one.marks)))
+
+
 def _parquet(asked: _Asked) -> Iterator[bytes]:
     """Yield the evidence as a Parquet file, in bounded memory."""
     import polars as pl
@@ -150,10 +172,8 @@ def _parquet(asked: _Asked) -> Iterator[bytes]:
 
 
 def _curve_csv(asked: _Asked) -> Iterator[str]:
-    import polars as pl
-
-    texts = pl.col("system", "field", "slice").map_elements(make_harmless, return_dtype=pl.String)
-    yield curve_table(_curves(asked).with_columns(texts))
+    steps = _curves(asked)
+    yield csv_text([steps.columns, *map(show_names, steps.iter_rows())])
 
 
 def _curve_svg(asked: _Asked) -> Iterator[str]:
@@ -196,7 +216,7 @@ class Export:
 
 
 EXPORTS: Mapping[str, Export] = {
-    "values": Export("judged values", {".csv": _csv, ".parquet": _parquet}),
+    "values": Export("judged values", {".csv": _csv, ".xlsx": _workbook, ".parquet": _parquet}),
     "results": Export("results by system", {".json": _json}),
     "executive": Export("executive comparison", {".md": _markdown}),
     "errors": Export("error report", {".md": _errors}),
@@ -213,6 +233,7 @@ _BY_NAME = {
     "curve.csv": "curve",
     "curve.svg": "curve",
     ".csv": "values",
+    ".xlsx": "values",
     ".parquet": "values",
     ".json": "results",
     ".md": "executive",
@@ -240,38 +261,20 @@ def write_csv(judgements: Iterable[Judgement]) -> Iterator[str]:
     doc,system,field,extracted,ground_truth,correct,score,outcome,reason,diagnosis
     1.png,a,NAME,'=1+1,Elm,false,0.0,mismatch,different,different
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for number, judged in enumerate(judgements, 1):
-        writer.writerow(_cells(judged))
-        if number % _ROWS_AT_ONCE == 0:
-            yield buffer.getvalue()
-            buffer.seek(0)
-            buffer.truncate()
-    yield buffer.getvalue()
+    yield csv_text([COLUMNS])
+    lines = map(_cells, judgements)
+    while part := list(islice(lines, _ROWS_AT_ONCE)):
+        yield csv_text(part)
 
 
-def _cells(judged: Judgement) -> list[str]:
-    texts = (judged.document, judged.system, judged.field, _shown(judged.pred), _shown(judged.gold))
-    score = "" if judged.score is None else repr(float(judged.score))
-    rest = ("true" if judged.is_correct else "false", score, judged.outcome, judged.reason, " | ".join(judged.diagnoses))
-    return [*map(make_harmless, texts), *rest]
+def _cells(judged: Judgement) -> tuple[Any, ...]:
+    names = map(show_hidden, (judged.document, judged.system, judged.field))
+    outcome = (judged.is_correct, judged.score, judged.outcome, judged.reason, " | ".join(judged.diagnoses))
+    return (*names, _shown(judged.pred), _shown(judged.gold), *outcome)
 
 
 def _shown(value: Any) -> str:
     return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def make_harmless(text: str) -> str:
-    """Return a cell's text so that no spreadsheet takes it for a formula, and without NUL.
-
-    >>> make_harmless('=HYPERLINK("x")'), make_harmless("-12.50"), make_harmless("-2+3")
-    ('\\'=HYPERLINK("x")', '-12.50', "'-2+3")
-    """
-    plain = text.replace("\0", "\\0")
-    is_formula = plain.lstrip(" ").startswith(_OPENS_FORMULA) and not _PLAIN_NUMBER.fullmatch(plain)
-    return f"'{plain}" if is_formula else plain
 
 
 def write_whole(target: Path, portions: Iterable[str | bytes]) -> None:

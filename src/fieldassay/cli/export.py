@@ -49,7 +49,7 @@ def export(run: str, what: str | None, target: Path | None, system: str | None, 
     RUN is a folder that `score --out` wrote, or a run of the store: its id, tag, or `latest`.
 
     \b
-    fieldassay export run -o details.csv         one row per judged value; .parquet has every column of the evidence
+    fieldassay export run -o details.csv         one row per judged value; .xlsx for Excel, .parquet with all columns
     fieldassay export run -o result.json         per system: fields, documents, best and worst
     fieldassay export run -o executive.md        the comparison of the systems
     fieldassay export run -o errors.md           every error of every document

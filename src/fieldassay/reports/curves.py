@@ -17,17 +17,6 @@ MOST_CURVES = 21
 """More curves than colors and dashes can tell apart are not drawn."""
 
 
-def curve_table(curves: pl.DataFrame) -> str:
-    """Return the steps of `trace_curves` as CSV text.
-
-    >>> import polars as pl
-    >>> print(curve_table(pl.DataFrame({"system": ["a"], "t": [0.0], "share": [1.0]})), end="")
-    system,t,share
-    a,0.0,1.0
-    """
-    return curves.write_csv()
-
-
 def draw_curves(curves: pl.DataFrame, title: str = "F(t)") -> str:
     """Return an SVG drawing of the curves of whole systems (slice ``) from `trace_curves`, each with the area under it; the first `MOST_CURVES`."""
     import polars as pl

@@ -11,6 +11,7 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.store.listing import StoredRun, list_stored
 from fieldassay.store.run_file import OWN_FILES
 from fieldassay.store.staging import Leftover, discard, list_foreign, list_leftovers
+from fieldassay.whole_files import list_leftover_files
 
 _AGE = re.compile(r"([0-9]{1,5})([hdw])", re.ASCII)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -48,7 +49,11 @@ def plan_pruning(store: Path, now: datetime, keep: int | None = None, age: timed
         old = tuple(run for run in runs if run.started < now - age)
     tagged = tuple(run for run in old if run.tags)
     damaged = tuple(run for run in old if run.damage and not run.tags)
-    dead = tuple(leftover for leftover in list_leftovers(store, now) if not leftover.is_alive)
+    files = (path for folder in (store, *(run.path for run in runs)) for path in list_leftover_files(folder))
+    dead = (
+        *(leftover for leftover in list_leftovers(store, now) if not leftover.is_alive),
+        *(Leftover(path, is_alive=False) for path in files),
+    )
     sound = [run for run in old if not run.tags and not run.damage]
     foreign = tuple(run for run in sound if list_foreign(run.path, OWN_FILES))
     return Pruning(tuple(run for run in sound if run not in foreign), tagged, damaged, foreign, dead)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from fieldassay.store.exchange import exchange
-from fieldassay.whole_files import read_umask
+from fieldassay.whole_files import list_leftover_files, read_umask
 
 PARTIAL, OLD, REMOVED = ".partial-", ".old-", ".removed-"
 """What the names of folders that are no runs have in them, behind a dot: being written, replaced, being removed."""
@@ -105,7 +105,8 @@ def replace(staging: Path, target: Path, own: Collection[str]) -> None:
 def list_foreign(folder: Path, own: Collection[str]) -> tuple[Path, ...]:
     """Return what is in a folder under other names than its own, in order of names; nothing where it cannot be read."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        names = sorted(entry.name for entry in entries if entry.name not in own and not entry.name.startswith(".owner"))
+        left = {path.name for path in list_leftover_files(folder)}
+        names = sorted(entry.name for entry in entries if entry.name not in {*own, *left} and not entry.name.startswith(".owner"))
         return tuple(folder / name for name in names)
     return ()
 

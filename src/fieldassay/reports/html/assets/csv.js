@@ -4,7 +4,7 @@ function csvCell(value) {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   const text = String(value);
   const safe = /^[\s\u200b\ufeff]*[=+\-@\t\r\n|%＝＋－＠]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return /[",\x00-\x1f\x7f-\x9f\u2028\u2029]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 function toCsv(columns, rows) {
