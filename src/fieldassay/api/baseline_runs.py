@@ -141,6 +141,9 @@ def _check_whole(run: KeptRun) -> dict[str, str]:
     if limit is not None:
         what = f"has the first {limit} documents only (--limit), and a baseline needs all of them"
         raise _refusal(run.folder, what, "score again without --limit", "partial_run")
+    if run.facts.get("only") is not None:
+        what = "has chosen documents only (--only), and a baseline needs all of them"
+        raise _refusal(run.folder, what, "score again without --only", "partial_run")
     if not isinstance(digests, Mapping) or not all(isinstance(digests.get(part), str) and digests[part] for part in PARTS):
         raise _refusal(run.folder, "does not say what it stands on", "score it again with this version", "incomparable")
     return {part: digests[part] for part in PARTS}

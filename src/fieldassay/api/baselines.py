@@ -93,6 +93,8 @@ def _tell_documents(baseline: Baseline, data: PairedData, run: Mapping[str, Any]
     limit = run.get("limit")
     if limit is not None:
         return f": the run has the first {limit} documents only (--limit)"
+    if run.get("only") is not None:
+        return ": the run has chosen documents only (--only)"
     now = _key_documents(data.systems[0].documents, baseline) if data.systems else set()
     before = set(baseline.documents)
     parts = [f"{len(now - before):,} documents are new"] if now - before else []

@@ -119,7 +119,9 @@ def _read_run(path: Path) -> _Run:
     started = _to_seconds(str(run.facts.get("started") or ""))
     line = RunLine(str(path), name, digest, result.systems, result.counts.get("documents", 0), started)
     limit = run.facts.get("limit")
-    remarks = (f"{path}: only the first {limit} documents were scored (--limit)",) if limit is not None else ()
+    remarks: tuple[str, ...] = (f"{path}: only the first {limit} documents were scored (--limit)",) if limit is not None else ()
+    if run.facts.get("only") is not None:
+        remarks += (f"{path}: only chosen documents were scored (--only)",)
     return _Run(run, line, result, remarks + _remark_counts(path, result))
 
 

@@ -75,10 +75,20 @@ def scalars_of(node: ObjectNode) -> Scalars:
     return found
 
 
-def open_inputs(plan: Plan, gold: Records, predictions: Mapping[str, Records] | Records, inputs: InputOptions) -> Matching:
-    """Return gold and every system's predictions, matched by id. Raises `ProblemsError` with everything that is wrong with any of them."""
-    options = gold_options(plan, inputs)
-    of_predictions = pred_options(plan, inputs)
+def open_inputs(
+    plan: Plan,
+    gold: Records,
+    predictions: Mapping[str, Records] | Records,
+    inputs: InputOptions,
+    wanted: Sequence[str] | None = None,
+) -> Matching:
+    """Return gold and every system's predictions, matched by id; `wanted` are the top-level fields whose data is kept (None: all).
+
+    Raises `ProblemsError` with everything that is wrong with any of them.
+    """
+    left_out = _left_out(plan, wanted)
+    options = replace(gold_options(plan, inputs), left_out=left_out)
+    of_predictions = replace(pred_options(plan, inputs), left_out=left_out)
     problems: list[Problem] = []
     sources: dict[str, Source] = {}
     opened: Source | None = None
@@ -100,6 +110,12 @@ def open_inputs(plan: Plan, gold: Records, predictions: Mapping[str, Records] | 
     if problems or opened is None:
         raise ProblemsError(problems)
     return match(opened, sources, inputs.match_ids)
+
+
+def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
+    """Return the keys under which records hold fields that are not wanted."""
+    others = dict(plan.root.other_names)
+    return frozenset(key for name in plan.slots if wanted is not None and name not in wanted for key in (name, *others.get(name, ())))
 
 
 def open_predictions(plan: Plan, predictions: Mapping[str, Records], inputs: InputOptions) -> dict[str, Source]:

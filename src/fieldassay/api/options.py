@@ -47,6 +47,10 @@ class ScoreOptions:
     workers: int = 1
     batch: int = 2000
     limit: int | None = None
+    only: tuple[str, ...] | None = None
+    """The documents that are scored, by id; None: all."""
+    fields: tuple[str, ...] | None = None
+    """The top-level fields that are scored; None: all. The spec is restricted to them, so its digest differs."""
     inputs: InputOptions = InputOptions()
     evidence_folder: Path | None = None
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""

@@ -17,7 +17,7 @@ from fieldassay.result.typed_json import convert
 from fieldassay.spec.source import RecordedSpec
 from fieldassay.store.listing import StoredRun
 
-RECORDED = ("metrics", "slices", "compare", "reference", "replicates", "seed", "level", "limit")
+RECORDED = ("metrics", "slices", "compare", "reference", "replicates", "seed", "level", "limit", "only", "fields")
 """The options of scoring that a run keeps, since they decide what is computed."""
 
 

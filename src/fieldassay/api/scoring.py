@@ -14,6 +14,7 @@ from fieldassay.api.answer_remarks import remark_repairs
 from fieldassay.api.checking import CHECK_METRICS, Tallies, count_checks, default_metrics, join_tallies, name_idle
 from fieldassay.api.classes import count_classes
 from fieldassay.api.comparing import check_reference, compare_partials, remark_contest, with_compared, with_kept
+from fieldassay.api.explaining import unknown_document
 from fieldassay.api.fit import GOLD, Fill, count_fill, describe_fit, describe_misfit, merge_fills
 from fieldassay.api.inputs import Records, fitted, open_inputs
 from fieldassay.api.locking import freeze_plan
@@ -32,6 +33,8 @@ from fieldassay.metrics.selection import select_metrics
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.expressions import gate_metrics, vocabulary_of
 from fieldassay.plan.nodes import Plan
+from fieldassay.plan.restrict import restrict
+from fieldassay.records.ids import Positions
 from fieldassay.records.matching import Matching
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
@@ -67,10 +70,15 @@ def score(
     """
     options = options or ScoreOptions()
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
+    whole = plan
+    if options.fields is not None:
+        plan = restrict(plan, options.fields)
     folding = fold_plan(plan, options)
-    matching = open_inputs(plan, gold, predictions, options.inputs)
+    matching = open_inputs(whole, gold, predictions, options.inputs, plan.slots)
     frozen = {name: part.digest for name, part in freeze_plan(plan).items()}
     plan = fitted(plan, matching)
+    if options.only is not None:
+        matching = matching.take(_find_documents(matching, options.only))
     if options.limit is not None:
         matching = matching.take(np.arange(min(options.limit, len(matching))))
     if not len(matching) or not matching.predictions:
@@ -82,6 +90,16 @@ def score(
     if keeps_statistics:
         folding = with_kept(folding, gate_calls(plan, options, folding))
     return _score(_Run(plan, folding, matching, options, frozen), progress)
+
+
+def _find_documents(matching: Matching, ids: Sequence[str]) -> Positions:
+    """Return where the documents with these ids are, in gold order. Raises `ProblemsError` for each that no document has."""
+    places = {name: position for position, name in enumerate(matching.ids)}
+    wanted = dict.fromkeys(name.strip() for name in ids)
+    unknown = [problem for name in wanted if name not in places for problem in unknown_document(name, places, matching.gold.label).problems]
+    if unknown:
+        raise ProblemsError(unknown)
+    return np.array(sorted(places[name] for name in wanted), dtype=np.int64)
 
 
 def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:

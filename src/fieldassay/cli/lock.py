@@ -72,8 +72,10 @@ def read_lock_options(given: Mapping[str, Any]) -> LockRequest | None:
         if given["is_reset"]:
             raise click.UsageError("--reset-baseline goes with --lock FILE.")
         return None
-    if given["is_reset"] and given["limit"] is not None:
-        raise click.UsageError("--reset-baseline starts a baseline, which needs every document: leave out --limit.")
+    if given["fields"]:
+        raise click.UsageError("--lock holds the whole spec: leave out --fields.")
+    if given["is_reset"] and (given["limit"] is not None or given["only"]):
+        raise click.UsageError("--reset-baseline starts a baseline, which needs every document: leave out --limit and --only.")
     if gold == "-" or (Path(gold).exists() and not Path(gold).is_file() and not Path(gold).is_dir()):
         raise click.UsageError("--lock needs gold that can be read twice: a file or a folder.")
     return LockRequest(path, given["reason"] if given["is_reset"] else None)

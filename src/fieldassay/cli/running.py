@@ -171,6 +171,7 @@ def _facts(options: ScoreOptions, started: datetime, seconds: float, result: Res
         },
         "evidence": options.evidence,
         "limit": options.limit,
+        "only": None if options.only is None else list(options.only),
         "workers": options.workers,
         "batch": options.batch,
         "options": recorded_options(options),

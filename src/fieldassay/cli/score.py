@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -99,6 +99,8 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 )
 @option("--strict", group="Gates and baselines", is_flag=True, help="Exit with 4 if a gate of the spec cannot be decided.")
 @option("--exit-zero", group="Gates and baselines", is_flag=True, help="Exit with 0 even if a gate or a threshold failed.")
+@option("--only", group="Inputs", metavar="DOC", multiple=True, help="Score the document with this id only; repeat for more.")
+@option("--fields", group="Judging", metavar="LIST", multiple=True, help="Score these top-level fields only, separated by commas.")
 @option("--limit", group="Work", metavar="N", type=click.IntRange(1), help="Score the first N documents only.")
 @option(
     "-w",
@@ -180,10 +182,17 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Ga
         workers=given["workers"],
         batch=given["batch"],
         limit=given["limit"],
+        only=tuple(given["only"]) or None,
+        fields=split_list(given["fields"]) or None,
         inputs=inputs.options,
         reference=given["reference"],
         compare=compared or None,
     )
+
+
+def split_list(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in texts that separate them by commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",") if name.strip()))
 
 
 def show_run(run: Scored, shape: str, *, shows_all: bool, kept: str | None = None) -> None:

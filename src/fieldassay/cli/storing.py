@@ -111,7 +111,7 @@ def _recorded(recipe: Recipe) -> dict[str, Any]:
     return found
 
 
-_LISTS = frozenset({"metrics", "slices", "compare"})
+_LISTS = frozenset({"metrics", "slices", "compare", "only", "fields"})
 
 
 def _inputs(given: Mapping[str, Any], recipe: Recipe) -> Inputs:

@@ -84,6 +84,8 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
         return record
     if options.other_names:
         record = replace(record, data=under_own_names(record.data, options.other_names))
+    if options.left_out and record.data is not None:
+        record = replace(record, data={key: value for key, value in record.data.items() if key not in options.left_out})
     if not options.scalars or record.data is None or not may_hold_confidences(record.data, options.scalars):
         return record
     return _with_values(record, options.scalars)

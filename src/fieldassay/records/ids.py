@@ -125,10 +125,14 @@ def stem_of(name: str) -> str:
     >>> stem_of("out/d2.pdf.json"), stem_of("v1.2"), stem_of("inv.smith.PDF")
     ('d2', 'v1.2', 'inv.smith')
     """
-    stem = base_name(name)
-    while (shorter := _ENDINGS.sub("", stem)) != stem:
-        stem = shorter
-    return stem
+    return drop_endings(base_name(name))
+
+
+def drop_endings(name: str) -> str:
+    """Return an id without the endings of documents and files, however many there are."""
+    while (shorter := _ENDINGS.sub("", name)) != name:
+        name = shorter
+    return name
 
 
 ID_FORMS: Mapping[str, Callable[[str], str]] = {"exact": str, "name": base_name, "stem": stem_of}

@@ -50,6 +50,8 @@ class SourceOptions:
     """Bytes that a packed file may unpack to; None: `UNPACKED`, or `RATIO` times its size if that is more."""
     item_lists: tuple[tuple[str, frozenset[str]], ...] = ()
     """The spec's lists of objects: their paths, and the names of their items' fields."""
+    left_out: frozenset[str] = frozenset()
+    """Top-level keys of records that are not looked at."""
     group: bool = False
     """Whether the rows of one id in a table are the items of one record."""
     other_names: OtherNames = ()

@@ -6,13 +6,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
-from fieldassay.records.ids import base_name
+from fieldassay.records.ids import base_name, drop_endings
 
 _SUFFIX = re.compile(r"(?<=[^.])\.(?=[^.]{0,4}[A-Za-z])[A-Za-z0-9]{1,5}$")
 
 
 def _drop_suffix(name: str) -> str:
-    return _SUFFIX.sub("", name)
+    return _SUFFIX.sub("", drop_endings(name))
 
 
 def _fold_unicode(name: str) -> str:

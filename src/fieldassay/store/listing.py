@@ -58,7 +58,7 @@ class StoredRun:
         classes = [_part(counts, "classes") for counts in _part(self._counts(), "systems").values()]
         if classes and all(found.get("scored") == 0 for found in classes):
             return NOTHING
-        return PARTIAL if self.facts.get("limit") is not None else COMPLETE
+        return COMPLETE if self.facts.get("limit") is None and self.facts.get("only") is None else PARTIAL
 
     @property
     def gates(self) -> str:

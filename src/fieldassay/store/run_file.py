@@ -49,6 +49,8 @@ class _Options(msgspec.Struct):
     seed: Count = 0
     level: Level = 0.95
     limit: Count | None = None
+    only: list[str] | None = None
+    fields: list[str] | None = None
 
 
 class _Timings(msgspec.Struct):
@@ -68,6 +70,7 @@ class RunFile(Provenance, frozen=True):
     timings: _Timings | None = None
     evidence: Literal["all", "errors", "none"] | None = None
     limit: Count | None = None
+    only: list[str] | None = None
     workers: Count | None = None
     batch: Count | None = None
     options: _Options | None = None
