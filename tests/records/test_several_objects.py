@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -154,3 +155,30 @@ def test_the_run_says_how_many_answers_held_several_objects() -> None:
     assert result.counts["systems"]["m"]["repairs"] == {"prose_around": 2, "several_blocks": 2}
     told = "m: 2 of 3 answers held several objects; the one with most declared keys was taken, the last of equals"
     assert told in result.warnings
+
+
+PINE = {"shop": "Pine", "date": "2024-01-02", "total": "7.00"}
+SEVERAL = "m: 1 of 1 answers held several objects; the one with most declared keys was taken, the last of equals"
+
+
+@pytest.mark.parametrize(
+    ("answer", "right", "warned"),
+    [
+        pytest.param([PINE, OAK], 1.0, True, id="the answer is last"),
+        pytest.param([OAK, PINE], 0.0, True, id="the answer is first"),
+        pytest.param([OAK, {"shop": "Pine"}], 1.0, True, id="the other has fewer keys"),
+        pytest.param([OAK], 1.0, False, id="alone"),
+        pytest.param([json.loads(calling(PINE)), json.loads(calling(OAK))], 1.0, True, id="two calls"),
+        pytest.param([json.loads(calling(OAK))], 1.0, False, id="one call"),
+    ],
+)
+@pytest.mark.parametrize("form", ["text", "prose", "value", "file"])
+def test_a_list_of_records_is_read_alike_as_text_as_json_and_as_a_file(
+    answer: object, right: float, warned: bool, form: str, tmp_path: Path
+) -> None:
+    text = json.dumps(answer)
+    (tmp_path / "0.txt").write_text(text)
+    forms: dict[str, object] = {"text": {"0": text}, "prose": {"0": f"Here: {text}"}, "value": {"0": answer}, "file": tmp_path}
+    result = score(GOLD[:1], {"m": forms[form]}, SPEC)
+    assert result.value("accuracy") == right
+    assert (SEVERAL in result.warnings) == warned

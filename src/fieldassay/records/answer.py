@@ -85,9 +85,18 @@ def parse_answer(text: str, *, wrap: str | None = None, may_mend: bool = True, d
     if found.problem is not None and thought.unclosed:
         within = _find(thought.unclosed, wanted)
         if within.problem is None:
-            return shape(_unwrapped(replace(within, repairs=("inside_thinking", *within.repairs)), wanted), wrap)
+            return shape(_unwrapped(replace(within, repairs=("inside_thinking", *within.repairs)), declared), wrap)
     repairs = ("thinking", *found.repairs) if thought.was_there and found.problem is None else found.repairs
-    return shape(_unwrapped(replace(found, repairs=repairs), wanted), wrap)
+    return shape(_unwrapped(replace(found, repairs=repairs), declared), wrap)
+
+
+def read_given(value: Json, *, wrap: str | None = None, declared: frozenset[str] = _NOTHING) -> Answer:
+    """Return the JSON object in an answer that was given as JSON and not as a text: as `parse_answer` does with the text of it.
+
+    >>> read_given({"name": "extract", "arguments": {"total": 5}}, declared=frozenset({"total"})).data
+    {'total': 5}
+    """
+    return shape(_unwrapped(Row(value), declared), wrap)
 
 
 def shape(row: Row, wrap: str | None) -> Answer:
@@ -107,16 +116,16 @@ def shape(row: Row, wrap: str | None) -> Answer:
 
 def _settle_whole(row: Row, wanted: _Wanted) -> Answer:
     if not isinstance(row.value, str):
-        return shape(_unwrapped(row, wanted), wanted.wrap)
+        return shape(_unwrapped(row, wanted.declared), wanted.wrap)
     if not re.search(r"[{\[]", row.value):
         return Answer(None, problem=_no_json(row.value))
     inner = parse_answer(row.value, wrap=wanted.wrap, may_mend=wanted.may_mend, declared=wanted.declared)
     return Answer(inner.data, ("double_encoded", *inner.repairs), inner.problem)
 
 
-def _unwrapped(row: Row, wanted: _Wanted) -> Row:
-    value, is_call = unwrap_call(row.value, wanted.declared)
-    return Row(value, (*row.repairs, "tool_call"), row.problem) if is_call else row
+def _unwrapped(row: Row, declared: frozenset[str]) -> Row:
+    value, done = unwrap_call(row.value, declared)
+    return Row(value, (*row.repairs, *done), row.problem) if done else row
 
 
 def _find(text: str, wanted: _Wanted) -> Row:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from fieldassay.plan.renaming import under_own_names
-from fieldassay.records.answer import Answer, parse_answer, shape
+from fieldassay.records.answer import Answer, parse_answer, read_given, shape
 from fieldassay.records.decode import decode_json, read_number
 from fieldassay.records.ids import SERVICE_KEYS, id_text, locate
 from fieldassay.records.options import SourceOptions
@@ -177,7 +177,9 @@ def read_value(value: Json, options: SourceOptions) -> Answer:
     """Return what a value holds that stands where a record should be: an object, or a text with JSON in it."""
     if isinstance(value, str):
         return parse_answer(value, wrap=options.wrap, may_mend=not options.is_gold, declared=options.expected_keys)
-    return shape(Row(value), options.wrap)
+    if options.is_gold:
+        return shape(Row(value), options.wrap)
+    return read_given(value, wrap=options.wrap, declared=options.expected_keys)
 
 
 def _response(value: Json, options: SourceOptions) -> Response | None:

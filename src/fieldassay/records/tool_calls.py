@@ -27,20 +27,26 @@ def count_declared(value: Json, declared: frozenset[str], wrap: str | None = Non
     return int(isinstance(value, list) and wrap is not None and wrap in declared)
 
 
-def unwrap_call(value: Json, declared: frozenset[str]) -> tuple[Json, bool]:
-    """Return the record that a call of a tool holds, and whether the value is such a call; otherwise the value.
+def unwrap_call(value: Json, declared: frozenset[str]) -> tuple[Json, tuple[str, ...]]:
+    """Return the record that a call of a tool holds, and what was done to find it; otherwise the value, and nothing.
 
-    The record is the object under one of `WRAPPERS` (also as JSON text) with most of the declared keys, if it has more of them than the call.
+    The record is the object under one of `WRAPPERS` (also as JSON text) with most of the declared keys, the last of equals, if it has more
+    of them than the call.
 
     >>> unwrap_call({"name": "extract", "arguments": '{"total": 5}'}, frozenset({"total"}))
-    ({'total': 5}, True)
+    ({'total': 5}, ('tool_call',))
+    >>> unwrap_call([{"total": 5}, {"total": 6}], frozenset({"total"}))
+    ({'total': 6}, ('tool_call', 'several_blocks'))
     """
-    best, most = value, count_declared(value, declared)
+    best, most, records = value, count_declared(value, declared), 0
     for inner in _inner(value, declared, 0):
         count = count_declared(inner, declared)
+        records += count > 0 and not any(count_declared(other, declared) for other in _inner(inner, declared, 1))
         if count and count >= most and (count > most or best is not value):
             best, most = inner, count
-    return best, best is not value
+    if best is value:
+        return value, ()
+    return best, ("tool_call", "several_blocks") if records > 1 else ("tool_call",)
 
 
 def _inner(value: Any, declared: frozenset[str], depth: int) -> Iterable[Json]:
