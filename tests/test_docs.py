@@ -161,7 +161,7 @@ def test_every_name_is_documented(what: str) -> None:
 def test_every_part_of_a_spec_is_documented(model: type) -> None:
     own_words = {
         "edition": "version", "gold_keys": "data", "pred_keys": "data", "groups_rows": "data",
-        "skips_absent_fields": "absent_fields", "keeps_empty_items": "empty_items",
+        "skips_absent_fields": "absent_fields", "keeps_empty_items": "empty_items", "unit_fields": "unit_field",
     }  # fmt: skip
     own_words |= {"version": "fieldassay", "options": "type", "patterns": "fields", "field": "document_type", "aliases": "document_type"}
     names = {own_words.get(field.name, field.name) for field in dataclasses.fields(model)}

@@ -15,6 +15,7 @@ import numpy as np
 from fieldassay.engine.grow import extra_tree, grow, member_path
 from fieldassay.engine.scopes import ABSENT, GOOD, NONE, WRONG, FieldTable, Kinds, LeafPlace, ListPlace, Masks, ObjectPlace, Scope, Side
 from fieldassay.engine.variations import Acceptance, Noted, content_of, find_accepted
+from fieldassay.plan.joint import with_units
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 from fieldassay.plan.renaming import under_own_names
 from fieldassay.spec.freeze import thaw
@@ -69,6 +70,8 @@ class Flattener:
         gold, pred = (_renamed(column, node) for column in values)
         for child in node.children:
             of_gold, of_pred = (_members(column, child, self.absent) for column in (gold, pred))
+            if isinstance(child, Leaf) and child.unit_fields:
+                of_gold, of_pred = _joint(child, gold, of_gold), _joint(child, pred, of_pred)
             mask = self.applies.get(child.path)
             if mask is not None:
                 of_gold, of_pred = _masked(of_gold, mask[scope.gold.doc]), _masked(of_pred, mask[scope.pred.doc])
@@ -136,6 +139,7 @@ class Flattener:
 
     def _undeclared(self, node: ObjectNode, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
         declared = {child.name for child in node.children}
+        declared.update(name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields)
         if any(not child.path for child in node.children):
             return  # the record is judged as a whole, as a tree
         gold, pred = values
@@ -252,6 +256,10 @@ def _members(column: list[Any], child: Node, absent: Any) -> list[Any]:
     """Return the values of a child; the child without a path is the record itself, as a tree."""
     name = child.name
     return [value.get(name, absent) for value in column] if child.path else column
+
+
+def _joint(leaf: Leaf, holders: list[Any], values: list[Any]) -> list[Any]:
+    return [with_units(leaf, holder, value) for holder, value in zip(holders, values, strict=True)]
 
 
 def _renamed(column: list[Any], node: ObjectNode) -> list[Any]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.paths import ITEM, field_of, split_path
+from fieldassay.plan.joint import with_units
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 from fieldassay.plan.renaming import under_own_names
 from fieldassay.readers.anything import AnyReader
@@ -169,7 +170,7 @@ def _declared(node: Node, value: Any) -> Any:
         return leaf_content(node, value) or None
     if isinstance(node, ObjectNode) and isinstance(value, dict):
         held = under_own_names(value, node.other_names) if node.other_names else value
-        members = {child.name: found for child in node.children if (found := _declared(child, held.get(child.name))) is not None}
+        members = {child.name: found for child in node.children if (found := _declared(child, _member(child, held))) is not None}
         return members or None
     if isinstance(node, ListNode):
         items = list(_items(node, value))
@@ -181,6 +182,11 @@ def _declared(node: Node, value: Any) -> Any:
                 found.sort(key=_text)
             return found if any(item is not None for item in found) else None
     return _as_it_is(value, isinstance(node, AnyNode) and any(isinstance(leaf, Leaf) and leaf.null_is_value for _, leaf in node.patterns))
+
+
+def _member(child: Node, held: Mapping[str, Any]) -> Any:
+    value = held.get(child.name)
+    return with_units(child, held, value) if isinstance(child, Leaf) and child.unit_fields else value
 
 
 def _items(node: ListNode, value: Any) -> Iterator[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fieldassay.paths import split_path
-from fieldassay.plan.nodes import AnyNode, ListNode, Node, ObjectNode, Plan
+from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.plan.renaming import under_own_names
 
 
@@ -35,4 +35,5 @@ def _declared(node: Node, value: Any) -> Any:
     if any(isinstance(child, AnyNode) and not child.path for child in node.children):
         return value
     held = under_own_names(value, node.other_names) if node.other_names else value
-    return {child.name: _declared(child, held[child.name]) for child in node.children if child.name in held}
+    units = {name: held[name] for child in node.children if isinstance(child, Leaf) for name in child.unit_fields if name in held}
+    return {child.name: _declared(child, held[child.name]) for child in node.children if child.name in held} | units

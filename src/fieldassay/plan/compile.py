@@ -15,10 +15,12 @@ from fieldassay.plan.build import build_call
 from fieldassay.plan.checks import compile_checks
 from fieldassay.plan.digest import digest_of
 from fieldassay.plan.expressions import check_expressions
+from fieldassay.plan.joint import refuse_judged_units
 from fieldassay.plan.leaves import LeafBuilder
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.plan.renaming import OtherNames
 from fieldassay.plan.scope import Scope
+from fieldassay.readers.scaled import ScaledReader
 from fieldassay.spec.model import ONLY_ITEM, Accept, Call, Field, Spec, fold_type
 from fieldassay.spec.parse import ParsedSpec, parse_spec
 from fieldassay.spec.report import Places, Report, in_order
@@ -74,6 +76,7 @@ class _Compiler:
         """Return the plan; it is whole only if no problem was noted."""
         children = []
         _refuse_doubles(self.spec.fields, ("fields",), self.report)
+        refuse_judged_units(self.spec.fields, ("fields",), self.report)
         for slot, top in enumerate(self.spec.fields):
             is_tree = top.type == "any" and not top.name and len(self.spec.fields) == 1
             scope = Scope((), "", slot) if is_tree else Scope(("fields", top.name), join_path([top.name]), slot)
@@ -113,6 +116,7 @@ class _Compiler:
     def _object(self, top: Field, scope: Scope, position: int) -> Node | None:
         self._refuse_options(top, scope)
         _refuse_doubles(top.fields, (*scope.steps, "fields"), self.report)
+        refuse_judged_units(top.fields, (*scope.steps, "fields"), self.report)
         children = [self.node(inner, scope.member(inner.name)) for inner in top.fields]
         sound = tuple(child for child in children if child is not None)
         is_strict = top.extra == "spurious"
@@ -180,13 +184,14 @@ class _Compiler:
             path=scope.path,
             field=position,
             type=top.type,
-            reader=judges.reader,
+            reader=ScaledReader(judges.reader, takes_letters=top.type != "quantity") if top.unit_fields else judges.reader,
             comparator=judges.comparator,
             accept=top.accept or Accept(judges.comparator.accept),
             null_values=frozenset(text.strip().casefold() for text in nulls),
             null_is_value=top.null == "value",
             blank_is_value=top.blank == "value",
             is_empty_if_other=top.other_kind == "empty",
+            unit_fields=top.unit_fields,
             takes_only_item=top.other_kind == ONLY_ITEM,
             is_gold_failable=(top.unreadable_gold or self.spec.unreadable_gold) == "failed",
             is_list=top.type == "list",
@@ -231,6 +236,9 @@ class _Compiler:
         if top.names:
             what = "'names' does not apply to the items of a list or to a pattern"
             self.report.add((*steps, "names"), what, "put it on a field of a record or of an object", "misplaced_key")
+        if top.unit_fields:
+            what = "'unit_field' does not apply to the items of a list or to a pattern: nothing stands beside them"
+            self.report.add((*steps, "unit_field"), what, "put it on a field of a record or of an object", "misplaced_key")
 
     def _refuse_options(self, top: Field, scope: Scope) -> None:
         """Note what only values can have on a list or an object."""

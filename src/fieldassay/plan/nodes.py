@@ -34,6 +34,8 @@ class Leaf:
     """True: a text of white space is a value."""
     is_empty_if_other: bool = False
     """True: for a list judged as a whole, a value that is no list is nothing."""
+    unit_fields: tuple[str, ...] = ()
+    """Keys beside it whose texts are read behind the value."""
     takes_only_item: bool = False
     """True: a list that holds one value is that value."""
     is_gold_failable: bool = False

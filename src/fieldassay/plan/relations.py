@@ -11,6 +11,7 @@ from fieldassay.checks.holds import Chosen, Holds
 from fieldassay.checks.relations import Aggregate, Operation, Path, Term, paths_of
 from fieldassay.errors import nearest
 from fieldassay.paths import ITEM, Pattern, Step, join_path, split_path
+from fieldassay.plan.joint import with_units
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 from fieldassay.plan.renaming import under_own_names
 from fieldassay.spec.report import Report, Steps
@@ -47,8 +48,11 @@ class Typed:
             node = None if node is None else child_of(node, step)
             key = chosen[steps[: at + 1]] if step == ITEM else step
             place.append(key)
+            holder = value
             is_there = (isinstance(value, dict) and key in value) or (isinstance(value, list) and isinstance(key, int) and key < len(value))
             value = value[key] if is_there else None
+            if isinstance(node, Leaf) and node.unit_fields and isinstance(holder, dict):
+                value = with_units(node, holder, value)
             if isinstance(node, ListNode) and node.separator is not None and isinstance(value, str):
                 value = [part.strip() for part in value.split(node.separator)]
         return node, value, tuple(place)

@@ -19,7 +19,7 @@ from fieldassay.spec.templates import Templates, as_definition, option_keys, ove
 _ONLY_FOR = {
     "items": ("list",), "distinct": ("list",), "combine": ("list",), "separator": ("list",), "align": ("list", "any"),
     "empty_items": ("list",), "other_kind": ("list", *READERS.names()),
-    "fields": ("object", "any"), "extra": ("object",),
+    "fields": ("object", "any"), "extra": ("object",), "unit_field": ("number", "money", "quantity"),
 }  # fmt: skip
 
 
@@ -89,6 +89,7 @@ class Parser:
             extra=cursor.choice("extra", "ignore", ("ignore", "spurious")),
             description=cursor.text("description", "") or "",
             names=cursor.texts("names"),
+            unit_fields=cursor.texts("unit_field"),
         )
 
     def _below(self, field: Field, cursor: Cursor) -> Field:

@@ -67,6 +67,8 @@ class Field:
     patterns: tuple[tuple[str, Field], ...] = ()
     extra: str = "ignore"
     """Undeclared keys of a predicted object: `ignore` (counted in the run's warnings) or `spurious` (each is a row)."""
+    unit_fields: tuple[str, ...] = ()
+    """Of an amount: the keys beside it that hold its unit, its scale or its currency; the amount is judged with them as one value."""
     description: str = ""
     names: tuple[str, ...] = ()
     """Other keys under which a record may hold the field, if its own is missing or null; the first that is not null counts."""

@@ -131,6 +131,8 @@ def _judging(field: Field) -> dict[str, Any]:
         data["accept"] = accept_data(field.accept)
     if field.accepted:
         data["accepted"] = [thaw(value) for value in field.accepted]
+    if field.unit_fields:
+        data["unit_field"] = list(field.unit_fields)
     if field.applies_to:
         data["applies_to"] = list(field.applies_to)
     if field.null_values is not None:
