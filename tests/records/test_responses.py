@@ -90,7 +90,27 @@ def test_the_answer_and_what_it_used_are_taken_from_a_response(name: str) -> Non
     assert record.meta.usage == {"model": "gpt-4o-mini", "prompt_tokens": 40, "completion_tokens": 9}
 
 
+def short(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a body without the keys that only say what kind of body it is, as some servers and exports write it."""
+    return {key: value for key, value in body.items() if key not in ("object", "type", "role")}
+
+
+SHORT = {
+    "OpenAI batch": openai_row(short(chat(content=TEXT))),
+    "Anthropic batch": anthropic_row("succeeded", message=short(message({"type": "text", "text": TEXT}))),
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_an_answer_in_a_batch_counts_even_if_its_body_does_not_say_what_it_is(name: str) -> None:
+    record = open_row("r1", Row(SHORT[name]), "p", OPTIONS)
+    assert (record.data, record.invalid) == (OAK, None)
+
+
 FAILED = {
+    "OpenAI batch, another body": (openai_row({"text": "x"}), "error: its body is no response that is known"),
+    "Anthropic batch, no message": (anthropic_row("succeeded"), "error: succeeded, but holds no message"),
+    "Anthropic batch, nothing said": (anthropic_row("succeeded", message=message()), "empty answer"),
     "OpenAI batch, refused": (openai_row({"error": {"message": "too long", "type": "x"}}, status=400), "error: too long"),
     "OpenAI batch, expired": (
         openai_row(None, {"code": "batch_expired", "message": "not executed in time"}),

@@ -67,17 +67,21 @@ def names_of_id(row: Mapping[str, Any], names: Sequence[str]) -> Sequence[str]:
 
 def _of_openai_batch(row: Mapping[str, Any]) -> Response:
     body = (row.get("response") or {}).get("body") or {}
-    found = read_response(body)
+    found = read_response(body) or (_of_chat(body) if _objects(body.get("choices")) else None)
     if found is None:
         error = row.get("error") or body.get("error")
-        return Response("OpenAI batch", error=_message(error) or "no response")
+        return Response("OpenAI batch", error=_message(error) or ("its body is no response that is known" if body else "no response"))
     return Response("OpenAI batch", found.answers, found.usage, found.error)
 
 
 def _of_anthropic_batch(result: Mapping[str, Any]) -> Response:
-    found = read_response(result.get("message"))
-    if result["type"] != "succeeded" or found is None:
+    message = result.get("message")
+    has_content = isinstance(message, dict) and _objects(message.get("content")) is not None
+    if result["type"] == "succeeded" and not has_content:
+        return Response("Anthropic batch", error="succeeded, but holds no message")
+    if result["type"] != "succeeded":
         return Response("Anthropic batch", error=_message(result.get("error")) or str(result["type"]))
+    found = _of_message(result["message"])
     return Response("Anthropic batch", found.answers, found.usage, found.error)
 
 
