@@ -128,6 +128,10 @@ def evidence_schema() -> dict[str, Any]:
     }  # fmt: skip
 
 
+ANSWER_COLUMNS = ("answer_problem", "answer_start")
+"""Columns of the table of documents: why an answer could not be read (or the error instead of it), and how a raw answer begins."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentTable:
     """What is known of one batch's documents of one system beside the judgements; d documents, in the order of `Evidence.documents`.
@@ -135,9 +139,11 @@ class DocumentTable:
     `numbers` are float64 columns by name, NaN where unknown: `duration_ms`, `prompt_tokens`, `completion_tokens`, `embedding_tokens`,
     `cost_usd`. `claims` are boolean columns by name: `has_prediction`, `is_invalid` (the answer could not be parsed), `has_error`, `is_timeout`,
     `is_repaired`. `groups` holds, by slice key (`type`, `variant`, `difficulty`, `tag` …), the values of each document: none, one or (tags) several.
+    `texts` are what is told of each document's answer by the names in `ANSWER_COLUMNS`, the empty text where nothing is.
     """
 
     documents: tuple[str, ...]
     numbers: Mapping[str, npt.NDArray[np.float64]]
     claims: Mapping[str, npt.NDArray[np.bool_]]
     groups: Mapping[str, tuple[tuple[str, ...], ...]]
+    texts: Mapping[str, tuple[str, ...]] = default(default_factory=dict)

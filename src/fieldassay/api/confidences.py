@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.api.run import Run, damage_told
 from fieldassay.calibration.observations import COLUMNS
 from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.evidence import ANSWER_COLUMNS
 from fieldassay.result.result import Result
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ class Confidences:
         import polars as pl
 
         lists = (pl.List(pl.String), pl.String)
-        known = [name for name, kind in self.documents.schema.items() if kind in lists and name not in ("system", "doc")]
+        known = [
+            name
+            for name, kind in self.documents.schema.items()
+            if kind in lists and name not in ("system", "doc", "repairs", *ANSWER_COLUMNS)
+        ]
         if key not in known:
             remedy = nearest(key[:100], known) if known else "score with --slice"
             raise ProblemsError([Problem(self.label, f"no slice key {key[:100]!r}", remedy, "unknown_name")])

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.engine.applicability import canonical_type
-from fieldassay.evidence import DocumentTable
+from fieldassay.evidence import ANSWER_COLUMNS, DocumentTable
 from fieldassay.paths import split_path
 from fieldassay.plan.nodes import Plan
+from fieldassay.records.answer import MOST_KEPT
 from fieldassay.records.decode import read_number
 from fieldassay.records.record import Record
 from fieldassay.spec.model import Options
@@ -53,7 +54,17 @@ def document_table(
     ids = tuple(record.id for record in gold)
     groups = {key: tuple(_groups(key, row) for row in zip(gold, predictions, types, strict=True)) for key in slices}
     groups["repairs"] = tuple(record.meta.repairs if record is not None else () for record in predictions)
-    return DocumentTable(ids, _numbers(plan.spec.prices, predictions), _claims(predictions), groups)
+    problems = tuple(_problem(record) for record in predictions)
+    starts = tuple("" if record is None else record.start for record in predictions)
+    texts = dict(zip(ANSWER_COLUMNS, (problems, starts), strict=True))
+    return DocumentTable(ids, _numbers(plan.spec.prices, predictions), _claims(predictions), groups, texts)
+
+
+def _problem(record: Record | None) -> str:
+    """Return why there is no readable answer, shortened; the empty text where there is one, or no prediction at all."""
+    if record is None or (record.data is not None and not record.meta.error):
+        return ""
+    return (record.meta.error or record.invalid or "no readable answer")[:MOST_KEPT]
 
 
 def _numbers(prices: Options, predictions: Sequence[Record | None]) -> dict[str, npt.NDArray[np.float64]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fieldassay.api.digests import digest_inputs
 from fieldassay.api.explaining import DocumentExplanation, explain_document, unknown_document
@@ -11,6 +12,9 @@ from fieldassay.api.inputs import fitted, open_inputs
 from fieldassay.api.run import Run, damage_told
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.result.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def document_of_run(run: Run, document: str) -> DocumentExplanation:
@@ -29,24 +33,30 @@ def document_of_run(run: Run, document: str) -> DocumentExplanation:
 
 
 _CLAIMS = {
-    "is_invalid": "the answer could not be read; it is judged as an empty prediction",
-    "has_error": "there is an error instead of an answer; it is judged as an empty prediction",
-    "is_timeout": "there is a timeout instead of an answer; it is judged as an empty prediction",
-    "is_repaired": "the answer was repaired",
+    "is_invalid": "the answer could not be read",
+    "has_error": "there is an error instead of an answer",
+    "is_timeout": "there is a timeout instead of an answer",
 }
 
 
-def _remarks(table: Any, document: str) -> dict[str, tuple[str, ...]]:
-    """Return, by system, what the table of documents says of the answers."""
+def _remarks(table: pl.DataFrame, document: str) -> dict[str, tuple[str, ...]]:
+    """Return, by system, what the table of documents says of the answers. Runs of older versions do not say why."""
     import polars as pl
 
-    remarks = {}
-    for row in table.filter(pl.col("doc") == document).to_dicts():
-        said = [text for claim, text in _CLAIMS.items() if row.get(claim)]
-        if row.get("has_prediction") is False:
-            said = ["there is no prediction for this document; it is judged as an empty one"]
-        remarks[row["system"]] = tuple(said)
-    return remarks
+    return {row["system"]: tuple(_remark(row)) for row in table.filter(pl.col("doc") == document).to_dicts()}
+
+
+def _remark(row: Mapping[str, Any]) -> Iterator[str]:
+    if row.get("has_prediction") is False:
+        yield "there is no prediction for this document; it is judged as an empty one"
+        return
+    why = f" ({row['answer_problem']})" if row.get("answer_problem") else ""
+    failures = [text for claim, text in _CLAIMS.items() if row.get(claim)]
+    yield from (f"{text}{why}; it is judged as an empty prediction" for text in failures)
+    if row.get("is_repaired"):
+        yield f"the answer was repaired ({row['repairs'].replace(' | ', ', ')})" if row.get("repairs") else "the answer was repaired"
+    if row.get("answer_start") and (failures or row.get("is_repaired")):
+        yield f"the answer begins: {row['answer_start']}"
 
 
 def _from_inputs(run: Run, document: str) -> DocumentExplanation:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.evidence import FLAGS, Kind, Outcome, evidence_schema
+from fieldassay.evidence import ANSWER_COLUMNS, FLAGS, Kind, Outcome, evidence_schema
 from fieldassay.parquet import guarded
 from fieldassay.values.printable import make_printable
 
@@ -36,6 +36,7 @@ def check_documents(table: pl.DataFrame, where: str) -> None:
     if len(table):
         expected |= dict.fromkeys(("accuracy", "accuracy_strict", "leaves", "matches", "perfect"), number)
         expected |= dict.fromkeys(("has_prediction", "is_invalid", "has_error", "is_timeout", "is_repaired"), claim)
+        expected |= {name: text for name in ("repairs", *ANSWER_COLUMNS) if name in table.columns}
     _check_columns(table.schema, expected, where)
     if table["system"].null_count() or table["doc"].null_count():
         raise _refusal(where, "has rows without a system or a document")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from fieldassay.records.decode import TOO_DEEP, decode_json, is_too_deep
 from fieldassay.records.mend import MAX_LENGTH, mend_json
@@ -17,6 +17,9 @@ from fieldassay.values.json import Json
 MAX_REPAIR = 20_000
 """Characters of one answer that json_repair is given at most: its time can grow with the square of the length."""
 
+MOST_KEPT = 500
+"""Characters of a raw answer that a record keeps, of those that were repaired or could not be read."""
+
 MAX_MENDED = 8
 """Broken pieces of one answer that are mended at most: the last ones."""
 
@@ -27,11 +30,15 @@ _NOTHING = frozenset[str]()
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a raw answer holds. `data` is None when `problem` says why; `repairs` are short names of what was done, in order, each once."""
+    """What a raw answer holds. `data` is None when `problem` says why; `repairs` are short names of what was done, in order, each once.
+
+    `start` is how the raw answer begins, where one was read.
+    """
 
     data: dict[str, Json] | None
     repairs: tuple[str, ...] = ()
     problem: str | None = None
+    start: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

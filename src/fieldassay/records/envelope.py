@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from fieldassay.plan.renaming import under_own_names
-from fieldassay.records.answer import Answer, parse_answer, read_given, shape
+from fieldassay.records.answer import MOST_KEPT, Answer, parse_answer, read_given, shape
 from fieldassay.records.decode import decode_json, read_number
 from fieldassay.records.ids import SERVICE_KEYS, id_text, locate
 from fieldassay.records.options import SourceOptions
@@ -118,7 +118,7 @@ def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     problem = answer.problem
     if answer.data is None and meta.error:
         problem = f"error: {meta.error[:200]}"
-    return Record(name, answer.data, meta, place, problem)
+    return Record(name, answer.data, meta, place, problem, answer.start)
 
 
 def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
@@ -176,7 +176,8 @@ def _without(row: dict[str, Json], keys: set[str]) -> dict[str, Json]:
 def read_value(value: Json, options: SourceOptions) -> Answer:
     """Return what a value holds that stands where a record should be: an object, or a text with JSON in it."""
     if isinstance(value, str):
-        return parse_answer(value, wrap=options.wrap, may_mend=not options.is_gold, declared=options.expected_keys)
+        found = parse_answer(value, wrap=options.wrap, may_mend=not options.is_gold, declared=options.expected_keys)
+        return replace(found, start=value[:MOST_KEPT]) if found.repairs or found.problem is not None else found
     if options.is_gold:
         return shape(Row(value), options.wrap)
     return read_given(value, wrap=options.wrap, declared=options.expected_keys)

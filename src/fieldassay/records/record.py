@@ -36,13 +36,17 @@ class Meta:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One document's data. `data` is None when there is no readable answer, and then `invalid` says why; `place` is where it stands."""
+    """One document's data. `data` is None when there is no readable answer, and then `invalid` says why; `place` is where it stands.
+
+    `start` is how the raw answer begins, of one that was repaired or could not be read.
+    """
 
     id: str
     data: dict[str, Json] | None
     meta: Meta
     place: str
     invalid: str | None = None
+    start: str = ""
 
 
 @dataclass(frozen=True, slots=True)

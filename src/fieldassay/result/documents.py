@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class DocumentValues:
     groups: Mapping[str, tuple[tuple[str, ...], ...]]
     statistics: Mapping[Statistic, Sum]
     """Every statistic of every document (`values`: fields x documents), if they are kept."""
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def numbers_at(self, rows: npt.NDArray[np.int64], names: Sequence[str]) -> dict[str, tuple[Floats, ...]]:
         """Return the known values of these columns at these positions, as one part each."""
@@ -67,7 +68,7 @@ def value_documents(
     found |= {"leaves": leaves, "matches": matches, "perfect": perfect}
     found |= {name: values for name, values in own.items() if name not in numbers}
     statistics = {statistic: _keep(columns, statistic, is_by_field) for statistic, is_by_field in (kept or {}).items()}
-    return DocumentValues(table.documents, found, numbers, table.claims, table.groups, statistics)
+    return DocumentValues(table.documents, found, numbers, table.claims, table.groups, statistics, table.texts)
 
 
 def _keep(columns: DocumentColumns, statistic: Statistic, is_by_field: bool) -> Sum:
@@ -94,6 +95,8 @@ def _frame(system: str, values: DocumentValues) -> pl.DataFrame:
         columns[name] = pl.Series(numbers, dtype=pl.Float64, nan_to_null=True)
     for name, claims in values.claims.items():
         columns[name] = pl.Series(claims, dtype=pl.Boolean)
+    for name, texts in values.texts.items():
+        columns[name] = pl.Series([make_printable(text) or None for text in texts], dtype=pl.String)
     for name, groups in values.groups.items():
         columns[name if name not in columns else f"group_{name}"] = _group_series(name, groups)
     return pl.DataFrame(columns)

@@ -139,6 +139,14 @@ def test_the_search_and_the_filters_are_in_the_address(demo: OpenReport) -> None
     assert demo.page.locator("#search").input_value() == "inv-02"
 
 
+def test_documents_are_found_by_what_became_of_their_answers(demo: OpenReport) -> None:
+    demo.show("documents?answer=is_timeout")
+    demo.page.locator("#documents-count", has_text="2 of 72").wait_for()
+    assert demo.page.locator("#filter-answer").input_value() == "is_timeout"
+    demo.page.locator("#documents-grid [role=row] a").first.click()
+    demo.page.locator("#document-one .answers", has_text="timeout (").wait_for()
+
+
 def test_an_example_leads_to_its_value(demo: OpenReport) -> None:
     demo.show("summary")
     demo.page.locator("a[data-document]").first.click()

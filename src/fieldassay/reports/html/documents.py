@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.evidence import ANSWER_COLUMNS
 from fieldassay.reports.html.packing import encode_texts
 from fieldassay.reports.html.source import ReportSource
 
@@ -16,7 +17,7 @@ _NUMBERS = ("score", "leaves", "matches", "duration_ms", "cost_usd")
 _CLAIMS = ("has_prediction", "is_invalid", "has_error", "is_timeout", "is_repaired")
 _KNOWN = {
     "system", "doc", "score", "accuracy", "accuracy_strict", "accuracy_weighted", "critical_accuracy", "leaves", "matches", "perfect",
-    "repairs", "is_unparsed",
+    "repairs", "is_unparsed", *ANSWER_COLUMNS,
 }  # fmt: skip
 MOST_DOCUMENTS = 200_000
 """More documents than this are not listed in a page: those with the worst scores are."""
@@ -62,7 +63,20 @@ def _of_system(table: pl.DataFrame, ids: pl.Series, system: str) -> dict[str, An
         if name in rows.columns and rows[name].null_count() < len(rows):
             columns[name] = rows[name].round(1 if name == "duration_ms" else 5).to_list()
     claims = {name: _positions(rows[name], name != "has_prediction") for name in _CLAIMS if name in rows.columns}
-    return {**columns, "claims": {name: found for name, found in claims.items() if found}}
+    return {**columns, "claims": {name: found for name, found in claims.items() if found}, "answers": _answers(rows)}
+
+
+def _answers(rows: pl.DataFrame) -> dict[str, list[str]]:
+    """Return, by the place of the document, what is told of its answer: why it could not be read, what was repaired, and how it begins."""
+    names = [name for name in ("answer_problem", "repairs", "answer_start") if name in rows.columns]
+    if len(names) < 3:
+        return {}
+    told = rows.select("is_repaired", *names).rows()
+    return {
+        str(place): [problem or "", (repairs or "") if is_repaired else "", start or ""]
+        for place, (is_repaired, problem, repairs, start) in enumerate(told)
+        if problem or is_repaired
+    }
 
 
 def _positions(claims: pl.Series, is_wanted: bool) -> list[int]:

@@ -6,7 +6,7 @@ async function drawDocument(target, data, params) {
   const place = data.ids.indexOf(params.doc);
   if (place < 0) return replace(target, crumbs(data, params, -1), el("p", { class: "note", text: `There is no document ${plain(params.doc, 100)} in this run.` }));
   const rows = await rowsOf(place);
-  const head = [crumbs(data, params, place), el("h1", {}, el("bdi", { text: plain(params.doc, 120) })), scoreLine(data, place)];
+  const head = [crumbs(data, params, place), el("h1", {}, el("bdi", { text: plain(params.doc, 120) })), scoreLine(data, place), answerNotes(data, place)];
   if (rows === null) return replace(target, head, el("p", { class: "note", text: `The values of this document are not in this file.${keptNote(data)}` }));
   const systems = chosenSystems(rows, params);
   const onlyWrong = (params.only || (window.innerWidth <= 700 ? "wrong" : "all")) === "wrong";
@@ -31,6 +31,18 @@ function scoreLine(data, place) {
   const groups = Object.entries(data.groups).map(([key, group]) => [key, group.values[group.codes[place]]]).filter(([, value]) => value !== undefined && value !== null);
   return el("p", { class: "lead" }, groups.slice(0, 4).map(([key, value]) => [el("bdi", { text: `${plain(key, 24)}: ${plain(value, 60)}` }), " · "]),
     CORE.systems.slice(0, 8).map((system, at) => [at ? " · " : "", el("bdi", { text: plain(system, 30) }), ` ${showNumber(scoresAt(data, place)[at])}`]), CORE.systems.length > 8 ? " …" : "");
+}
+
+// What is known of the answers themselves: none, an error, not readable, repaired; and how the raw answer begins.
+function answerNotes(data, place) {
+  const notes = data.systems.flatMap((system, at) => {
+    const [problem, repairs, start] = own(system.answers || {}, String(place)) || ["", "", ""];
+    const found = Object.keys(ANSWERS).filter((claim) => (own(system.claims, claim) || []).includes(place));
+    return found.map((claim) => el("p", { class: "note" }, el("bdi", { text: plain(CORE.systems[at], 30) }), `: ${ANSWERS[claim]}`,
+      claim === "is_repaired" ? (repairs ? ` (${plain(repairs.replaceAll(" | ", ", "), 200)})` : "") : (problem ? ` (${plain(problem, 500)})` : ""),
+      start ? [". The answer begins: ", el("q", {}, el("bdi", { text: plain(start, 500) }))] : ""));
+  });
+  return notes.length ? el("div", { class: "answers" }, notes) : null;
 }
 
 function chosenSystems(rows, params) {

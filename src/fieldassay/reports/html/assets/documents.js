@@ -9,7 +9,7 @@ painters.documents = async (params) => {
   const isOne = params.doc !== undefined && params.doc !== "";
   find("#documents-list").hidden = isOne;
   find("#document-one").hidden = !isOne;
-  const key = JSON.stringify([params.q, params.sort, params.down, params.group, params.value, params.system, params.field, params.diagnosis, params.outcome]);
+  const key = JSON.stringify([params.q, params.sort, params.down, params.group, params.value, params.system, params.field, params.diagnosis, params.outcome, params.answer]);
   if (!isOne || !listed.length || key !== listKey) listed = await chooseDocuments(data, params);
   if (isOne) return drawDocument(find("#document-one"), data, params);
   if (key !== listKey || !grid) await drawTools(data, params);
@@ -42,7 +42,8 @@ async function chooseDocuments(data, params) {
   if (params.q) places = places.filter((place) => data.ids[place].toLowerCase().includes(params.q.toLowerCase()));
   const group = own(data.groups, params.group);
   if (group && params.value) places = places.filter((place) => group.values[group.codes[place]] === params.value);
-  if (params.field || params.diagnosis || params.outcome || params.system) {
+  if (params.answer) places = places.filter((place) => hasAnswer(data, place, params));
+  if (params.field || params.diagnosis || params.outcome || (params.system && !params.answer)) {
     const found = await documentsWith(params);
     places = places.filter((place) => found.has(place));
   }
@@ -55,6 +56,11 @@ async function chooseDocuments(data, params) {
     const [left, right] = [keys.get(one), keys.get(other)];
     return sign * (left < right ? -1 : left > right ? 1 : 0) || one - other;
   });
+}
+
+// Whether the answer of any system, or of the chosen one, is as the filter says.
+function hasAnswer(data, place, { answer, system }) {
+  return data.systems.some((of, at) => (!system || CORE.systems[at] === system) && (own(of.claims, answer) || []).includes(place));
 }
 
 async function documentsWith({ field, diagnosis, outcome, system }) {
@@ -82,16 +88,16 @@ async function drawTools(data, params) {
     fillSelect(select, [["", "any"], ...group.values.slice(0, 200).map((value) => [value, plain(value, 40)])], params.group === key ? params.value : "", (event) => change(event.target.value ? { group: key, value: event.target.value } : { group: "", value: "" }));
     return el("label", {}, `${plain(key, 24)} `, select);
   });
-  const active = ["q", "group", "field", "diagnosis", "outcome", "system"].some((name) => params[name]);
-  const clear = active ? el("button", { type: "button", class: "button", text: "Clear filters", on: { click: () => change({ q: "", group: "", value: "", field: "", diagnosis: "", outcome: "", system: "" }) } }) : null;
+  const active = ["q", "group", "field", "diagnosis", "outcome", "answer", "system"].some((name) => params[name]);
+  const clear = active ? el("button", { type: "button", class: "button", text: "Clear filters", on: { click: () => change({ q: "", group: "", value: "", field: "", diagnosis: "", outcome: "", answer: "", system: "" }) } }) : null;
   const focused = document.activeElement && document.activeElement.id;
   const from = document.activeElement === find("#search") ? find("#search").selectionStart : null;
   const known = find("#filters");
   const opened = known ? known.open : window.innerWidth > 700;
-  const count = ["value", "field", "diagnosis", "outcome", "system"].filter((name) => params[name]).length;
+  const count = ["value", "field", "diagnosis", "outcome", "answer", "system"].filter((name) => params[name]).length;
   const filters = el("details", { id: "filters", open: opened || count > 0 }, el("summary", { text: count ? `Filters (${count})` : "Filters" }), el("div", { class: "bar-of-tools" }, groups,
     choose("field", "wrong in field", errors.fields, params.field), choose("diagnosis", "kind of wrong", errors.diagnoses, params.diagnosis, spaced),
-    choose("outcome", "outcome", errors.outcomes, params.outcome), CORE.systems.length > 1 && errors.fields.length ? choose("system", "wrong by", CORE.systems, params.system) : null));
+    choose("outcome", "outcome", errors.outcomes, params.outcome), choose("answer", "answer", Object.keys(ANSWERS).filter((claim) => data.systems.some((system) => own(system.claims, claim))), params.answer, (claim) => ANSWERS[claim]), CORE.systems.length > 1 && errors.fields.length ? choose("system", "wrong by", CORE.systems, params.system) : null));
   replace(find("#documents-tools"), search, clear, el("button", { type: "button", class: "button", text: "CSV", on: { click: () => download("documents.csv", documentsCsv(data)) } }), filters);
   if (focused && find(`#${CSS.escape(focused)}`)) find(`#${CSS.escape(focused)}`).focus();
   if (from !== null) find("#search").setSelectionRange(from, from);
@@ -148,6 +154,7 @@ function keptNote(data) {
 }
 
 const CLAIMS = { has_prediction: "no prediction", is_invalid: "unreadable answer", has_error: "error", is_timeout: "timeout" };
+const ANSWERS = { ...CLAIMS, is_repaired: "repaired" };
 
 function claimsAt(data, place) {
   const found = new Set();
