@@ -29,7 +29,11 @@ NOTHING = {
         "the protocol 'prescription' (medications); keys supplier, total in",
     ),
     "a preset that counts silence as right": (["--protocol", "slot-filling-chamfer"], SHOP, "the protocol 'slot-filling-chamfer'"),
-    "a preset that skips absent columns": (["--protocol", "business-documents"], SPEECH, "DOCUMENT_TYPE"),
+    "a preset that skips absent columns": (
+        ["--protocol", "business-documents"],
+        [{"image_file": "p1.png", "liste": "Dupont"}],
+        "DOCUMENT_TYPE",
+    ),
     "keys that the preset does not know": (["--protocol", "entry-matching"], SPEECH, "(entries); keys liste in"),
 }
 

@@ -117,7 +117,7 @@ def test_an_id_named_by_the_user_is_taken(run: Run, files: Files) -> None:
 
 @pytest.mark.parametrize(
     ("key", "said"),
-    [("vendor", "plain.jsonl:2: duplicate id 'Oak'"), ("vendor_id", "no record has the id 'vendor_id'; did you mean 'vendor_tax_id'?")],
+    [("vendor", "plain.jsonl:2: duplicate id 'Oak'"), ("vendor_id", "no row has the id key 'vendor_id'; did you mean 'vendor_tax_id'?")],
 )
 def test_an_id_named_by_the_user_that_is_none_is_refused(run: Run, files: Files, key: str, said: str) -> None:
     ran = run("init", "--gold", files.write("plain.jsonl", UNIDENTIFIED), "--id-key", key)
