@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
-from fieldassay.records.matching import batches, match
+from fieldassay.records.matching import MOST_BYTES, batches, match
 from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import Source, open_source, open_systems
@@ -268,3 +268,30 @@ def test_a_file_in_a_folder_has_its_name_as_id_if_the_key_is_not_in_it(tmp_path:
 
 def test_ids_of_a_mapping_need_no_key() -> None:
     assert list(hold_records({"a": {"total": 5}}, NAMED).ids()) == ["a"]
+
+
+def test_large_documents_are_read_a_few_at_a_time(tmp_path: Path) -> None:
+    for name in ("gold", "pred"):
+        with (tmp_path / f"{name}.jsonl").open("w") as file:
+            file.writelines(json.dumps({"id": f"d{number}", "body": "x" * 1_000_000}) + "\n" for number in range(60))
+    matching = match(open_source(tmp_path / "gold.jsonl", GOLD), {"s": open_source(tmp_path / "pred.jsonl")})
+    tracemalloc.start()
+    sizes = [len(batch.ids) for batch in batches(matching, 2000)]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(sizes) == 60 and max(sizes) * 2_000_000 <= MOST_BYTES
+    assert peak < 5 * MOST_BYTES
+
+
+def test_one_document_that_is_larger_than_what_is_read_at_a_time_is_read_alone(tmp_path: Path) -> None:
+    rows = [{"id": "a", "x": ""}, {"id": "b", "x": "y" * (MOST_BYTES + 1)}, {"id": "c", "x": ""}]
+    (tmp_path / "gold.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    matching = match(open_source(tmp_path / "gold.jsonl", GOLD), {"s": held("a")})
+    assert [batch.ids for batch in batches(matching)] == [("a",), ("b",), ("c",)]
+
+
+def test_large_files_of_a_folder_are_read_a_few_at_a_time(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.json").write_text(json.dumps({"x": "y" * (MOST_BYTES // 2)}))
+    matching = match(open_source(tmp_path, GOLD), {"s": held("a")})
+    assert [len(batch.ids) for batch in batches(matching)] == [1, 1, 1]

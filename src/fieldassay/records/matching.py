@@ -13,6 +13,9 @@ from fieldassay.records.record import Batch, Record, Row
 from fieldassay.records.source import Source
 from fieldassay.records.suggestions import suggest
 
+MOST_BYTES = 1 << 25
+"""Bytes of files that are read at a time, if more than one document."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matching:
@@ -125,13 +128,27 @@ def _remedy(source: Source, first: int, second: int) -> str:
 
 
 def batches(matching: Matching, size: int = 1000, positions: Sequence[int] | None = None) -> Iterator[Batch]:
-    """Yield the documents (or those at the positions) in gold order, `size` at a time.
+    """Yield the documents (or those at the positions) in gold order, `size` at a time, or fewer where their files are large.
 
     Raises `ProblemsError` with every gold record of a batch that cannot be read.
     """
-    order = range(len(matching)) if positions is None else sorted(positions)
-    for start in range(0, len(order), size):
-        yield _read_batch(matching, order[start : start + size])
+    order = np.arange(len(matching)) if positions is None else np.array(sorted(positions), dtype=np.int64)
+    bytes_so_far = np.cumsum(_bytes(matching, order))
+    start = 0
+    while start < len(order):
+        before = bytes_so_far[start - 1] if start else 0
+        end = max(start + 1, min(start + size, int(np.searchsorted(bytes_so_far, before + MOST_BYTES, "right"))))
+        yield _read_batch(matching, order[start:end].tolist())
+        start = end
+
+
+def _bytes(matching: Matching, order: Positions) -> Positions:
+    """Return how many bytes of files each document takes, its predictions included; those in memory take none."""
+    total = matching.gold.rows.bytes(order)
+    for system, source in matching.predictions.items():
+        where = matching.positions[system][order]
+        total[where >= 0] += source.rows.bytes(where[where >= 0])
+    return total
 
 
 def _read_batch(matching: Matching, chosen: Sequence[int]) -> Batch:

@@ -39,6 +39,10 @@ class Rows(ABC):
     def take(self, positions: Positions) -> Rows:
         """Return the rows at the positions as rows of their own."""
 
+    def bytes(self, positions: Positions) -> Positions:
+        """Return how many bytes of a file are read for each row; 0 for rows that are in memory."""
+        return np.zeros(len(positions), dtype=np.int64)
+
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -76,6 +80,9 @@ class SlicedRows(Rows):
         except OSError as error:
             raise ProblemsError([Problem(self.label, f"cannot be read ({error.strerror})", "check the path", "unreadable_file")]) from None
         return [decode_json(data) for data in slices]
+
+    def bytes(self, positions: Positions) -> Positions:
+        return self.lengths[positions].copy()
 
     def _check(self, size: int) -> None:
         if size < self.size:
@@ -140,6 +147,9 @@ class FolderRows(Rows):
     def read(self, positions: Sequence[int]) -> list[Row]:
         return [read_json_file(Path(self.paths[position]), self.encoding, takes_text=self.takes_text) for position in positions]
 
+    def bytes(self, positions: Positions) -> Positions:
+        return np.array([_size(self.paths[position]) for position in positions.tolist()], dtype=np.int64)
+
     def take(self, positions: Positions) -> FolderRows:
         chosen = positions.tolist()
         return replace(
@@ -147,6 +157,13 @@ class FolderRows(Rows):
             ids=tuple(self.ids[position] for position in chosen),
             paths=tuple(self.paths[position] for position in chosen),
         )
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except (OSError, ValueError):  # it is told when it is read
+        return 0
 
 
 def read_json_file(path: Path, encoding: str | None, *, takes_text: bool = False) -> Row:
