@@ -35,6 +35,15 @@ def test_json_is_the_bytes_of_the_metrics_file(run: Run, files: Files, tmp_path:
     assert len(data["run"]["inputs"]["sha256"]) == 2 and all(data["run"]["inputs"]["sha256"].values())
 
 
+@pytest.mark.parametrize("shape", ["json", "junit"])
+def test_warnings_that_a_format_has_no_place_for_go_to_standard_error(run: Run, files: Files, shape: str) -> None:
+    files.write("llama.jsonl", [{"id": row["id"], "answer": row} for row in GOLD])
+    ran = run("score", *files.inputs, *FAST, "--format", shape)
+    assert "warning: llama: no prediction has a value in a field of the spec" in ran.err
+    assert "warning:" not in ran.out
+    assert not run("score", *files.inputs, *FAST, "--format", shape, "--quiet").err
+
+
 def test_markdown_has_the_same_numbers_as_the_terminal(run: Run, files: Files) -> None:
     table, markdown = (run("score", *files.inputs, *FAST, "--format", shape).out for shape in ("table", "markdown"))
     number = next(word for line in table.splitlines() if line.startswith("accuracy ") for word in line.split()[1:])

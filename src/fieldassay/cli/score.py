@@ -197,9 +197,12 @@ def split_list(texts: Sequence[str]) -> tuple[str, ...]:
 
 def show_run(run: Scored, shape: str, *, shows_all: bool, kept: str | None = None) -> None:
     """Print a finished run in one of the formats; `kept` says which judged values it has."""
-    from fieldassay.cli.output import screen, write, write_bytes
+    from fieldassay.cli.output import complain, screen, write, write_bytes
     from fieldassay.reports.summary import summarize
 
+    if shape in ("json", "junit"):  # these have no place for warnings
+        for warning in run.result.warnings:
+            complain(f"warning: {warning}")
     if shape == "json":
         from fieldassay.result.metrics_file import metrics_json
 
