@@ -64,7 +64,7 @@ def test_an_export_can_be_named(run: Run, folder: str, tmp_path: Path, what: str
     ("arguments", "said"),
     [
         (["--what", "valeus", "-o", "x.csv"], "did you mean 'values'?"),
-        (["--what", "values", "-o", "x.md"], "use one of: .csv, .parquet"),
+        (["--what", "values", "-o", "x.md"], "use one of: .csv, .xlsx, .parquet"),
         (["--what", "values"], "Give -o FILE"),
         ([], "Give -o FILE"),
     ],

@@ -178,9 +178,10 @@ def test_a_run_and_an_empty_folder_are_replaced(run: Run, files: Files, tmp_path
     target = tmp_path / "run"
     target.mkdir()
     assert run("score", *files.inputs, *FAST, "--out", target).code == 0
-    (target / "left-over").touch()
+    (target / "notes.txt").touch()
     assert run("score", *files.inputs, *FAST, "--out", target, "--evidence", "none").code == 0
-    assert sorted(path.name for path in target.iterdir()) == ["documents.parquet", "metrics.json", "run.json", "statistics.parquet"]
+    own = ["documents.parquet", "metrics.json", "run.json", "statistics.parquet"]
+    assert sorted(path.name for path in target.iterdir()) == sorted([*own, "notes.txt"])  # what is not the run's own stays
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "run"]
 
 
