@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test lint docs bench clean
+.PHONY: help setup browser demo test fuzz lint docs bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -35,6 +35,9 @@ lint: setup ## check style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+fuzz: setup ## read 12,000 files made wrong; FUZZ="--seconds 60", "--seed 7 --only run" say otherwise
+	PYTHONPATH=.:tests $(BIN)/python -m tests.fuzz $(FUZZ)
 
 docs: setup browser ## write the generated pages of docs/ again
 	$(BIN)/python docs/generate.py

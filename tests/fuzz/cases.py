@@ -1,0 +1,96 @@
+"""One case of fuzzing: a file made wrong, a command that reads it, and what must not come of it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from types import FrameType
+
+from tests.fuzz.corpus import TARGETS, forget_digests, set_up
+
+from fieldassay.cli.main import main
+
+SECONDS = 30
+"""So long a command may take on files of a few kilobytes."""
+
+CODES = frozenset(range(6))
+
+
+class HangError(BaseException):
+    """The command did not end; it is no `Exception`, so that nothing takes it for a mistake of the user."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What went wrong: the case by which it can be made again, the command, and why."""
+
+    name: str
+    seed: int
+    command: tuple[str, ...]
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name} (seed {self.seed}): fieldassay {' '.join(self.command)}\n{self.why}"
+
+
+def run_case(name: str, seed: int, corpus: Path) -> Failure | None:
+    """Make a file wrong and run a command on it; return what went wrong, None if nothing did."""
+    target, rng = TARGETS[name], Random(f"{name} {seed}")
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, contextlib.chdir(folder):
+        set_up(target, corpus, Path(folder))
+        if target.copies and rng.random() < 0.8:
+            forget_digests(Path("work"))
+        file = Path(target.file)
+        file.write_bytes(rng.choice(target.mutations)(file.read_bytes(), rng))
+        command = rng.choice(target.commands)
+        why = watch(command)
+        return Failure(name, seed, command, why) if why else None
+
+
+def watch(command: tuple[str, ...]) -> str:
+    """Return what is wrong with how a command ended, the empty text if nothing is."""
+    out, err = io.StringIO(), io.StringIO()
+    os.environ["FIELDASSAY_DEBUG"] = "1"
+    try:
+        with _alarm(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(list(command))
+    except HangError:
+        return f"took more than {SECONDS} s, in {_where(sys.exc_info()[2])}"
+    except BaseException as error:
+        return f"{type(error).__name__}: {str(error)[:200]}\n{_where(error.__traceback__)}"
+    finally:
+        del os.environ["FIELDASSAY_DEBUG"]
+    if code not in CODES:
+        return f"exit code {code}: {err.getvalue()[:300]}"
+    if code == 2 and not err.getvalue().strip():
+        return "exit code 2 without a word"
+    return "a traceback is shown" if "Traceback" in err.getvalue() else ""
+
+
+def _where(trace: object) -> str:
+    lines = traceback.format_tb(trace)  # type: ignore[arg-type]
+    own = [line for line in lines if "fieldassay" in line]
+    return "".join(own[-3:])
+
+
+@contextlib.contextmanager
+def _alarm() -> Iterator[None]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise HangError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
