@@ -42,7 +42,6 @@ def test_a_summary_has_a_row_for_each_system_and_metric(result: Result) -> None:
 
 @pytest.mark.parametrize("what", ["estimates", "documents", "evidence"])
 def test_tables_are_pandas_tables_without_pyarrow(result: Result, what: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pandas")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     table = result.to_pandas(what)
     wanted = {"estimates": result.estimates, "documents": result.documents, "evidence": result.evidence}[what]
