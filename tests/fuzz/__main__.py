@@ -52,7 +52,7 @@ def _run_process(corpus: Path, seed: int, count: int, failures: Counter[str]) ->
     """Run cases in a process of its own, and return how many were done; one that ends the process is a failure."""
     only = [word for at, word in enumerate(sys.argv) if word == "--only" or sys.argv[at - 1] == "--only"]
     command = [sys.executable, "-m", "tests.fuzz", "--corpus", str(corpus), "--seed", str(seed), "--count", str(count), *only]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace") as process:
         assert process.stdout is not None
         done, told = 0, []
         for line in process.stdout:

@@ -43,6 +43,7 @@ def find_ground(entries: Sequence[Entry], *, is_common: bool) -> Ground:
     runs = list({entry.run.folder.resolve(): entry.run for entry in entries}.values())
     first = runs[0]
     problems = [_unknown(run) for run in runs if list_unknown(run.grounds)]
+    problems += [_redacted(first, run) for run in runs[1:] if _key(run) != _key(first)]
     if problems:
         raise ProblemsError(problems)
     is_elsewhere = False
@@ -55,6 +56,16 @@ def find_ground(entries: Sequence[Entry], *, is_common: bool) -> Ground:
     if problems:
         raise ProblemsError(problems)
     return _keep_common(entries, runs) if is_elsewhere else Ground()
+
+
+def _key(run: ReadRun) -> object:
+    """Return what tells the key that a run was redacted with from others; None if it is not redacted."""
+    return (run.run.facts.get("redacted") or {}).get("key")
+
+
+def _redacted(first: ReadRun, run: ReadRun) -> Problem:
+    what = f"cannot be compared with {first.reference!r}: they are not redacted with the same secret"
+    return Problem(f"run {run.reference!r}", what, "redact both with the same --key-file", "incomparable")
 
 
 def _unknown(run: ReadRun) -> Problem:

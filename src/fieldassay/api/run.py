@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +13,10 @@ from fieldassay.api.folder import COMPARISONS, DOCUMENTS, EVIDENCE, METRICS, rea
 from fieldassay.api.options import InputOptions
 from fieldassay.api.run_tables import check_documents, check_evidence, check_systems, find_bad_evidence
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.parquet import guarded, read_parquet
+from fieldassay.parquet import guarded, quiet_panics, read_parquet
 from fieldassay.plan.compile import read_plan
 from fieldassay.result.comparisons_file import Comparisons, read_comparisons
+from fieldassay.result.estimate import Estimate
 from fieldassay.result.metrics_file import read_metrics
 from fieldassay.result.recorded import RecordedInputs
 from fieldassay.result.result import Result
@@ -110,6 +111,11 @@ class Run:
         )
 
     @property
+    def headline(self) -> tuple[Estimate, ...]:
+        """Return each system's estimate of the metric that the run is known by, as it was recorded; () if it was not."""
+        return convert(self.facts.get("headline") or (), tuple[Estimate, ...])
+
+    @property
     def spec(self) -> RecordedSpec:
         """Return the text of the spec, which names no file and no module."""
         text = (self.facts.get("spec") or {}).get("text")
@@ -167,8 +173,10 @@ def damage_told(*runs: Run) -> Iterator[None]:
     """
     import polars as pl
 
+    is_sealed = all(EVIDENCE in (run.facts.get("sha256") or ()) for run in runs)
     try:
-        yield
+        with nullcontext() if is_sealed else quiet_panics():
+            yield
     except ProblemsError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:

@@ -131,10 +131,26 @@ def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplana
     from fieldassay.api.explaining import choose_field
     from fieldassay.api.rereading import document_of_run
     from fieldassay.api.run import Run
+    from fieldassay.cli.output import complain
 
     run = Run.open(folder)
+    if run.facts.get("redacted"):
+        complain(f"note: {folder} is redacted: its values are not those that were judged, and only their outcomes are told")
     found = document_of_run(run, document)
-    return choose_field(run.plan, found, field) if field is not None else found
+    if field is None:
+        return found
+    chosen = choose_field(run.plan, found, field)
+    return _unread(chosen) if run.facts.get("redacted") else chosen
+
+
+def _unread(found: DocumentExplanation) -> DocumentExplanation:
+    """Return the explanation without what reading its values again told, which are not those that were judged."""
+    from dataclasses import replace
+
+    from fieldassay.api.explaining import Side
+
+    steps = [replace(step, gold=Side(step.gold.raw), pred=Side(step.pred.raw), trials=()) for step in found.steps]
+    return replace(found, steps=tuple(steps))
 
 
 def _of_systems(found: DocumentExplanation, systems: tuple[str, ...]) -> DocumentExplanation:

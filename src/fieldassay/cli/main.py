@@ -38,6 +38,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Runs and installation": {
         "runs": "fieldassay.cli.runs:runs",
+        "redact": "fieldassay.cli.redact:redact",
         "doctor": "fieldassay.cli.doctor:doctor",
     },
 }

@@ -82,6 +82,7 @@ class RunFile(Provenance, frozen=True):
     warnings: list[str] = []
     lock: dict[str, Any] | None = None
     rescored_from: str | None = None
+    redacted: dict[str, Any] | None = None
 
 
 def read_run(folder: Path) -> dict[str, Any]:
