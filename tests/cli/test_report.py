@@ -201,16 +201,20 @@ def test_a_regression_that_was_made_to_pass_by_hand_is_not_taken_for_one(run: Ru
     assert "all is well" not in out and "1 cannot be decided" in out
 
 
-@pytest.mark.parametrize("change", ["removed", "of another run"])
-def test_judged_values_that_are_not_those_of_the_run_are_not_reported(run: Run, scored: Path, change: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [("removed", "evidence.parquet: is missing"), ("of another run", "is damaged: evidence.parquet is not as the run wrote it")],
+)
+def test_judged_values_that_are_not_those_of_the_run_are_not_reported(run: Run, scored: Path, change: str, told: str) -> None:
     file = scored / "evidence.parquet"
     if change == "removed":
         file.unlink()
     else:
         file.write_bytes(file.read_bytes() + b" ")
-    for command in (("report", scored, "--format", "junit"), ("export", scored, "--to", "all.csv"), ("diff", scored, scored)):
+    shutil.copytree(scored, "copy")
+    for command in (("report", scored, "--format", "junit"), ("export", scored, "--to", "all.csv"), ("diff", "copy", scored)):
         done = run(*command)
-        assert done.code == 2 and "is damaged: evidence.parquet is not as the run wrote it" in done.err
+        assert done.code == 2 and told in done.err
 
 
 def test_score_writes_reports_into_its_folder_and_to_files(run: Run, scored: Path) -> None:
@@ -220,8 +224,9 @@ def test_score_writes_reports_into_its_folder_and_to_files(run: Run, scored: Pat
     assert {"junit.xml", "summary.md", "run.json"} <= {path.name for path in Path("new").iterdir()}
     assert Path("pr.md").read_text() == run("report", "new", "--format", "comment").out
     assert (Path("new") / "junit.xml").read_text() == run("report", "new", "--format", "junit").out
-    assert run("score", *data, "--out", "new", "--quiet").code == 1
-    assert not (Path("new") / "junit.xml").exists()
+    again = run("score", *data, "--out", "new")
+    assert again.code == 1 and "kept in new, not part of the run: junit.xml, summary.md" in again.err
+    assert (Path("new") / "junit.xml").exists()
 
 
 def test_a_report_goes_into_the_folder_that_a_store_gave_the_run(run: Run, scored: Path) -> None:

@@ -336,7 +336,7 @@ def test_runs_are_pruned(store: Store) -> None:
     assert store.runs("prune", "--older-than", "12h", "--keep", "1").code == 2
     assert store.runs("prune", "--older-than", "soon").code == 2
     told = json.loads(store.runs("prune", "--keep", "1", "--dry-run", "--json").out)
-    assert {name: len(folders) for name, folders in told.items()} == {"runs": 2, "tagged": 1, "damaged": 0, "leftovers": 0}
+    assert {name: len(folders) for name, folders in told.items()} == {"runs": 2, "tagged": 1, "damaged": 0, "foreign": 0, "leftovers": 0}
     assert "2 runs removed" in store.runs("prune", "--keep", "1").err
     assert "1 run removed" in store.runs("prune", "--older-than", "12h").err
 
