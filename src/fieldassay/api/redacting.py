@@ -55,6 +55,8 @@ def redact_run(folder: Path, target: Path, key: bytes = b"", *, has_shapes: bool
         _write_gates(run, redactor, made)
         told = {"how": "shapes" if has_shapes else "tokens", "ids": has_ids, "key": redactor.token("fieldassay redact")}
         facts = {name: run.facts[name] for name in _KEPT_FACTS if name in run.facts}
+        if run.facts.get("only") is not None:
+            facts["only"] = [redactor.id(one) for one in run.facts["only"]]
         headline = run.facts.get("headline")
         if headline is not None:
             facts["headline"] = [_estimate(one, redactor).to_dict() for one in run.headline]
