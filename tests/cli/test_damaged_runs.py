@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -75,6 +76,16 @@ def swap_system(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(system=pl.lit("another"))
 
 
+def replace_by_pipe(name: str) -> None:
+    (Path("bad") / name).unlink()
+    os.mkfifo(Path("bad") / name)
+
+
+def replace_by_device(name: str) -> None:
+    (Path("bad") / name).unlink()
+    (Path("bad") / name).symlink_to("/dev/zero")
+
+
 def flip(name: str, at: int) -> None:
     data = bytearray((Path("bad") / name).read_bytes())
     data[at] ^= 0xFF
@@ -115,6 +126,9 @@ DAMAGE: dict[str, Callable[[], object]] = {
     "statistics of texts": lambda: edit_table("statistics.parquet", lambda table: table.with_columns(pl.col(pl.Int64).cast(pl.String))),
     "statistics of other documents": lambda: edit_table("statistics.parquet", lambda table: table.head(len(table) - 1)),
     "metrics.json is gone": lambda: (Path("bad") / "metrics.json").unlink(),
+    "a pipe for metrics": lambda: replace_by_pipe("metrics.json"),
+    "a pipe for documents": lambda: replace_by_pipe("documents.parquet"),
+    "a device for evidence": lambda: replace_by_device("evidence.parquet"),
     "deep run.json": lambda: (Path("bad") / "run.json").write_text("[" * 100_000),
 }
 

@@ -23,6 +23,7 @@ from fieldassay.result.result import Result
 from fieldassay.result.typed_json import convert
 from fieldassay.spec.source import RecordedSpec
 from fieldassay.store.run_file import check_unchanged
+from fieldassay.whole_files import check_plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,6 +149,7 @@ class Run:
     def _read(self, name: str) -> bytes:
         """Return a file as it was written. Raises `ProblemsError` if it is not there, or is another by now."""
         try:
+            check_plain(self.folder / name)
             check_unchanged(self.folder, self.facts, name)
             return (self.folder / name).read_bytes()
         except OSError as error:
