@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
-from fieldassay.engine.contest import compare_pairs, rank
+from fieldassay.engine.contest import compare_all, compare_pairs
 from fieldassay.engine.exchange import Arena
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric
@@ -192,8 +192,9 @@ class Trials:
 
     def rankings(self, metric: str) -> list[Ranking]:
         """Return the ranking of all extractors in each trial."""
-        bound = bind_metric(parse_metric(metric))
-        return [rank(arena, bound) for block in self.blocks for arena in block.arenas]
+        arenas = [arena for block in self.blocks for arena in block.arenas]
+        made = [compare_all(arena, [(arena.names[0], other) for other in arena.names[1:]], arena.data.metrics) for arena in arenas]
+        return [next(one for one in found.rankings if one.metric == metric) for found in made]
 
 
 def simulate(world: World, trials: int, seed: int, metrics: Sequence[str], compared: Sequence[str] = (), **options: Any) -> Trials:

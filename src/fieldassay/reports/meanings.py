@@ -106,5 +106,22 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "throughput": ("Documents per minute, one after the other.", "documents / sum of durations"),
     "cost_usd": ("What one document costs on average.", "sum of costs / documents with a known cost"),
     "cost_usd_total": ("What all documents together cost.", "sum of costs"),
+    "prompt_tokens": ("The mean prompt tokens of a document.", "mean of usage.prompt_tokens"),
+    "prompt_tokens_sum": ("The prompt tokens of all documents together.", "sum of usage.prompt_tokens"),
+    "completion_tokens": ("The mean completion tokens of a document.", "mean of usage.completion_tokens"),
+    "completion_tokens_sum": ("The completion tokens of all documents together.", "sum of usage.completion_tokens"),
+    "embedding_tokens": ("The mean embedding tokens of a document.", "mean of usage.embedding_tokens"),
+    "embedding_tokens_sum": ("The embedding tokens of all documents together.", "sum of usage.embedding_tokens"),
+    "total_tokens": ("The mean tokens of a document.", "mean of usage.total_tokens"),
+    "total_tokens_sum": ("The tokens of all documents together.", "sum of usage.total_tokens"),
+    "out_of_type": ("How many predicted values cannot be read as their type.", "count"),
+    "out_of_type_rate": ("The share of predicted values that cannot be read as their type.", "out of type / (C+W+S)"),
+    "weighted_precision": (
+        "The mean precision of the fields, each weighted by its support.",
+        "sum of precision x support / sum of support",
+    ),
+    "weighted_recall": ("The mean recall of the fields, each weighted by its support.", "sum of recall x support / sum of support"),
+    "weighted_f1": ("The mean F1 of the fields, each weighted by its support.", "sum of F1 x support / sum of support"),
+    "support": ("How many values gold has.", "C+W+M"),
 }
 """Metric -> what it means, and its formula in the letters above."""
