@@ -94,7 +94,7 @@ def _hold_values(rows: pl.LazyFrame, pairs: pl.DataFrame) -> Mapping[tuple[str, 
     documents = pairs.select("system", "doc").unique().lazy()
     values = rows.filter(pl.col("kind") == "value").select("system", "doc", "gold_path", "pred_path", "gold", "pred")
     held: dict[tuple[str, str, str, str], dict[str, Any]] = {}
-    for row in values.join(documents, on=["system", "doc"], how="semi").collect().iter_rows(named=True):
+    for row in values.join(documents, on=["system", "doc"], how="semi", maintain_order="left").collect().iter_rows(named=True):
         for side in ("gold", "pred"):
             path, text = row[f"{side}_path"], row[side]
             place = None if path is None or text is None else _item_of(path, (side, row["system"], row["doc"]), wanted)

@@ -142,7 +142,7 @@ def _slices(result: Result) -> Iterator[tuple[str, pl.DataFrame]]:
 
 
 def _sum(counted: pl.DataFrame, chosen: pl.DataFrame | None) -> dict[Status, int]:
-    part = counted if chosen is None else counted.join(chosen, on=["system", "doc"], how="semi")
+    part = counted if chosen is None else counted.join(chosen, on=["system", "doc"], how="semi", maintain_order="left")
     return {status: int(part[status].sum()) for status in STATUSES}
 
 

@@ -44,7 +44,9 @@ def find_suspicious_gold(evidence: pl.LazyFrame, documents: pl.DataFrame, system
     if len(systems) < FEWEST:
         return ()
     lost = documents.filter(unusable_answers(documents.columns).is_not_null()).select("doc").unique()
-    values = evidence.filter((pl.col("kind") == "value") & pl.col("outcome").is_in(_WRONG)).join(lost.lazy(), on="doc", how="anti")
+    values = evidence.filter((pl.col("kind") == "value") & pl.col("outcome").is_in(_WRONG)).join(
+        lost.lazy(), on="doc", how="anti", maintain_order="left"
+    )
     value = pl.coalesce("pred_value", "pred")
     place = pl.coalesce("gold_path", pl.format("{}={}", pl.col("field"), value))
     found = (

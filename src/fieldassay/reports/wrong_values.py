@@ -79,7 +79,9 @@ def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[Wors
     counted = wrong.group_by("system", "doc").agg(pl.len().alias("wrong"), pl.col("critical").sum().alias("severe"))
     order = ["severe", "wrong", "system", "doc"]
     worst = counted.sort(order, descending=[True, True, False, False]).head(most).collect()
-    chosen = wrong.select("system", "doc", "field", *SHOWN).join(worst.lazy().select("system", "doc"), on=["system", "doc"], how="semi")
+    chosen = wrong.select("system", "doc", "field", *SHOWN).join(
+        worst.lazy().select("system", "doc"), on=["system", "doc"], how="semi", maintain_order="left"
+    )
     rows = chosen.with_columns(cut_values()).collect()
     found = []
     for system, document, count, severe in worst.select("system", "doc", "wrong", "severe").iter_rows():
