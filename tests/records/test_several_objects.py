@@ -1,4 +1,4 @@
-"""Which object of a raw answer is the record: that with most declared keys, the last of equals, outside of thoughts."""
+"""Which object of a raw answer is the record: that with most declared keys, then most readable values, then the last, outside of thoughts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fieldassay import score
+from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.records.answer import parse_answer
 
 DECLARED = frozenset({"shop", "date", "total"})
@@ -153,12 +154,12 @@ def test_the_data_key_of_a_tree_counts_as_declared() -> None:
 def test_the_run_says_how_many_answers_held_several_objects() -> None:
     result = score(GOLD, {"m": [*answers(NOISE["echoed template"])[:2], GOLD[2]]}, SPEC)
     assert result.counts["systems"]["m"]["repairs"] == {"prose_around": 2, "several_blocks": 2}
-    told = "m: 2 of 3 answers held several objects; the one with most declared keys was taken, the last of equals"
-    assert told in result.warnings
+    assert f"m: 2 of 3 answers {HELD}" in result.warnings
 
 
 PINE = {"shop": "Pine", "date": "2024-01-02", "total": "7.00"}
-SEVERAL = "m: 1 of 1 answers held several objects; the one with most declared keys was taken, the last of equals"
+HELD = "held several objects; the one with most declared keys was taken, of equals that with most readable values, or the last"
+SEVERAL = f"m: 1 of 1 answers {HELD}"
 
 
 @pytest.mark.parametrize(
@@ -182,3 +183,123 @@ def test_a_list_of_records_is_read_alike_as_text_as_json_and_as_a_file(
     result = score(GOLD[:1], {"m": forms[form]}, SPEC)
     assert result.value("accuracy") == right
     assert (SEVERAL in result.warnings) == warned
+
+
+TYPED = """
+null_values: [NOT_FOUND]
+fields:
+  shop: text
+  date: date
+  total: money
+  status: {type: enum, values: [paid, open]}
+  lines: {type: list, items: {type: object, fields: {item: text, amount: money}}}
+  vendor: {type: object, fields: {name: text, city: text}}
+"""
+FULL = {
+    **OAK,
+    "status": "paid",
+    "lines": [{"item": "Nails", "amount": "1.50"}, {"item": "Glue", "amount": 2}],
+    "vendor": {"name": "Oak & Sons", "city": "Perth"},
+}
+LIKE_THE_RECORD = {
+    "scores": {"shop": 0.9, "date": 0.95, "total": 1, "status": 0.7, "lines": 0.9, "vendor": {"name": 0.9, "city": 0.5}},
+    "verdicts": dict.fromkeys(FULL, "ok"),
+    "true and false": dict.fromkeys(FULL, True),
+    "nulls": dict.fromkeys(FULL),
+    "null values": dict.fromkeys(FULL, "NOT_FOUND"),
+    "dots": dict.fromkeys(FULL, "..."),
+    "types in angle brackets": dict.fromkeys(FULL, "<string>"),
+    "types": {"shop": "string", "date": "YYYY-MM-DD", "total": 0, "status": "paid | open", "lines": [], "vendor": {}},
+    "types of items": {
+        **dict.fromkeys(FULL, "string or null"),
+        "total": 0.0,
+        "lines": [{"item": "string", "amount": 0.0}],
+        "vendor": {"name": "string", "city": "string"},
+    },
+    "names of fields": {name: name for name in FULL},
+    "blanks": {
+        "shop": "",
+        "date": "",
+        "total": "",
+        "status": "",
+        "lines": [{"item": "", "amount": ""}],
+        "vendor": {"name": "", "city": ""},
+    },
+}
+
+
+@pytest.mark.parametrize("form", ["prose", "calls", "list"])
+@pytest.mark.parametrize("after", [True, False], ids=["after", "before"])
+@pytest.mark.parametrize("name", LIKE_THE_RECORD)
+def test_of_objects_with_the_same_keys_that_with_most_readable_values_counts(name: str, after: bool, form: str) -> None:
+    given = [FULL, LIKE_THE_RECORD[name]] if after else [LIKE_THE_RECORD[name], FULL]
+    texts = {
+        "prose": "Answer:\n" + "\nConfidence:\n".join(map(json.dumps, given)),
+        "calls": "\n".join(map(calling, given)),
+        "list": json.dumps([json.loads(calling(one)) for one in given]),
+    }
+    result = score([{"id": "a", **FULL}], {"m": [{"id": "a", "raw": texts[form]}]}, TYPED)
+    assert result.value("accuracy") == 1.0
+    assert SEVERAL in result.warnings
+
+
+@pytest.mark.parametrize("name", ["scores", "verdicts", "types"])
+def test_of_several_calls_of_tools_in_a_response_that_with_most_readable_values_counts(name: str) -> None:
+    calls = [{"function": {"name": "extract", "arguments": json.dumps(given)}} for given in (FULL, LIKE_THE_RECORD[name])]
+    row = {"id": "a", "answer": {"object": "chat.completion", "choices": [{"message": {"tool_calls": calls}}]}}
+    result = score([{"id": "a", **FULL}], {"m": [row]}, TYPED, ScoreOptions(inputs=InputOptions(pred_key="answer")))
+    assert result.value("accuracy") == 1.0
+    assert SEVERAL in result.warnings
+
+
+LAST_OF_EQUALS = {
+    "scores of numbers": ("fields: {net: number, gross: number}", {"net": 5, "gross": 6}, {"net": 0.9, "gross": 0.8}),
+    "a correction": (SPEC, OAK, {**OAK, "shop": "Elm"}),
+    "a correction with fewer items": (
+        "fields: {total: number, lines: {type: list, items: text}}", {"total": 5, "lines": ["a", "a", "b"]}, {"total": 5, "lines": ["a", "b"]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAST_OF_EQUALS)
+def test_where_types_cannot_tell_the_last_of_equals_counts(name: str) -> None:
+    spec, first, last = LAST_OF_EQUALS[name]
+    result = score([{"id": "a", **last}], {"m": [{"id": "a", "raw": f"{json.dumps(first)}\n{json.dumps(last)}"}]}, spec)
+    assert result.value("accuracy") == 1.0
+
+
+def test_a_template_of_a_tree_with_a_data_key_gives_way() -> None:
+    gold = [{"test_case_id": "a", "expected_extraction": {"flow": 5, "unit": "m3/h"}}]
+    raw = '{"extraction": {"flow": 5, "unit": "m3/h"}}\n{"extraction": {"flow": "<number>", "unit": "<string>"}}'
+    assert score(gold, {"m": [{"id": "a", "raw": raw}]}, {"protocol": "engineering-extractor"}).value("overall_accuracy") == 1.0
+
+
+PAGES = {
+    "lines of JSON": '{"shop": "Oak & Sons", "date": "2025-03-04"}\n{"total": "1250.00"}',
+    "half fences": '```json\n{"shop": "Oak & Sons", "date": "2025-03-04"}\n```\nPage 2:\n```json\n{"total": "1250.00"}\n```',
+    "a list": '[{"total": "1250.00"}, {"shop": "Oak & Sons", "date": "2025-03-04"}]',
+    "calls": calling({"total": "1250.00"}) + calling({"shop": "Oak & Sons", "date": "2025-03-04"}),
+}
+IN_PARTS = "held their fields in several objects, of which only one was taken; put the fields of a document into one object"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_fields_in_several_objects_are_not_merged_and_the_run_says_so(name: str) -> None:
+    result = score(GOLD, {"m": answers(PAGES[name])}, SPEC)
+    assert result.value("accuracy") == pytest.approx(2 / 3)
+    assert f"m: 3 of 3 answers {IN_PARTS} (0, 1, 2)" in result.warnings
+
+
+@pytest.mark.parametrize("name", [name for name in NOISE if "draft" not in name])
+def test_noise_is_no_part_of_the_record(name: str) -> None:
+    assert not any(IN_PARTS in warning for warning in score(GOLD, {"m": answers(NOISE[name])}, SPEC).warnings)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_run_names_the_first_answers_that_were_cut_off(workers: int) -> None:
+    gold = [{"id": f"d{number}", **OAK} for number in range(500)]
+    cut = {3: RECORD[:41], 5: RECORD[:60], 250: f"Here: {RECORD[:41]}", 499: '{"shop": "Oak "and" Sons", "total": "5'}
+    rows = [{"id": f"d{number}", "raw": cut.get(number, RECORD)} for number in range(500)]
+    warnings = score(gold, {"m": rows}, SPEC, ScoreOptions(workers=workers)).warnings
+    told = "were cut off; they were judged as far as they go"
+    assert f"m: 4 of 500 answers {told} (d3, d5, d250 and 1 more)" in warnings

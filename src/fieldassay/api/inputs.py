@@ -61,7 +61,8 @@ def pred_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
     """Return how to read predictions under a plan."""
     keys = () if inputs.pred_key is not None or inputs.systems_key is not None else plan.spec.pred_keys
     options = replace(gold_options(plan, inputs), is_gold=False, data_key=inputs.pred_key, data_keys=keys)
-    return replace(options, systems_key=inputs.systems_key, declared=options.declared - data_names(plan), scalars=scalars_of(plan.root))
+    declared = options.declared - data_names(plan)
+    return replace(options, systems_key=inputs.systems_key, declared=declared, scalars=scalars_of(plan.root), fields=plan.root)
 
 
 def scalars_of(node: ObjectNode) -> Scalars:

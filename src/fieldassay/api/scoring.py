@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fieldassay.api.answer_remarks import remark_repairs
+from fieldassay.api.answer_remarks import NAMED, remark_repairs
 from fieldassay.api.checking import CHECK_METRICS, Tallies, count_checks, default_metrics, join_tallies, name_idle
 from fieldassay.api.classes import count_classes
 from fieldassay.api.comparing import check_reference, compare_partials, remark_contest, with_compared, with_kept
@@ -290,5 +290,6 @@ def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
         warnings.append("the spec has no `checks:`, so nothing was checked and no violation could be counted")
     for system in run.matching.predictions:
         answers = sum(part.claims.get(system, Counter())["has_prediction"] for part in done)
-        warnings += remark_repairs(system, answers, _repairs(done, system))
+        first = {name: [doc for part in done for doc in part.repaired.get(system, {}).get(name, ())] for name in NAMED}
+        warnings += remark_repairs(system, answers, _repairs(done, system), first)
     return tuple(warnings)

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.api.answer_remarks import MOST_NAMED, NAMED
 from fieldassay.api.checking import CLAIM, NUMBER, Sink, Tallies, check_records, join_tallies, open_sink
 from fieldassay.api.classes import classify
 from fieldassay.api.facts import document_table, document_types
@@ -86,6 +87,8 @@ class Done:
     """By system, what became of how many documents."""
     repairs: Mapping[str, Counter[str]]
     """By system, what was done to how many answers before they could be read."""
+    repaired: Mapping[str, Mapping[str, list[str]]]
+    """By system, the first documents of some of these repairs."""
     labels: tuple[npt.NDArray[np.uint8], ...]
     """The digests of the gold records."""
 
@@ -176,7 +179,7 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
     without: dict[str, Counter[str]] = {}
     tallies: dict[str, Tallies] = {}
     classes: dict[str, Counter[str]] = {}
-    repairs: dict[str, Counter[str]] = {}
+    repairs, repaired = dict[str, Counter[str]](), dict[str, dict[str, list[str]]]()
     labels: list[npt.NDArray[np.uint8]] = []
     for batch in chain.from_iterable(portions(work.plan, batch) for batch in batches(work.matching, work.batch)):
         for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys, sink)):
@@ -189,7 +192,7 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
             tallies[system] = join_tallies([tallies.get(system, {}), judged.tallies])
             claims.setdefault(system, Counter()).update({name: int(mask.sum()) for name, mask in judged.documents.claims.items()})
             classes.setdefault(system, Counter()).update(classify(judged.evidence, judged.documents))
-            repairs.setdefault(system, Counter()).update(chain.from_iterable(judged.documents.groups["repairs"]))
+            _count_repairs(repairs.setdefault(system, Counter()), repaired.setdefault(system, {}), batch, judged.documents)
             if position == 0:  # what is known of the batch whatever the system
                 untyped += judged.untyped
                 excluded.update(judged.excluded)
@@ -199,7 +202,17 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
         if progress is not None:
             progress(len(batch.ids))
     found = (merge_fills(fills), claims, untyped, len(work.matching), excluded, frozenset(grouped), without, tallies, classes)
-    return Done(partials, tuple(frames), *found, repairs, tuple(labels))
+    return Done(partials, tuple(frames), *found, repairs, repaired, tuple(labels))
+
+
+def _count_repairs(repairs: Counter[str], repaired: dict[str, list[str]], batch: Batch, documents: DocumentTable) -> None:
+    """Count what was done to the answers of a batch, and name the first documents of the repairs in `NAMED`."""
+    done = documents.groups["repairs"]
+    repairs.update(chain.from_iterable(done))
+    for repair in NAMED:
+        named = repaired.setdefault(repair, [])
+        if repairs[repair] and len(named) < MOST_NAMED:
+            named += islice((name for name, each in zip(batch.ids, done, strict=True) if repair in each), MOST_NAMED - len(named))
 
 
 def _count_without(documents: DocumentTable, keys: Sequence[str]) -> dict[str, int]:

@@ -6,12 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from fieldassay.plan.nodes import ObjectNode
 from fieldassay.records.decode import TOO_DEEP, decode_json, is_too_deep
 from fieldassay.records.mend import MAX_LENGTH, mend_json
+from fieldassay.records.readable import count_readable
 from fieldassay.records.record import Row
 from fieldassay.records.spans import FENCE, Span, find_spans
 from fieldassay.records.thoughts import split_thoughts
-from fieldassay.records.tool_calls import count_declared, unwrap_call
+from fieldassay.records.tool_calls import APART, are_apart, count_declared, unwrap_call
 from fieldassay.values.json import Json
 
 MAX_REPAIR = 20_000
@@ -47,7 +49,8 @@ class _Wanted:
 
     declared: frozenset[str]
     wrap: str | None
-    may_mend: bool
+    may_mend: bool = True
+    fields: ObjectNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class _Block:
 
     span: Span
     row: Row
+    record: Json
+    """The value, or the record in the call of a tool that it is."""
     declared: int
 
     @property
@@ -64,21 +69,28 @@ class _Block:
         return not self.span.is_closed
 
 
-def parse_answer(text: str, *, wrap: str | None = None, may_mend: bool = True, declared: frozenset[str] = _NOTHING) -> Answer:
+def parse_answer(
+    text: str,
+    *,
+    wrap: str | None = None,
+    may_mend: bool = True,
+    declared: frozenset[str] = _NOTHING,
+    fields: ObjectNode | None = None,
+) -> Answer:
     r"""Return the JSON object in a raw answer.
 
     The whole text as it is, if it is JSON. Otherwise thoughts are set aside, and of all objects in fences and in prose the one with most
-    `declared` keys is the answer, of equals the last; an object that the end of the answer cuts off counts before the complete ones, if it
-    has a declared key and does not just repeat one of them. If `may_mend`, what is broken is mended first, by rules that keep every value,
-    then by json_repair. The call of a tool gives way to the record in it. A top-level list is put under the key `wrap`, or is no answer.
-    Nothing is ever evaluated, and the time is bounded.
+    `declared` keys is the answer, of equals the one of which the types of `fields` can read most values, then the last; an object that the
+    end of the answer cuts off counts before the complete ones, if it has a declared key and does not just repeat one of them. If `may_mend`,
+    what is broken is mended first, by rules that keep every value, then by json_repair. The call of a tool gives way to the record in it. A
+    top-level list is put under the key `wrap`, or is no answer. Nothing is ever evaluated, and the time is bounded.
 
     >>> parse_answer('Here it is:\n```json\n{"total": 67,571,}\n```')
     Answer(data={'total': '67,571'}, repairs=('prose_around', 'code_fence', 'thousands_separator', 'trailing_comma'), problem=None)
     >>> parse_answer("I cannot read this page.").problem
     "no JSON in the answer: 'I cannot read this page.'"
     """
-    wanted = _Wanted(declared, wrap, may_mend)
+    wanted = _Wanted(declared, wrap, may_mend, fields)
     stripped = text.strip("\ufeff\0 \t\r\n")
     if not stripped:
         return Answer(None, problem="empty answer")
@@ -92,18 +104,18 @@ def parse_answer(text: str, *, wrap: str | None = None, may_mend: bool = True, d
     if found.problem is not None and thought.unclosed:
         within = _find(thought.unclosed, wanted)
         if within.problem is None:
-            return shape(_unwrapped(replace(within, repairs=("inside_thinking", *within.repairs)), declared), wrap)
+            return shape(_unwrapped(replace(within, repairs=("inside_thinking", *within.repairs)), wanted), wrap)
     repairs = ("thinking", *found.repairs) if thought.was_there and found.problem is None else found.repairs
-    return shape(_unwrapped(replace(found, repairs=repairs), declared), wrap)
+    return shape(_unwrapped(replace(found, repairs=repairs), wanted), wrap)
 
 
-def read_given(value: Json, *, wrap: str | None = None, declared: frozenset[str] = _NOTHING) -> Answer:
+def read_given(value: Json, *, wrap: str | None = None, declared: frozenset[str] = _NOTHING, fields: ObjectNode | None = None) -> Answer:
     """Return the JSON object in an answer that was given as JSON and not as a text: as `parse_answer` does with the text of it.
 
     >>> read_given({"name": "extract", "arguments": {"total": 5}}, declared=frozenset({"total"})).data
     {'total': 5}
     """
-    return shape(_unwrapped(Row(value), declared), wrap)
+    return shape(_unwrapped(Row(value), _Wanted(declared, wrap, fields=fields)), wrap)
 
 
 def shape(row: Row, wrap: str | None) -> Answer:
@@ -123,15 +135,15 @@ def shape(row: Row, wrap: str | None) -> Answer:
 
 def _settle_whole(row: Row, wanted: _Wanted) -> Answer:
     if not isinstance(row.value, str):
-        return shape(_unwrapped(row, wanted.declared), wanted.wrap)
+        return shape(_unwrapped(row, wanted), wanted.wrap)
     if not re.search(r"[{\[]", row.value):
         return Answer(None, problem=_no_json(row.value))
-    inner = parse_answer(row.value, wrap=wanted.wrap, may_mend=wanted.may_mend, declared=wanted.declared)
+    inner = parse_answer(row.value, wrap=wanted.wrap, may_mend=wanted.may_mend, declared=wanted.declared, fields=wanted.fields)
     return Answer(inner.data, ("double_encoded", *inner.repairs), inner.problem)
 
 
-def _unwrapped(row: Row, declared: frozenset[str]) -> Row:
-    value, done = unwrap_call(row.value, declared)
+def _unwrapped(row: Row, wanted: _Wanted) -> Row:
+    value, done = unwrap_call(row.value, wanted.declared, wanted.fields)
     return Row(value, (*row.repairs, *done), row.problem) if done else row
 
 
@@ -139,14 +151,16 @@ def _find(text: str, wanted: _Wanted) -> Row:
     """Return the answer among the pieces of a text that look like JSON, or a row with a problem."""
     spans = find_spans(text)
     blocks, problem = _read(text, spans, wanted)
-    best = _choose(blocks)
+    best = _choose(blocks, wanted)
     if best is None or (not wanted.may_mend and _is_shorter_than_broken(best.span, spans)):
         return Row(None, problem=problem or _no_json(text))
     value = best.row.value
     if isinstance(value, list) and wanted.wrap is None and value and not any(isinstance(item, dict) for item in value):
         return Row(None, problem=_no_json(text))  # a bracketed reference such as [12] in prose is no answer
-    several = sum(block.span.rank == 3 and not block.span.is_inner for block in blocks) > 1
-    return Row(value, (*_around(text, best.span, spans), *(("several_blocks",) if several else ()), *best.row.repairs))
+    outer = [block for block in blocks if block.span.rank == 3 and not block.span.is_inner]
+    several = ("several_blocks",) if len(outer) > 1 else ()
+    apart = APART if are_apart(best.record, (block.record for block in outer), wanted.declared) else ()
+    return Row(value, (*_around(text, best.span, spans), *several, *apart, *best.row.repairs))
 
 
 def _read(text: str, spans: Sequence[Span], wanted: _Wanted) -> tuple[list[_Block], str | None]:
@@ -160,32 +174,44 @@ def _read(text: str, spans: Sequence[Span], wanted: _Wanted) -> tuple[list[_Bloc
             row = decode_json(text[span.start : span.end].encode("utf-8", "replace"))
         elif span in broken:
             row = _mend(text[span.start : span.end], wanted.may_mend, 0 if span.is_inner else room)
+            row = replace(row, repairs=(*REPAIRED, "truncated")) if row.repairs == REPAIRED and not span.is_closed else row
             length = span.end - span.start
-            room -= length if length <= room and not span.is_inner and (row.problem or row.repairs == REPAIRED) else 0
+            room -= length if length <= room and not span.is_inner and (row.problem or row.repairs[:1] == REPAIRED) else 0
         else:
             continue
         if row.problem is None:
-            inner = unwrap_call(row.value, wanted.declared)[0]
-            blocks.append(_Block(span, row, count_declared(inner, wanted.declared, wanted.wrap)))
+            inner = unwrap_call(row.value, wanted.declared, wanted.fields)[0]
+            blocks.append(_Block(span, row, inner, count_declared(inner, wanted.declared, wanted.wrap)))
         problem = problem or (None if span.is_inner else row.problem)
     return blocks[::-1], problem
 
 
-def _choose(blocks: Sequence[_Block]) -> _Block | None:
-    """Return the answer of several pieces: by declared keys, then by content, then the last; an inner one only if it has more declared keys."""
+def _choose(blocks: Sequence[_Block], wanted: _Wanted) -> _Block | None:
+    """Return the answer of several pieces: by declared keys, by content, by what the types can read, then the last.
+
+    An inner one counts only if it has more declared keys.
+    """
     best: _Block | None = None
     outer: _Block | None = None
     for block in blocks:
         if block.span.is_inner and outer is not None and block.declared <= outer.declared:
             continue
         outer = outer if block.span.is_inner else block
-        if best is None or (block.declared, block.span.rank) >= (best.declared, best.span.rank):
+        if best is None or _is_better(block, best, wanted):
             best = block
     if best is not None and outer is not None and outer.is_cut and best.span.end <= outer.span.start and not best.is_cut:
         has_answer = outer.declared > 0 or (best.declared == 0 and bool(outer.row.value))
         if has_answer and not _repeats(outer.row.value, best.row.value):
             return outer
     return best
+
+
+def _is_better(later: _Block, best: _Block, wanted: _Wanted) -> bool:
+    """Return whether a piece is rather the answer than the best of those before it."""
+    one, other = (later.declared, later.span.rank), (best.declared, best.span.rank)
+    if one != other or not later.declared:
+        return one >= other
+    return count_readable(later.record, wanted.fields, wanted.wrap) >= count_readable(best.record, wanted.fields, wanted.wrap)
 
 
 def _repeats(cut: Json, whole: Json) -> bool:

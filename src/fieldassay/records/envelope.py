@@ -12,9 +12,10 @@ from fieldassay.records.answer import MOST_KEPT, Answer, parse_answer, read_give
 from fieldassay.records.decode import decode_json, read_number
 from fieldassay.records.ids import SERVICE_KEYS, id_text, locate
 from fieldassay.records.options import SourceOptions
+from fieldassay.records.readable import count_readable
 from fieldassay.records.record import Meta, Record, Row
 from fieldassay.records.responses import Response, read_response
-from fieldassay.records.tool_calls import count_declared
+from fieldassay.records.tool_calls import APART, are_apart, count_declared
 from fieldassay.records.value_objects import Scalars, Taken, may_hold_confidences, take_values
 from fieldassay.spec.names import ID_NAMES
 from fieldassay.values.json import Json
@@ -176,11 +177,11 @@ def _without(row: dict[str, Json], keys: set[str]) -> dict[str, Json]:
 def read_value(value: Json, options: SourceOptions) -> Answer:
     """Return what a value holds that stands where a record should be: an object, or a text with JSON in it."""
     if isinstance(value, str):
-        found = parse_answer(value, wrap=options.wrap, may_mend=not options.is_gold, declared=options.expected_keys)
+        found = parse_answer(value, wrap=options.wrap, may_mend=not options.is_gold, declared=options.expected_keys, fields=options.fields)
         return replace(found, start=value[:MOST_KEPT]) if found.repairs or found.problem is not None else found
     if options.is_gold:
         return shape(Row(value), options.wrap)
-    return read_given(value, wrap=options.wrap, declared=options.expected_keys)
+    return read_given(value, wrap=options.wrap, declared=options.expected_keys, fields=options.fields)
 
 
 def _response(value: Json, options: SourceOptions) -> Response | None:
@@ -189,14 +190,18 @@ def _response(value: Json, options: SourceOptions) -> Response | None:
 
 
 def _open_response(response: Response, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
-    """Return the answer of a response: of several, that with most of the declared keys, the last of equals."""
+    """Return the answer of a response: of several, that with most of the declared keys, then that with most readable values, then the last."""
     beside: dict[str, Json] = {"usage": dict(response.usage)} if response.usage else {}
     if response.error is not None:
         beside["error"] = response.error
     found = [read_value(answer, options) for answer in response.answers]
     ranked = [answer for answer in found if answer.data is not None] or found or [Answer(None, problem="empty answer")]
-    best = max(reversed(ranked), key=lambda answer: count_declared(answer.data, options.expected_keys))
-    return best, beside
+    counts = [count_declared(answer.data, options.expected_keys) for answer in ranked]
+    tied = [answer for answer, count in zip(ranked, counts, strict=True) if count == max(counts)]
+    best = tied[0] if len(tied) == 1 else max(reversed(tied), key=lambda answer: count_readable(answer.data, options.fields))
+    several = ("several_blocks",) if sum(map(bool, counts)) > 1 else ()
+    apart = APART if are_apart(best.data, (answer.data for answer in ranked), options.expected_keys) else ()
+    return replace(best, repairs=tuple(dict.fromkeys((*best.repairs, *several, *apart)))), beside
 
 
 def _open_key(row: dict[str, Json], key: str, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:

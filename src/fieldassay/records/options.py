@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from fieldassay.plan.nodes import ObjectNode
 from fieldassay.plan.renaming import OtherNames
 from fieldassay.records.ids import locate
 from fieldassay.records.value_objects import Scalars
@@ -56,6 +57,9 @@ class SourceOptions:
     """Whether the rows of one id in a table are the items of one record."""
     other_names: OtherNames = ()
     """Other keys under which a record may hold the spec's fields; a record opens with each under its own name."""
+
+    fields: ObjectNode | None = field(default=None, repr=False, compare=False)
+    """The fields of the spec, where predictions are read: their types tell which of several objects is the record."""
 
     @property
     def is_tree(self) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from fieldassay.plan.nodes import ObjectNode
 from fieldassay.records.decode import decode_json
+from fieldassay.records.readable import count_readable
 from fieldassay.values.json import Json
 
 WRAPPERS = (
@@ -14,6 +16,9 @@ WRAPPERS = (
 """Keys under which a call of a tool holds what the tool is given, or another such object."""
 
 DEEPEST = 6
+
+APART = ("fields_apart",)
+"""What is recorded of an answer that holds fields of the record in another object too."""
 
 
 def count_declared(value: Json, declared: frozenset[str], wrap: str | None = None) -> int:
@@ -27,26 +32,42 @@ def count_declared(value: Json, declared: frozenset[str], wrap: str | None = Non
     return int(isinstance(value, list) and wrap is not None and wrap in declared)
 
 
-def unwrap_call(value: Json, declared: frozenset[str]) -> tuple[Json, tuple[str, ...]]:
+def are_apart(taken: Json, others: Iterable[Json], declared: frozenset[str]) -> bool:
+    """Return whether another object has declared keys and none of those of the object that is taken, which has some.
+
+    >>> are_apart({"shop": "Oak"}, [{"total": 5}], frozenset({"shop", "total"}))
+    True
+    """
+    keys = declared & taken.keys() if isinstance(taken, dict) else frozenset()
+    if not keys or keys == declared:
+        return False
+    return any(isinstance(other, dict) and count_declared(other, declared) > 0 and keys.isdisjoint(other) for other in others)
+
+
+def unwrap_call(value: Json, declared: frozenset[str], fields: ObjectNode | None = None) -> tuple[Json, tuple[str, ...]]:
     """Return the record that a call of a tool holds, and what was done to find it; otherwise the value, and nothing.
 
-    The record is the object under one of `WRAPPERS` (also as JSON text) with most of the declared keys, the last of equals, if it has more
-    of them than the call.
+    The record is the object under one of `WRAPPERS` (also as JSON text) with most of the declared keys, if it has more of them than the
+    call; of equals that of which the types of `fields` can read most values, then the last.
 
     >>> unwrap_call({"name": "extract", "arguments": '{"total": 5}'}, frozenset({"total"}))
     ({'total': 5}, ('tool_call',))
     >>> unwrap_call([{"total": 5}, {"total": 6}], frozenset({"total"}))
     ({'total': 6}, ('tool_call', 'several_blocks'))
     """
-    best, most, records = value, count_declared(value, declared), 0
+    best, most = value, count_declared(value, declared)
+    records: list[Json] = []
     for inner in _inner(value, declared, 0):
         count = count_declared(inner, declared)
-        records += count > 0 and not any(count_declared(other, declared) for other in _inner(inner, declared, 1))
-        if count and count >= most and (count > most or best is not value):
+        if count and not any(count_declared(other, declared) for other in _inner(inner, declared, 1)):
+            records.append(inner)
+        is_tied = count == most and best is not value
+        if count > most or (is_tied and count and count_readable(inner, fields) >= count_readable(best, fields)):
             best, most = inner, count
     if best is value:
         return value, ()
-    return best, ("tool_call", "several_blocks") if records > 1 else ("tool_call",)
+    several = ("several_blocks",) if len(records) > 1 else ()
+    return best, ("tool_call", *several, *(APART if are_apart(best, records, declared) else ()))
 
 
 def _inner(value: Any, declared: frozenset[str], depth: int) -> Iterable[Json]:
