@@ -23,6 +23,7 @@ from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metri
 from fieldassay.metrics.selection import BoundMetric, bind_metric, select_metrics
 from fieldassay.result.decision import Decision
 from fieldassay.result.pairing import DocumentStatistics, PairedData, is_comparable, list_parts
+from fieldassay.result.recorded import parts_of
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import name_statistic
 from fieldassay.store.baseline import PARTS, Baseline, BaselineSystem, Entry, Headline, hash_text
@@ -137,13 +138,10 @@ def _decide(lines: Sequence[ChangeLine]) -> list[ChangeLine]:
 
 def _check_whole(run: KeptRun) -> dict[str, str]:
     """Return the digests of what a run stands on. Raises `ProblemsError` for a run of a part of the documents, or without digests."""
-    limit, digests = run.facts.get("limit"), run.facts.get("digests")
-    if limit is not None:
-        what = f"has the first {limit} documents only (--limit), and a baseline needs all of them"
-        raise _refusal(run.folder, what, "score again without --limit", "partial_run")
-    if run.facts.get("only") is not None:
-        what = "has chosen documents only (--only), and a baseline needs all of them"
-        raise _refusal(run.folder, what, "score again without --only", "partial_run")
+    parts, digests = parts_of(run.facts), run.facts.get("digests")
+    if parts:
+        what = f"has {' and '.join(map(str, parts))}, and a baseline needs all of them"
+        raise _refusal(run.folder, what, f"score again without {' and '.join(part.option for part in parts)}", "partial_run")
     if not isinstance(digests, Mapping) or not all(isinstance(digests.get(part), str) and digests[part] for part in PARTS):
         raise _refusal(run.folder, "does not say what it stands on", "score it again with this version", "incomparable")
     return {part: digests[part] for part in PARTS}

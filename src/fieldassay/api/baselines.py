@@ -17,6 +17,7 @@ from fieldassay.metrics.selection import bind_metric
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum
 from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
+from fieldassay.result.recorded import parts_of
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import name_statistic
 from fieldassay.store.baseline import PARTS, Baseline, BaselineSystem, hash_text
@@ -90,11 +91,9 @@ def _remedy(differing: Sequence[str]) -> str:
 
 def _tell_documents(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> str:
     """Return how the documents differ, if it is not only their values that do."""
-    limit = run.get("limit")
-    if limit is not None:
-        return f": the run has the first {limit} documents only (--limit)"
-    if run.get("only") is not None:
-        return ": the run has chosen documents only (--only)"
+    chosen = parts_of(run)
+    if chosen:
+        return f": the run has {' and '.join(map(str, chosen))}"
     now = _key_documents(data.systems[0].documents, baseline) if data.systems else set()
     before = set(baseline.documents)
     parts = [f"{len(now - before):,} documents are new"] if now - before else []

@@ -121,9 +121,7 @@ def _tell_gold(first: ReadRun, run: ReadRun) -> str:
         if count:
             named = ", ".join(repr(name[:60]) for name in count[:MOST_TOLD]) + (", …" if len(count) > MOST_TOLD else "")
             counts.append(f"{_count(len(count))} only in {whose.reference!r} ({named})")
-    limits = [
-        f"{one.reference!r} has the first {one.grounds.limit:,} documents only" for one in (first, run) if one.grounds.limit is not None
-    ]
+    limits = [f"{one.reference!r} has {part}" for one in (first, run) for part in one.grounds.parts]
     digests = " and ".join((one.grounds.digests["gold"] or "")[:12] for one in (first, run))
     detail = "; ".join([*(counts or [f"the same {_count(len(now))}, labeled differently"]), *limits])
     return f"the gold differs (digests {digests}): {detail}"

@@ -52,7 +52,7 @@ def document_table(
 ) -> DocumentTable:
     """Return the table of one batch's documents of one system; `slices` are the keys that documents are grouped by."""
     ids = tuple(record.id for record in gold)
-    groups = {key: tuple(_groups(key, row) for row in zip(gold, predictions, types, strict=True)) for key in slices}
+    groups = {key: tuple(slice_values(key, row) for row in zip(gold, predictions, types, strict=True)) for key in slices}
     groups["repairs"] = tuple(record.meta.repairs if record is not None else () for record in predictions)
     problems = tuple(_problem(record) for record in predictions)
     starts = tuple("" if record is None else record.start for record in predictions)
@@ -130,7 +130,7 @@ def _is_timeout(record: Record) -> bool:
     return "timeout" in error or "timed out" in error
 
 
-def _groups(key: str, row: tuple[Record, Record | None, str | None]) -> tuple[str, ...]:
+def slice_values(key: str, row: tuple[Record, Record | None, str | None]) -> tuple[str, ...]:
     """Return the values of a document under a slice key: its type, a fact beside the gold or the prediction, or a gold value."""
     gold, prediction, kind = row
     if key == "type":

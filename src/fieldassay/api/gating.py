@@ -19,6 +19,7 @@ from fieldassay.gate.records_file import RunRecords, read_records
 from fieldassay.gate.regression import BaselineMatch
 from fieldassay.metrics.grammar import Gate
 from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunLine, decisions_data
+from fieldassay.result.recorded import parts_of
 from fieldassay.result.result import Result
 from fieldassay.store.baseline_file import read_baseline
 
@@ -118,10 +119,7 @@ def _read_run(path: Path) -> _Run:
     name, digest = (str(spec.get(key) or "") for key in ("name", "digest"))
     started = _to_seconds(str(run.facts.get("started") or ""))
     line = RunLine(str(path), name, digest, result.systems, result.counts.get("documents", 0), started)
-    limit = run.facts.get("limit")
-    remarks: tuple[str, ...] = (f"{path}: only the first {limit} documents were scored (--limit)",) if limit is not None else ()
-    if run.facts.get("only") is not None:
-        remarks += (f"{path}: only chosen documents were scored (--only)",)
+    remarks = tuple(f"{path}: only {part.words} were scored ({part.option})" for part in parts_of(run.facts))
     return _Run(run, line, result, remarks + _remark_counts(path, result))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from fieldassay.api.choosing import Choice, choose_documents
 from fieldassay.api.options import InputOptions
 from fieldassay.api.trees import data_names, named_keys, survey_tree
 from fieldassay.errors import Problem, ProblemsError
@@ -93,11 +94,13 @@ def open_inputs(
     problems: list[Problem] = []
     sources: dict[str, Source] = {}
     opened: Source | None = None
+    chosen: Choice | None = None
     try:
         opened = _open(gold, options, "gold")
         if options.is_tree:
             opened, as_data = survey_tree(opened)
             of_predictions = replace(of_predictions, declared=of_predictions.declared | as_data)
+        chosen = choose_documents(plan, opened, inputs.where)
     except ProblemsError as error:
         problems += error.problems
     for name, records in _named(predictions).items():
@@ -110,7 +113,8 @@ def open_inputs(
         sources |= found
     if problems or opened is None:
         raise ProblemsError(problems)
-    return match(opened, sources, inputs.match_ids)
+    matching = match(opened, sources, inputs.match_ids, None if chosen is None else chosen.positions)
+    return matching if chosen is None else replace(matching, notes=(chosen.note, *matching.notes))
 
 
 def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 from itertools import chain
@@ -109,7 +109,7 @@ def freeze(spec: Any, gold: Records, inputs: InputOptions | None = None) -> Froz
     (2, True)
     """
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
-    matching = open_inputs(plan, gold, {}, inputs or InputOptions())
+    matching = open_inputs(plan, gold, {}, replace(inputs or InputOptions(), where=()))
     records = chain.from_iterable(batch.gold for batch in batches(matching, _BATCH))
     labels = digest_labels(plan, records, len(matching))
     parts = freeze_plan(plan)

@@ -11,7 +11,8 @@ from typing import Literal
 class InputOptions:
     """Where records are inside their files: see `fieldassay.records.options.SourceOptions`.
 
-    `match_ids` is a form of ids under which those of both sides are compared: `exact`, `name` or `stem`
+    `where` chooses documents by what their gold has, as in `type=invoice`: one of the values of each key named, under the keys that slices
+    have. `match_ids` is a form of ids under which those of both sides are compared: `exact`, `name` or `stem`
     (`fieldassay.records.ids.ID_FORMS`). `group` makes the rows of one id in a table the items of one record.
     """
 
@@ -24,6 +25,7 @@ class InputOptions:
     encoding: str | None = None
     group: bool = False
     unpacked: int | None = None
+    where: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

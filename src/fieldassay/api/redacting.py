@@ -57,6 +57,8 @@ def redact_run(folder: Path, target: Path, key: bytes = b"", *, has_shapes: bool
         facts = {name: run.facts[name] for name in _KEPT_FACTS if name in run.facts}
         if run.facts.get("only") is not None:
             facts["only"] = [redactor.id(one) for one in run.facts["only"]]
+        if run.facts.get("where"):
+            facts["where"] = [_HIDDEN]
         headline = run.facts.get("headline")
         if headline is not None:
             facts["headline"] = [_estimate(one, redactor).to_dict() for one in run.headline]

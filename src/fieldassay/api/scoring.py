@@ -12,6 +12,7 @@ import numpy as np
 
 from fieldassay.api.answer_remarks import NAMED, remark_repairs
 from fieldassay.api.checking import CHECK_METRICS, Tallies, count_checks, default_metrics, join_tallies, name_idle
+from fieldassay.api.choosing import CHOSEN
 from fieldassay.api.classes import count_classes
 from fieldassay.api.comparing import check_reference, compare_partials, remark_contest, with_compared, with_kept
 from fieldassay.api.explaining import unknown_document
@@ -77,10 +78,11 @@ def score(
     matching = open_inputs(whole, gold, predictions, options.inputs, plan.slots)
     frozen = {name: part.digest for name, part in freeze_plan(plan).items()}
     plan = fitted(plan, matching)
+    chosen = tuple(note for note in matching.notes if note.kind == CHOSEN)
     if options.only is not None:
-        matching = matching.take(_find_documents(matching, options.only))
+        matching = replace(matching.take(_find_documents(matching, options.only)), notes=chosen)
     if options.limit is not None:
-        matching = matching.take(np.arange(min(options.limit, len(matching))))
+        matching = replace(matching.take(np.arange(min(options.limit, len(matching)))), notes=chosen)
     if not len(matching) or not matching.predictions:
         raise NothingEvaluatedError("nothing to evaluate: there is no gold document, or no prediction file")
     check_reference(options.reference, matching.predictions)

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as default
-from pathlib import Path
 from typing import Any
 
 from fieldassay.api.checking import Findings, default_metrics, name_idle
 from fieldassay.api.fit import describe_empty, describe_misfit
-from fieldassay.api.inputs import Records, gold_options, open_inputs, open_predictions
+from fieldassay.api.inputs import Records, open_inputs, open_predictions
 from fieldassay.api.options import InputOptions
 from fieldassay.api.surveys import Survey, survey, survey_data, survey_predictions
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.plan.compile import plan_of
 from fieldassay.plan.describe import describe, describe_checks
 from fieldassay.plan.nodes import ObjectNode, Plan
-from fieldassay.records.matching import Matching, match
-from fieldassay.records.memory import hold_records
-from fieldassay.records.source import open_source
+from fieldassay.records.matching import Matching
 from fieldassay.result.violations import CheckCount
 from fieldassay.spec.model import Spec
 from fieldassay.spec.parse import parse_spec
@@ -171,12 +168,7 @@ def _open(
     try:
         if gold is None:
             raise ProblemsError([Problem("gold", "is not given", "add --gold: predictions are looked at beside gold", "no_gold")])
-        if predictions:
-            return open_inputs(plan, gold, predictions, inputs)
-        options = gold_options(plan, inputs)
-        if isinstance(gold, (str, Path)):
-            return match(open_source(gold, options), {})
-        return match(hold_records(gold, options, "gold"), {})
+        return open_inputs(plan, gold, predictions, inputs)
     except ProblemsError as error:
         problems += error.problems
     except NothingEvaluatedError as error:

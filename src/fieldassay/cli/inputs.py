@@ -101,6 +101,13 @@ _DATA = (
         help="An object in each row of --pred with one answer per system, under the system's name.",
     ),
     option(
+        "--where",
+        group="Inputs",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="Take the documents with this value in gold only, by a key of --slice; repeat for more: another value of a key is or, another key and.",
+    ),
+    option(
         "--match-ids",
         group="Inputs",
         type=click.Choice(["exact", "name", "stem"]),
@@ -125,7 +132,8 @@ def reading_options(command: Command) -> Command:
 
 
 OPTION_OF: Mapping[str, str] = {
-    **{name: name for name in ("gold_key", "pred_key", "systems_key", "wrap", "match_ids", "encoding", "unpacked", "group")}, "id_names": "id_keys",
+    **{name: name for name in ("gold_key", "pred_key", "systems_key", "wrap", "match_ids", "encoding", "unpacked", "group", "where")},
+    "id_names": "id_keys",
 }  # fmt: skip
 """The option of the command line for each of `InputOptions`."""
 

@@ -74,8 +74,8 @@ def read_lock_options(given: Mapping[str, Any]) -> LockRequest | None:
         return None
     if given["fields"]:
         raise click.UsageError("--lock holds the whole spec: leave out --fields.")
-    if given["is_reset"] and (given["limit"] is not None or given["only"]):
-        raise click.UsageError("--reset-baseline starts a baseline, which needs every document: leave out --limit and --only.")
+    if given["is_reset"] and (given["limit"] is not None or given["only"] or given["where"]):
+        raise click.UsageError("--reset-baseline starts a baseline, which needs every document: leave out --limit, --only and --where.")
     if gold == "-" or (Path(gold).exists() and not Path(gold).is_file() and not Path(gold).is_dir()):
         raise click.UsageError("--lock needs gold that can be read twice: a file or a folder.")
     return LockRequest(path, given["reason"] if given["is_reset"] else None)

@@ -172,6 +172,7 @@ def _facts(options: ScoreOptions, started: datetime, seconds: float, result: Res
         "evidence": options.evidence,
         "limit": options.limit,
         "only": None if options.only is None else list(options.only),
+        "where": list(options.inputs.where) or None,
         "workers": options.workers,
         "batch": options.batch,
         "options": recorded_options(options),

@@ -15,6 +15,7 @@ from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.shown import show
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.recorded import parts_of
 from fieldassay.store.listing import Listing, StoredRun
 from fieldassay.store.staging import Leftover
 
@@ -131,7 +132,7 @@ def _worth(estimate: Estimate) -> tuple[bool, float]:
 
 def _status(run: StoredRun) -> str:
     parts = [f"{run.status}: {show(run.damage, 80)}" if run.damage else run.status]
-    if (run.facts.get("limit") is not None or run.facts.get("only") is not None) and not run.damage:
+    if parts_of(run.facts) and not run.damage:
         parts[0] += f" ({show_count(run.documents, 'document')})"
     parts += [f"gates {run.gates}"] if run.gates else []
     parts += [", ".join(run.tags)] if run.tags else []

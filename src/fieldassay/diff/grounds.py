@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fieldassay.result.recorded import Provenance
+from fieldassay.result.recorded import Part, Provenance, parts_of
 from fieldassay.result.typed_json import convert
 
 PARTS = ("spec", "formulas", "models", "gold")
@@ -23,7 +23,7 @@ class Grounds:
     version: str
     started: str
     evidence: str
-    limit: int | None
+    parts: tuple[Part, ...]
     replicates: int
     seed: int
     level: float
@@ -47,7 +47,7 @@ class Grounds:
             version=version,
             started=str(facts.get("started") or ""),
             evidence=str(facts.get("evidence") or "none"),
-            limit=facts.get("limit"),
+            parts=parts_of(facts),
             replicates=drawn.replicates,
             seed=drawn.seed,
             level=drawn.level,

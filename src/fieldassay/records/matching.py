@@ -53,11 +53,12 @@ class Matching:
         return replace(self, gold=self.gold.take(chosen), predictions=sources, positions=positions, missing=missing, unmatched={}, notes=())
 
 
-def match(gold: Source, predictions: Mapping[str, Source], form: str = "exact") -> Matching:
+def match(gold: Source, predictions: Mapping[str, Source], form: str = "exact", chosen: Positions | None = None) -> Matching:
     """Return which prediction belongs to which gold record.
 
     Ids match exactly (they were trimmed when read), or in another of `ID_FORMS`. Where no side has ids, and the numbers of rows agree, rows
-    match by position. Raises `ProblemsError` for duplicate ids and for ids of one side that are the same in that form, and
+    match by position. `chosen` are the gold records that are judged (None: all); predictions of the others are left out, and are not
+    unmatched. Raises `ProblemsError` for duplicate ids and for ids of one side that are the same in that form, and
     `NothingEvaluatedError` if a system shares no id with gold.
     """
     if form not in ID_FORMS:
@@ -70,7 +71,6 @@ def match(gold: Source, predictions: Mapping[str, Source], form: str = "exact") 
     place_of = {folded(name): position for position, name in enumerate(gold.ids())}
     positions: dict[str, Positions] = {}
     unmatched: dict[str, tuple[str, ...]] = {}
-    notes: list[Problem] = list(gold.notes)
     for system, source in predictions.items():
         where = np.full(len(gold), -1, dtype=np.int64)
         strangers = []
@@ -81,9 +81,11 @@ def match(gold: Source, predictions: Mapping[str, Source], form: str = "exact") 
             else:
                 where[found] = position
         positions[system], unmatched[system] = where, tuple(strangers)
-        notes += _describe(gold, system, source, where, strangers)
     missing = {system: int((where < 0).sum()) for system, where in positions.items()}
-    return Matching(gold, dict(predictions), positions, missing, unmatched, tuple(notes))
+    whole = Matching(gold, dict(predictions), positions, missing, unmatched)
+    part = whole if chosen is None else replace(whole.take(chosen), unmatched=unmatched)
+    notes = [note for system, source in predictions.items() for note in _describe(part, system, source)]
+    return replace(part, notes=(*gold.notes, *notes))
 
 
 def find_duplicates(source: Source) -> list[Problem]:
@@ -153,9 +155,7 @@ def _bytes(matching: Matching, order: Positions) -> Positions:
 
 def _read_batch(matching: Matching, chosen: Sequence[int]) -> Batch:
     gold = matching.gold.fetch(chosen)
-    broken = [Problem(record.place, record.invalid, "correct the gold record", "bad_gold") for record in gold if record.invalid is not None]
-    if broken:
-        raise ProblemsError(cap_problems(broken))
+    check_gold(gold)
     rows: dict[tuple[int, tuple[int, ...]], list[Row]] = {}  # systems in one file are decoded once
     predictions: dict[str, tuple[Record | None, ...]] = {}
     for system, source in matching.predictions.items():
@@ -167,6 +167,15 @@ def _read_batch(matching: Matching, chosen: Sequence[int]) -> Batch:
         records = iter(source.open(found, rows[key]))
         predictions[system] = tuple(next(records) if position >= 0 else None for position in where.tolist())
     return Batch(tuple(record.id for record in gold), tuple(gold), predictions)
+
+
+def check_gold(records: Sequence[Record]) -> None:
+    """Raise `ProblemsError` with every gold record that cannot be read."""
+    broken = [
+        Problem(record.place, record.invalid, "correct the gold record", "bad_gold") for record in records if record.invalid is not None
+    ]
+    if broken:
+        raise ProblemsError(cap_problems(broken))
 
 
 def _compare_numbering(gold: Source, source: Source) -> list[Problem]:
@@ -185,13 +194,15 @@ def _compare_numbering(gold: Source, source: Source) -> list[Problem]:
     return []
 
 
-def _describe(gold: Source, system: str, source: Source, where: Positions, strangers: Sequence[str]) -> list[Problem]:
+def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
+    """Return what a user should know of a system's predictions, `source`. Raises `NothingEvaluatedError` if none has gold, judged or not."""
+    gold, where, strangers = part.gold, part.positions[system], part.unmatched[system]
     notes = list(source.notes)
     absent = np.flatnonzero(where < 0)
     near = list(suggest(strangers, (gold.ids()[position] for position in absent.tolist()))) if strangers and len(absent) else []
     hints = [(f"{name!r} may be gold's {other!r} ({difference})", _form_for(name, other)) for name, other, difference in near[:MAX_LISTED]]
     told = [hint + (f"; --match-ids {form} would match them" if form else "") for hint, form in hints]
-    if len(absent) == len(where):
+    if len(strangers) == len(source):
         _refuse(gold, system, source, told)
     if source.is_numbered:
         notes.append(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -87,3 +89,26 @@ class Counts(msgspec.Struct, frozen=True):
 
     documents: Count = 0
     systems: dict[str, SystemCounts] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the documents that a run has: in words, and the option that left the others out."""
+
+    words: str
+    option: str
+
+    def __str__(self) -> str:
+        return f"{self.words} only ({self.option})"
+
+
+def parts_of(facts: Mapping[str, Any]) -> tuple[Part, ...]:
+    """Return by which options a run has a part of the documents only; () for a whole run.
+
+    >>> [str(part) for part in parts_of({"limit": 5, "where": ["type=invoice"]})]
+    ['documents with type=invoice only (--where)', 'the first 5 documents only (--limit)']
+    """
+    where, only, limit = (facts.get(name) for name in ("where", "only", "limit"))
+    parts = [Part(f"documents with {', '.join(map(str, where))[:200]}", "--where")] if where else []
+    parts += [Part("chosen documents", "--only")] if only is not None else []
+    return (*parts, *([Part(f"the first {limit} documents", "--limit")] if limit is not None else []))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.errors import ProblemsError
+from fieldassay.result.recorded import parts_of
 from fieldassay.store.locate import Place, list_places, own_tags
 from fieldassay.store.names import parse_name
 from fieldassay.store.run_file import read_run, tell_swapped
@@ -58,7 +59,7 @@ class StoredRun:
         classes = [_part(counts, "classes") for counts in _part(self._counts(), "systems").values()]
         if classes and all(found.get("scored") == 0 for found in classes):
             return NOTHING
-        return COMPLETE if self.facts.get("limit") is None and self.facts.get("only") is None else PARTIAL
+        return COMPLETE if not parts_of(self.facts) else PARTIAL
 
     @property
     def gates(self) -> str:

@@ -71,6 +71,7 @@ class RunFile(Provenance, frozen=True):
     evidence: Literal["all", "errors", "none"] | None = None
     limit: Count | None = None
     only: list[str] | None = None
+    where: list[str] | None = None
     workers: Count | None = None
     batch: Count | None = None
     options: _Options | None = None

@@ -68,6 +68,8 @@ def _facts(source: ReportSource) -> list[tuple[str, str]]:
     lines = [("Spec", str(spec.get("name") or "unnamed")), ("Digest of the spec", str(spec.get("digest") or ""))]
     lines += [("Scored", str(facts.get("started") or "")), ("Command", " ".join(map(str, facts.get("command") or ())))]
     lines.append(("Documents", f"{source.result.counts.get('documents', 0):,}"))
+    if facts.get("where"):
+        lines.append(("Chosen documents", ", ".join(map(str, facts["where"]))))
     if facts.get("limit") is not None:
         lines.append(("Limit", f"only the first {show_count(int(facts['limit']), 'document')} were scored"))
     if bootstrap.get("replicates"):
