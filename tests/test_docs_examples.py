@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import doctest
-import tempfile
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from doc_pages import DOCS, FILES, TEXTS, blocks
 from docs.consoles import run_page
-from warm_program import warm_program
 
 from fieldassay import score
 from fieldassay.api.options import ScoreOptions
@@ -45,12 +42,6 @@ SPECS = {
 @pytest.mark.parametrize("name", SPECS)
 def test_every_spec_compiles(name: str) -> None:
     assert read_plan(SPECS[name]).fields
-
-
-@pytest.fixture(scope="session")
-def programs() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as folder, warm_program(Path(folder)) as ready:
-        yield ready
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given, settings
+from tests.effort import few_examples
 from tests.judging import result_of
 from tests.strategies_records import TEXT_COMPARATORS, VALUES, chances, name_of
 
@@ -188,7 +189,7 @@ def test_any_kind_of_json_may_stand_anywhere(path: tuple[Any, ...]) -> None:
         check_numbers(within(lambda gold=gold, pred=pred: result_of(SPEC, gold, pred)))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(few_examples(), derandomize=True)
 @given(chances)
 def test_any_kinds_of_json_may_stand_anywhere_together(chance: random.Random) -> None:
     def fuzz(node: Any) -> Any:

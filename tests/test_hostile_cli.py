@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -43,28 +44,27 @@ FILES: dict[str, tuple[bytes, bytes, set[int]]] = {
 }
 
 
-def run_score(folder: Path, spec: bytes, gold: bytes, pred: bytes) -> subprocess.CompletedProcess[str]:
-    """Run `fieldassay score` on files with these contents, in a process of its own, with a time limit."""
+Score = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def score(programs: Path, tmp_path: Path) -> Score:
+    """Return a function that runs `fieldassay score` on files with these contents, in a process of its own, with a time limit."""
+    return lambda *contents: run_score(programs / "fieldassay", tmp_path, *contents)
+
+
+def run_score(program: Path, folder: Path, spec: bytes, gold: bytes, pred: bytes) -> subprocess.CompletedProcess[str]:
     for name, content in (("spec.yaml", spec), ("gold.jsonl", gold), ("pred.jsonl", pred)):
         (folder / name).write_bytes(content)
-    command = [
-        sys.executable,
-        "-c",
-        "import sys; from fieldassay.cli.main import main; sys.exit(main())",
-        "score",
-        "--spec",
-        "spec.yaml",
-        "--gold",
-        "gold.jsonl",
-    ]
-    command += ["--pred", "s=pred.jsonl", "--bootstrap", "0", "--out", "run"]
+    inputs = ["--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "s=pred.jsonl"]
+    command = [program, "score", *inputs, "--bootstrap", "0", "--out", "run"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_command_line_never_shows_a_traceback(name: str, tmp_path: Path) -> None:
+def test_the_command_line_never_shows_a_traceback(name: str, score: Score, tmp_path: Path) -> None:
     gold, pred, codes = FILES[name]
-    done = run_score(tmp_path, GOOD_SPEC, gold, pred)
+    done = score(GOOD_SPEC, gold, pred)
     assert "Traceback" not in done.stderr + done.stdout
     assert done.returncode in codes, done.stderr
     assert done.stdout.strip() or done.stderr.strip()
@@ -76,8 +76,17 @@ def test_the_command_line_never_shows_a_traceback(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("spec", [b"", b"fields: {}", b"fields: {a: mony}", b"\x00\xff", b"fields: &a [*a]", b"[" * 100_000])
-def test_a_broken_spec_is_told_in_a_few_lines(spec: bytes, tmp_path: Path) -> None:
-    done = run_score(tmp_path, spec, GOOD, GOOD)
+def test_a_broken_spec_is_told_in_a_few_lines(spec: bytes, score: Score) -> None:
+    done = score(spec, GOOD, GOOD)
     assert (done.returncode, "Traceback" in done.stderr + done.stdout) == (2, False)
     assert "spec.yaml" in done.stderr
     assert len(done.stderr) < 5000
+
+
+def test_the_program_that_is_installed_starts_by_itself(tmp_path: Path) -> None:
+    """The tests above fork one that has started."""
+    installed = tmp_path / "fieldassay"
+    installed.write_text(f"#!{sys.executable}\nimport sys\nfrom fieldassay.cli.main import main\nsys.exit(main())\n")
+    installed.chmod(0o755)
+    done = run_score(installed, tmp_path, GOOD_SPEC, *FILES["lone-surrogates"][:2])
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr

@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.paths import ITEM, Pattern, field_of, join_path, split_path
@@ -10,7 +10,6 @@ keys = st.text(max_size=8) | st.sampled_from(["", "a.b", "[0]", 'q"q', "*", "**"
 steps = st.lists(keys | st.integers(0, 99) | st.just(ITEM), max_size=6).map(tuple)
 
 
-@settings(max_examples=300, deadline=None)
 @given(steps=steps)
 def test_joined_steps_split_back(steps):
     assert split_path(join_path(steps)) == steps
@@ -30,7 +29,6 @@ def test_the_field_of_a_value_has_no_indices(path, field):
     assert field_of(path) == field
 
 
-@settings(max_examples=100, deadline=None)
 @given(steps=steps)
 def test_a_field_is_its_own_field(steps):
     assert field_of(field_of(join_path(steps))) == field_of(join_path(steps))
@@ -67,7 +65,6 @@ def test_patterns_match_whole_paths(pattern, path, matches):
     assert Pattern(pattern).matches(path) is matches
 
 
-@settings(max_examples=100, deadline=None)
 @given(steps=steps)
 def test_two_stars_match_everything(steps):
     assert Pattern("**").matches_steps(steps)

@@ -1,10 +1,12 @@
-"""The pytest plugin, run as a team would run it: in a session of its own."""
+"""The pytest plugin, run as a team would run it: in a session, and a process, of its own."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,34 +28,50 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def session(folder: Path, *arguments: str) -> tuple[int, str]:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-v", "--rootdir", str(folder), *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+Session = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def session(programs: Path, folder: Path) -> Session:
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return lambda *arguments: run_session([programs / "pytest", "-p", "fieldassay.pytest_plugin"], folder, environment, *arguments)
+
+
+def run_session(program: list[Any], folder: Path, environment: Mapping[str, str], *arguments: str) -> tuple[int, str]:
+    command = [*program, "-p", "no:cacheprovider", "-v", "--rootdir", str(folder), *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
     return done.returncode, done.stdout + done.stderr
+
+
+def test_pytest_finds_the_plugin_by_itself(folder: Path) -> None:
+    """The other tests name it, and fork a pytest that has started."""
+    program = [sys.executable, "-m", "pytest", "-p", "no:xdist"]
+    code, out = run_session(program, folder, os.environ, *scored("--fieldassay-pred", "good.jsonl"))
+    assert (code, "2 passed" in out) == (0, True), out
 
 
 def scored(*more: str) -> tuple[str, ...]:
     return ("--fieldassay-spec", "spec.yaml", "--fieldassay-gold", "gold.jsonl", *more)
 
 
-def test_gates_that_hold_are_tests_that_pass(folder: Path) -> None:
-    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl"))
+def test_gates_that_hold_are_tests_that_pass(session: Session) -> None:
+    code, out = session(*scored("--fieldassay-pred", "good.jsonl"))
     assert code == 0, out
     assert "2 passed" in out
 
 
-def test_a_gate_that_fails_names_the_worst_field_with_an_example_and_no_traceback(folder: Path) -> None:
-    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl", "--fieldassay-pred", "new=bad.jsonl"))
+def test_a_gate_that_fails_names_the_worst_field_with_an_example_and_no_traceback(session: Session) -> None:
+    code, out = session(*scored("--fieldassay-pred", "good.jsonl", "--fieldassay-pred", "new=bad.jsonl"))
     assert code == 1
     assert "3 passed" in out and "1 failed" in out
     assert "accuracy >= 0.9" in out and "worst fields:" in out and "name" in out and "Shop 0" in out
     assert "Traceback" not in out and "pytest_plugin.py" not in out and "\x1b[31m" not in out.replace("\x1b[31m\x1b[1m", "")
 
 
-def test_a_gate_on_the_command_line_comes_on_top_and_an_unknown_metric_is_said_before_any_test(folder: Path) -> None:
-    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "f1 >= 0.99"))
+def test_a_gate_on_the_command_line_comes_on_top_and_an_unknown_metric_is_said_before_any_test(session: Session) -> None:
+    code, out = session(*scored("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "f1 >= 0.99"))
     assert (code, "3 passed" in out) == (0, True)
-    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "acuracy >= 0.99"))
+    code, out = session(*scored("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "acuracy >= 0.99"))
     assert code == 4
     assert "did you mean 'accuracy'?" in out
 
@@ -66,19 +84,19 @@ OPEN = ("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "regression(accu
     [((), 1, "1 failed"), (("--fieldassay-xfail-inconclusive",), 0, "1 xfailed")],
     ids=["fails", "expected-failure"],
 )
-def test_a_gate_that_cannot_be_decided_never_passes(folder: Path, more: tuple[str, ...], code: int, said: str) -> None:
-    found, out = session(folder, *scored(*OPEN, *more))
+def test_a_gate_that_cannot_be_decided_never_passes(session: Session, more: tuple[str, ...], code: int, said: str) -> None:
+    found, out = session(*scored(*OPEN, *more))
     assert (found, said in out, "2 passed" in out) == (code, True, True), out
     assert "no baseline" in out or more
 
 
-def test_a_gate_that_fails_is_no_expected_failure(folder: Path) -> None:
-    code, out = session(folder, *scored("--fieldassay-pred", "bad.jsonl", "--fieldassay-xfail-inconclusive"))
+def test_a_gate_that_fails_is_no_expected_failure(session: Session) -> None:
+    code, out = session(*scored("--fieldassay-pred", "bad.jsonl", "--fieldassay-xfail-inconclusive"))
     assert (code, "1 failed" in out, "xfailed" in out) == (1, True, False), out
 
 
-def test_each_gate_of_the_spec_is_a_test_of_its_own_name(folder: Path) -> None:
-    code, out = session(folder, *scored("--fieldassay-pred", "llama=good.jsonl", "--collect-only"))
+def test_each_gate_of_the_spec_is_a_test_of_its_own_name(session: Session) -> None:
+    code, out = session(*scored("--fieldassay-pred", "llama=good.jsonl", "--collect-only"))
     assert code == 0
     assert "llama: accuracy >= 0.9" in out and "llama: field_accuracy[total] >= 0.5" in out
 
@@ -96,7 +114,9 @@ BASELINE = ("--fieldassay-gate", "regression(accuracy) > -0.01")
     ],
     ids=["named", "by-its-name", "worse", "not-there"],
 )
-def test_regressions_are_measured_against_the_baseline(folder: Path, pred: str, file: str, more: Any, code: int, said: str) -> None:
+def test_regressions_are_measured_against_the_baseline(
+    folder: Path, session: Session, pred: str, file: str, more: Any, code: int, said: str
+) -> None:
     from fieldassay.cli.main import main
 
     for name, rows in {"gold": GOLD, "good": GOOD, "bad": BAD}.items():
@@ -105,14 +125,14 @@ def test_regressions_are_measured_against_the_baseline(folder: Path, pred: str, 
     given = [f"--{option}={folder / path}" for option, path in (("spec", "spec.yaml"), ("gold", "gold.jsonl"), ("pred", "good.jsonl"))]
     assert main(["score", *given, f"--out={folder / 'run'}", "--quiet"]) == 0
     assert main(["baseline", "set", str(folder / "run"), f"--out={folder / file}", "--reason=first"]) == 0
-    found, out = session(folder, *scored("--fieldassay-pred", f"{pred}.jsonl", *BASELINE, *more))
+    found, out = session(*scored("--fieldassay-pred", f"{pred}.jsonl", *BASELINE, *more))
     assert (found, said in out) == (code, True), out
 
 
-def test_a_gate_that_does_not_apply_is_skipped(folder: Path) -> None:
+def test_a_gate_that_does_not_apply_is_skipped(folder: Path, session: Session) -> None:
     gate = ("--fieldassay-gate", "accuracy{type=invoice} >= 0.9 if present")
     (folder / "spec.yaml").write_text(SPEC + "slices: [type]\n")
-    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl", *gate))
+    code, out = session(*scored("--fieldassay-pred", "good.jsonl", *gate))
     assert (code, "1 skipped" in out) == (0, True), out
 
 
@@ -132,24 +152,24 @@ def test_a_gate_that_does_not_apply_is_skipped(folder: Path) -> None:
     ],
     ids=["no-spec", "spec-alone", "no-file", "unknown-protocol"],
 )
-def test_what_cannot_be_scored_is_a_usage_error(folder: Path, arguments: tuple[str, ...], said: str) -> None:
-    code, out = session(folder, *arguments)
+def test_what_cannot_be_scored_is_a_usage_error(session: Session, arguments: tuple[str, ...], said: str) -> None:
+    code, out = session(*arguments)
     assert code == 4, out
     assert said in out
     assert "Traceback" not in out
 
 
-def test_a_session_without_the_options_is_left_alone(folder: Path) -> None:
+def test_a_session_without_the_options_is_left_alone(folder: Path, session: Session) -> None:
     (folder / "test_one.py").write_text("def test_one(): pass\n")
-    code, out = session(folder)
+    code, out = session()
     assert (code, "1 passed" in out) == (0, True)
 
 
-def test_gates_stand_beside_the_other_tests_of_a_session(folder: Path) -> None:
+def test_gates_stand_beside_the_other_tests_of_a_session(folder: Path, session: Session) -> None:
     (folder / "test_one.py").write_text(
         "def test_one(assert_extraction):\n    assert_extraction({'a': 1}, {'a': 1}, 'fields: {a: number}')\n"
     )
-    code, out = session(folder, *scored("--fieldassay-pred", "good.jsonl"))
+    code, out = session(*scored("--fieldassay-pred", "good.jsonl"))
     assert (code, "3 passed" in out) == (0, True)
 
 
@@ -177,16 +197,16 @@ def test_the_fixture_fails_where_nothing_can_be_said(assert_extraction: Any) -> 
 @pytest.mark.parametrize(
     "option", [("--fieldassay-gate", "accuracy >= 0.9"), ("--fieldassay-baseline", "base.json")], ids=lambda pair: pair[0]
 )
-def test_gates_and_a_baseline_without_data_are_refused(folder: Path, option: tuple[str, str]) -> None:
-    code, out = session(folder, *option)
+def test_gates_and_a_baseline_without_data_are_refused(session: Session, option: tuple[str, str]) -> None:
+    code, out = session(*option)
     assert (code, "give either --fieldassay-spec" in out) == (4, True), out
 
 
-def test_an_extraction_of_which_every_gate_is_skipped_does_not_hold(folder: Path) -> None:
+def test_an_extraction_of_which_every_gate_is_skipped_does_not_hold(folder: Path, session: Session) -> None:
     (folder / "test_own.py").write_text(
         "def test_own(assert_extraction):\n"
         "    rows = [{'id': 1, 'n': 5, 'type': 'a'}]\n"
         "    assert_extraction(rows, rows, 'fields: {n: number, type: text}', 'accuracy{type=b} >= 0.9 if present')\n"
     )
-    code, out = session(folder, "test_own.py")
+    code, out = session("test_own.py")
     assert (code, "is not good enough" in out, "SKIPPED" in out) == (1, True, True), out

@@ -1,7 +1,7 @@
-"""The program `fieldassay`, imported once and forked for each command, so that a page with twenty commands starts it once.
+"""The programs `fieldassay` and `pytest`, imported once and forked for each command, so that a page with twenty commands starts once.
 
-`python warm_program.py FOLDER` puts an executable `fieldassay` into FOLDER, which hands its arguments, environment, folder and streams
-to the process that waits beside it. A fork runs the command as a process of its own would; nothing that it does is seen by the next. No
+`python warm_program.py FOLDER` puts executables of these names into FOLDER, which hand their arguments, environment, folder and streams
+to the process that waits beside them. A fork runs the command as a process of its own would; nothing that it does is seen by the next. No
 command runs before the first fork, for Polars does not survive a fork once its threads are there; imports and the month names, the dear
 part of a start, do no harm.
 """
@@ -27,7 +27,7 @@ _STUB = """#!{python} -SE
 import array, json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as line:
     line.connect({address!r})
-    told = json.dumps([sys.argv[1:], dict(os.environ), os.getcwd()]).encode()
+    told = json.dumps([[{name!r}, *sys.argv[1:]], dict(os.environ), os.getcwd()]).encode()
     streams = array.array("i", [0, 1, 2])
     line.sendmsg([len(told).to_bytes(8, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
     line.sendall(told)
@@ -35,10 +35,18 @@ with socket.socket(socket.AF_UNIX) as line:
 sys.exit(code[0] if code else 70)
 """
 
+_ENTRIES = {"fieldassay": "fieldassay.cli.main:main", "pytest": "pytest:main"}
+
+_LATE = (
+    "babel.units", "charset_normalizer", "jinja2", "numpy.ma", "numpy.random", "phonenumbers", "pydantic.dataclasses", "pytest", "rich.console",
+    "rich.table", "rich.text", "ruamel.yaml", "scipy.optimize", "scipy.sparse", "scipy.special", "stdnum.au",
+)  # fmt: skip
+"""Modules that commands import when they need them."""
+
 
 @contextmanager
 def warm_program(folder: Path) -> Iterator[Path]:
-    """Make `fieldassay` runnable from the folder while the context lasts; yields the folder."""
+    """Make the programs runnable from the folder while the context lasts; yields the folder."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
     server = subprocess.Popen([sys.executable, __file__, str(folder)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
@@ -54,9 +62,10 @@ def _serve(folder: Path) -> None:
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(address)
         door.listen(16)
-        stub = folder / "fieldassay"
-        stub.write_text(_STUB.format(python=sys.executable, address=address), encoding="utf-8")
-        stub.chmod(0o755)
+        for name in _ENTRIES:
+            stub = folder / name
+            stub.write_text(_STUB.format(python=sys.executable, address=address, name=name), encoding="utf-8")
+            stub.chmod(0o755)
         _warm()
         print("ready", flush=True)
         parent = os.fork()
@@ -77,6 +86,8 @@ def _warm() -> None:
     for found in pkgutil.walk_packages(package.__path__, "fieldassay."):
         if "pytest" not in found.name and "transformers" not in found.name:
             importlib.import_module(found.name)
+    for name in _LATE:
+        importlib.import_module(name)
     importlib.import_module("fieldassay.readers.dates").DateReader().read("1 March 2025")
     assert threading.active_count() == 1
 
@@ -105,10 +116,11 @@ def _run(arguments: list[str], environment: dict[str, str], folder: str, streams
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    sys.argv = ["fieldassay", *arguments]
+    sys.argv = arguments
+    module, _, function = _ENTRIES[arguments[0]].partition(":")
     code = 70
     try:
-        code = importlib.import_module("fieldassay.cli.main").main()
+        code = int(getattr(importlib.import_module(module), function)())
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     finally:

@@ -2,7 +2,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -47,7 +47,6 @@ def test_an_empty_side_pairs_nothing(aligner, shape):
 
 
 @pytest.mark.parametrize("aligner", EXAMPLES.values(), ids=EXAMPLES)
-@settings(max_examples=60, deadline=None)
 @given(similarity=matrices)
 def test_each_position_is_paired_at_most_once(aligner, similarity):
     gold, pred = aligner.pair(similarity)
@@ -55,13 +54,11 @@ def test_each_position_is_paired_at_most_once(aligner, similarity):
     assert all(0 <= row < similarity.shape[0] and 0 <= column < similarity.shape[1] for row, column in zip(gold, pred, strict=True))
 
 
-@settings(max_examples=100, deadline=None)
 @given(similarity=matrices)
 def test_assignment_finds_the_largest_total(similarity):
     assert total(similarity, Assignment().pair(similarity)) == pytest.approx(best_total(similarity))
 
 
-@settings(max_examples=100, deadline=None)
 @given(similarity=matrices, floor=floors)
 def test_a_threshold_bounds_pairs_and_keeps_the_best_of_the_allowed(similarity, floor):
     gold, pred = Assignment(floor).pair(similarity)
@@ -69,7 +66,6 @@ def test_a_threshold_bounds_pairs_and_keeps_the_best_of_the_allowed(similarity, 
     assert total(similarity, (gold, pred)) == pytest.approx(best_total(similarity, floor))
 
 
-@settings(max_examples=60, deadline=None)
 @given(similarity=matrices)
 def test_sequence_finds_the_largest_total_without_crossings(similarity):
     gold, pred = Sequence().pair(similarity)
@@ -77,7 +73,6 @@ def test_sequence_finds_the_largest_total_without_crossings(similarity):
     assert total(similarity, (gold, pred)) == pytest.approx(best_total(similarity, is_ordered=True))
 
 
-@settings(max_examples=60, deadline=None)
 @given(similarity=matrices, seed=st.integers(0, 99))
 def test_the_total_does_not_depend_on_the_order_of_items(similarity, seed):
     generator = np.random.default_rng(seed)

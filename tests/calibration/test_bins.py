@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.calibration.bins import calibration_error, cut_bins, draw_errors, list_bins
@@ -30,7 +30,6 @@ def test_bins_are_of_equal_size_as_far_as_ties_allow(case: str) -> None:
     assert cut_bins(np.array(ordered)).tolist() == starts
 
 
-@settings(max_examples=60, deadline=None)
 @given(confidences)
 def test_no_bin_splits_a_tie_or_is_too_small(values: list[float]) -> None:
     ordered = np.sort(values)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.calibration.certify import (
@@ -63,7 +63,6 @@ def test_the_labels_that_a_promise_takes(risk: float, delta: float, errors: int,
         assert needed == math.ceil(math.log(delta) / math.log1p(-risk))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 30), st.integers(1, 2000), st.floats(0.002, 0.5), st.floats(0.001, 0.3))
 def test_passing_is_the_same_as_an_upper_bound_within_the_risk(errors: int, n: int, risk: float, delta: float) -> None:
     upper = clopper_pearson_upper(errors, n, delta)
@@ -77,7 +76,6 @@ def test_labels_needed_at_a_rate_of_errors() -> None:
     assert needed_at_rate(0.00999, 0.01, 0.05) is None
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 3000), st.floats(0.005, 0.4))
 def test_planned_sizes_ascend_to_all_labels_and_can_all_be_certified(n: int, risk: float) -> None:
     sizes = plan_sizes(n, risk, 0.05)
@@ -140,7 +138,6 @@ def test_too_few_labels_certify_nothing(n: int) -> None:
     assert (found.last, found.steps) == (None, ())
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=60, max_size=300), st.randoms(use_true_random=False))
 def test_neither_the_order_of_labels_nor_the_scale_of_confidences_matters(values: list[tuple[int, bool]], random: object) -> None:
     shuffled = list(values)

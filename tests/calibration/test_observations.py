@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from calibration.confidence_runs import bills, score_rows
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.api.calibrating import CalibrationOptions, calibrate
@@ -144,7 +144,6 @@ def test_of_each_document_the_value_with_the_least_key_is_drawn() -> None:
     assert len(make([], []).draw(Unit.DOCUMENT)) == 0
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.permutations(range(12)))
 def test_what_is_drawn_does_not_depend_on_the_order_of_rows(order: list[int]) -> None:
     rows = pl.DataFrame(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from calibration.confidence_runs import bills, score_rows
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.api.calibrating import CalibrationOptions, ReviewSettings, apply_policy, calibrate
@@ -196,7 +196,6 @@ def test_the_weighted_estimate_is_right_where_reviewed_values_alone_mislead() ->
     assert np.mean(plain) < 0.6
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.sampled_from([1.0, 0.5, 0.03])), min_size=1, max_size=30))
 def test_an_estimate_lies_from_0_to_1(rows: list[tuple[str, bool, float]]) -> None:
     found = estimate_accuracy([Looked(*row) for row in rows], Chance(replicates=40))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.calibration.bins import cut_bins
@@ -37,7 +37,6 @@ def test_the_brier_score_is_that_worked_by_hand() -> None:
     assert found.within == pytest.approx((0.02 - 0.2) / 4)
 
 
-@settings(max_examples=60, deadline=None)
 @given(pairs)
 def test_the_parts_of_the_brier_score_add_up(values: list[tuple[int, bool]]) -> None:
     ordered, is_right = sides(values)
@@ -127,7 +126,6 @@ def test_without_errors_there_is_nothing_to_capture_and_no_area() -> None:
     assert (found.aurc, found.augrc, found.captures[0].share) == (0.0, 0.0, None)
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs)
 def test_the_area_under_joint_risk_follows_from_auroc_and_accuracy(values: list[tuple[int, bool]]) -> None:
     confidence, is_right = arrays(values)
@@ -136,7 +134,6 @@ def test_the_area_under_joint_risk_follows_from_auroc_and_accuracy(values: list[
     assert select(confidence, is_right).augrc == pytest.approx(ranked + (1 - accuracy) ** 2 / 2, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(pairs)
 def test_only_the_order_of_confidences_matters_for_ranking(values: list[tuple[int, bool]]) -> None:
     confidence, is_right = arrays(values)
@@ -146,7 +143,6 @@ def test_only_the_order_of_confidences_matters_for_ranking(values: list[tuple[in
     assert [(p.accepted, p.errors) for p in before.points] == [(p.accepted, p.errors) for p in after.points]
 
 
-@settings(max_examples=60, deadline=None)
 @given(pairs, st.randoms(use_true_random=False))
 def test_the_order_of_values_does_not_matter(values: list[tuple[int, bool]], random: object) -> None:
     shuffled = list(values)
@@ -155,7 +151,6 @@ def test_the_order_of_values_does_not_matter(values: list[tuple[int, bool]], ran
     assert auroc(*arrays(values)) == auroc(*arrays(shuffled))
 
 
-@settings(max_examples=60, deadline=None)
 @given(pairs)
 def test_the_curve_ends_with_everything_accepted(values: list[tuple[int, bool]]) -> None:
     confidence, is_right = arrays(values)

@@ -1,7 +1,7 @@
 """The key `checks:`: read, written, inherited, compiled; every problem at once."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.api.validating import validate
@@ -59,7 +59,6 @@ def calls(draw):
 CHECKS = st.dictionaries(st.sampled_from(PATHS), st.lists(calls(), min_size=1, max_size=3).map(tuple), max_size=5)
 
 
-@settings(max_examples=80, deadline=None)
 @given(checks=CHECKS)
 def test_a_spec_with_checks_is_written_and_read_back_equal_and_compiles(checks):
     spec = Spec("s", (Field("a"),), checks=tuple(checks.items()))

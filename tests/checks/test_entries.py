@@ -4,7 +4,7 @@ import math
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.checks.catalogue import CHECKS
@@ -159,14 +159,12 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(value=JSON, case=st.sampled_from(sorted(CASES)))
 def test_any_json_is_judged_without_a_crash_and_the_same_each_time(value, case):
     check = build(*CASES[case][:2])
     assert list(check.faults(value)) == list(check.faults(value))
 
 
-@settings(max_examples=60, deadline=None)
 @given(value=JSON)
 def test_the_kinds_divide_all_json(value):
     fitting = [

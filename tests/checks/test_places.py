@@ -1,7 +1,7 @@
 """Where a path pattern fits in a record: the same places as matching every path one by one."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.paths import Pattern, join_path
@@ -66,7 +66,6 @@ def everywhere(value, steps=()):
         yield from everywhere(inner, (*steps, step))
 
 
-@settings(max_examples=300, deadline=None)
 @given(record=TREES, parts=PARTS)
 def test_found_places_are_those_whose_paths_match(record, parts):
     pattern = Pattern(written(parts))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.doc_pages import blocks
 from tests.doc_tables import rows
@@ -170,7 +170,6 @@ def test_relations_are_written_as_they_were_read(checks: Any) -> None:
     assert read_spec(write_spec(spec)).checks == spec.checks
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.decimals(-10_000, 10_000, places=2), min_size=1, max_size=8), st.integers(-2, 2))
 def test_sums_are_exact_to_the_cent(amounts: list[Decimal], cents: int) -> None:
     total = sum(amounts, Decimal(0)) + Decimal(cents) / 100

@@ -145,20 +145,18 @@ def read_outputs(text: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def runner(tmp_path: Path) -> Runner:
-    folder, programs = tmp_path / "checkout", tmp_path / "bin"
+def runner(programs: Path, tmp_path: Path) -> Runner:
+    folder, own = tmp_path / "checkout", tmp_path / "bin"
     shutil.copytree(sample().gold.parent, folder)
-    programs.mkdir()
-    (programs / "gh.py").write_text(GH)
-    for name, command in {"fieldassay": "-m fieldassay.cli.main", "gh": f"'{programs / 'gh.py'}'"}.items():
-        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {command} "$@"\n')
-        (programs / name).chmod(0o755)
+    own.mkdir()
+    (own / "gh").write_text(f"#!{sys.executable}\n{GH}")
+    (own / "gh").chmod(0o755)
     (tmp_path / "comments").write_text(
         json.dumps([{"id": 1, "user": {"type": "User"}, "body": "<!-- fieldassay:fieldassay -->\nnot ours"}])
     )
     (tmp_path / "summary").touch()
     environment = {
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(tmp_path),
+        "PATH": os.pathsep.join(map(str, (own, programs, os.environ["PATH"]))), "PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(tmp_path),
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"), "GITHUB_WORKSPACE": str(folder), "GITHUB_REPOSITORY": "me/it",
         "GITHUB_ACTION_PATH": str(ROOT), "COMMENTS": str(tmp_path / "comments"),
     }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.comparators.comparator_cases import list_column
 
@@ -17,7 +17,6 @@ LISTS = st.lists(st.lists(st.sampled_from(["a", "b", "c", "ab", ""]), max_size=5
 
 @pytest.mark.parametrize("comparator", [SetIou(), SetOverlap()], ids=["iou", "overlap"])
 @given(lists=LISTS)
-@settings(max_examples=60, deadline=None)
 def test_all_pairs_at_once_score_as_one_by_one(comparator: SetIou | SetOverlap, lists: list[list[str]]) -> None:
     column = list_column(lists)
     gold, pred = (side.ravel() for side in np.indices((len(lists), len(lists))))

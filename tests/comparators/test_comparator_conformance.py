@@ -6,7 +6,7 @@ from typing import get_type_hints
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.comparators.comparator_cases import LISTS, build, column, list_column, names, same_scores
 
@@ -168,7 +168,6 @@ def test_hostile_texts_and_values_raise_nothing(name, call):
 @pytest.mark.parametrize(
     "name", ["exact", "digits", "words", "token_set", "indel", "levenshtein", "ratcliff", "jaro_winkler", "anls", "date_parts"]
 )
-@settings(max_examples=25, deadline=None)
 @given(pairs=st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), max_size=6))
 def test_any_texts_are_scored_within_bounds(name, pairs):
     gold, pred = (Column.of([Reading(pair[side], pair[side], pair[side]) for pair in pairs]) for side in (0, 1))

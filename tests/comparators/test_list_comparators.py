@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.comparators.comparator_cases import build, list_column, list_reading, reading
 
@@ -150,7 +150,6 @@ def expected(name, gold, pred, match):
 
 @pytest.mark.parametrize("items", ["exact", "contains"])
 @pytest.mark.parametrize("name", ["by_position", "sequence", "contained_items", "bag", "iou", "overlap"])
-@settings(max_examples=40, deadline=None)
 @given(pairs=PAIRS)
 def test_list_scores_are_their_definitions(name, items, pairs):
     match = contains if items == "contains" else (lambda one, other: one == other)
@@ -159,7 +158,6 @@ def test_list_scores_are_their_definitions(name, items, pairs):
     assert scores.score.tolist() == [expected(name, *pair, match) for pair in pairs]
 
 
-@settings(max_examples=40, deadline=None)
 @given(gold=LISTS, pred=LISTS)
 def test_a_bag_of_exact_items_counts_repeats(gold, pred):
     score, _ = build({"bag": {"measure": "f1"}}).compare_one(list_reading(gold), list_reading(pred))

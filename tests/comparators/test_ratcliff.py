@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.comparators.comparator_cases import build, column, same_scores
 
@@ -127,7 +127,6 @@ def test_ratios_are_those_of_difflib_bit_for_bit(count, make):
 SHORT = st.one_of(st.text("ab", max_size=LONGEST), st.text("abc é😀", max_size=20), st.text(max_size=12))
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs=st.lists(st.tuples(SHORT, SHORT), min_size=1, max_size=12))
 def test_matched_characters_are_those_of_difflibs_blocks(pairs):
     gold, pred = zip(*pairs, strict=True)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.comparators.comparator_cases import build
 
@@ -38,7 +38,6 @@ def fast_verdicts(pairs, tolerance):
     return number_codes(gold, pred, objects([str(value) for value in gold]), tolerance).tolist()
 
 
-@settings(max_examples=150, deadline=None)
 @given(pairs=st.lists(st.tuples(NUMBERS, NUMBERS) | st.tuples(WIDE, WIDE), min_size=1, max_size=8), tolerance=TOLERANCES)
 @example(
     pairs=[(Decimal("1e-400"), Decimal("2e-400")), (Decimal("1e400"), Decimal("1.01e400"))], tolerance=Tolerance(relative=Decimal("0.01"))
@@ -48,7 +47,6 @@ def test_any_numbers_get_the_exact_verdict(pairs, tolerance):
     assert fast_verdicts(pairs, tolerance) == [fraction_verdict(*pair, tolerance) for pair in pairs]
 
 
-@settings(max_examples=150, deadline=None)
 @given(gold=NUMBERS | WIDE, share=SHARES, sign=st.sampled_from([-1, 1]), nudge=st.sampled_from(["0", "1e-30", "-1e-30", "1e-12", "-1e-12"]))
 def test_numbers_at_the_limit_get_the_exact_verdict(gold, share, sign, nudge):
     tolerance = Tolerance(relative=share)
@@ -56,7 +54,6 @@ def test_numbers_at_the_limit_get_the_exact_verdict(gold, share, sign, nudge):
     assert fast_verdicts([(gold, pred)], tolerance) == [fraction_verdict(gold, pred, tolerance)]
 
 
-@settings(max_examples=100, deadline=None)
 @given(cents=st.integers(1, 10**7), percent=st.integers(1, 50))
 def test_floats_mean_their_shortest_text_at_the_limit(cents, percent):
     gold = Decimal(cents) / 100

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.diagnosis.catalogue import BIT, diagnosis_names
@@ -31,7 +31,6 @@ def first_other_field(value: Value, gold: list[Value]) -> int:
     return min((other for where, other, _, found in gold if where == doc and found == text and other != field), default=-1)
 
 
-@settings(max_examples=150, deadline=None)
 @given(wrong=VALUES, gold=VALUES)
 def test_other_field_is_the_first_that_a_loop_finds(wrong: list[Value], gold: list[Value]) -> None:
     found = diagnose_context(table(wrong), table(gold), ARE_ITEMS)
@@ -40,7 +39,6 @@ def test_other_field_is_the_first_that_a_loop_finds(wrong: list[Value], gold: li
     assert [bool(bits & BIT["value_of_another_field"]) for bits in found.bits.tolist()] == [field >= 0 for field in expected]
 
 
-@settings(max_examples=100, deadline=None)
 @given(wrong=VALUES, gold=VALUES)
 def test_documents_do_not_depend_on_each_other(wrong: list[Value], gold: list[Value]) -> None:
     together = diagnose_context(table(wrong), table(gold), ARE_ITEMS)

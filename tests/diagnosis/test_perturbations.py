@@ -8,8 +8,9 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.effort import few_examples
 
 from fieldassay.diagnosis.catalogue import BIT, DIAGNOSES, diagnosis_names
 from fieldassay.diagnosis.values import diagnose_pairs
@@ -36,7 +37,7 @@ TYPES = (
     "phone",
     "any",
 )
-few = settings(max_examples=40, deadline=None)
+few = few_examples()
 
 
 def names_of(type_name: str, gold: str, pred: str) -> tuple[str, ...]:
@@ -143,7 +144,6 @@ def columns(type_name: str, pairs: list[tuple[str, str]]) -> tuple[Column, Colum
 
 
 @pytest.mark.parametrize("type_name", [*TYPES, "list"])
-@settings(max_examples=25, deadline=None)
 @given(pairs=st.lists(st.tuples(ANY_TEXT, ANY_TEXT), max_size=12))
 def test_bits_of_a_pair_do_not_depend_on_the_others_and_are_never_empty(type_name: str, pairs: list[tuple[str, str]]) -> None:
     gold, pred = columns("text" if type_name == "list" else type_name, pairs)

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
@@ -142,7 +142,6 @@ PREDICTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=25, deadline=None)
 @given(before=PREDICTIONS, after=PREDICTIONS)
 def test_no_prediction_adds_or_takes_gold_values(before: dict[str, Any], after: dict[str, Any]) -> None:
     one, other = (evidence([GOLD], [pred]) for pred in (before, after))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.judging import leaves_of, result_of
 
@@ -65,7 +65,6 @@ def test_a_text_with_a_separator_is_judged_as_the_list_of_its_parts(align: str, 
 ITEMS = st.lists(st.sampled_from(["", " ", "a", "b"]), max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
 @given(gold=ITEMS, pred=ITEMS, align=st.sampled_from(ALIGNERS), blanks=st.integers(0, 3))
 def test_no_number_of_blank_items_after_the_others_moves_a_figure(gold: list[str], pred: list[str], align: str, blanks: int) -> None:
     assert figures(spec(align), gold, pred + [""] * blanks) == figures(spec(align), gold, pred)

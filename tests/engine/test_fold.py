@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 from evidence_rows import documents, estimate, evidence, value
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.effort import few_examples
 
 from fieldassay.engine.bootstrap import draw_sums
 from fieldassay.engine.fold import FoldPlan, Partial, documents_frame, estimates, fold, merge
@@ -78,8 +79,8 @@ def test_any_partition_in_any_order_gives_bit_identical_estimates(parts: int) ->
         assert repr(estimates(PLAN, fold_parts(names, parts))) == repr(WHOLE)
 
 
+@few_examples()
 @given(st.lists(st.integers(0, 5), min_size=42, max_size=42), st.randoms(use_true_random=False))
-@settings(max_examples=8, deadline=None)
 def test_any_assignment_to_batches_gives_bit_identical_estimates(chosen: list[int], chance: random.Random) -> None:
     groups = [[name for name, group in zip(NAMES, chosen, strict=True) if group == number] for number in set(chosen)]
     chance.shuffle(groups)

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import few_examples
 from tests.judging import result_of, with_ids
 from tests.strategies_records import (
     COVERED,
@@ -44,9 +45,8 @@ HOSTILE: list[Any] = [None, "", "junk", 7, -1.5, True, [], ["junk"], [["junk"]],
 Case = tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]
 
 
-def laws(examples: int) -> Any:
-    """Return settings: no deadline, since the machine may be busy; the same cases every time, so that a failure can be seen again."""
-    return settings(max_examples=examples, deadline=None, derandomize=True)
+LAWS = settings(few_examples(), derandomize=True)
+"""The same cases every time, so that a failure can be seen again."""
 
 
 def case(chance: random.Random, tastes: Tastes, documents: int = 4) -> Case:
@@ -115,7 +115,7 @@ def test_a_list_judged_as_a_whole_is_right_against_itself(comparator: str, items
     assert (wrong_leaves(result.evidence), result.value("accuracy"), result.value("f1")) == ([], 1.0, 1.0)
 
 
-@laws(60)
+@LAWS
 @given(chances)
 def test_gold_is_right_against_itself(chance: random.Random) -> None:
     maker = Maker(chance, WILD)
@@ -127,7 +127,7 @@ def test_gold_is_right_against_itself(chance: random.Random) -> None:
     assert result.value("accuracy") in (None, 1.0)
 
 
-@laws(60)
+@LAWS
 @given(chances)
 def test_scores_and_ratios_are_between_0_and_1(chance: random.Random) -> None:
     result = result_of(*case(chance, WILD), metrics=METRICS, replicates=20)
@@ -160,7 +160,7 @@ def turned(spec: Any, records: list[dict[str, Any]], chance: random.Random) -> l
     ]
 
 
-@laws(60)
+@LAWS
 @given(chances)
 def test_the_order_of_items_does_not_show(chance: random.Random) -> None:
     spec, gold, pred = case(chance, UNORDERED)
@@ -174,7 +174,7 @@ PARTS = st.fixed_dictionaries({"x": WORDS, "y": st.sampled_from([1, 2])})
 LINES = st.lists(st.fixed_dictionaries({"name": WORDS, "n": st.sampled_from([1, 2]), "parts": st.lists(PARTS, max_size=2)}), max_size=5)
 
 
-@laws(60)
+@LAWS
 @given(LINES, LINES, st.sampled_from(["exact", "levenshtein"]), st.sampled_from(["mean", "weighted", "product"]), chances)
 def test_the_order_of_items_does_not_show_among_many_ties(
     gold: list[Any], pred: list[Any], comparator: str, combine: str, chance: random.Random
@@ -189,7 +189,7 @@ def test_the_order_of_items_does_not_show_among_many_ties(
         assert told(spec, *other) == expected
 
 
-@laws(30)
+@LAWS
 @given(chances)
 def test_batches_and_the_order_of_documents_do_not_show(chance: random.Random) -> None:
     spec, gold, pred = case(chance, EVERY_ALIGNER, 8)
@@ -200,7 +200,7 @@ def test_batches_and_the_order_of_documents_do_not_show(chance: random.Random) -
     assert told(spec, chance.sample(gold, 8), chance.sample(pred, 8), replicates=30, batch=3) == expected
 
 
-@laws(20)
+@LAWS
 @given(chances, st.sampled_from([1, 2, 7]))
 def test_parts_merge_to_the_same_in_any_order(chance: random.Random, parts: int) -> None:
     spec, gold, pred = case(chance, EVERY_ALIGNER, 10)
@@ -239,7 +239,7 @@ def steps_of(path: str) -> list[str | int]:
     return [int(step) if step.isdigit() else step for step in path.replace("[", ".").replace("]", "").split(".")]
 
 
-@laws(60)
+@LAWS
 @given(chances)
 def test_mending_a_value_lowers_nothing(chance: random.Random) -> None:
     spec, gold, pred = case(chance, Tastes(aligners=("ordered",), trees=False, distinct=False))
@@ -264,7 +264,7 @@ def gold_places(spec: Any, gold: Any, pred: Any) -> list[tuple[str, str, str]]:
     return sorted(counted.select("doc", "field", "gold_path").rows())
 
 
-@laws(60)
+@LAWS
 @given(chances)
 def test_no_prediction_changes_what_gold_counts(chance: random.Random) -> None:
     spec, gold, pred = case(chance, WILD)

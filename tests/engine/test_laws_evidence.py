@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from hypothesis import given, settings
+from tests.effort import few_examples
 from tests.judging import result_of
 from tests.strategies_records import Maker, Tastes, chances
 
@@ -57,7 +58,7 @@ def recount(rows: list[dict[str, Any]]) -> dict[str, float | None]:
     }
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(few_examples(), derandomize=True)
 @given(chances)
 def test_estimates_are_what_a_recount_of_the_evidence_gives(chance: random.Random) -> None:
     _, _, result, evidence = judged(chance, TASTES)
@@ -75,7 +76,7 @@ def test_estimates_are_what_a_recount_of_the_evidence_gives(chance: random.Rando
     assert result.estimate("accuracy").n == len(defined)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(few_examples(), derandomize=True)
 @given(chances)
 def test_rows_are_sound(chance: random.Random) -> None:
     _, _, _, evidence = judged(chance, TASTES)
@@ -101,7 +102,7 @@ def look_up(record: Any, path: str) -> Any:
     return record
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(few_examples(), derandomize=True)
 @given(chances)
 def test_paths_lead_to_the_values_given(chance: random.Random) -> None:
     gold, pred, _, evidence = judged(chance, FREE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.judging import result_of, rows_of
 
@@ -127,7 +127,6 @@ WORDS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3)
 PREDICTED = st.lists(st.sampled_from("abcdxy"), max_size=4)
 
 
-@settings(max_examples=80, deadline=None)
 @given(gold=WORDS, pred=PREDICTED, values=st.lists(st.sampled_from(["x", "y", "c", None]), min_size=1, max_size=2),
        at=st.sampled_from(["v[0]", "v[1]", "v[]"]), align=st.sampled_from(["assignment", "ordered", "sequence"]))  # fmt: skip
 def test_one_more_accepted_item_never_lowers_a_score(gold: Any, pred: Any, values: Any, at: str, align: str) -> None:
@@ -145,7 +144,6 @@ TREES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(gold=TREES, pred=TREES, more=TREES)
 def test_any_tree_in_place_of_any_tree_is_as_good_as_gold_if_it_is_accepted(gold: Any, pred: Any, more: Any) -> None:
     spec = {"fields": {"v": TREE}}
@@ -153,7 +151,6 @@ def test_any_tree_in_place_of_any_tree_is_as_good_as_gold_if_it_is_accepted(gold
     assert figures(spec, record, {"v": {"k": pred, "z": 1}}) == figures(spec, record, record)
 
 
-@settings(max_examples=150, deadline=None)
 @given(gold=TREES, pred=TREES, other=TREES)
 def test_an_accepted_tree_never_lowers_a_score(gold: Any, pred: Any, other: Any) -> None:
     spec, record, found = {"fields": {"v": TREE}}, {"v": {"k": gold, "z": 1}}, {"v": {"k": pred, "z": 1}}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.gate.judge import judge_result
@@ -204,7 +204,6 @@ def test_a_value_prints_like_the_threshold_only_if_it_is_equal_to_it(value: floa
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.sampled_from(["ratio", "percent"]), st.sampled_from([">=", "<=", ">", "<"]))
-@settings(max_examples=200, deadline=None)
 def test_what_is_printed_and_what_is_compared_agree(value: float, threshold: float, unit: str, operator: str) -> None:
     printed = float(show_compared(value, threshold, unit).removesuffix(" %"))
     if abs(value - threshold) > 1000 * slack_of(threshold, unit):

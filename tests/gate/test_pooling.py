@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.gate.judge import judge_gates
@@ -24,7 +24,6 @@ def rate(value: float | None, n: int, unit: str = "percent") -> Estimate:
 
 
 @given(st.lists(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
 def test_pooling_adds_successes_and_runs(parts: list[tuple[int, int]]) -> None:
     pooled = pool_shares([(str(place), rate(100 * good / n, n)) for place, (good, n) in enumerate(parts)])
     assert pooled.estimate is not None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.judges.cache_cases import SHORT, SMALL, raw
 from tests.judges.model_cases import TinyModel, write_model
@@ -122,7 +122,6 @@ def test_vectors_that_depend_on_their_company_are_never_put_on_the_disk(tmp_path
     assert not SentenceTransformersEncoder.is_repeatable
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(st.characters(), max_size=6), min_size=2, max_size=6, unique=True))
 def test_different_texts_have_different_keys(texts):
     assert len({text_key(text) for text in texts}) == len(texts)

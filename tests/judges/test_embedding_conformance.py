@@ -7,7 +7,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.judges.references import BACKENDS, TEXTS, VECTORS, comparator, every_pair, texts_column
 
@@ -87,7 +87,6 @@ def test_the_size_of_a_batch_changes_nothing(batch):
     assert np.abs(Embedding(batch=batch).encode(TEXTS) - VECTORS).max() < 1e-6
 
 
-@settings(max_examples=25, deadline=None)
 @given(texts=st.lists(st.text(max_size=30), min_size=1, max_size=8))
 def test_any_texts_have_unit_vectors_that_their_order_leaves_alone(texts):
     judge = comparator("numpy")

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from strategies_spec import specs
 
 from fieldassay.lock.specs import freeze_formulas, freeze_spec
@@ -34,7 +34,6 @@ def test_the_digests_are_the_pinned_ones() -> None:
     assert (freeze_spec(spec).digest, freeze_formulas(spec).digest) == (PINNED_SPEC, PINNED_FORMULAS)
 
 
-@settings(max_examples=50, deadline=None)
 @given(spec=specs())
 def test_the_frozen_spec_has_the_digest_of_the_plan(spec: Spec) -> None:
     assert freeze_spec(spec).digest == digest_of(spec)

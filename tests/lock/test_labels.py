@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.lock.labels_cases import GOLD, SPEC, labels, write_lines
 
@@ -188,7 +188,6 @@ VALUES = st.recursive(
 RECORDS = st.dictionaries(st.sampled_from("abcdefgh"), st.dictionaries(st.sampled_from(["total", "name", "x"]), VALUES), min_size=1)
 
 
-@settings(max_examples=60, deadline=None)
 @given(gold=RECORDS, random=st.randoms(use_true_random=False))
 def test_the_order_of_records_and_keys_never_counts(gold: dict[str, Any], random: Any) -> None:
     names = list(gold)
@@ -196,7 +195,6 @@ def test_the_order_of_records_and_keys_never_counts(gold: dict[str, Any], random
     assert labels({name: flipped(gold[name]) for name in names}) == labels(gold)
 
 
-@settings(max_examples=60, deadline=None)
 @given(gold=RECORDS, value=VALUES, data=st.data())
 def test_a_changed_value_is_found_in_its_document_alone(gold: dict[str, Any], value: Any, data: Any) -> None:
     name = data.draw(st.sampled_from(sorted(gold)))

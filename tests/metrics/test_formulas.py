@@ -204,6 +204,6 @@ FORMULAS = st.recursive(
 
 
 @given(FORMULAS)
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(derandomize=True)
 def test_a_formula_prints_and_parses_back(formula: Any) -> None:
     assert parse_formula(str(formula)) == formula

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fieldassay.metrics.catalogue import list_metrics
@@ -32,21 +32,18 @@ gates = st.builds(
 @given(calls)
 @example(MetricCall("f1", (("a", "true"), ("b", "1.5"), ("c", "-")), "lines[].a[3]", ("type", ']}"')))
 @example(MetricCall("f1", (), "\ud800", ("\x00", "é")))
-@settings(max_examples=150, deadline=None)
 def test_a_metric_prints_and_parses_back(call: MetricCall) -> None:
     again = parse_metric(str(call))
     assert (again, hash(again)) == (call, hash(call))
 
 
 @given(gates)
-@settings(max_examples=150, deadline=None)
 def test_a_gate_prints_and_parses_back(gate: Gate) -> None:
     again = parse_gate(str(gate))
     assert (again, hash(again)) == (gate, hash(gate))
 
 
 @given(st.text(alphabet='abf1()[]{}=,"\\ .<>-\x00', max_size=30))
-@settings(max_examples=200, deadline=None)
 def test_any_other_text_is_a_value_error_or_a_metric(text: str) -> None:
     for parse in (parse_metric, parse_gate, parse_threshold):
         try:

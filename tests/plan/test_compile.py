@@ -3,7 +3,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -19,8 +19,6 @@ from fieldassay.plan.digest import digest_of
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, ObjectNode
 from fieldassay.spec.model import Accept, Field, Spec
 from fieldassay.spec.names import type_names
-
-SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 
 
 def leaf(definition, **spec):
@@ -47,7 +45,6 @@ def test_every_type_of_value_compiles_by_its_name_alone(kind):
     assert isinstance(node, Leaf) and node.accept == Accept(node.comparator.accept)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=SLOW)
 @given(spec=specs())
 def test_every_valid_spec_compiles_and_its_nodes_index_their_fields(spec):
     plan = compile_plan(spec)
@@ -62,7 +59,6 @@ def test_every_valid_spec_compiles_and_its_nodes_index_their_fields(spec):
     assert compile_plan(spec).digest == plan.digest
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=SLOW)
 @given(spec=specs())
 def test_every_valid_spec_can_be_described(spec):
     assert all(tuple(row) == COLUMNS and all(isinstance(text, str) for text in row.values()) for row in describe(compile_plan(spec)))

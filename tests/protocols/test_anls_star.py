@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.protocols.anls_star_recorded import CASES
 
@@ -187,7 +187,6 @@ TREES = st.recursive(
 ROOTS = st.dictionaries(st.sampled_from("abc"), TREES, max_size=3)
 
 
-@settings(max_examples=30, deadline=None)
 @given(ROOTS, ROOTS)
 def test_scores_are_from_0_to_1_and_a_tree_is_like_itself(gold: dict[str, Any], pred: dict[str, Any]) -> None:
     value = one(gold, pred)
@@ -202,7 +201,6 @@ def shuffled(tree: Any, order: random.Random) -> Any:
     return {key: shuffled(value, order) for key, value in tree.items()} if isinstance(tree, dict) else tree
 
 
-@settings(max_examples=30, deadline=None)
 @given(ROOTS, st.randoms(use_true_random=False))
 def test_the_order_of_lists_does_not_count(tree: dict[str, Any], order: random.Random) -> None:
     assert one(tree, shuffled(tree, order)) == 1

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.effort import few_examples
 from tests.protocols.engineering_published import figures
 from tests.protocols.engineering_runs import judge, judge_rows
 
@@ -55,7 +56,7 @@ def list_leaves(tree: Any, path: str) -> Iterator[str]:
         yield path
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(few_examples(), suppress_health_check=list(HealthCheck))
 @given(drawn=st.lists(cases(), min_size=1, max_size=25))
 def test_random_cases_have_the_figures_of_the_source(drawn: list[tuple[Any, Any, list[str]]]) -> None:
     gold = [{"id": at, "expected_extraction": case[0], "critical_fields": case[2]} for at, case in enumerate(drawn)]

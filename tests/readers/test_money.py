@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from babel.numbers import format_currency
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from number_pages import HOSTILE, assert_same, check, examples
 
@@ -44,7 +44,6 @@ def test_the_page_has_enough_examples() -> None:
 
 
 @given(AMOUNTS)
-@settings(max_examples=40, deadline=None)
 def test_what_babel_writes_in_a_market_is_read_back_exactly(amount: Decimal) -> None:
     for locale, currency in MARKETS.items():
         written = format_currency(amount, currency, locale=locale, decimal_quantization=False)
@@ -52,7 +51,6 @@ def test_what_babel_writes_in_a_market_is_read_back_exactly(amount: Decimal) -> 
 
 
 @given(AMOUNTS, st.sampled_from(["USD", "AUD", "EUR", "$", "kr", None]))
-@settings(max_examples=100, deadline=None)
 def test_the_canonical_text_reads_as_the_same_value(amount: Decimal, currency: str | None) -> None:
     raw = f"{amount:,} {currency or ''}"
     reading = MoneyReader().read(raw)
@@ -64,7 +62,6 @@ def test_the_canonical_text_reads_as_the_same_value(amount: Decimal, currency: s
     "reader", [MoneyReader(), MoneyReader("AUD"), MoneyReader("EUR", "de_DE"), MoneyReader(strip=("1", "CR"))], ids=str
 )
 @given(raws=st.lists(st.integers()) | st.lists(st.floats()) | st.lists(SCALARS))
-@settings(max_examples=120, deadline=None)
 def test_the_fast_way_through_a_column_agrees_with_read(reader: MoneyReader, raws: list[Any]) -> None:
     assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from doc_tables import rows
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -83,7 +83,6 @@ IDEMPOTENT += [
 
 @pytest.mark.parametrize("entry", IDEMPOTENT, ids=str)
 @given(text=st.text(max_size=30))
-@settings(max_examples=60, deadline=None)
 def test_a_normalizer_applied_twice_changes_nothing_more(entry: Any, text: str) -> None:
     normalizer = made(entry)
     once = normalizer.apply(text)
@@ -91,7 +90,6 @@ def test_a_normalizer_applied_twice_changes_nothing_more(entry: Any, text: str) 
 
 
 @given(text=st.text(alphabet=st.characters(codec=None), max_size=60))
-@settings(max_examples=100, deadline=None)
 def test_no_text_stops_the_published_normalizations(text: str) -> None:
     assert all(isinstance(published(position).read(text).canonical, str) for position in (0, 1))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from babel.numbers import format_decimal
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from number_pages import HOSTILE, assert_same, check, examples
 
@@ -40,7 +40,6 @@ def test_the_pages_have_enough_examples() -> None:
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=6))
-@settings(max_examples=60, deadline=None)
 def test_what_babel_writes_in_a_locale_is_read_back_exactly(number: Decimal) -> None:
     for locale in LOCALES:
         written = format_decimal(number, locale=locale, decimal_quantization=False)
@@ -48,7 +47,6 @@ def test_what_babel_writes_in_a_locale_is_read_back_exactly(number: Decimal) -> 
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False))
-@settings(max_examples=200, deadline=None)
 def test_canonical_text_says_the_value_and_only_the_value(number: Decimal) -> None:
     text = canonical_number(number)
     assert len(text) < 100 + len(number.as_tuple().digits)
@@ -57,7 +55,6 @@ def test_canonical_text_says_the_value_and_only_the_value(number: Decimal) -> No
 
 
 @given(SCALARS)
-@settings(max_examples=300, deadline=None)
 def test_the_canonical_text_reads_as_the_same_value(raw: Any) -> None:
     reader = NumberReader(ranges=True)
     reading = reader.read(raw)
@@ -77,7 +74,6 @@ def test_the_canonical_text_reads_as_the_same_value(raw: Any) -> None:
     ids=str,
 )
 @given(raws=st.lists(NUMBERS) | st.lists(st.integers()) | st.lists(st.floats()) | st.lists(PLAIN) | st.lists(SCALARS))
-@settings(max_examples=120, deadline=None)
 def test_the_fast_way_through_a_column_agrees_with_read(reader: NumberReader | IntegerReader, raws: list[Any]) -> None:
     assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))
 

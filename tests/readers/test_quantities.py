@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from number_pages import HOSTILE, assert_same, check, examples
 
@@ -45,7 +45,6 @@ def test_every_table_entry_leads_to_a_canonical_unit() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(SIMPLE), st.integers(-3, 3).filter(bool)), min_size=1, max_size=4) | UNITLIKE)
-@settings(max_examples=300, deadline=None)
 def test_a_canonical_unit_is_its_own_canonical_unit(given_unit: Any) -> None:
     text = given_unit if isinstance(given_unit, str) else " ".join(f"{name}{power if power != 1 else ''}" for name, power in given_unit)
     unit = canonical_unit(text)
@@ -99,7 +98,6 @@ def test_every_unit_knows_its_size(unit: str) -> None:
 
 
 @given(AMOUNTS, st.sampled_from([("m3/h", "L/s"), ("degC", "degF"), ("psi", "bar"), ("kWh", "BTU"), ("t/yr", "kg/h")]))
-@settings(max_examples=80, deadline=None)
 def test_a_conversion_and_its_inverse_return_the_amount(amount: Decimal, units: tuple[str, str]) -> None:
     there, back = conversion(*units), conversion(*reversed(units))
     assert there is not None and back is not None
@@ -108,7 +106,6 @@ def test_a_conversion_and_its_inverse_return_the_amount(amount: Decimal, units: 
 
 
 @given(AMOUNTS, AMOUNTS, PRINTABLE, st.booleans())
-@settings(max_examples=100, deadline=None)
 def test_the_canonical_text_reads_as_the_same_value(one: Decimal, other: Decimal, unit: str, is_range: bool) -> None:
     low, high = sorted((one, other))
     reading = QuantityReader().read(f"{low} to {high} {unit}" if is_range else f"{one} {unit}")
@@ -117,7 +114,6 @@ def test_the_canonical_text_reads_as_the_same_value(one: Decimal, other: Decimal
 
 
 @given(st.lists(st.integers() | st.floats() | st.booleans() | st.text(max_size=20) | UNITLIKE | UNITLIKE.map("5 {}".format)))
-@settings(max_examples=150, deadline=None)
 def test_nothing_raises(raws: list[Any]) -> None:
     for reader in (QuantityReader(), QuantityReader("kg", "g", "de_DE"), QuantityReader(ranges=False), UnitReader()):
         assert_same(reader.read_column(raws), Column.of([reader.read(raw) for raw in raws]))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from babel.dates import format_date, format_datetime
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.evidence import FLAGS
@@ -62,7 +62,6 @@ def name(reader: Reader) -> str:
 
 @pytest.mark.parametrize("reader", ALL, ids=name)
 @given(raw=SCALARS)
-@settings(max_examples=120, deadline=None)
 def test_any_scalar_has_a_reading(reader: Reader, raw: Any) -> None:
     reading = reader.read(raw)
     assert isinstance(reading.text, str)
@@ -74,7 +73,6 @@ def test_any_scalar_has_a_reading(reader: Reader, raw: Any) -> None:
 
 @pytest.mark.parametrize("reader", READERS, ids=name)
 @given(raw=SCALARS)
-@settings(max_examples=120, deadline=None)
 def test_a_canonical_text_reads_back_to_itself(reader: Reader, raw: Any) -> None:
     reading = reader.read(raw)
     if reading.problem is None:
@@ -83,7 +81,6 @@ def test_a_canonical_text_reads_back_to_itself(reader: Reader, raw: Any) -> None
 
 @pytest.mark.parametrize("reader", [reader for reader in ALL if not isinstance(reader, ListReader)], ids=name)
 @given(raws=st.lists(SCALARS | st.sampled_from(["2025-03-15", " 2025-03-15", "03/04/2025", 1, 1.0, True, "1", 0.0, -0.0]), max_size=12))
-@settings(max_examples=40, deadline=None)
 def test_a_column_is_the_readings_of_its_values(reader: Reader, raws: list[Any]) -> None:
     column = reader.read_column(raws)
     assert len(column) == len(raws)
@@ -108,7 +105,6 @@ LOCALES = ["en_US", "en_AU", "de", "fr", "es", "it", "pt_BR", "nl", "sv", "da", 
 
 @pytest.mark.parametrize("locale", LOCALES)
 @given(day=st.dates(dt.date(1950, 1, 1), dt.date(2099, 12, 31)))
-@settings(max_examples=40, deadline=None)
 def test_a_date_as_its_locale_writes_it_reads_back(locale: str, day: dt.date) -> None:
     reader = DateReader(locale=locale)
     for length in ("medium", "long", "full"):
@@ -119,14 +115,12 @@ def test_a_date_as_its_locale_writes_it_reads_back(locale: str, day: dt.date) ->
 
 @pytest.mark.parametrize("locale", ["en_US", "en_AU", "fr", "es", "sv", "pl", "tr", "nl"])
 @given(moment=st.datetimes(dt.datetime(1970, 1, 1), dt.datetime(2060, 1, 1)))
-@settings(max_examples=30, deadline=None)
 def test_a_point_in_time_as_its_locale_writes_it_reads_back(locale: str, moment: dt.datetime) -> None:
     text = format_datetime(moment, "medium", locale=locale)
     assert DateTimeReader(locale=locale).read(text).canonical == moment.replace(microsecond=0).isoformat()
 
 
 @given(moment=st.datetimes(dt.datetime(1000, 1, 1), dt.datetime(9000, 1, 1)), hours=st.integers(-12, 14))
-@settings(max_examples=80, deadline=None)
 def test_one_instant_has_one_canonical_text(moment: dt.datetime, hours: int) -> None:
     aware = moment.replace(tzinfo=dt.UTC)
     elsewhere = aware.astimezone(dt.timezone(dt.timedelta(hours=hours)))
@@ -137,7 +131,6 @@ def test_one_instant_has_one_canonical_text(moment: dt.datetime, hours: int) -> 
     items=st.lists(st.sampled_from(["2025-03-15", "15 March 2025", "soon", "", None, {"a": 1}, 2025, 2025.0]), max_size=8),
     keep_empty=st.booleans(),
 )
-@settings(max_examples=80, deadline=None)
 def test_a_list_holds_the_readings_of_its_items(items: list[Any], keep_empty: bool) -> None:
     reader = ListReader(DateReader(), keep_empty=keep_empty)
     column = reader.read_column([["2024"], items, []])

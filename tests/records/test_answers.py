@@ -6,7 +6,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.records.answer import parse_answer
@@ -156,7 +156,6 @@ objects = st.dictionaries(st.text(), values, min_size=1, max_size=4)
 prose = st.text(st.characters(exclude_characters="{}[]`\"'<", exclude_categories=["Cs"]), max_size=40)
 
 
-@settings(max_examples=150, deadline=None)
 @given(objects, prose, prose, st.booleans(), st.sampled_from([None, 1]))
 def test_json_with_prose_around_is_read_exactly(data: dict, before: str, after: str, is_ascii: bool, indent: int | None) -> None:
     text = json.dumps(data, ensure_ascii=is_ascii, indent=indent)
@@ -165,14 +164,12 @@ def test_json_with_prose_around_is_read_exactly(data: dict, before: str, after: 
     assert set(answer.repairs) <= {"prose_around"}
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(st.sampled_from("{}[]\",:'`\\ab1 \n/#-."), max_size=60))
 def test_any_text_is_an_answer_or_a_problem(text: str) -> None:
     answer = parse_answer(text)
     assert (answer.data is None) == (answer.problem is not None)
 
 
-@settings(max_examples=100, deadline=None)
 @given(objects, st.integers(1, 200))
 def test_a_cut_answer_keeps_a_prefix_of_its_keys(data: dict, length: int) -> None:
     text = json.dumps(data)[:length]

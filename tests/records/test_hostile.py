@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.errors import ProblemsError
@@ -234,7 +234,6 @@ def test_cyclic_records_in_memory_are_invalid() -> None:
     assert hold_records({"a": cycle}).fetch([0])[0].invalid == "nested deeper than 100 levels"
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.binary(min_size=1, max_size=200), st.sampled_from(["p.jsonl", "p.json", "p.csv", "p.tsv", "p.parquet", "p.gz", "p"]))
 def test_any_bytes_are_records_or_problems(tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str) -> None:
     path = tmp_path_factory.mktemp("fuzz") / name

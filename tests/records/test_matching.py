@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
@@ -172,7 +172,6 @@ def test_a_data_key_that_no_row_has_is_a_problem_with_the_nearest(tmp_path: Path
         open_source(tmp_path / "s.jsonl", SourceOptions(data_key="gold_row"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 30), unique=True, min_size=1), st.lists(st.integers(0, 30), unique=True, min_size=1), st.data())
 def test_parts_of_a_matching_hold_what_the_whole_holds(gold: list[int], predicted: list[int], data: st.DataObject) -> None:
     if not set(gold) & set(predicted):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reports.ci_runs import hostile, made, records
 
@@ -85,7 +85,6 @@ def test_what_a_page_has_already_is_taken_off_its_limit() -> None:
     assert "Left out" in page
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(400, 3_000), st.lists(st.tuples(st.text(max_size=60), st.integers(0, 30)), max_size=6))
 def test_blocks_never_exceed_their_limit(limit: int, parts: list[tuple[str, int]]) -> None:
     blocks = [Block(name, ("a",), [(f"row {row} 日",) for row in range(count)], fold="x" if count % 2 else "") for name, count in parts]
@@ -113,7 +112,6 @@ def test_hostile_values_are_inert_in_every_cell(maker: Maker) -> None:
         assert cells == columns, line
 
 
-@settings(max_examples=200)
 @given(st.text(st.characters(), max_size=30))
 def test_any_value_is_inert_as_code_and_as_prose(value: str) -> None:
     inert = code(value).removeprefix("<code>").removesuffix("</code>")

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reports.ci_runs import HOSTILE, hostile, made
 
@@ -124,7 +124,6 @@ def test_hostile_values_documents_and_systems_are_valid_and_cut() -> None:
     assert len(names) == len(set(names))
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.text(st.characters(), max_size=40), min_size=1, max_size=4, unique_by=str.strip))
 def test_any_text_gives_a_valid_file(texts: list[str]) -> None:
     gold = [{"id": str(number), "name": text} for number, text in enumerate(texts)]

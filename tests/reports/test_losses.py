@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
@@ -31,7 +31,6 @@ def scored(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Result:
     return score(gold, [{"id": str(place), **second} for place, (_, second) in enumerate(pairs)], SPEC, ScoreOptions(replicates=0))
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(_RECORD, _RECORD), min_size=1, max_size=8))
 def test_losses_add_up_to_what_accuracy_lacks(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
     result = scored(pairs)

@@ -6,7 +6,7 @@ import json
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.reports.shown import escape_markdown, shorten, show, show_json, show_pair, visible
@@ -15,7 +15,6 @@ ANY_TEXT = st.text(st.characters(codec=None), max_size=80)
 
 
 @given(ANY_TEXT)
-@settings(max_examples=200)
 def test_visible_text_has_nothing_hidden_in_it(text: str) -> None:
     shown = visible(text)
     assert all(unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in shown)
@@ -44,7 +43,6 @@ def test_hidden_characters_become_escapes(text: str, shown: str) -> None:
 
 
 @given(ANY_TEXT, st.integers(3, 60))
-@settings(max_examples=200)
 def test_shown_value_fits_its_width(text: str, width: int) -> None:
     assert len(show(text, width)) <= width
     assert shorten(text, width) == text or len(text) > width

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -54,7 +54,6 @@ _CHARACTERS = st.characters(codec="utf-8", exclude_categories=["C", "Z", "M"]) |
 _ROW = st.lists(st.text(_CHARACTERS, max_size=120), min_size=5, max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows=st.lists(_ROW, min_size=1, max_size=4), width=st.integers(40, 150))
 def test_no_text_is_lost_at_any_width(rows: list[list[str]], width: int) -> None:
     said = _page(rows, _columns("id", 5), width)

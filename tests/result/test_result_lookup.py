@@ -6,7 +6,7 @@ import json
 from dataclasses import fields, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.errors import ProblemsError
@@ -102,7 +102,6 @@ def test_metrics_json_reads_back_to_the_same_estimates_and_bytes() -> None:
 
 
 @given(st.text(max_size=10), st.floats(allow_nan=False, allow_infinity=False))
-@settings(max_examples=50, deadline=None)
 def test_any_field_name_and_number_survive(name: str, number: float) -> None:
     estimate = replace(BASE, field=name, value=number)
     assert read_metrics(metrics_json(Result((estimate,)))).estimates == (estimate,)

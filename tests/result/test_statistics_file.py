@@ -99,7 +99,7 @@ def test_hostile_names_of_systems_are_kept_apart(paired: PairedData, name: str, 
     assert [system.system for system in read] == [name, "b"]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(ids=st.lists(st.text(st.characters(), max_size=5), min_size=1, max_size=6, unique=True), data=st.data())
 def test_any_ids_and_any_whole_numbers_come_back(paired: PairedData, ids: list[str], data: st.DataObject) -> None:
     statistic = wanted(paired)[0]

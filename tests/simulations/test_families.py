@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from measures import measure_families, measure_rankings
 from rates import Rate
+from tests.effort import trials
 
 
 def test_holm_keeps_false_alarms_of_twelve_fields_rare_and_benjamini_hochberg_their_share() -> None:
-    alone, holm, among_others, false_share, found = measure_families(120, 31)
+    alone, holm, among_others, false_share, found = measure_families(trials(120), 31)
     for rate in (holm, among_others, false_share):
         assert rate.is_kept, rate
     assert not Rate("", "", alone.count, alone.trials, most=0.05).is_kept, alone  # without adjustment it does not hold
@@ -15,5 +16,5 @@ def test_holm_keeps_false_alarms_of_twelve_fields_rare_and_benjamini_hochberg_th
 
 
 def test_rankings_tell_equal_systems_apart_rarely_and_find_the_better_one() -> None:
-    for rate in measure_rankings(70, 32, ("accuracy",)):
+    for rate in measure_rankings(trials(70), 32, ("accuracy",)):
         assert rate.is_kept, rate

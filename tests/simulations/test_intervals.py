@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from measures import SHARED, measure_coverage, measure_differences
 from rates import Rate, count
+from tests.effort import trials
 from worlds import World, simulate
 
 from fieldassay.stats.intervals import wilson_interval
 
-TRIALS = 150
+TRIALS = trials(150)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ def test_an_interval_holds_the_true_value_about_as_often_as_its_level_says(size:
 
 
 def test_an_interval_of_a_difference_holds_the_true_one_about_as_often_as_its_level_says() -> None:
-    for rate in measure_differences(100, 12, (100,)):
+    for rate in measure_differences(trials(100), 12, (100,)):
         assert rate.is_kept, rate
 
 
@@ -30,7 +31,7 @@ def test_a_wider_level_holds_it_more_often_and_a_narrower_one_less() -> None:
     for level in (0.5, 0.8, 0.99):
         held = [
             one.interval is not None and one.interval[0] <= world.expect("accuracy", "a") <= one.interval[1]
-            for one in simulate(world, 100, 13, ("accuracy",), level=level).estimates("accuracy", "a")
+            for one in simulate(world, trials(100), 13, ("accuracy",), level=level).estimates("accuracy", "a")
         ]
         shares.append(count("levels", f"{level}", held, level - 0.06, level + 0.04))
         assert shares[-1].is_kept, shares[-1]

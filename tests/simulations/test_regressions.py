@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from measures import measure_regressions
+from tests.effort import trials
 
 
 def test_a_loss_of_the_margin_rarely_passes_and_no_loss_rarely_fails() -> None:
-    for rate in measure_regressions(100, 51, ((100, -0.02), (100, 0.0), (100, -0.08))):
+    for rate in measure_regressions(trials(100), 51, ((100, -0.02), (100, 0.0), (100, -0.08))):
         assert rate.is_kept, rate

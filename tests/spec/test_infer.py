@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.plan.compile import read_plan
@@ -197,7 +197,6 @@ values = st.recursive(
 records = st.lists(st.dictionaries(st.sampled_from(["id", "total", "day", "phone", "tags", "odd.key"]), values, max_size=5), max_size=8)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=records)
 def test_whatever_the_records_hold_the_inferred_spec_compiles_and_reads_back(rows):
     found = infer(rows, "s")
@@ -207,7 +206,6 @@ def test_whatever_the_records_hold_the_inferred_spec_compiles_and_reads_back(row
         assert read_plan(text).slots == tuple(field.name for field in found.spec.fields)
 
 
-@settings(max_examples=100, deadline=None)
 @given(column=st.lists(texts | st.integers(-99, 99) | st.floats(-9, 9), min_size=1, max_size=30))
 def test_an_inferred_type_reads_its_own_gold(column):
     field = inferred("value", column)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Annotated, Literal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic import Field as PydanticField
@@ -258,7 +258,6 @@ def members(data: object) -> list[tuple]:
     return [place for key, inner in list(pairs) for place in ((data, key), *members(inner))]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=mutated())
 def test_whatever_a_schema_holds_it_is_a_spec_or_a_clear_problem(data: object) -> None:
     try:

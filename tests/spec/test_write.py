@@ -2,7 +2,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -20,10 +20,8 @@ scalars = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(a
 trees = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3), max_leaves=12
 )
-SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=SLOW)
 @given(spec=specs())
 def test_a_written_spec_reads_back_equal(spec):
     text = write_spec(spec)
@@ -33,19 +31,16 @@ def test_a_written_spec_reads_back_equal(spec):
     assert write_spec(again) == text
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
 @given(spec=specs())
 def test_a_spec_as_data_reads_back_equal(spec):
     assert read_spec(spec_data(spec)) == spec
 
 
-@settings(max_examples=200, deadline=None)
 @given(data=st.dictionaries(st.text(max_size=8), trees, max_size=4))
 def test_emitted_yaml_is_the_same_data(data):
     assert read_yaml(emit_yaml(data, {}), "x")[0] == (data or None)
 
 
-@settings(max_examples=100, deadline=None)
 @given(value=trees)
 def test_a_frozen_value_survives_thawing(value):
     assert freeze(thaw(freeze(value))) == freeze(value)

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.stats.corrections import adjust_benjamini_hochberg, adjust_holm
@@ -64,7 +64,6 @@ def test_random_p_values_are_near_the_exact_ones() -> None:
 
 
 @given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=60), st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
 def test_neither_order_nor_direction_matters(differences: list[float], random: object) -> None:
     documents = names(len(differences))
     tested = sign_flip(differences, documents, seed=7)
@@ -76,7 +75,6 @@ def test_neither_order_nor_direction_matters(differences: list[float], random: o
 
 
 @given(st.lists(st.sampled_from([-1, 0, 1]), max_size=16))
-@settings(max_examples=40, deadline=None)
 def test_mcnemar_is_the_sign_flip_of_yes_and_no(differences: list[int]) -> None:
     assert mcnemar(differences.count(-1), differences.count(1)) == pytest.approx(sign_flip(differences, names(len(differences))).p)
 
@@ -156,7 +154,6 @@ def test_benjamini_hochberg(given_p: list[float], adjusted: list[float]) -> None
 
 
 @given(st.lists(st.floats(1e-6, 1), max_size=20))
-@settings(max_examples=40)
 def test_corrections_never_help_and_holm_is_the_stricter(given_p: list[float]) -> None:
     holm, bh = adjust_holm(given_p), adjust_benjamini_hochberg(given_p)
     assert all(p <= b + 1e-12 and b <= h + 1e-12 and h <= 1 for p, b, h in zip(given_p, bh, holm, strict=True))

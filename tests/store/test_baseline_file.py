@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.errors import ProblemsError
@@ -195,14 +195,12 @@ def test_nothing_is_left_where_nothing_can_be_written(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.integers(-(2**62) + 1, 2**62 - 1) | st.integers(0, 2), max_size=60))
-@settings(max_examples=150)
 def test_runs_of_numbers_are_read_back(values: list[int]) -> None:
     column = np.array(values, np.int64)
     assert split_runs(join_runs(column), len(values)).tolist() == values
 
 
 @given(st.text(alphabet="0123456789*- +.e²", max_size=12), st.integers(0, 5))
-@settings(max_examples=300)
 def test_any_text_is_a_column_or_a_value_error(text: str, length: int) -> None:
     with contextlib.suppress(ValueError):
         assert len(split_runs(text, length)) == length

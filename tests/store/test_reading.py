@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from store_runs import START, make_run
 
@@ -25,7 +25,6 @@ from fieldassay.store.tags import TAGS, check_tag, read_tags
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-@settings(max_examples=200)
 @given(
     st.text(max_size=200), st.lists(st.text(max_size=100), min_size=1, max_size=6), st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1))
 )

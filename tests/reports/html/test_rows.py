@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.reports.html.hostile_records import SPEC, gold_records, predictions
 from tests.reports.html.unpacked_rows import read_blocks, read_rows
@@ -50,7 +50,6 @@ def test_a_page_carries_every_row() -> None:
     check(score(gold, answers, SPEC, ScoreOptions(replicates=0)))
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(_TEXTS, _TEXTS), min_size=1, max_size=6))
 def test_a_page_carries_any_text(pairs: list[tuple[str, str]]) -> None:
     gold = [{"id": str(place), "note": first} for place, (first, _) in enumerate(pairs)]
@@ -83,7 +82,6 @@ def test_a_long_value_is_cut_and_its_length_is_said() -> None:
 
 
 @given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8))
-@settings(max_examples=60, deadline=None)
 def test_what_is_packed_can_be_unpacked(data: Any) -> None:
     packed = pack(data)
     assert "<" not in packed
@@ -91,7 +89,6 @@ def test_what_is_packed_can_be_unpacked(data: Any) -> None:
 
 
 @given(st.lists(st.lists(st.none() | st.text(st.characters(codec="utf-8"), max_size=4), max_size=6), min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None)
 def test_codes_stand_for_texts(columns: list[list[str | None]]) -> None:
     texts, codes = encode_texts([pl.Series(column, dtype=pl.String) for column in columns])
     assert len(set(texts)) == len(texts)
