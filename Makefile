@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test fuzz lint docs bench clean
+.PHONY: help setup browser demo test test-fast test-full fuzz lint docs bench clean
 
 help: ## say what there is
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
 
 $(VENV)/.ready: pyproject.toml
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) 2>/dev/null || { \
@@ -27,8 +27,16 @@ browser: ## install Chromium for the tests that open reports, where no browser i
 	  as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	  $$as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -qq --no-install-recommends chromium fonts-liberation >/dev/null
 
-test: setup browser ## run every test
-	$(BIN)/python -m pytest -n 2
+PROFILE ?= dev
+
+test: setup browser ## run every test, the properties with few examples and the simulations with few trials
+	$(BIN)/python -m pytest -n 2 --hypothesis-profile $(PROFILE)
+
+test-fast: setup ## run the tests that need no browser, no processes, no simulations and no long laws
+	$(BIN)/python -m pytest -n 2 -m 'not slow'
+
+test-full: setup browser ## run every test, with all examples and trials
+	$(BIN)/python -m pytest -n 2 --hypothesis-profile full
 
 lint: setup ## check style, types and layers
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,13 +15,37 @@ from tests.warm_program import warm_program
 os.environ["FIELDASSAY_CACHE"] = "off"
 
 EXAMPLES = {"dev": 20, "ci": 60, "full": 200}
-"""Examples of a property in each profile: `pytest --hypothesis-profile full`."""
+"""Examples of a property in each profile: `pytest --hypothesis-profile ci`."""
 
 for name, examples in EXAMPLES.items():
     # A deadline, or a check that examples come fast, would fail on a busy machine.
     lenient = [HealthCheck.too_slow, HealthCheck.filter_too_much]
     settings.register_profile(name, max_examples=examples, deadline=None, suppress_health_check=lenient)
 settings.load_profile("dev")
+
+
+SLOW_FIXTURES = {"browser", "programs"}
+"""A test that uses one of them is slow: it opens a browser, or starts processes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the slow tests."""
+    for item in items:
+        if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())) or "simulations" in item.path.parts:
+            item.add_marker("slow")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return a scheduler that gives all tests of a file to one worker, and those of all HTML reports to one, which starts the browser."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "browser" if file.startswith("tests/reports/html/") else file
+
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")

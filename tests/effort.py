@@ -1,6 +1,12 @@
-"""How many examples and trials a run of the tests takes, by its profile (`dev`, `ci` or `full`; see `conftest.py`)."""
+"""How much work a run of the tests does, by its profile (`dev`, `ci` or `full`; see `conftest.py`), and how much a test's own work is."""
 
 from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 
 from hypothesis import settings
 
@@ -20,3 +26,60 @@ def trials(number: int) -> int:
 def few_examples() -> settings:
     """Return the settings of a property of which one example is dear: a quarter of the examples, and at least 10."""
     return settings(max_examples=max(settings.default.max_examples // 4, 10))
+
+
+def cost(work: Callable[[], object]) -> float:
+    """Return the processor time of some work in units of a loop of a million additions, which takes about 0.03 s.
+
+    A slow or a busy machine takes longer for both, so that a bound means the same on each.
+    """
+    start = time.process_time()
+    work()
+    return (time.process_time() - start) / _unit()
+
+
+@contextmanager
+def costs_at_most(bound: float) -> Iterator[Callable[[], bool]]:
+    """Assert that the block takes at most so many units of `cost`; yields a function that tells whether it already took more."""
+    unit, start = _unit(), time.process_time()
+
+    def is_over() -> bool:
+        return (time.process_time() - start) / unit > bound
+
+    yield is_over
+    assert not is_over(), f"more than {bound:g} times the processor time of a million additions"
+
+
+@cache
+def _unit() -> float:
+    return sorted(_loop() for _ in range(5))[2]
+
+
+def _loop() -> float:
+    start, total = time.process_time(), 0
+    for number in range(1_000_000):
+        total += number
+    return time.process_time() - start
+
+
+_watched: list[list[str]] = []
+
+
+def opened_files(work: Callable[[], object]) -> list[str]:
+    """Return the paths of the files that some work opens."""
+    _watch()
+    _watched.append([])
+    try:
+        work()
+    finally:
+        opened = _watched.pop()
+    return opened
+
+
+@cache
+def _watch() -> None:
+    def note(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and _watched:
+            _watched[-1].append(str(arguments[0]))
+
+    sys.addaudithook(note)  # stays to the end of the process

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given, settings
-from tests.effort import few_examples
+from tests.effort import costs_at_most, few_examples
 from tests.judging import result_of
 from tests.strategies_records import TEXT_COMPARATORS, VALUES, chances, name_of
 
@@ -19,15 +19,12 @@ from fieldassay.api.scoring import score
 from fieldassay.errors import FieldassayError, NothingEvaluatedError, ProblemsError
 from fieldassay.result.result import Result
 
-SECONDS = 30.0
-"""Far above what each case takes alone, so that a busy machine fails none."""
-
 MILLION = 1_000_000
 T = TypeVar("T")
 
 
-def within(work: Callable[[], T], seconds: float = SECONDS) -> T:
-    """Return what the work returns, or fail when it takes longer; a work that never ends does not hold the tests up."""
+def within(work: Callable[[], T], most: float = 1000) -> T:
+    """Return the value of the work, or fail where it takes more processor time; a work that never ends does not hold the tests up."""
     done: list[T] = []
     raised: list[BaseException] = []
 
@@ -37,10 +34,11 @@ def within(work: Callable[[], T], seconds: float = SECONDS) -> T:
         except BaseException as error:
             raised.append(error)
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    assert not thread.is_alive(), f"not done after {seconds:g} s"
+    with costs_at_most(most) as is_over:
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        while thread.is_alive() and not is_over():
+            thread.join(0.5)
     if raised:
         raise raised[0]
     return done[0]

@@ -58,7 +58,7 @@ def run_score(program: Path, folder: Path, spec: bytes, gold: bytes, pred: bytes
         (folder / name).write_bytes(content)
     inputs = ["--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "s=pred.jsonl"]
     command = [program, "score", *inputs, "--bootstrap", "0", "--out", "run"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -1,8 +1,7 @@
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.effort import costs_at_most
 
 from fieldassay.paths import ITEM, Pattern, field_of, join_path, split_path
 
@@ -71,8 +70,7 @@ def test_two_stars_match_everything(steps):
 
 
 def test_matching_takes_no_time_on_hostile_texts():
-    start = time.perf_counter()
-    assert not Pattern(".".join(["**", "a*a*a*b"] * 20)).matches(".".join(["a" * 200] * 200))
-    assert not Pattern("*a" * 50 + "b").matches("a" * 100_000)
-    assert split_path("a." * 50_000 + "b")[-1] == "b"
-    assert time.perf_counter() - start < 5
+    with costs_at_most(160):
+        assert not Pattern(".".join(["**", "a*a*a*b"] * 20)).matches(".".join(["a" * 200] * 200))
+        assert not Pattern("*a" * 50 + "b").matches("a" * 100_000)
+        assert split_path("a." * 50_000 + "b")[-1] == "b"

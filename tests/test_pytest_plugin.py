@@ -39,7 +39,7 @@ def session(programs: Path, folder: Path) -> Session:
 
 def run_session(program: list[Any], folder: Path, environment: Mapping[str, str], *arguments: str) -> tuple[int, str]:
     command = [*program, "-p", "no:cacheprovider", "-v", "--rootdir", str(folder), *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False)
     return done.returncode, done.stdout + done.stderr
 
 

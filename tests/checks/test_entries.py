@@ -1,11 +1,11 @@
 """What each check accepts and refuses, at its boundaries and for hostile values."""
 
 import math
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.effort import costs_at_most
 
 from fieldassay.checks.catalogue import CHECKS
 
@@ -95,18 +95,16 @@ def test_an_object_that_is_none_is_one_fault():
 @pytest.mark.parametrize("case", CASES)
 def test_hostile_values_take_little_time_and_short_messages(case):
     check = build(*CASES[case][:2])
-    start = time.perf_counter()
-    for value in HOSTILE:
-        assert all(len(fault.message) < 1000 for fault in check.faults(value))
-    assert time.perf_counter() - start < 5
+    with costs_at_most(100):
+        for value in HOSTILE:
+            assert all(len(fault.message) < 1000 for fault in check.faults(value))
 
 
 @pytest.mark.parametrize("regex", ["(a+)+b", "(a|aa)*c", "(.*)*x", "([a-z]+)*[0-9]", "(a?){25}a{25}"])
 def test_patterns_that_make_backtracking_engines_hang_are_matched_in_linear_time(regex):
     check = build("pattern", {"regex": regex})
-    start = time.perf_counter()
-    assert check.faults("a" * 9_999 + "!")
-    assert time.perf_counter() - start < 2
+    with costs_at_most(100):
+        assert check.faults("a" * 9_999 + "!")
 
 
 def test_a_pattern_matches_no_text_beyond_its_longest():

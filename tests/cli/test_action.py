@@ -108,7 +108,7 @@ class Runner:
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
         environment = {**self.environment, **own, "GITHUB_OUTPUT": str(output)}
         done = subprocess.run(
-            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, check=False
+            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, check=False
         )
         ended.logs[step["name"]] = done.stdout
         ended.outputs[step.get("id", step["name"])] = read_outputs(output.read_text(encoding="utf-8"))

@@ -172,7 +172,7 @@ def test_a_lock_that_changes_while_a_run_lasts_is_not_overwritten(locked: Locked
         found = whole(*given)
         code = f"import sys; from fieldassay.cli.main import main; sys.exit(main({['lock', *locked.files.inputs[:4], '--lock', str(locked.file)]!r}"
         code += " + ['--reset-baseline', '--reason', 'theirs']))"
-        subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True, timeout=60)
+        subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True, timeout=600)
         return found
 
     monkeypatch.setattr(scoring, "score", score_while_another_resets)

@@ -2,13 +2,13 @@
 
 import difflib
 import random
-import time
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.comparators.comparator_cases import build, column, same_scores
+from tests.effort import costs_at_most
 
 from fieldassay.comparators import matching_blocks
 from fieldassay.comparators.matching_blocks import LONGEST, matched_characters
@@ -187,8 +187,7 @@ def test_few_pairs_of_very_many_texts_are_found():
 
 def test_a_thousand_names_against_a_thousand_take_seconds():
     values, gold, pred = grid(random.Random(5), 1_000)
-    started = time.process_time()
-    scores = build("ratcliff").compare_at(values, gold, pred)
-    assert time.process_time() - started < 5
+    with costs_at_most(160):
+        scores = build("ratcliff").compare_at(values, gold, pred)
     for at in random.Random(6).sample(range(len(gold)), 500):
         assert scores.score[at] == difflib_ratio(values.canonical[gold[at]], values.canonical[pred[at]])

@@ -1,9 +1,9 @@
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
+from tests.effort import costs_at_most
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -217,6 +217,5 @@ def test_the_digest_depends_on_the_order_of_patterns():
 
 
 def test_a_thousand_fields_compile_in_seconds():
-    start = time.perf_counter()
-    assert len(read_plan({"fields": {f"f{n}": {"type": "money", "tolerance": 0.01} for n in range(1000)}}).fields) == 1000
-    assert time.perf_counter() - start < 5
+    with costs_at_most(160):
+        assert len(read_plan({"fields": {f"f{n}": {"type": "money", "tolerance": 0.01} for n in range(1000)}}).fields) == 1000

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import json
-import time
 from typing import Any
 
 import pytest
 from babel.dates import format_date, format_datetime
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.effort import costs_at_most
 
 from fieldassay.evidence import FLAGS
 from fieldassay.readers.addresses import EmailReader, UrlReader
@@ -90,9 +90,8 @@ def test_a_column_is_the_readings_of_its_values(reader: Reader, raws: list[Any])
 @pytest.mark.parametrize("reader", ALL, ids=name)
 @pytest.mark.parametrize("raw", HOSTILE, ids=lambda raw: "huge-integer" if isinstance(raw, int) else ascii(raw[:8]))
 def test_hostile_values_are_read_at_once(reader: Reader, raw: Any) -> None:
-    start = time.perf_counter()
-    assert isinstance(reader.read(raw), Reading)
-    assert time.perf_counter() - start < 3
+    with costs_at_most(100):
+        assert isinstance(reader.read(raw), Reading)
 
 
 @pytest.mark.parametrize("reader", ALL, ids=name)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.effort import costs_at_most
 
 from fieldassay.errors import ProblemsError
 from fieldassay.records.answer import parse_answer
@@ -18,15 +18,13 @@ from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import open_source
 
-SECONDS = 8.0  # far above what these take alone, so that a busy machine does not fail them
 MILLION = 1_000_000
 
 
 @pytest.fixture(autouse=True)
 def bounded() -> Iterator[None]:
-    start = time.process_time()
-    yield
-    assert time.process_time() - start < SECONDS
+    with costs_at_most(250):
+        yield
 
 
 ANSWERS = {
