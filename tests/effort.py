@@ -23,6 +23,11 @@ def trials(number: int) -> int:
     return number if is_full() else number // 4
 
 
+def characters(number: int) -> int:
+    """Return the length of a hostile text: a tenth unless the run is full, which is still far too long for what is not linear."""
+    return number if is_full() else number // 10
+
+
 def few_examples() -> settings:
     """Return the settings of a property of which one example is dear: a quarter of the examples, and at least 10."""
     return settings(max_examples=max(settings.default.max_examples // 4, 10))

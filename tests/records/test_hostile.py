@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.effort import costs_at_most
+from tests.effort import characters, costs_at_most
 
 from fieldassay.errors import ProblemsError
 from fieldassay.records.answer import parse_answer
@@ -18,7 +18,7 @@ from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import open_source
 
-MILLION = 1_000_000
+MILLION = characters(1_000_000)
 
 
 @pytest.fixture(autouse=True)
