@@ -121,3 +121,90 @@ def test_a_run_of_a_store_is_found_by_its_tag(run: Run, files: Files, tmp_path: 
     assert run("calibrate", "latest", "--runs", store, "--json").code == 0
     ran = run("calibrate", "nothing", "--runs", store)
     assert (ran.code, "nothing" in ran.err) == (2, True)
+
+
+def make_policy(run: Run, files: Files) -> Path:
+    policy = files.folder / "policy.json"
+    assert run("calibrate", make_run(run, files, "a"), "--risk", 0.05, "--out", policy, "--audit-share", 0).code == 0
+    return policy
+
+
+def new_predictions(files: Files, **confidence: float) -> Path:
+    sure = [{key: value - at / 100 for key, value in confidence.items()} for at in range(3)]
+    return files.write("new.jsonl", [{"id": f"n{at}", "total": at, "name": "Elm", "confidence": one} for at, one in enumerate(sure)])
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "jsonl", "xlsx"])
+def test_new_predictions_become_a_queue_in_the_order_of_what_a_look_is_worth(run: Run, files: Files, ending: str) -> None:
+    import polars as pl
+
+    policy, pred = make_policy(run, files), new_predictions(files, total=0.12, name=0.99)
+    out = files.folder / f"queue.{ending}"
+    ran = run("calibrate", "--policy", policy, "--pred", pred, "-o", out)
+    assert (ran.code, ran.err) == (0, f"queue written to {out}\n")
+    if ending == "xlsx":
+        from fieldassay.api.starting import open_source
+
+        rows = [row.value for row in open_source(out).rows.read(range(len(open_source(out))))]
+    elif ending == "csv":
+        rows = pl.read_csv(out).to_dicts()
+    else:
+        rows = json.loads(out.read_text())["queue"] if ending == "json" else list(map(json.loads, out.read_text().splitlines()))
+    named = [(row["document"], row["path"], row["reason"]) for row in rows]
+    assert named[:3] == [(f"n{at}", "total", "below the threshold") for at in (2, 1, 0)]
+    assert [int(row["order"]) for row in rows] == list(range(1, len(rows) + 1))
+    assert "6 values in 3 documents" in ran.out
+
+
+def test_the_queue_is_printed_without_a_file_and_knows_a_value_without_confidence(run: Run, files: Files) -> None:
+    policy, pred = make_policy(run, files), new_predictions(files, total=0.12)
+    ran = run("calibrate", "--policy", policy, "--pred", f"llama={pred}", "--spec", files.folder / "bills.yaml")
+    assert ran.code == 0
+    assert "no confidence: 3" in ran.out and "below the threshold: 3" in ran.out
+    assert ran.out.index("n2") < ran.out.rindex("n0")
+
+
+MISMATCHES = {
+    "no confidence": ({}, [], "no predicted value has a confidence"),
+    "another system": ({"total": 0.5}, ["--pred", "qwen=new.jsonl"], "the policy is for the system 'llama', not for 'qwen'"),
+    "another spec": ({"total": 0.5}, ["--pred", "new.jsonl", "--spec", "other.yaml"], "is another spec"),
+    "an ending": ({"total": 0.5}, ["--pred", "new.jsonl", "-o", "queue.pdf"], "use one of: .csv, .json, .jsonl, .xlsx"),
+    "a risk of its own": (
+        {"total": 0.5},
+        ["--pred", "new.jsonl", "--risk", "0.1"],
+        "--policy takes what the policy says: leave out --risk",
+    ),
+    "no run": ({"total": 0.5}, ["--pred", "new.jsonl"], "give the spec"),
+}
+
+
+@pytest.mark.parametrize("name", MISMATCHES)
+def test_predictions_that_the_policy_is_not_for_are_refused(run: Run, files: Files, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    confidence, more, told = MISMATCHES[name]
+    monkeypatch.chdir(files.folder)
+    policy = make_policy(run, files)
+    new_predictions(files, **confidence)
+    (files.folder / "other.yaml").write_text("{name: bills, id: id, fields: {total: number}}")
+    if name == "no run":
+        (files.folder / "a").rename(files.folder / "elsewhere")
+    ran = run("calibrate", "--policy", policy, *(more or ["--pred", "new.jsonl"]))
+    assert ran.code == 2
+    assert told in " ".join(ran.err.split())
+
+
+def test_where_nothing_can_be_certified_the_nearest_promise_is_said_and_holds_when_it_is_asked_for(run: Run, files: Files) -> None:
+    folder = make_run(run, files, "a", 200, 20)
+    ran = run("calibrate", folder, "--field", "total", "--risk", 0.005, "--json")
+    found = json.loads(ran.out)["thresholds"][0]
+    nearest = found["nearest"]
+    assert found["threshold"] is None and 0.005 < nearest["risk"] < 0.5
+    assert f"there are 200, so at least {found['needed'] - 200} more" in found["reason"]
+    again = json.loads(run("calibrate", folder, "--field", "total", "--risk", nearest["risk"], "--json").out)["thresholds"][0]
+    assert (again["threshold"], again["coverage"], again["nearest"]) == (nearest["threshold"], nearest["coverage"], None)
+    text = " ".join(run("calibrate", folder, "--field", "total", "--risk", 0.005).out.split())
+    assert f"nearest promise with these labels: at most {100 * nearest['risk']:g} % wrong" in text
+
+
+def test_where_no_promise_can_be_made_none_is_said(run: Run, files: Files) -> None:
+    ran = run("calibrate", make_run(run, files, "a", 4, 1), "--field", "total", "--json")
+    assert json.loads(ran.out)["thresholds"][0]["nearest"] is None

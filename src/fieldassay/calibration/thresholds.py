@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fieldassay.calibration.certify import Found, certify, needed_at_rate, needed_labels
 from fieldassay.calibration.observations import Observations
-from fieldassay.result.calibrated import Certificate, Promise, Step, Unit
+from fieldassay.result.calibrated import Certificate, Nearest, Promise, Step, Unit
+
+RISKS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
+"""Risks that are tried where the promised one cannot be certified."""
 
 _NOUNS = {Unit.DOCUMENT: "documents", Unit.VALUE: "values"}
 
@@ -29,7 +33,23 @@ def certify_fields(observations: Observations, fields: Sequence[str], promise: P
     seen = [observations.of_fields(family) for family in families]
     least = needed_labels(promise.risk, 1.0 - promise.confidence)
     delta = split_delta(promise, sum(len(one.draw(promise.unit)) >= least for one in seen))
-    return tuple(_certify(one, family, promise, delta) for one, family in zip(seen, families, strict=True))
+    found = [_certify(one, family, promise, delta) for one, family in zip(seen, families, strict=True)]
+    shared = split_delta(promise, len(families))
+    return tuple(
+        one if one.threshold is not None else replace(one, nearest=find_nearest(labels, promise, shared))
+        for one, labels in zip(found, seen, strict=True)
+    )
+
+
+def find_nearest(observations: Observations, promise: Promise, delta: float) -> Nearest | None:
+    """Return what the least of `RISKS` above the promised one that can be certified would give; None if none can."""
+    drawn = observations.draw(promise.unit)
+    for risk in (one for one in RISKS if one > promise.risk):
+        last = certify(drawn.confidence, drawn.is_correct, risk, delta).last
+        if last is not None:
+            coverage = float((observations.confidence >= last.threshold).mean())
+            return Nearest(risk, last.threshold, last.labels, last.errors, last.upper, coverage)
+    return None
 
 
 def _certify(observations: Observations, fields: tuple[str, ...], promise: Promise, delta: float) -> Certificate:
@@ -58,7 +78,8 @@ def _explain(found: Found, labels: int, promise: Promise, delta: float) -> str:
     """Return why nothing could be certified, and what it would take."""
     noun, least = _NOUNS[promise.unit], needed_labels(promise.risk, delta)
     if labels < least:
-        return f"needs at least {least:,} labeled {noun} with a confidence, all right among the most confident; there are {labels:,}"
+        what = f"needs at least {least:,} labeled {noun} with a confidence, all right among the most confident"
+        return f"{what}; there are {labels:,}, so at least {least - labels:,} more"
     if not found.steps:
         return f"too many confidences are equal: no {least:,} of the {labels:,} labeled {noun} lie above a tie that would fit"
     return _explain_failure(found.steps[0], noun, promise, delta)

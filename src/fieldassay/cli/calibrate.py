@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,21 @@ _PATH = click.Path(path_type=Path)
 @click.option("--audit-share", type=float, help="How much of what is accepted is audited.  [default: 0.03]")
 @click.option("--cost-error", type=float, help="What an error that slips through costs, for the order of review.  [default: 20]")
 @click.option("--cost-review", type=float, help="What looking at a value costs.  [default: 1]")
-@click.option("-o", "--out", metavar="FILE", type=_PATH, help="Write the review policy there, as JSON.")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=_PATH,
+    help="Write the review policy there, as JSON; with --policy the queue: .csv, .json, .jsonl or .xlsx.",
+)
 @click.option("--apply", "policy", metavar="FILE", type=_PATH, help="Say how this policy does on the run, and whether its promise held.")
+@click.option(
+    "--policy", "queue_policy", metavar="FILE", type=_PATH, help="List what to review in new predictions by this policy, without gold."
+)
+@click.option("-p", "--pred", "preds", metavar="[NAME=]PATH", multiple=True, help="The new predictions, with --policy.")
+@click.option("--pred-key", metavar="KEY", help="Where in a row of predictions the record is, with --policy.")
+@click.option("-s", "--spec", metavar="FILE", help="The spec of the policy.  [default: that of the run that it was made from]")
+@click.option("--protocol", metavar="NAME", help="The protocol of the policy, instead of --spec.")
 @click.option("--plan", "is_plan", is_flag=True, help="Only say how many labels the promise takes; needs no run.")
 @click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
 def calibrate(**given: Any) -> int:
@@ -57,7 +70,12 @@ def calibrate(**given: Any) -> int:
     fieldassay calibrate --plan --risk 0.01 --confidence 0.95
     fieldassay calibrate runs/labeled --system llama --risk 0.01 --out policy.json
     fieldassay calibrate runs/held-out --apply policy.json
+    fieldassay calibrate --policy policy.json --pred llama=new.jsonl -o queue.csv
     """
+    if given["queue_policy"] is not None:
+        return _queue(given)
+    if given["preds"] or given["pred_key"] or given["spec"] or given["protocol"]:
+        raise click.UsageError("--pred, --pred-key, --spec and --protocol go with --policy.")
     if given["is_plan"]:
         return _plan(given)
     if given["run"] is None:
@@ -118,7 +136,7 @@ def _apply(given: Mapping[str, Any]) -> int:
     from fieldassay.cli.output import screen, write
     from fieldassay.reports.calibration import render_check
 
-    _refuse_with_apply()
+    _refuse("--apply", _OF_POLICY)
     policy = read_policy(given["policy"])
     found = apply_policy(_find_run(given), policy, str(given["policy"]), given["system"])
     if given["is_json"]:
@@ -126,6 +144,46 @@ def _apply(given: Mapping[str, Any]) -> int:
     else:
         write(render_check(found, say_promise(policy.promise, len(policy.rules)), screen()))
     return 1 if found.is_broken else 0
+
+
+def _queue(given: Mapping[str, Any]) -> int:
+    from fieldassay.api.options import InputOptions
+    from fieldassay.api.queueing import check_ending, queue_reviews
+    from fieldassay.calibration.policy_file import read_policy
+    from fieldassay.cli.inputs import keep_interruptible, read_spec_option
+    from fieldassay.cli.output import complain, screen, write
+    from fieldassay.reports.calibration import render_queue
+
+    _refuse("--policy", (*_OF_POLICY[:-1], "policy", "is_plan", "system", "run"))
+    if len(given["preds"]) != 1:
+        raise click.UsageError("--policy takes the predictions of one system: give --pred once.")
+    if given["out"] is not None:
+        check_ending(given["out"])
+    policy = read_policy(given["queue_policy"])
+    path = _new_predictions(given["preds"][0], policy.system)
+    spec = read_spec_option(given) if given["spec"] or given["protocol"] else None
+    keep_interruptible()
+    found = queue_reviews(policy, path, spec, InputOptions(pred_key=given["pred_key"]))
+    if given["is_json"]:
+        _print_json(found.to_dict())
+    else:
+        counts = (found.documents, found.values, found.accepted)
+        rows = () if given["out"] is not None else found.rows
+        write(render_queue(found.system, counts, found.count_reasons(), rows, found.notes, screen()))
+    if given["out"] is not None:
+        found.write(given["out"])
+        complain(f"queue written to {given['out']}")
+    return 0
+
+
+def _new_predictions(text: str, system: str) -> str:
+    """Return the path of predictions; raises UsageError if they are named after another system than the policy's."""
+    name, equals, path = text.partition("=")
+    if not equals or not name.strip() or Path(text).exists():
+        return text
+    if name.strip() != system:
+        raise click.UsageError(f"--pred {text}: the policy is for the system {system!r}, not for {name.strip()!r}.")
+    return path
 
 
 def _find_run(given: Mapping[str, Any]) -> Path:
@@ -149,13 +207,13 @@ def _options(given: Mapping[str, Any]) -> CalibrationOptions:
 _OF_POLICY = ("fields", "risk", "confidence", "by_field", "unit", "scale", "slices", "audit_share", "cost_error", "cost_review", "out")
 
 
-def _refuse_with_apply() -> None:
+def _refuse(option: str, names: Sequence[str]) -> None:
     """Refuse options that the policy decides."""
     context = click.get_current_context()
-    given = [name for name in _OF_POLICY if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]
+    given = [name for name in names if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]
     if given:
         flags = [parameter.opts[-1] for parameter in context.command.params if parameter.name in given]
-        raise click.UsageError(f"--apply takes what the policy says: leave out {', '.join(flags)}.")
+        raise click.UsageError(f"{option} takes what the policy says: leave out {', '.join(flags)}.")
 
 
 def _check_out(given: Mapping[str, Any]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fieldassay.reports.numbers import NOTHING, show_count
 from fieldassay.reports.page import Column, Page, Screen
@@ -14,6 +15,7 @@ from fieldassay.result.calibrated import (
     Check,
     Group,
     LabelPlan,
+    Nearest,
     Point,
     PolicyCheck,
     Selection,
@@ -99,6 +101,34 @@ def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
     page.line(f"to review: {reviewed or 'nothing'}")
     page.line(f"{found.caught:,} wrong values were among those reviewed (audits apart)")
     _add_remarks(page, found.remarks)
+    return page.text()
+
+
+def render_queue(
+    system: str,
+    counts: tuple[int, int, int],
+    reasons: Mapping[str, int],
+    rows: Sequence[tuple[Any, ...]],
+    notes: Sequence[str],
+    screen: Screen,
+) -> str:
+    """Return what is to be reviewed as text; `counts` are documents, values and accepted ones, `rows` those of a queue (see `Queue`)."""
+    page = Page(screen)
+    documents, values, accepted = counts
+    page.title(f"Review of {show(system, 60)}")
+    page.line(f"{show_count(values, 'value')} in {show_count(documents, 'document')}; {accepted:,} accepted, audited ones among them")
+    page.line("to review: " + (", ".join(f"{show(reason)}: {count:,}" for reason, count in reasons.items()) or "nothing"))
+    if rows:
+        page.line()
+        columns = [Column("document"), Column("path"), Column("value"), Column("confidence", is_number=True), Column("reason")]
+        shown = [
+            [show(doc, 40), show(path, 40), show(value, 40), NOTHING if sure is None else f"{sure:.4g}", show(reason)]
+            for _, doc, path, _, value, sure, reason, *_ in rows[:_FIELDS]
+        ]
+        page.table(columns, shown)
+        if len(rows) > _FIELDS:
+            page.line(f"and {len(rows) - _FIELDS:,} more; -o queue.csv writes them all", "dim")
+    _add_remarks(page, notes)
     return page.text()
 
 
@@ -197,10 +227,18 @@ def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
     for one in found.certificates:
         if one.threshold is None:
             page.line(f"{_names(one.fields)}: review everything: {show(one.reason, _LONG)}", "yellow")
+            if one.nearest is not None:
+                page.line(f"{_names(one.fields)}: {_tell_nearest(one.nearest)}")
         elif not one.steps[-1].passed:
             step = one.steps[-1]
             what = f"{step.errors:,} errors among {step.labels:,} labels, a bound of {_percent(step.upper, 2)}"
             page.line(f"{_names(one.fields)}: stopped at {step.threshold:.6g}: {what}", "dim")
+
+
+def _tell_nearest(found: Nearest) -> str:
+    promised = f"at most {_percent(found.risk)} wrong (--risk {found.risk:g})"
+    gives = f"accept from {found.threshold:.6g}, coverage {_percent(found.coverage, 1)}"
+    return f"nearest promise with these labels: {promised}: {gives}; it was chosen after a look at them, so check it on other documents"
 
 
 def _certificate_row(one: Certificate) -> list[str]:

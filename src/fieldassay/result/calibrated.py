@@ -137,6 +137,18 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Nearest:
+    """The least risk above the one asked for that the same labels certify, and what it would give."""
+
+    risk: float
+    threshold: float
+    support: int
+    errors: int
+    upper: float
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True)
 class Certificate:
     """The certified threshold of some fields; None: nothing could be certified, for the `reason` given.
 
@@ -156,6 +168,8 @@ class Certificate:
     observed_risk: float | None
     reason: str = ""
     steps: tuple[Step, ...] = ()
+    nearest: Nearest | None = None
+    """What could be promised instead where nothing was certified; None also where nothing can."""
 
 
 @dataclass(frozen=True, slots=True)
