@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+from fieldassay.errors import Problem, ProblemsError, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +63,29 @@ class ScoreOptions:
     compare: tuple[str, ...] | None = None
     keeps_statistics: bool = False
     """Whether the result can be compared with others later, field by field too, even if it has one system."""
+
+
+def with_keywords(options: ScoreOptions, keywords: Mapping[str, Any]) -> ScoreOptions:
+    """Return the options with those that are named, of either class, in place of its own; a text alone stands for a list of one.
+
+    Raises `ProblemsError` for each name that is no option.
+
+    >>> found = with_keywords(ScoreOptions(seed=1), {"pred_key": "answer", "metrics": "f1", "replicates": 0})
+    >>> found.seed, found.replicates, found.metrics, found.inputs.pred_key
+    (1, 0, ('f1',), 'answer')
+    """
+    if not keywords:
+        return options
+    of_score, of_inputs = ({part.name: str(part.type) for part in fields(kind)} for kind in (ScoreOptions, InputOptions))
+    known = of_score | of_inputs
+    unknown = [Problem("score", f"no option {name!r}", nearest(name, known), "unknown_name") for name in keywords if name not in known]
+    if unknown:
+        raise ProblemsError(unknown)
+    given = {name: _listed(value) if known[name].startswith("tuple") else value for name, value in keywords.items()}
+    changed = replace(options, **{name: value for name, value in given.items() if name in of_score})
+    return replace(changed, inputs=replace(changed.inputs, **{name: value for name, value in given.items() if name in of_inputs}))
+
+
+def _listed(value: Any) -> Any:
+    """Return a text as a tuple of one, other sequences as tuples."""
+    return value if value is None else (value,) if isinstance(value, str) else tuple(value)

@@ -19,7 +19,7 @@ from fieldassay.api.explaining import unknown_document
 from fieldassay.api.fit import GOLD, Fill, count_fill, describe_fit, describe_misfit, merge_fills
 from fieldassay.api.inputs import Records, fitted, open_inputs
 from fieldassay.api.locking import freeze_plan
-from fieldassay.api.options import ScoreOptions
+from fieldassay.api.options import ScoreOptions, with_keywords
 from fieldassay.api.provenance import provenance
 from fieldassay.api.shards import Done, Progress, Work, do_work
 from fieldassay.engine.executors.local import run_local
@@ -58,18 +58,20 @@ def score(
     spec: Any,
     options: ScoreOptions | None = None,
     progress: Progress | None = None,
+    **keywords: Any,
 ) -> Result:
     """Return how good the predictions are, judged against gold by a spec.
 
     `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a data frame; `predictions`
-    is one of these, or a mapping from system to one. `spec` is a path, the text of a spec, a mapping, a Pydantic model or a compiled plan. Raises
+    is one of these, or a mapping from system to one. `spec` is a path, the text of a spec, a mapping, a Pydantic model or a compiled plan. `keywords`
+    are options of `ScoreOptions` and `InputOptions` by name, in place of those in `options`. Raises
     `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no document is in both, or none has a declared field.
 
     >>> result = score([{"id": 1, "total": "5.00"}], [{"id": 1, "total": 5}], "fields: {total: number}")
     >>> result.value("accuracy")
     1.0
     """
-    options = options or ScoreOptions()
+    options = with_keywords(options or ScoreOptions(), keywords)
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
     whole = plan
     if options.fields is not None:
