@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "check": ("baseline", "check", "bad", "baseline.json"),
     "rescore": ("score", "--run", "bad", "--out", "again"),
     "runs": ("runs", "show", "bad"),
+    "redact": ("redact", "bad", "--out", "redacted"),
 }
 
 
@@ -120,6 +121,10 @@ DAMAGE: dict[str, Callable[[], object]] = {
     "evidence of numbers": lambda: edit_table("evidence.parquet", lambda table: table.with_columns(pred=pl.lit(5))),
     "evidence of another system": lambda: edit_table("evidence.parquet", swap_system),
     "an unknown outcome": lambda: edit_table("evidence.parquet", lambda table: table.with_columns(outcome=pl.lit("fine"))),
+    "evidence without flags": lambda: edit_table(
+        "evidence.parquet", lambda table: table.with_columns(flags=pl.lit(None, table["flags"].dtype))
+    ),
+    "statistics under no name": lambda: edit_table("statistics.parquet", lambda table: table.rename({table.columns[-1]: "x"})),
     "evidence cut short": lambda: (Path("bad") / "evidence.parquet").write_bytes(b"PAR1 nonsense PAR1"),
     "a flipped byte of evidence": lambda: flip("evidence.parquet", 50),
     "statistics without systems": lambda: edit_table("statistics.parquet", lambda table: table.rename({'["system"]': "x"})),

@@ -11,7 +11,7 @@ import pytest
 from command_runs import Ran
 
 from fieldassay import score as score_in_python
-from fieldassay.api.options import ScoreOptions
+from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.errors import NothingEvaluatedError
 
 Run = Callable[..., Ran]
@@ -175,3 +175,50 @@ def test_what_is_said_of_keys_is_bounded(run: Run, tmp_path: Path, extra: dict[s
     other = given(tmp_path, ["--spec", "fields: {amount: number}"], data, data)
     for command in ("score", "validate"):
         assert len(run(command, *other).err) < 2000
+
+
+ROWS = [{"id": one["id"], "total": "1", "model": "gpt", "n": 3, "note": "as asked", "result": {**one}} for one in SHOP]
+SHOP_SPEC = "fields: {supplier: text, total: money}"
+WRAPPED = {
+    "beside a declared key": (ROWS, "`--pred-key result`"),
+    "in a text": ([{"id": one["id"], "output": json.dumps(one)} for one in SHOP], "`--pred-key output`"),
+    "in a text with prose": ([{"id": one["id"], "said": f"Here: {json.dumps(one)}!"} for one in SHOP], "`--pred-key said`"),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_a_record_under_another_key_is_found(name: str) -> None:
+    rows, hint = WRAPPED[name]
+    warnings = score_in_python(SHOP, {"m": rows}, SHOP_SPEC).warnings
+    assert [warning for warning in warnings if warning.endswith(f"did you mean {hint}?")]
+
+
+@pytest.mark.parametrize("rows", [SHOP, [{**one, "vendor": {"total": 1}} for one in SHOP]], ids=["flat", "one key below"])
+def test_records_in_their_place_get_no_hint(rows: list[dict[str, Any]]) -> None:
+    assert not any("did you mean" in warning for warning in score_in_python(SHOP, {"m": rows}, SHOP_SPEC).warnings)
+
+
+HOLDS_NONE = {
+    "number": ("n", ROWS, "'n' holds no record in the first rows: it is a number; did you mean 'result'?"),
+    "text": ("model", ROWS, "'model' holds no record in the first rows: it is a string; did you mean 'result'?"),
+    "the rows are the records": ("note", [{**one, "note": "x"} for one in SHOP], "leave the key out: the rows are the records"),
+    "nothing but numbers": ("n", [{"id": one["id"], "n": 1} for one in SHOP], "it is a number; name the key that holds the record"),
+}
+
+
+@pytest.mark.parametrize("quiet", [(), ("-q",)], ids=["", "quiet"])
+@pytest.mark.parametrize("name", HOLDS_NONE)
+def test_a_key_that_holds_no_record_is_an_error(name: str, quiet: tuple[str, ...], run: Run, tmp_path: Path) -> None:
+    key, rows, said = HOLDS_NONE[name]
+    for file, given in (("gold.jsonl", SHOP), ("m.jsonl", rows)):
+        (tmp_path / file).write_text("".join(json.dumps(row) + "\n" for row in given))
+    files = ("--gold", tmp_path / "gold.jsonl", "--pred", tmp_path / "m.jsonl")
+    (tmp_path / "spec.yaml").write_text(SHOP_SPEC)
+    ran = run("score", "--spec", tmp_path / "spec.yaml", *files, "--pred-key", key, *quiet)
+    assert ran.code == 2 and said in ran.err
+
+
+def test_a_system_that_refused_every_document_is_scored(run: Run) -> None:
+    rows = [{"id": one["id"], "answer": "I cannot read this."} for one in SHOP]
+    result = score_in_python(SHOP, {"m": rows}, SHOP_SPEC, ScoreOptions(inputs=InputOptions(pred_key="answer")))
+    assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (0.0, 2)

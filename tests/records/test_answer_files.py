@@ -78,3 +78,23 @@ def test_a_folder_without_answers_says_what_it_should_hold(tmp_path: Path) -> No
 def test_a_folder_of_other_documents_is_not_evaluated(tmp_path: Path) -> None:
     with pytest.raises(NothingEvaluatedError):
         score(GOLD, {"m": fill(tmp_path, {"README.md": "# Run 7"})}, SPEC)
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        (["a.docx"], "1 file with other endings was not read: .docx (1)"),
+        (
+            ["a.docx", "b.pdf", "c.PDF", "d/e.pdf", "LICENSE"],
+            "5 files with other endings were not read: .pdf (3), .docx (1), no ending (1)",
+        ),
+        ([".DS_Store", ".git/x.py"], None),
+    ],
+    ids=["one", "several", "hidden"],
+)
+def test_files_with_other_endings_are_counted_in_a_note(others: list[str], told: str | None, tmp_path: Path) -> None:
+    for name in (*others, "1.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('{"total": 5}')
+    notes = score([{"id": "1", "total": 5}], {"m": str(tmp_path)}, "fields: {total: number}").notes
+    assert [told in note for note in notes if "other endings" in note] == ([True] if told else [])

@@ -31,6 +31,11 @@ TAKEN = {
     "what stands under confidence first": ({"total": {"value": 5, "confidence": 0.9}, "confidence": {"total": 0.1}}, {"total": 0.1}),
     "in words": ({"total": {"value": 5, "confidence": "high"}}, {}),
     "unknown": ({"total": {"value": 5, "confidence": None}}, {}),
+    "in percent": ({"total": {"value": 5, "confidence": "95%"}}, {"total": 0.95}),
+    "in percent with a decimal comma": ({"total_confidence": "99,5 %"}, {"total": 0.995}),
+    "in percent, under confidence": ({"confidence": {"total": "95 %"}}, {"total": 0.95}),
+    "of a list": ({"lines": {"value": [{"n": 1}, {"n": {"value": 2, "confidence": 0.7}}], "confidence": 0.9}}, {"lines": 0.9, "lines[1].n": 0.7}),
+    "of an object": ({"seller": {"value": {"name": {"value": "Oak", "confidence": 0.8}}, "confidence": 0.9}}, {"seller": 0.9, "seller.name": 0.8}),
 }  # fmt: skip
 
 
@@ -43,7 +48,7 @@ def test_a_value_is_taken_from_an_object_with_its_confidence(name: str) -> None:
 LEFT = {
     "another key": {"value": 5, "confidence": 0.9, "currency": "EUR"},
     "no confidence": {"value": 5},
-    "no value": {"valueNumber": 5, "confidence": 0.9},
+    "a value by type": {"valueNumber": 5, "confidence": 0.9},
     "two values": {"value": 5, "content": "5", "confidence": 0.9},
     "an object as value": {"value": {"value": 5}, "confidence": 0.9},
 }
@@ -83,3 +88,22 @@ def test_the_run_says_that_values_were_taken_and_counts_no_repair() -> None:
         in result.warnings
     )
     assert (result.counts["systems"]["m"]["repaired"], result.counts["systems"]["m"]["repairs"]) == (0, {"value_object": 1})
+
+
+AZURE = {
+    "value alone": {"valueNumber": 5, "confidence": 0.9},
+    "with its text": {"type": "number", "valueNumber": 5, "content": "5", "confidence": 0.9, "spans": [{}]},
+}
+
+
+@pytest.mark.parametrize("name", AZURE)
+def test_the_run_says_what_to_do_with_values_by_type(name: str) -> None:
+    warnings = score(GOLD, {"m": [{**GOLD[0], "total": AZURE[name]}]}, SPEC).warnings
+    told = "m: 1 of 1 answers gave values as objects with keys such as 'valueString'"
+    assert any(warning.startswith(told) and warning.endswith("give each value under 'value'") for warning in warnings)
+
+
+def test_a_declared_value_is_no_wrapper() -> None:
+    spec = "fields: {vat: {type: object, fields: {value: number, confidence: number}}}"
+    gold = [{"id": 1, "vat": {"value": 5, "confidence": 1}}]
+    assert score(gold, {"m": [{"id": 1, "vat": {"value": 5, "confidence": 1}}]}, spec).value("accuracy") == 1.0

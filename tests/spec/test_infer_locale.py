@@ -2,18 +2,20 @@
 
 import pytest
 
+from fieldassay import score
 from fieldassay.spec.infer import infer
 from fieldassay.spec.number_style import number_style
+from fieldassay.spec.write import write_spec
 
 SAMPLES = [
     ("germany", {"datum": ["15.03.2025", "16.03.2025"], "betrag": ["1.234,56", "80,00"]}, "de_DE"),
     ("germany one decimal", {"a": ["15.03.2025", "16.03.2025", "17.03.2025"], "b": ["1,5", "2,5", "80,00"]}, "de_DE"),
     ("austria", {"Rechnungsdatum": ["5.3.2025", "16.3.2025"], "Summe": ["€ 1.234,56", "EUR 99,90"]}, "de_DE"),
     ("switzerland", {"Datum": ["15.03.2025", "01.04.2025"], "Total": ["CHF 1'234.50", "99.90"]}, "de_CH"),
-    ("poland", {"data": ["15.03.2025", "1.04.2025"], "kwota": ["1\u00a0234,56 zł", "80,00 zł"]}, "de_DE"),
-    ("russia", {"дата": ["15.03.2025", "01.04.2025"], "сумма": ["1\u00a0234,56", "80,00 ₽"]}, "de_DE"),
-    ("sweden", {"datum": ["2025-03-15", "2025-04-01"], "belopp": ["1 234,50 kr", "80,00 kr"]}, "de_DE"),
-    ("norway", {"dato": ["15.03.2025", "1.4.2025"], "beløp": ["kr 1\u202f234,50", "80,00"]}, "de_DE"),
+    ("poland", {"data": ["15.03.2025", "1.04.2025"], "kwota": ["1\u00a0234,56 zł", "80,00 zł"]}, "pl_PL"),
+    ("russia", {"дата": ["15.03.2025", "01.04.2025"], "сумма": ["1\u00a0234,56", "80,00 ₽"]}, "ru_RU"),
+    ("sweden", {"datum": ["2025-03-15", "2025-04-01"], "belopp": ["1 234,50 kr", "80,00 kr"]}, None),
+    ("norway", {"dato": ["15.03.2025", "1.4.2025"], "beløp": ["kr 1\u202f234,50", "80,00"]}, None),
     ("finland, times with points", {"aika": ["15.3.2025 10.30", "1.4.2025 9.15"], "hinta": ["12,50", "3,20"]}, "de_DE"),
     ("australia", {"date": ["15/03/2025"], "total": ["1,234.50"]}, "en_GB"),
     ("america", {"date": ["03/15/2025"], "total": ["$1,234.50"]}, "en_US"),
@@ -96,3 +98,16 @@ def test_a_contradiction_names_a_value_of_each_kind():
     found = drafted({"a": ["1.234,56"], "b": ["1,234.56"]})
     said = found.comments[("fields",)]
     assert "1 number has a decimal point (such as 1,234.56), 1 number has a decimal comma (such as 1.234,56)" in said
+
+
+@pytest.mark.parametrize("space", [" ", "\u00a0", "\u202f"], ids=["space", "no-break", "narrow"])
+def test_spaces_between_thousands_give_a_decimal_comma_and_no_locale(space):
+    found = drafted(
+        {"date": ["15/03/2025", "16/04/2025"], "montant": [f"1{space}234,56 €", "80,00 €"], "n": ["7", "8"], "vendeur": ["A, B", "C"]}
+    )
+    fields = {one.name: dict(one.options) for one in found.spec.fields}
+    assert found.spec.locale is None
+    assert {name: options.get("decimal") for name, options in fields.items()} == {"date": None, "montant": ",", "n": None, "vendeur": None}
+    assert "2 numbers have a decimal comma, and spaces between thousands" in found.comments[("fields",)]
+    gold = [{"id": "r0", "date": "15/03/2025", "montant": f"1{space}234,56 €", "n": "7", "vendeur": "A, B"}]
+    assert score(gold, {"m": [{**gold[0], "montant": 1234.56}]}, write_spec(found.spec)).value("accuracy") == 1.0

@@ -14,6 +14,7 @@ _REMARKS: Mapping[str, str] = {
     "truncated": "were cut off; they were judged as far as they go",
     "inside_thinking": "had their record in a thought that is never closed; it was taken, since there was nothing else",
     "value_object": "gave values as objects with a confidence; the values were judged, and the confidences are theirs",
+    "typed_value": "gave values as objects with keys such as 'valueString', which are judged as the wrong kind; give each value under 'value'",
     "confidence_beside": "had keys FIELD_confidence; they were taken as the confidences of those fields",
     "confidence_in_words": "had confidences in words, such as 'high'; they were not taken, since no number belongs to them",
 }

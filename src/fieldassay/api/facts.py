@@ -17,7 +17,9 @@ from fieldassay.records.decode import read_number
 from fieldassay.records.record import Record
 from fieldassay.spec.model import Options
 
-UNWRAPPED = frozenset({"code_fence", "prose_around", "tool_call", "value_object", "confidence_beside", "confidence_in_words"})
+UNWRAPPED = frozenset(
+    {"code_fence", "prose_around", "tool_call", "value_object", "typed_value", "confidence_beside", "confidence_in_words"}
+)
 """What was taken off around an answer without changing it: recorded, but no repair."""
 
 TOKENS = ("prompt_tokens", "completion_tokens", "embedding_tokens")

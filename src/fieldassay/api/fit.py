@@ -16,6 +16,7 @@ from fieldassay.evidence import Evidence, Outcome
 from fieldassay.plan.nodes import Plan
 from fieldassay.presets.catalogue import preset_names
 from fieldassay.records.matching import Matching
+from fieldassay.records.misplaced import find_misplaced
 from fieldassay.records.source import PROBED, Source
 from fieldassay.reports.headline import find_headline
 from fieldassay.reports.numbers import show_count
@@ -134,7 +135,9 @@ def describe_fit(plan: Plan, matching: Matching, fills: Mapping[str, Fill]) -> t
         if undeclared and not fill.values.any():
             said.append(describe_empty(plan, matching, system, fill.undeclared))
         elif more := [(path, count) for path, count in undeclared if path not in known]:
-            said.append(f"{system}: predicted keys that the spec does not declare are not judged: {_counted(more)}")
+            hint = _hint(matching.predictions[system])
+            told = f"{system}: predicted keys that the spec does not declare are not judged: {_counted(more)}"
+            said.append(f"{told}; {hint}" if hint else told)
     return tuple(said)
 
 
@@ -185,20 +188,12 @@ def _folded(name: str) -> str:
 
 
 def _hint(source: Source) -> str:
-    key = find_misplaced(source)
-    option = "--gold-key" if source.options.is_gold else "--pred-key"
-    return "" if key is None else f"did you mean `{option} {show(key, _LONGEST_NAME)}`?"
-
-
-def find_misplaced(source: Source) -> str | None:
-    """Return the key under which most of the declared keys stand in the first rows, if they stand under one."""
     options = source.options
-    wanted = options.declared - {""}
-    for row in source.rows.read(range(min(PROBED, len(source)))) if options.data_key is None else ():
-        for key, value in row.value.items() if isinstance(row.value, dict) else ():
-            if key not in wanted and isinstance(value, dict) and 2 * len(value.keys() & wanted) > len(wanted):
-                return str(key)
-    return None
+    if options.data_key is not None:
+        return ""
+    key = find_misplaced((row.value for row in source.rows.read(range(min(PROBED, len(source))))), options.declared, ("raw",))
+    option = "--gold-key" if options.is_gold else "--pred-key"
+    return "" if key is None else f"did you mean `{option} {show(key, _LONGEST_NAME)}`?"
 
 
 def _spec_name(plan: Plan) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.api.folder import RunFolder, make_folder
 from fieldassay.api.gating import GATES, write_decisions
 from fieldassay.api.redaction import Redactor, declared_names
-from fieldassay.api.run import Run
+from fieldassay.api.run import Run, damage_told
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import ANSWER_COLUMNS
 from fieldassay.parquet import read_parquet
@@ -50,7 +50,7 @@ def redact_run(folder: Path, target: Path, key: bytes = b"", *, has_shapes: bool
     spec = read_spec(run.spec)
     redactor = Redactor(key or secrets.token_bytes(32), declared_names(spec), has_shapes, has_ids)
     result = run.result
-    with make_folder(target) as made:
+    with damage_told(run), make_folder(target) as made:
         _write_statistics(run, redactor, made)
         _write_gates(run, redactor, made)
         told = {"how": "shapes" if has_shapes else "tokens", "ids": has_ids, "key": redactor.token("fieldassay redact")}
@@ -181,6 +181,16 @@ def _write_statistics(run: Run, redactor: Redactor, made: RunFolder) -> None:
     if not file.is_file():
         return
     table = read_parquet(file, str(file))
+    try:
+        table = _redacted_statistics(table, redactor)
+    except (pl.exceptions.PolarsError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise run.refusal(f"not a table of statistics ({type(error).__name__})", STATISTICS) from None
+    table.write_parquet(made.staging / STATISTICS, compression="zstd")
+
+
+def _redacted_statistics(table: pl.DataFrame, redactor: Redactor) -> pl.DataFrame:
+    import polars as pl
+
     renamed: dict[str, str] = {}
     for column in table.columns:
         kind, *rest = json.loads(column)
@@ -193,7 +203,7 @@ def _write_statistics(run: Run, redactor: Redactor, made: RunFolder) -> None:
     table = table.with_columns(pl.Series(f'["{DOCUMENT}"]', encoded, dtype=pl.Binary)).rename(renamed)
     ranks = table[f'["{SYSTEM}"]'].unique(maintain_order=True).to_list()
     order = sorted(range(len(ids)), key=lambda at: (ranks.index(table[f'["{SYSTEM}"]'][at]), ids[at]))
-    table[order].write_parquet(made.staging / STATISTICS, compression="zstd")
+    return table[order]
 
 
 def _write_gates(run: Run, redactor: Redactor, made: RunFolder) -> None:

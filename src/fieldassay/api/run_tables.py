@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _REMEDY, _KIND = "score again, or restore the run as a whole", "damaged_run"
-_PRESENT = ("system", "doc", "field", "kind", "type", "outcome", "reason", "weight", "critical")
+_PRESENT = ("system", "doc", "field", "kind", "type", "outcome", "reason", "weight", "critical", "flags", "diagnoses")
 """The columns of evidence that always have a value."""
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from fieldassay.result.decision import Decision, GateOutcome
 
 EXAMPLE = "write a gate, such as accuracy >= 0.9 or field_accuracy[total] >= .97"
+_PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,9})?)\s*%\s*$", re.ASCII)
 FAILED, INCONCLUSIVE = 1, 4
 """The exit codes of a gate that failed, and, if asked for, of one that cannot be decided."""
 
@@ -37,12 +40,16 @@ def _read(text: str, vocabulary: Vocabulary) -> Gate:
     from fieldassay.metrics.selection import bind_metric
     from fieldassay.plan.expressions import gate_metrics
 
+    percentage = _PERCENTAGE.search(text)
+    fraction = text if percentage is None else f"{text[: percentage.start(1)]}{Decimal(percentage[1]) / 100:f}"
     try:
-        gate = parse_threshold(text)
+        gate = parse_threshold(fraction)
         gate_metrics(gate, vocabulary)
         better = bind_metric(gate.metric, vocabulary).metric.better if gate.function == "value" else "higher"
     except ValueError as error:
         raise click.UsageError(f"--gate {text[:200]}: {error}; {EXAMPLE}") from None
+    if percentage is not None:
+        raise click.UsageError(f"--gate {text[:200]}: a threshold is a fraction and no percentage; write {fraction[:200]}")
     if better == "lower" and gate.operator in (">=", ">"):
         remedy = f"write {gate.metric} <= {gate.threshold:g}"
         raise click.UsageError(

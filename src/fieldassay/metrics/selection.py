@@ -125,7 +125,8 @@ def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMe
     given = dict(call.parameters)
     for parameter in metric.parameters:
         if parameter.is_required and parameter.name not in given:
-            raise ValueError(f"{call.name} needs the parameter {parameter.name!r}: {call.name}({parameter.name}=…)")
+            of_field = f"; for the field write field_accuracy[{call.name}]" if call.name in vocabulary.fields else ""
+            raise ValueError(f"{call.name} needs the parameter {parameter.name!r}: {call.name}({parameter.name}=…){of_field}")
     _check_field(call, metric)
     options = tuple((parameter.name, given.get(parameter.name, parameter.default)) for parameter in metric.parameters)
     return BoundMetric(call, metric, options, metric.build(dict(options)))

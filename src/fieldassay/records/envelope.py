@@ -16,7 +16,7 @@ from fieldassay.records.readable import count_readable
 from fieldassay.records.record import Meta, Record, Row
 from fieldassay.records.responses import Response, read_response
 from fieldassay.records.tool_calls import APART, are_apart, count_declared
-from fieldassay.records.value_objects import Scalars, Taken, may_hold_confidences, take_values
+from fieldassay.records.value_objects import Scalars, Taken, may_hold_confidences, read_confidence, take_values
 from fieldassay.spec.names import ID_NAMES
 from fieldassay.values.json import Json
 
@@ -49,7 +49,7 @@ META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "error": lambda value: value is None or isinstance(value, str | dict | bool),
     "parse_success": _is_claim,
     "raw": lambda value: value is None or isinstance(value, str),
-    "confidence": lambda value: isinstance(value, dict) or read_number(value) is not None,
+    "confidence": lambda value: isinstance(value, dict) or read_confidence(value) is not None,
     "variant": lambda value: isinstance(value, str),
     "tags": _is_texts,
     "difficulty": lambda value: isinstance(value, str),
@@ -304,7 +304,7 @@ def _read_claim(value: Any) -> bool | None:
 
 def _read_confidence(value: Any) -> Mapping[str, float] | None:
     if not isinstance(value, dict):
-        number = read_number(value)
+        number = read_confidence(value)
         return None if number is None else {"": number}
     numbers: dict[str, float] = {}
     stack: list[tuple[str, Any]] = [("", value)]
@@ -314,7 +314,7 @@ def _read_confidence(value: Any) -> Mapping[str, float] | None:
             stack.extend((f"{path}.{key}" if path else key, child) for key, child in reversed(node.items()))
         elif isinstance(node, list):
             stack.extend((f"{path}[{index}]", child) for index, child in reversed(list(enumerate(node))))
-        elif (number := read_number(node)) is not None:
+        elif (number := read_confidence(node)) is not None:
             numbers[path] = number
     return numbers
 

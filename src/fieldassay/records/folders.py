@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,9 +28,13 @@ def read_folder(folder: Path, options: SourceOptions) -> tuple[FolderRows, tuple
     names: list[str] = []
     paths: list[str] = []
     problems: list[Problem] = []
+    others = Counter[str]()
     for path in sorted(folder.rglob("*")):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts) or not path.is_file():
+            continue
         stem = _stem(path, folder, SUFFIXES if options.is_gold else ANSWERS)
         if stem is None:
+            others[path.suffix.lower() or "no ending"] += 1
             continue
         name, problem = _find_name(path, options)
         if problem is not None and options.is_gold:
@@ -43,17 +48,27 @@ def read_folder(folder: Path, options: SourceOptions) -> tuple[FolderRows, tuple
         raise ProblemsError(
             [Problem(str(folder), f"has no {what}", f"give a directory with one {endings} file per document", "empty_input")]
         )
+    if others and not options.is_gold:
+        problems.append(_other_files(folder, others))
     rows = FolderRows(tuple(names), tuple(paths), options.encoding, takes_text=not options.is_gold)
     return rows, tuple(problems)
+
+
+def _other_files(folder: Path, others: Counter[str]) -> Problem:
+    """Return the note on files whose endings are not those of answers."""
+    count = others.total()
+    ranked = sorted(others.items(), key=lambda item: (-item[1], item[0]))
+    named = ", ".join(f"{ending[:20]} ({each:,})" for ending, each in ranked[:5]) + (", …" if len(ranked) > 5 else "")
+    what = f"{count:,} file{'' if count == 1 else 's'} with other endings {'was' if count == 1 else 'were'} not read: {named}"
+    return Problem(str(folder), what, f"answers end in {' or '.join((', '.join(ANSWERS[:-1]), ANSWERS[-1]))}", "other_files")
 
 
 def _stem(path: Path, folder: Path, suffixes: Sequence[str]) -> str | None:
     name = path.name.lower()
     suffix = next((suffix + packed for suffix in suffixes for packed in _PACKED if name.endswith(suffix + packed)), None)
-    inside = path.relative_to(folder)
-    if suffix is None or any(part.startswith(".") for part in inside.parts) or not path.is_file():
+    if suffix is None:
         return None
-    return inside.as_posix()[: -len(suffix)].encode("utf-8", "replace").decode("utf-8").strip() or None
+    return path.relative_to(folder).as_posix()[: -len(suffix)].encode("utf-8", "replace").decode("utf-8").strip() or None
 
 
 def _find_name(path: Path, options: SourceOptions) -> tuple[str | None, str | None]:

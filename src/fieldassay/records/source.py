@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from fieldassay.records.folders import read_folder
 from fieldassay.records.frames import read_parquet
 from fieldassay.records.ids import Positions, cap_problems, deepest, locate
 from fieldassay.records.lines import read_lines
+from fieldassay.records.misplaced import find_misplaced
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Record, Row
 from fieldassay.records.responses import BATCH_ID, read_response
@@ -29,6 +31,7 @@ PROBED = 20
 """Rows that are looked at to see whether the key of the data exists at all."""
 
 CHUNK = 1000
+_BRACKET = re.compile(r"[{\[]")
 _READERS: Mapping[str, Callable[[Input, SourceOptions], tuple[Rows, tuple[Problem, ...]]]] = {
     "jsonl": read_lines, "json": read_array, "csv": read_table, "tsv": read_table, "parquet": read_parquet,
     "xlsx": read_workbook,
@@ -112,6 +115,8 @@ def make_source(label: str, rows: Rows, problems: Sequence[Problem], options: So
         source = _settle_key(source)
     if options.data_key is not None:
         _check_key(source, options.data_key, "data")
+        if not options.is_gold:
+            _check_values(source, options.data_key)
     return replace(source, notes=(*source.notes, *_describe_responses(source)))
 
 
@@ -179,6 +184,22 @@ def _check_key(source: Source, key: str, what: str) -> None:
         return
     seen = "the first row" if len(rows) == 1 else f"the first {len(rows)} rows"
     raise ProblemsError([Problem(source.label, f"no {what} key {key!r} in {seen}", _remedy_of_key(key, rows), "no_data_key")])
+
+
+def _check_values(source: Source, key: str) -> None:
+    """Raise `ProblemsError` if no record stands under the key in any of the first rows, though one stands elsewhere, or none can stand there."""
+    rows = [row.value for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict)]
+    values = [value for row in rows if not row.get("raw") and not row.get("error") for value in (locate(row, key)[1],) if value is not None]
+    if not values or any(isinstance(value, dict | list) or (isinstance(value, str) and _BRACKET.search(value)) for value in values):
+        return
+    declared = source.options.expected_keys
+    other = find_misplaced(rows, declared, (key, "raw"))
+    is_record = any(not declared.isdisjoint(row) for row in rows)
+    if other is None and not is_record and any(isinstance(value, str) for value in values):
+        return  # a system may well have refused every document
+    remedy = f"did you mean {other!r}?" if other is not None else "leave the key out: the rows are the records" if is_record else ""
+    what = f"{key!r} holds no record in the first rows: it is {KINDS[type(values[0])]}"
+    raise ProblemsError([Problem(source.label, what, remedy or "name the key that holds the record", "no_data_key")])
 
 
 def _remedy_of_key(key: str, rows: Sequence[Mapping[str, Any]]) -> str:

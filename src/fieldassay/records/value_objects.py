@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from fieldassay.records.decode import read_number
@@ -13,6 +15,9 @@ Scalars: TypeAlias = Mapping[str, Any]
 """The fields of an object by name: None for a field of one value or of a list of values, the fields of its objects for any other."""
 
 SUFFIX = "_confidence"
+_PERCENTAGE = re.compile(r"\s*(\d{1,3}(?:[.,]\d{1,15})?)\s?%\s*", re.ASCII)
+_TYPED = ("valueA", "valueB", "valueC", "valueD", "valueI", "valueN", "valueO", "valueP", "valueS", "valueT")
+"""How the keys begin under which Azure gives a value by its type: `valueString`, `valueNumber`, `valueDate`."""
 _VALUES = ("value", "content")
 _BESIDE = frozenset({
     *_VALUES, "confidence", "type", "page", "pages", "page_number", "pageNumber", "bbox", "box", "bounding_box", "boundingBox", "polygon",
@@ -38,7 +43,7 @@ def may_hold_confidences(data: Mapping[str, Json], scalars: Scalars) -> bool:
         if (kind is dict or kind is list) and name in scalars:
             inner = scalars[name]
             for item in value if isinstance(value, list) else (value,):
-                if isinstance(item, dict) and ("confidence" in item if inner is None else may_hold_confidences(item, inner)):
+                if isinstance(item, dict) and ("confidence" in item or (inner is not None and may_hold_confidences(item, inner))):
                     return True
     return False
 
@@ -71,24 +76,47 @@ def _take(value: Any, scalars: Scalars | None, taken: Taken, path: str) -> Json:
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
     if not isinstance(value, dict):
         return value  # type: ignore[no-any-return]
-    if scalars is not None:
-        return take_values(value, scalars, taken, path)
-    key = next((key for key in _VALUES if key in value), None)
-    if key is None or "confidence" not in value or not value.keys() <= _BESIDE or isinstance(value[key], dict):
-        return value
-    if all(name in value for name in _VALUES):
+    key = _value_key(value, scalars)
+    if key is None:
+        return value if scalars is None else take_values(value, scalars, taken, path)
+    inner: Json = value[key]
+    if scalars is None and key.startswith(_TYPED):
+        taken.repairs.add("typed_value")
         return value
     taken.repairs.add("value_object")
     _note_confidence(value["confidence"], path, taken)
-    inner: Json = value[key]
-    return inner
+    return inner if scalars is None else _take(inner, scalars, taken, path)
+
+
+def _value_key(value: Mapping[str, Json], scalars: Scalars | None) -> str | None:
+    """Return the key of the value in an object that holds nothing but a value, its confidence and where it was found; else None."""
+    typed = [key for key in value if key.startswith(_TYPED)]
+    keys = typed or [key for key in _VALUES if key in value]
+    if "confidence" not in value or len(keys) != 1 or not value.keys() <= {*_BESIDE, *typed}:
+        return None
+    if scalars is None:
+        return keys[0] if typed or not isinstance(value[keys[0]], dict) else None
+    is_own = not scalars.keys().isdisjoint(value)  # a key of the object itself is declared
+    return keys[0] if not typed and not is_own and isinstance(value[keys[0]], dict | list) else None
 
 
 def _note_confidence(value: Json, path: str, taken: Taken) -> bool:
     """Return whether a value is a confidence in numbers, which is then kept; one in words is only noted."""
-    number = read_number(value)
+    number = read_confidence(value)
     if number is not None:
         taken.confidences[path] = number
     elif isinstance(value, str) and value.strip():
         taken.repairs.add("confidence_in_words")
     return number is not None
+
+
+def read_confidence(value: Json) -> float | None:
+    """Return the number that a confidence is, of a percentage its fraction; None if it is none.
+
+    >>> read_confidence("95 %"), read_confidence("0.95"), read_confidence(95), read_confidence("high")
+    (0.95, 0.95, 95.0, None)
+    """
+    percentage = _PERCENTAGE.fullmatch(value) if isinstance(value, str) else None
+    if percentage is None:
+        return read_number(value)
+    return float(Decimal(percentage[1].replace(",", ".")) / 100)

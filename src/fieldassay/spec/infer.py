@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fieldassay.readers.catalogue import READERS
 from fieldassay.spec.document_id import DocumentId, find_document_id, has_id_name
 from fieldassay.spec.freeze import freeze_options
 from fieldassay.spec.guess import Guess, guess_type
@@ -14,12 +15,16 @@ from fieldassay.spec.model import DocumentType, Field, Spec
 from fieldassay.spec.number_style import locale_of
 from fieldassay.spec.sightings import DEEPEST, Sighting, sight
 from fieldassay.spec.write import write_spec
+from fieldassay.values.json import Scalar
 
 Place = tuple[str, ...]
 
 _TYPE_NAMES = ("document_type", "doc_type", "documenttype", "doctype")
 _SEPARATORS = ("|", ";")
 _UMLAUTS = frozenset("äöüßÄÖÜẞ")
+_COMMA_LOCALE = "de_DE"
+"""A locale with a decimal comma, by which types are told where only the comma is known."""
+
 _MOST_KEYS = 60
 _MOST_CHARACTERS = 5_000_000
 _MOST_TYPES = 30
@@ -59,8 +64,8 @@ def infer_seen(root: Sighting, count: int, document_id: DocumentId, name: str) -
     """
     own_id = None if document_id.is_beside else document_id.name
     members = {key: seen for key, seen in root.members.items() if key != own_id}
-    locale, why = locale_of(members)
-    walk = _Walk(locale, count)
+    locale, why, decimal = locale_of(members)
+    walk = _Walk(locale, count, decimal)
     fields = tuple(walk.field(key, seen, ("fields", key)) for key, seen in members.items())
     comments = walk.comments
     comments[("locale",) if locale is not None else ("fields",)] = why
@@ -95,6 +100,8 @@ class _Walk:
 
     locale: str | None
     documents: int
+    decimal: str | None = None
+    """The decimal sign that fields are given, where there is no locale to say it."""
     comments: dict[Place, str] = field(default_factory=dict)
     facts: dict[Place, str] = field(default_factory=dict)
 
@@ -136,20 +143,28 @@ class _Walk:
             inner, below = self._shaped("", items, (*place, "items"), depth + 1)
             return Field(name, "list", items=inner), (f"{items.present} items", *remarks, *below)
         values = [*items.scalars, *seen.scalars]
-        guess = guess_type(name, values, self.locale)
+        guess = self._guess(name, values)
         return Field(name, "list", items=_field("", guess)), (f"{items.present} items", *remarks, *guess.remarks)
 
     def _value(self, name: str, seen: Sighting) -> tuple[Field, tuple[str, ...]]:
         texts = [value for value in seen.scalars if isinstance(value, str)]
         separator = _separator(texts) if texts and len(texts) == len(seen.scalars) else None
-        guess = guess_type(name, seen.scalars, self.locale)
+        guess = self._guess(name, seen.scalars)
         if separator is None or guess.type != "text":
             has_umlauts = guess.type == "text" and not all(map(_UMLAUTS.isdisjoint, texts))
             remark = ("`normalize: [umlauts]` would take ü and ue as the same",) if has_umlauts else ()
             return _field(name, guess), (*guess.remarks, *remark)
         parts = [part.strip() for text in texts for part in text.split(separator) if part.strip()]
-        guess = guess_type(name, parts, self.locale) if parts else Guess("text")
+        guess = self._guess(name, parts) if parts else Guess("text")
         return Field(name, "list", items=_field("", guess), separator=separator), (f"lists written with {separator!r}", *guess.remarks)
+
+    def _guess(self, name: str, values: Sequence[Scalar]) -> Guess:
+        if self.decimal is None:
+            return guess_type(name, values, self.locale)
+        guess = guess_type(name, values, _COMMA_LOCALE)
+        has_sign = any(isinstance(value, str) and self.decimal in value for value in values)
+        takes_sign = "decimal" in READERS.load(guess.type).__dataclass_fields__
+        return replace(guess, options={**guess.options, "decimal": self.decimal}) if has_sign and takes_sign else guess
 
 
 def _field(name: str, guess: Guess) -> Field:

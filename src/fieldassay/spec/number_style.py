@@ -18,6 +18,13 @@ _RUN = re.compile(rf"\d(?:[\d{_GROUPS}]*\d)?")
 _COMMA = re.compile(r"\d{1,3}([.'’ \u00a0\u202f\u2009])\d{3}(?:\1\d{3})*,\d{1,2}|(?:0|[1-9]\d*),\d{1,2}")
 _POINT = re.compile(r"\d{1,3}([,'’ \u00a0\u202f\u2009])\d{3}(?:\1\d{3})*\.\d{1,2}|(?:0|[1-9]\d*)\.\d{1,2}")
 _APOSTROPHE = re.compile(r"\d['’]\d{3}(?!\d)")
+_SPACED = re.compile(r"\d[ \u00a0\u202f\u2009]\d{3}(?:,\d{1,2})?(?!\d)")
+_AT_HOME = {
+    "zł": "pl_PL", "PLN": "pl_PL", "₽": "ru_RU", "RUB": "ru_RU", "Kč": "cs_CZ", "CZK": "cs_CZ", "Ft": "hu_HU", "HUF": "hu_HU",
+    "₴": "uk_UA", "UAH": "uk_UA", "SEK": "sv_SE", "NOK": "nb_NO",
+}  # fmt: skip
+"""Currencies of one country, with its locale."""
+
 _CURRENCY = re.compile(r"(?:[A-Z]{3}|Rp|kr|Kr|Fr|zł)\.?$")
 _AFTER_DIGITS = re.compile(r"[-/:.]\s?\d|\.\s*$|\s*(?:Uhr|h)\b")
 _OTHER_NAMES = {
@@ -30,11 +37,16 @@ _DECIDES = 5
 
 @dataclass(slots=True)
 class NumberStyle:
-    """How often numbers are written with a decimal comma and with a decimal point, each with an example, and how many with apostrophes."""
+    """How often numbers are written with a decimal comma and with a decimal point, each with an example.
+
+    And how many have apostrophes or spaces between thousands, and the locales that their currencies belong to.
+    """
 
     commas: int = 0
     points: int = 0
     apostrophes: int = 0
+    spaces: int = 0
+    locales: set[str] = field(default_factory=set)
     examples: dict[str, str] = field(default_factory=dict)
 
 
@@ -59,6 +71,8 @@ def number_style(columns: Iterable[tuple[str, list[str]]]) -> NumberStyle:
             style.commas += found["comma"]
             style.points += found["point"]
             style.apostrophes += sum(bool(_APOSTROPHE.search(text)) for text in texts)
+            style.spaces += sum(bool(_SPACED.search(text)) for text in texts)
+            style.locales |= {locale for text in texts for sign, locale in _AT_HOME.items() if sign in text}
             style.examples = {**examples, **style.examples}
     return style
 
@@ -78,25 +92,32 @@ def _kind(text: str) -> str:
     return "plain" if len(runs) == 1 and sum(map(run[0].count, ".,")) < 2 else "other"
 
 
-def locale_of(members: Mapping[str, Sighting]) -> tuple[str | None, str]:
-    """Return the locale that numbers and dates agree on, and why; None with a remark where the evidence contradicts itself."""
+def locale_of(members: Mapping[str, Sighting]) -> tuple[str | None, str, str | None]:
+    """Return the locale that numbers and dates agree on, and why; None with a remark where the evidence contradicts itself.
+
+    The third is the decimal sign that fields should have where it is known and the country is not.
+    """
     columns = [(name, [text for text in texts if len(text) <= 40 and any(map(str.isdigit, text))]) for name, texts in _columns(members)]
     style = number_style(columns)
     commas, points = _count(style.commas), _count(style.points)
     if style.commas and style.points:
         seen = f"{points} a decimal point (such as {style.examples['point']}), {commas} a decimal comma (such as {style.examples['comma']})"
-        return None, f"no locale: {seen}; set `decimal` per field"
+        return None, f"no locale: {seen}; set `decimal` per field", None
+    if style.commas and style.spaces and len(style.locales) != 1:
+        why = f"no locale: {commas} a decimal comma, and spaces between thousands, as in many countries; add `locale:` of your documents"
+        return None, why, ","
     if style.commas:
-        return "de_DE", f"{commas} a decimal comma; choose the locale of your documents"
+        locale = next(iter(style.locales)) if style.spaces else "de_DE"
+        return locale, f"{commas} a decimal comma; choose the locale of your documents", None
     order = date_order([text for _, texts in columns for text in texts])
     if style.apostrophes:
-        return "de_CH", f"{points} a decimal point, and apostrophes between thousands; choose the locale of your documents"
+        return "de_CH", f"{points} a decimal point, and apostrophes between thousands; choose the locale of your documents", None
     if style.points and order is not None:
         locale = "en_GB" if order == "dmy" else "en_US"
-        return locale, f"decimal points, dates in the order {order}; choose the locale of your documents"
+        return locale, f"decimal points, dates in the order {order}; choose the locale of your documents", None
     is_open = any(texts for _, texts in columns)
     why = "no locale: nothing in the data says how numbers and dates are to be read; add `locale:` if some are ambiguous"
-    return None, why if is_open else ""
+    return None, why if is_open else "", None
 
 
 def _count(count: int) -> str:
