@@ -74,3 +74,10 @@ def test_a_bare_prediction_of_the_engineering_protocol_loses_no_leaf(tree: dict,
     row = {"id": "c", **tree} if "extraction" not in row else {"id": "c", "extraction": tree}
     result = score([{"test_case_id": "c", "expected_extraction": tree}], [row], {"protocol": "engineering-extractor"})
     assert result.value("complete_accuracy") == 1.0
+
+
+@pytest.mark.parametrize("key", ["critical_fields", "acceptable_variations"])
+def test_a_key_of_gold_alone_that_no_gold_tree_has_is_data_in_predictions(key: str) -> None:
+    value = ["v"] if key == "critical_fields" else {"v": ["B"]}
+    result = score([{"id": "1", "v": "A"}], [{"id": "1", "v": "A", key: value}], 'fields: {"**": {type: any}}', replicates=0)
+    assert (result.value("accuracy"), result.value("recall")) == (0.5, 1.0)

@@ -20,7 +20,7 @@ def data_names(plan: Plan) -> frozenset[str]:
 def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
     """Return gold with a note on each key that is taken as metadata, and the keys of `data_names` that its trees have.
 
-    Those are data in predictions too.
+    Those are data in predictions too, and so are those of `GOLD_ONLY` that no gold record has: predictions have no use for them as metadata.
     """
     found: set[str] = set()
     taken: Counter[str] = Counter()
@@ -34,6 +34,8 @@ def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
         for key, count in taken.items()
         if count and gold.options.key_of({}) is None
     ]
+    if gold.options.key_of({}) is None:
+        found |= {key for key in GOLD_ONLY if not taken[key]}
     return replace(gold, notes=(*gold.notes, *notes)), frozenset(found)
 
 
