@@ -125,6 +125,7 @@ DAMAGE: dict[str, Callable[[], object]] = {
         "evidence.parquet", lambda table: table.with_columns(flags=pl.lit(None, table["flags"].dtype))
     ),
     "statistics under no name": lambda: edit_table("statistics.parquet", lambda table: table.rename({table.columns[-1]: "x"})),
+    "evidence without documents": lambda: edit_table("evidence.parquet", lambda table: table.with_columns(doc=pl.lit(None, pl.String))),
     "evidence cut short": lambda: (Path("bad") / "evidence.parquet").write_bytes(b"PAR1 nonsense PAR1"),
     "a flipped byte of evidence": lambda: flip("evidence.parquet", 50),
     "statistics without systems": lambda: edit_table("statistics.parquet", lambda table: table.rename({'["system"]': "x"})),

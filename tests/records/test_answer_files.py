@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,12 @@ def test_files_with_other_endings_are_counted_in_a_note(others: list[str], told:
         (tmp_path / name).write_text('{"total": 5}')
     notes = score([{"id": "1", "total": 5}], {"m": str(tmp_path)}, "fields: {total: number}").notes
     assert [told in note for note in notes if "other endings" in note] == ([True] if told else [])
+
+
+@pytest.mark.parametrize("key", ['"', "\\", "\n", "a\tb"])
+def test_an_id_may_stand_under_a_key_with_any_character(key: str, tmp_path: Path) -> None:
+    rows = [{key: "b", "total": 6}, {key: "a", "total": 5}]
+    for name, given in (("gold.jsonl", rows), ("pred.jsonl", rows[::-1])):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in given))
+    spec = {"id": key, "fields": {"total": "number"}}
+    assert score(str(tmp_path / "gold.jsonl"), {"m": str(tmp_path / "pred.jsonl")}, spec).value("accuracy") == 1.0

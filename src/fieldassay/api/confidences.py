@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.api.folder import EVIDENCE
 from fieldassay.api.run import Run, damage_told
 from fieldassay.calibration.observations import COLUMNS
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -96,6 +97,9 @@ def _of_folder(folder: Path, system: str | None) -> Confidences:
             .cast({"confidence": pl.Float64})
             .collect()
         )
+        nulls = [column for column in ("doc", "field", "outcome") if rows[column].null_count()]
+        if nulls:
+            raise run.refusal(f"the column {nulls[0]!r} has no value in some rows", EVIDENCE)
     return Confidences(str(folder), name, rows, documents.filter(pl.col("system") == name), _digests(facts), _spec_name(facts))
 
 

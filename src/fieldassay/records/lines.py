@@ -17,6 +17,7 @@ from fieldassay.records.ids import cap_problems, find_id, id_text, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.rows import SlicedRows, int64
 
+_UNUSUAL = re.compile(r'[\\"\0-\x1f]')
 BLANK = b"\0 \t\r\n\xef\xbb\xbf"
 
 
@@ -61,6 +62,8 @@ def id_reader(names: Sequence[str]) -> Callable[[bytes], tuple[str | None, str |
     >>> id_reader(["doc_id"])(b'{"doc_id": 7, "x": [1, 2]}')
     ('7', None)
     """
+    if any(_UNUSUAL.search(name) for name in names):  # no struct can have such a field
+        return lambda line: _read_slowly(line, names)
     fields: list[Any] = [(f"n{i}", msgspec.Raw, msgspec.field(default=msgspec.Raw(b""), name=name)) for i, name in enumerate(names)]
     decode = msgspec.json.Decoder(msgspec.defstruct("Ids", fields)).decode
     attributes = [f"n{i}" for i in range(len(names))]
