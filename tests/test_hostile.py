@@ -19,6 +19,8 @@ from fieldassay.api.scoring import score
 from fieldassay.errors import FieldassayError, NothingEvaluatedError, ProblemsError
 from fieldassay.result.result import Result
 
+pytestmark = pytest.mark.slow
+
 MILLION = 1_000_000
 T = TypeVar("T")
 

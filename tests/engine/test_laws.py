@@ -37,6 +37,8 @@ from fieldassay.plan.compile import read_plan
 from fieldassay.readers.catalogue import READERS
 from fieldassay.records.matching import batches
 
+pytestmark = pytest.mark.slow
+
 METRICS = ("accuracy", "f1", "presence", "items", "counts", "accuracy(regime=baseline)", "f1(granularity=slot)", "latency_p90")
 UNORDERED = Tastes(aligners=("assignment", "key"), trees=False)
 WILD = Tastes(aligners=("assignment", "key", "ordered", "sequence"))

@@ -18,6 +18,8 @@ from fieldassay.evidence import Outcome, evidence_schema
 from fieldassay.paths import split_path
 from fieldassay.result.result import Result
 
+pytestmark = pytest.mark.slow
+
 TASTES = Tastes(aligners=("assignment", "key", "ordered", "sequence"))
 FREE = Tastes(aligners=("assignment", "key", "ordered", "sequence"))
 

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judging import result_of, rows_of
 
+pytestmark = pytest.mark.slow
+
 METRICS = ["accuracy", "accuracy_strict", "accuracy_pooled", "precision", "recall", "f1", "hr", "fda", "absent", "spurious", "missing",
            "accuracy(regime=baseline)", "accuracy(granularity=slot)", "critical_accuracy", "structure_errors"]  # fmt: skip
 TEXTS = {"type": "list", "items": "text"}

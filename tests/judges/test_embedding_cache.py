@@ -20,6 +20,8 @@ from fieldassay.judges.numpy_encoder import NumpyEncoder
 from fieldassay.judges.sentence_transformers_encoder import SentenceTransformersEncoder
 from fieldassay.judges.vector_file import VectorFile
 
+pytestmark = pytest.mark.slow
+
 # --- on, off, cold, warm, workers
 
 

@@ -16,6 +16,8 @@ from fieldassay.judges.encoder import watch_encoding
 from fieldassay.judges.models import load_encoder
 from fieldassay.values.column import Column, Reading, objects
 
+pytestmark = pytest.mark.slow
+
 EACH_BACKEND = pytest.mark.parametrize("backend", BACKENDS)
 
 

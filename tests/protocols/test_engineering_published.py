@@ -12,6 +12,8 @@ from tests.effort import few_examples
 from tests.protocols.engineering_published import figures
 from tests.protocols.engineering_runs import judge, judge_rows
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = [0, 1, 7, 45, 5000, 5040, 5060, 850.5, 0.00012]
 TEXTS = ["m3/h", "m3 / h", "M3/H", "Nm3/h", "Toluene", "toluene", "", "5000"]
 PLAIN = [text for text in TEXTS if text not in ("m3 / h", "M3/H", "toluene")]

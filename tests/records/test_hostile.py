@@ -18,6 +18,8 @@ from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import open_source
 
+pytestmark = pytest.mark.slow
+
 MILLION = characters(1_000_000)
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command_runs import spawn
 from tests.protocols.engineering_runs import ACTUAL, CRITICAL, EXPECTED, VARIATIONS, judge, judge_rows
 from tests.protocols.engineering_trees import make_case
 
 from fieldassay.api.error_report import error_report
 from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
+from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.reports.error_lines import KINDS, ErrorLine, list_errors
 from fieldassay.result.result import Result
@@ -126,7 +126,7 @@ def test_a_run_is_exported_as_an_error_report(tmp_path: Path, evidence: str) -> 
     (tmp_path / "p.jsonl").write_text('{"id": "c1", "extraction": {"a": {"unit": "F"}}}')
     run, target = str(tmp_path / "run"), tmp_path / "errors.md"
     files = ["--gold", str(tmp_path / "gold.jsonl"), "--pred", str(tmp_path / "p.jsonl"), "--out", run]
-    assert spawn("score", "--protocol", "engineering-extractor", *files, "--evidence", evidence, "--quiet").wait() == 1
-    assert spawn("export", run, "--to", target, "--system", "p").wait() == 0
+    assert main(["score", "--protocol", "engineering-extractor", *files, "--evidence", evidence, "--quiet"]) == 1
+    assert main(["export", run, "--to", str(target), "--system", "p"]) == 0
     assert "| unit | a.unit | K | F |" in target.read_text()
     assert "0.000 &gt;= 0.85 FAIL" in target.read_text()
