@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.lock.frozen import DECLARED, Labels, canonical
-from fieldassay.lock.judged import judged_data
+from fieldassay.lock.judged import Picker, declared_values
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.record import Record
 
@@ -38,8 +38,9 @@ def digest_labels(plan: Plan, records: Iterable[Record], documents: int) -> Labe
     """
     found = np.zeros((documents, SIZE), dtype=np.uint8)
     listed: dict[str, str] = {}
+    pick = declared_values(plan)
     for position, record in enumerate(records):
-        digest = digest_record(plan, record)
+        digest = _digest_record(pick, record)
         found[position] = np.frombuffer(digest, dtype=np.uint8)
         if documents <= MOST_LISTED:
             listed[record.id] = digest.hex()
@@ -48,7 +49,8 @@ def digest_labels(plan: Plan, records: Iterable[Record], documents: int) -> Labe
 
 def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
     """Return the digests of some gold records, one a row of `SIZE` bytes; `digest_rows` makes one digest of all parts."""
-    return np.frombuffer(b"".join(digest_record(plan, record) for record in records), dtype=np.uint8).reshape(len(records), SIZE)
+    pick = declared_values(plan)
+    return np.frombuffer(b"".join(_digest_record(pick, record) for record in records), dtype=np.uint8).reshape(len(records), SIZE)
 
 
 def digest_listed(digests: Iterable[str]) -> str:
@@ -61,9 +63,8 @@ def digest_listed(digests: Iterable[str]) -> str:
     return digest_rows(np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), SIZE))
 
 
-def digest_record(plan: Plan, record: Record) -> bytes:
-    """Return the digest of one gold record, `SIZE` bytes."""
-    return hashlib.sha256(canonical([record.id, judged_data(plan, record.data), _beside(record)])).digest()[:SIZE]
+def _digest_record(pick: Picker, record: Record) -> bytes:
+    return hashlib.sha256(canonical([record.id, pick(record.data), _beside(record)])).digest()[:SIZE]
 
 
 def digest_rows(rows: npt.NDArray[np.uint8]) -> str:

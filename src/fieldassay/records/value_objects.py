@@ -18,6 +18,7 @@ SUFFIX = "_confidence"
 _PERCENTAGE = re.compile(r"\s*(\d{1,3}(?:[.,]\d{1,15})?)\s?%\s*", re.ASCII)
 _TYPED = ("valueA", "valueB", "valueC", "valueD", "valueI", "valueN", "valueO", "valueP", "valueS", "valueT")
 """How the keys begin under which Azure gives a value by its type: `valueString`, `valueNumber`, `valueDate`."""
+_CONTAINERS = frozenset({dict, list})
 _VALUES = ("value", "content")
 _BESIDE = frozenset({
     *_VALUES, "confidence", "type", "page", "pages", "page_number", "pageNumber", "bbox", "box", "bounding_box", "boundingBox", "polygon",
@@ -38,6 +39,8 @@ def may_hold_confidences(data: Mapping[str, Json], scalars: Scalars) -> bool:
     """Return whether a record has anything that `take_values` may take; quick, since most have not."""
     if not data.keys() <= scalars.keys() and any(name.endswith(SUFFIX) for name in data):
         return True
+    if _CONTAINERS.isdisjoint(map(type, data.values())):
+        return False
     for name, value in data.items():
         kind = value.__class__
         if (kind is dict or kind is list) and name in scalars:
