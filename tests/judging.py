@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 
 def result_of(spec: Any, gold: Any, pred: Any, **options: Any) -> Result:

@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from fieldassay.store.names import identify, name_run
-from fieldassay.store.run_file import FORMAT, SCHEMA_VERSION
+from fieldassay.runs.names import identify, name_run
+from fieldassay.runs.run_file import FORMAT, SCHEMA_VERSION
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -22,9 +22,9 @@ WRITER = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from fieldassay.api.folder import make_folder, make_stored
+from fieldassay.runs.write import make_folder, make_stored
 from fieldassay.api.scoring import score
-from fieldassay.api.options import ScoreOptions
+from fieldassay.scoring.options import ScoreOptions
 
 gold = [{"id": number, "total": number, "name": "n" * 200} for number in range(300)]
 result = score(gold, gold, "{name: tiny, fields: {total: number, name: text}}", ScoreOptions(replicates=20, keeps_statistics=True))

@@ -18,9 +18,7 @@ from fieldassay import score
 from fieldassay.aligners.catalogue import ALIGNERS
 from fieldassay.api.classes import CLASSES
 from fieldassay.api.diffing import DiffOptions
-from fieldassay.api.folder import COMPARISONS, DOCUMENTS, EVIDENCE, METRICS, RUN, STATISTICS, VIOLATIONS
 from fieldassay.api.gating import GATES
-from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.api.sampling import sample
 from fieldassay.calibration.policy import ReviewReason
 from fieldassay.checks.catalogue import CHECKS
@@ -38,9 +36,12 @@ from fieldassay.reports.html.page import VIEWS
 from fieldassay.result.comparison import VERDICTS
 from fieldassay.result.decision import Answer, Verdict
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.statistics_file import STATISTICS
+from fieldassay.runs import run
+from fieldassay.runs.run_file import COMPARISONS, DOCUMENTS, EVIDENCE, METRICS, RUN, VIOLATIONS
+from fieldassay.scoring.options import InputOptions, ScoreOptions
 from fieldassay.spec.model import DocumentType, Field, Spec
 from fieldassay.spec.names import FIELD_KEYS, SPEC_KEYS, type_names
-from fieldassay.store import listing
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _MACHINE = re.compile(r"(?<![\w.~/])/(?:work|home|root|Users|tmp|opt|var|mnt)/\w")
@@ -132,7 +133,7 @@ NAMED = {
     "decisions": ("docs/gates.md", list(Answer), "| {} |"),
     "verdicts of comparisons": ("docs/statistics.md", VERDICTS, "`{}`"),
     "what becomes of a document": ("docs/runs.md", CLASSES, "| `{}` |"),
-    "run statuses": ("docs/runs.md", [listing.COMPLETE, listing.PARTIAL, listing.NOTHING, listing.DAMAGED], "| {} |"),
+    "run statuses": ("docs/runs.md", [run.COMPLETE, run.PARTIAL, run.NOTHING, run.DAMAGED], "| {} |"),
     "files of a run": ("docs/runs.md", RUN_FILES, "`{}`"),
     "files of a run and who reads them": ("docs/architecture.md", RUN_FILES, "| `{}` |"),
     "options of a diff": ("docs/python-api.md", [field.name for field in dataclasses.fields(DiffOptions)], "`{}`"),

@@ -12,8 +12,8 @@ from doc_pages import DOCS, FILES, TEXTS, blocks
 from docs.consoles import run_page
 
 from fieldassay import score
-from fieldassay.api.options import ScoreOptions
 from fieldassay.plan.compile import read_plan
+from fieldassay.scoring.options import ScoreOptions
 
 SHOWN = [name for name in FILES if blocks(name, "console")]
 """Pages with commands and their output."""

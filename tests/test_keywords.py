@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fieldassay import score
-from fieldassay.api.options import InputOptions, ScoreOptions, with_keywords
 from fieldassay.errors import ProblemsError
+from fieldassay.scoring.options import InputOptions, ScoreOptions, with_keywords
 
 SPEC = "fields: {shop: text, total: money}"
 GOLD = [{"id": "a", "gold": {"shop": "Oak", "total": 1}, "kind": "x"}, {"id": "b", "gold": {"shop": "Elm", "total": 2}, "kind": "y"}]

@@ -14,9 +14,9 @@ from tests.effort import cost, costs_at_most
 from tests.judging import leaves_of, result_of, rows_of
 from tests.peer_cases import ABC, ABCD, HALF, KEYED, LINE, LINES, LIST, PAIRS, RECORDS, TREE, TYPO_GOLD, TYPO_PRED, rows, spec_of
 
-from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import InputOptions, ScoreOptions
 
 
 def compare(spec: Any, gold: Any, pred: Any) -> Result:

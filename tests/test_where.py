@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fieldassay import score
-from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.errors import ProblemsError
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import InputOptions, ScoreOptions
 
 SPEC = "name: r\nfields: {kind: text, shop: text, total: money}\ndocument_type: {field: kind, aliases: {invoice: [tax invoice], receipt: [slip]}}\n"
 GOLD: list[dict[str, Any]] = [

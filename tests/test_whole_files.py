@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.store.pruning import plan_pruning, prune
+from fieldassay.runs.pruning import plan_pruning, prune
 from fieldassay.whole_files import list_leftover_files, stage_file, write_file
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.engine.contest import compare_all, compare_pairs
 from fieldassay.engine.exchange import Arena
@@ -26,6 +25,7 @@ from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.pairing import list_kept
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 Floats = npt.NDArray[np.float64]
 Masks = npt.NDArray[np.bool_]

@@ -82,8 +82,8 @@ class Extraction(pytest.Collector):
         """Return the scored run; an error of the user's ends the session with its message."""
         option, place = self.config.getoption, self.config.invocation_params.dir
         spec = option("fieldassay_spec")
-        from fieldassay.api.options import ScoreOptions
         from fieldassay.api.scoring import score
+        from fieldassay.scoring.options import ScoreOptions
 
         source: Any = {"protocol": option("fieldassay_protocol")} if spec is None else _found(spec, place)
         try:
@@ -166,11 +166,11 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
     `gold` and `pred` are one record each, or whatever `fieldassay.score` takes: lists of records, paths, mappings. An inconclusive gate fails.
     """
     __tracebackhide__ = True
-    from fieldassay.api.options import InputOptions, ScoreOptions
     from fieldassay.api.scoring import score
     from fieldassay.reports.failures import render_failure
     from fieldassay.reports.summary import summarize
     from fieldassay.result.decision import Answer
+    from fieldassay.scoring.options import InputOptions, ScoreOptions
 
     rules = (gates,) if isinstance(gates, str) else tuple(gates)
     options = ScoreOptions(gates=rules or (EVERYTHING_RIGHT,))

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fieldassay.aligners.key import Key
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.errors import ProblemsError
+from fieldassay.scoring.options import ScoreOptions
 
 
 def count(gold: list[Any], predicted: list[Any], options: dict[str, Any], metric: str = "items_matched") -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from fieldassay import score
-from fieldassay.api.options import ScoreOptions
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 SPEC = "{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text, tags: {type: list, items: text}}}"
 

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from fieldassay import score
-from fieldassay.api.checking import check_records, merge_violations, shown_value
-from fieldassay.api.folder import VIOLATIONS, make_folder
-from fieldassay.api.options import ScoreOptions
+from fieldassay.api.checking import check_records, shown_value
 from fieldassay.plan.compile import read_plan
 from fieldassay.records.record import Meta, Record
 from fieldassay.reports.markdown import render_markdown
 from fieldassay.reports.page import Screen
 from fieldassay.reports.summary import summarize
 from fieldassay.reports.terminal import render_terminal
+from fieldassay.runs.run_file import VIOLATIONS
+from fieldassay.runs.write import make_folder, merge_violations
+from fieldassay.scoring.options import ScoreOptions
 
 SPEC = """
 name: flows

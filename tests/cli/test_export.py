@@ -19,9 +19,9 @@ from fieldassay import score
 from fieldassay.api.exporting import write_csv
 from fieldassay.api.guide import guide_result
 from fieldassay.api.judgements import Judgement
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.spreadsheets import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
 from fieldassay.errors import ProblemsError
+from fieldassay.scoring.options import ScoreOptions
 
 Run = Callable[..., Ran]
 SAMPLE = Path(__file__).parents[2] / "examples" / "business"

@@ -11,8 +11,8 @@ import pytest
 from command_runs import Ran
 
 from fieldassay import score as score_in_python
-from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.errors import NothingEvaluatedError
+from fieldassay.scoring.options import InputOptions, ScoreOptions
 
 Run = Callable[..., Ran]
 

@@ -10,8 +10,8 @@ import pytest
 from command_runs import Ran
 
 from fieldassay import score
-from fieldassay.api.options import ScoreOptions
 from fieldassay.errors import ProblemsError
+from fieldassay.scoring.options import ScoreOptions
 
 Run = Callable[..., Ran]
 SPEC = "name: r\nfields: {shop: text, total: money}\n"

@@ -14,7 +14,7 @@ from command_runs import Files, Ran
 
 from fieldassay.cli.main import main
 from fieldassay.reports.formats import FORMATS
-from fieldassay.store.run_file import digest_file
+from fieldassay.runs.run_file import digest_file
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
-from fieldassay.api.options import ScoreOptions
 from fieldassay.diff.changes import find_changes
 from fieldassay.diff.documents import find_relabeled
 from fieldassay.result.diff import Changes
+from fieldassay.scoring.options import ScoreOptions
 
 SPEC = {
     "fields": {

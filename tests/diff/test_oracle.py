@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from fieldassay.api.diffing import DiffOptions, diff_runs
-from fieldassay.api.folder import COMPARISONS
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.comparisons_file import read_comparisons
 from fieldassay.result.diff import Diff
+from fieldassay.runs.run_file import COMPARISONS
 
 FIELDS = ("a", "b", "c", "d")
 SPEC = {"fields": {**dict.fromkeys(FIELDS, "text"), "kind": "text"}, "slices": ["kind"], "metrics": ["accuracy", "f1", "recall"]}

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from fieldassay.api.diffing import DiffOptions, diff_runs
-from fieldassay.api.kept import read_paired
-from fieldassay.api.run import Run
 from fieldassay.diff.join import Contestant, join_data
 from fieldassay.errors import ProblemsError
+from fieldassay.runs.run import Run
 
 Make = Callable[..., Path]
 SPEC = {"fields": {"total": "number", "name": "text"}}
@@ -270,7 +269,7 @@ def test_facts_that_are_missing_are_said_to_be(one: Path, other: Path, tmp_path:
 
 
 def test_systems_are_joined_by_their_labels_and_never_twice_under_one(one: Path) -> None:
-    data = read_paired(Run.open(one))
+    data = Run.open(one).paired
     with pytest.raises(ValueError, match="same label"):
         join_data([Contestant("a", "m", data), Contestant("a", "m", data)])
     joined = join_data([Contestant("a", "m", data), Contestant("b", "m", data)], ["d3", "d1", "zz"])

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from fieldassay.api.comparing import compare
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.engine.exchange import Arena
 from fieldassay.errors import ProblemsError
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 from fieldassay.stats.paired import mcnemar
 
 SPEC: dict[str, Any] = {"name": "t", "fields": {"a": "integer", "b": "integer", "c": "text"}}

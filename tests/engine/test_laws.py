@@ -28,7 +28,6 @@ from tests.strategies_records import (
 )
 
 from fieldassay.api.inputs import open_inputs
-from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.api.scoring import fold_plan
 from fieldassay.api.shards import judge_batch
 from fieldassay.comparators.catalogue import COMPARATORS
@@ -36,6 +35,7 @@ from fieldassay.engine.fold import estimates, fold, merge
 from fieldassay.plan.compile import read_plan
 from fieldassay.readers.catalogue import READERS
 from fieldassay.records.matching import batches
+from fieldassay.scoring.options import InputOptions, ScoreOptions
 
 pytestmark = pytest.mark.slow
 

@@ -14,15 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.api.baseline_runs import BaselineRequest, KeptRun, make_baseline
+from fieldassay.api.baseline_runs import BaselineRequest, make_baseline
 from fieldassay.api.gating import decide_result
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.errors import ProblemsError
 from fieldassay.gate.regression import judge_regression
 from fieldassay.metrics.grammar import parse_gate
 from fieldassay.result.decision import GateOutcome, Verdict
 from fieldassay.result.result import Result
+from fieldassay.runs.run import Run
+from fieldassay.scoring.options import ScoreOptions
 from fieldassay.store.baseline import Baseline
 from fieldassay.store.baseline_file import write_baseline
 
@@ -80,7 +81,7 @@ def run_of(rows: Rows, predictions: Any, spec: str = SPEC, **options: Any) -> Re
 
 def baseline_of(result: Result, **request: Any) -> Baseline:
     assert result.paired is not None
-    return make_baseline(KeptRun(Path("main"), result.run, result, result.paired), BaselineRequest(**request), NOW)
+    return make_baseline(Run.of(result, "main"), BaselineRequest(**request), NOW)
 
 
 class Bench:

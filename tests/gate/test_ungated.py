@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from fieldassay.api.gating import decide_result
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.cli.main import main
 from fieldassay.result.decision import Answer
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 EASY = "accuracy{difficulty=easy} >= 0.5 if present"
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.judges.cache_cases import SHORT, SMALL, raw
 from tests.judges.model_cases import TinyModel, write_model
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.judges import known_vectors, vector_file
 from fieldassay.judges.cache_folder import cache_folder
@@ -19,6 +18,7 @@ from fieldassay.judges.known_vectors import KnownVectors, forget_vectors, text_k
 from fieldassay.judges.numpy_encoder import NumpyEncoder
 from fieldassay.judges.sentence_transformers_encoder import SentenceTransformersEncoder
 from fieldassay.judges.vector_file import VectorFile
+from fieldassay.scoring.options import ScoreOptions
 
 pytestmark = pytest.mark.slow
 

@@ -19,9 +19,9 @@ from tests.lock.labels_cases import GOLD, SPEC, labels, write_lines
 
 from fieldassay import score
 from fieldassay.api.locking import freeze
-from fieldassay.api.options import InputOptions
 from fieldassay.errors import ProblemsError
 from fieldassay.lock import labels as labels_module
+from fieldassay.scoring.options import InputOptions
 
 PINNED = "25684dae012688863a084d1a6106ce64ee42effe71fca4f75ec8e9ade1495eec"
 PINNED_DOCUMENTS = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 ACCURACIES = ("overall_accuracy", "complete_accuracy", "critical_field_accuracy", "unit_accuracy", "value_accuracy", "structure_accuracy")
 

@@ -16,10 +16,10 @@ from tests.protocols.business_rows import ROWS
 
 from fieldassay import score
 from fieldassay.api.explaining import explain_field
-from fieldassay.api.options import ScoreOptions
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.write import write_spec
 

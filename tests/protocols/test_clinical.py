@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Leaf, ListNode, ObjectNode
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 FAST = ScoreOptions(replicates=0)
 

@@ -9,8 +9,8 @@ import pytest
 from tests.protocols.clinical_oracle import LAB_REPORT, PRESCRIPTION, Kind, document_figures, figures, is_success, judge
 from tests.protocols.clinical_records import Maker
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
+from fieldassay.scoring.options import ScoreOptions
 
 METRICS = {
     "prescription": {

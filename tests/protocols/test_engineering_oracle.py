@@ -8,9 +8,9 @@ import pytest
 from tests.protocols.engineering_oracle import compare, measure
 from tests.protocols.engineering_trees import Case, make_case
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 
 def judge(cases: list[Case], workers: int = 1) -> Result:

@@ -8,13 +8,13 @@ import pytest
 from tests.protocols.engineering_runs import counts, judge, judge_rows
 
 from fieldassay.api.explaining import explain_field
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.definitions import Definition, Vocabulary
 from fieldassay.metrics.selection import select_metrics
 from fieldassay.plan.compile import read_plan
+from fieldassay.scoring.options import ScoreOptions
 
 
 @pytest.mark.parametrize(

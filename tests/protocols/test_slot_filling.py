@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from tests.protocols.slot_oracle import LISTS, SLOTS, TEXTS, evaluate
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.judges.embedding import Embedding
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "slot-filling"
 NFC = [{"unicode": "NFC"}]

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from fieldassay import score
-from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.errors import ProblemsError
 from fieldassay.records.envelope import open_row
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Record, Row
+from fieldassay.scoring.options import InputOptions, ScoreOptions
 
 SPEC = "fields: {shop: text, total: number}"
 OAK: dict[str, Any] = {"shop": "Oak", "total": 5}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fieldassay import score
-from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.records.answer import parse_answer
+from fieldassay.scoring.options import InputOptions, ScoreOptions
 
 DECLARED = frozenset({"shop", "date", "total"})
 SPEC = "fields: {shop: text, date: date, total: money}"

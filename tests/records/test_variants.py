@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.api.rereading import document_of_run
-from fieldassay.api.run import Run
 from fieldassay.api.scoring import score
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.records.memory import hold_records
 from fieldassay.records.variants import split_variants
+from fieldassay.runs.run import Run
+from fieldassay.scoring.options import InputOptions, ScoreOptions
 
 SPEC = "fields: {x: integer}"
 ROWS = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from fieldassay.api.gating import decide_result
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.reporting import report_scored
 from fieldassay.api.scoring import score
 from fieldassay.metrics.grammar import parse_gate
 from fieldassay.reports.reported import Reported
+from fieldassay.scoring.options import ScoreOptions
 
 SPEC = """
 name: bills

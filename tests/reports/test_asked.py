@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.reports.asked import list_grids
 from fieldassay.reports.html.page import render_html_report
@@ -14,6 +13,7 @@ from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.summary import summarize
 from fieldassay.reports.terminal import render_terminal
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 GOLD = [{"id": 1, "kind": "a", "day": "2024-01-02"}, {"id": 2, "kind": "b"}, {"id": 3}]
 USAGE = {"prompt_tokens": 900, "completion_tokens": 80, "embedding_tokens": 20}

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from fieldassay.api.options import InputOptions, ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.cli.main import commands, main
 from fieldassay.reports.comparisons import say, show_p
 from fieldassay.result.comparison import Comparison
+from fieldassay.scoring.options import InputOptions, ScoreOptions
 
 FINRAG = Path(__file__).resolve().parents[3] / "shared" / "data" / "finrag-2024"
 

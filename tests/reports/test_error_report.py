@@ -12,12 +12,12 @@ from tests.protocols.engineering_runs import ACTUAL, CRITICAL, EXPECTED, VARIATI
 from tests.protocols.engineering_trees import make_case
 
 from fieldassay.api.error_report import error_report
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.reports.error_lines import KINDS, ErrorLine, list_errors
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 
 def lines_of(result: Result) -> tuple[ErrorLine, ...]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fieldassay import score
-from fieldassay.api.options import ScoreOptions
 from fieldassay.reports.executive import render_executive
+from fieldassay.scoring.options import ScoreOptions
 
 SPEC = {"protocol": "business-documents"}
 

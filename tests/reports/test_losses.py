@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
-from fieldassay.api.options import ScoreOptions
 from fieldassay.reports.executive import render_executive
 from fieldassay.reports.findings import tell_cause, tell_loss
 from fieldassay.reports.losses import Loss, find_losses
@@ -20,6 +19,7 @@ from fieldassay.reports.step_summary import render_step_summary
 from fieldassay.reports.summary import summarize
 from fieldassay.reports.terminal import render_terminal
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 SPEC = "fields: {a: text, b: {type: text, compare: indel}, c: {type: list, items: text, align: assignment}}"
 _WORDS = st.sampled_from(["one", "two", "ones", ""])

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.sampling import sample
 from fieldassay.api.scoring import score
 from fieldassay.reports.markdown import render_markdown
@@ -17,6 +16,7 @@ from fieldassay.reports.page import Screen
 from fieldassay.reports.summary import FEW_FIELDS, MOST_FIELDS, summarize
 from fieldassay.reports.terminal import render_terminal
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 EVIL = "x\x1b[31m\u202e[red]|`<b>"
 

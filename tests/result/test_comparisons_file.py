@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.engine.contest import contest
 from fieldassay.errors import ProblemsError
 from fieldassay.result.comparisons_file import Comparisons, comparisons_json, read_comparisons
+from fieldassay.scoring.options import ScoreOptions
 
 GOLD = [{"id": at, "kind": f"k{at % 2}", "total": at} for at in range(12)]
 

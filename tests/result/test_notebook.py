@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fieldassay import score
-from fieldassay.api.options import ScoreOptions
 from fieldassay.errors import MissingExtraError
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 GOLD = [{"id": at, "total": at, "<b>": "x"} for at in range(8)]
 

@@ -6,7 +6,6 @@ from itertools import combinations
 
 import pytest
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.engine.contest import can_rank
 from fieldassay.reports.comparisons import count_tested
@@ -15,6 +14,7 @@ from fieldassay.reports.ranking import order_systems
 from fieldassay.reports.summary import summarize
 from fieldassay.reports.terminal import render_terminal
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 FIELDS = tuple("abcdef")
 SPEC = "fields: {" + ", ".join(f"{name}: text" for name in FIELDS) + "}"

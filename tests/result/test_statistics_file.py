@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fieldassay import score
-from fieldassay.api.options import ScoreOptions
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum
 from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
 from fieldassay.result.statistics_file import name_statistic, read_statistics, statistics_frame, systems_of, write_statistics
+from fieldassay.scoring.options import ScoreOptions
 
 GOLD = [{"id": name, "total": at, "tags": ["x"]} for at, name in enumerate("abcd")]
 SYSTEMS = {"one": GOLD, "two": [{**row, "total": 1} for row in GOLD]}

@@ -9,11 +9,11 @@ import pytest
 from measures import EQUAL
 from worlds import Drawn, Extractor, World
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.engine.bootstrap import draw_sums
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 METRICS = ("accuracy", "f1", "accuracy_pooled", "perfect_documents", "hr", "correct", "macro_f1", "field_accuracy[f03]")
 

@@ -12,9 +12,9 @@ import pytest
 from store_runs import kill, make_run, start_writer
 
 from fieldassay.cli.main import main
-from fieldassay.store.pruning import plan_pruning, prune
-from fieldassay.store.run_file import OWN_FILES
-from fieldassay.store.staging import OLD_ENOUGH, list_foreign, replace
+from fieldassay.runs.pruning import plan_pruning, prune
+from fieldassay.runs.run_file import OWN_FILES
+from fieldassay.runs.staging import OLD_ENOUGH, list_foreign, replace
 
 NOW = datetime.now(UTC)
 THEIRS = {"notes.txt": "note", "myreport.html": "<p>", ".gitignore": "*", "kept/deep/file": "deep", "metrics.json.bak": "{}"}
@@ -75,7 +75,7 @@ def test_what_was_saved_while_the_folders_changed_places_is_kept(tmp_path: Path,
         (other / "new.txt").write_text("new")
         return swap(one, other)
 
-    from fieldassay.store import staging
+    from fieldassay.runs import staging
 
     swap = staging.exchange
     monkeypatch.setattr(staging, "exchange", meanwhile)
@@ -91,7 +91,7 @@ def test_a_folder_is_replaced_around_them_on_any_system(tmp_path: Path, monkeypa
         (folder / "run.json").write_text(folder.name)
     put(old)
     if not can_exchange:
-        monkeypatch.setattr("fieldassay.store.staging.exchange", lambda one, other: False)
+        monkeypatch.setattr("fieldassay.runs.staging.exchange", lambda one, other: False)
     replace(new, old, OWN_FILES)
     check_kept(old)
     assert (old / "run.json").read_text() == "new"

@@ -16,11 +16,13 @@ from tests.effort import opened_files
 
 from fieldassay.api.tagging import tag_run, untag_run
 from fieldassay.errors import ProblemsError
-from fieldassay.store.listing import Listing, Query, list_stored, load_run
-from fieldassay.store.locate import find_run, list_places, own_tags
-from fieldassay.store.names import ID_LENGTH, name_run, parse_name
-from fieldassay.store.pruning import parse_age, plan_pruning, prune
-from fieldassay.store.tags import TAGS, check_tag, read_tags
+from fieldassay.metrics.grammar import parse_gate
+from fieldassay.result.decision import Decision, GateOutcome, Verdict, decisions_data
+from fieldassay.runs.listing import Listing, Query, list_stored, load_run
+from fieldassay.runs.locate import find_run, list_places, own_tags
+from fieldassay.runs.names import ID_LENGTH, name_run, parse_name
+from fieldassay.runs.pruning import parse_age, plan_pruning, prune
+from fieldassay.runs.tags import TAGS, check_tag, read_tags
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -212,7 +214,7 @@ def test_damaged_runs_are_listed_as_damaged_beside_the_others(store: Path, kind:
     found = list_stored(store).runs
     assert [run.status for run in found] == ["complete", "damaged", "complete"]
     assert said in found[1].damage
-    assert find_run(found[1].id, store) == found[1].path
+    assert find_run(found[1].id, store) == found[1].folder
 
 
 @pytest.mark.parametrize(
@@ -227,17 +229,31 @@ def test_damaged_runs_are_listed_as_damaged_beside_the_others(store: Path, kind:
 )
 def test_status_says_what_was_scored(tmp_path: Path, facts: dict[str, object], status: str) -> None:
     run = load_run(make_run(tmp_path, facts=facts))
-    assert (run.status, run.gates) == (status, "")
+    assert (run.status, run.verdict) == (status, "")
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"),
-    [(["GO"], "PASS"), (["GO", "NO-GO"], "FAIL"), (["GO", "INCONCLUSIVE"], "INCONCLUSIVE"), (["?"], "INCONCLUSIVE"), ([], "")],
+    ("verdicts", "said"),
+    [
+        ([Verdict.PASS], "PASS"),
+        ([Verdict.PASS, Verdict.FAIL], "FAIL"),
+        ([Verdict.PASS, Verdict.INCONCLUSIVE], "INCONCLUSIVE"),
+        ([Verdict.SKIPPED], "INCONCLUSIVE"),
+        ([], ""),
+    ],
 )
-def test_the_gates_of_a_run_are_as_good_as_the_worst_of_its_systems(tmp_path: Path, answers: list[str], said: str) -> None:
+def test_the_gates_of_a_run_are_as_good_as_the_worst_of_its_systems(tmp_path: Path, verdicts: list[Verdict], said: str) -> None:
+    folder, gate = make_run(tmp_path), parse_gate("accuracy >= 0.5")
+    decisions = [Decision(f"system {at}", (GateOutcome(gate, verdict, "rule"),)) for at, verdict in enumerate(verdicts)]
+    (folder / "gates.json").write_text(json.dumps(decisions_data(decisions)))
+    assert load_run(folder).verdict == said
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"schema_version": 1, "decisions": [{"answer": "GO"}]}'])
+def test_gates_that_cannot_be_read_are_no_verdict(tmp_path: Path, text: str) -> None:
     folder = make_run(tmp_path)
-    (folder / "gates.json").write_text(json.dumps({"decisions": [{"answer": answer} for answer in answers]}))
-    assert load_run(folder).gates == said
+    (folder / "gates.json").write_text(text)
+    assert load_run(folder).verdict == ""
 
 
 def test_folders_that_are_no_runs_are_not_listed(store: Path) -> None:
@@ -246,7 +262,7 @@ def test_folders_that_are_no_runs_are_not_listed(store: Path) -> None:
     (store / ".run.partial-abc" / "run.json").write_text("{}")
     (store / "file").touch()
     make_run(store, 9, name="by-hand")
-    assert [run.path.name[:9] for run in list_stored(store).runs] == ["by-hand", "20260101T", "20260101T", "20260101T"]
+    assert [run.folder.name[:9] for run in list_stored(store).runs] == ["by-hand", "20260101T", "20260101T", "20260101T"]
 
 
 def test_runs_can_be_asked_for_by_system_spec_and_tag(store: Path) -> None:
@@ -254,7 +270,7 @@ def test_runs_can_be_asked_for_by_system_spec_and_tag(store: Path) -> None:
     folder = make_run(store, 20, facts=other)
     tag_run(folder, "good", NOW)
     for query in (Query(system="qwen"), Query(spec="other"), Query(tag="good"), Query(tag="good", spec="other")):
-        assert [run.path for run in list_stored(store, query).runs] == [folder]
+        assert [run.folder for run in list_stored(store, query).runs] == [folder]
     assert list_stored(store, Query(tag="good", spec="tiny")).total == 0
     limited = list_stored(store, Query(spec="tiny", limit=2))
     assert (len(limited.runs), limited.total) == (2, 3)
@@ -278,9 +294,9 @@ def test_the_newest_of_many_runs_are_listed_without_opening_the_others(tmp_path:
 def test_pruning_removes_old_runs(store: Path, keep: int | None, age: timedelta | None, gone: int) -> None:
     plan = plan_pruning(store, START + timedelta(hours=2, minutes=30), keep, age)
     assert len(plan.runs) == gone
-    kept = [run.path for run in list_stored(store).runs][: 3 - gone]
+    kept = [run.folder for run in list_stored(store).runs][: 3 - gone]
     prune(plan)
-    assert [run.path for run in list_stored(store).runs] == kept
+    assert [run.folder for run in list_stored(store).runs] == kept
     assert len(list(store.iterdir())) == 3 - gone
 
 
@@ -289,7 +305,7 @@ def test_pruning_keeps_tagged_and_damaged_runs(store: Path) -> None:
     tag_run(oldest, "good", NOW)
     truncate(middle)
     plan = plan_pruning(store, NOW, keep=0)
-    assert [[run.path for run in part] for part in (plan.runs, plan.tagged, plan.damaged)] == [[newest], [oldest], [middle]]
+    assert [[run.folder for run in part] for part in (plan.runs, plan.tagged, plan.damaged)] == [[newest], [oldest], [middle]]
     prune(plan)
     assert set(store.iterdir()) == {middle, oldest}
 

@@ -14,13 +14,13 @@ import polars as pl
 import pytest
 from store_runs import kill, make_run, start_writer
 
-from fieldassay.api.folder import make_folder, make_stored
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.scoring import score
 from fieldassay.errors import ProblemsError
-from fieldassay.store.listing import list_stored, load_run
-from fieldassay.store.pruning import plan_pruning, prune
-from fieldassay.store.staging import OLD_ENOUGH, list_leftovers
+from fieldassay.runs.listing import list_stored, load_run
+from fieldassay.runs.pruning import plan_pruning, prune
+from fieldassay.runs.staging import OLD_ENOUGH, list_leftovers
+from fieldassay.runs.write import make_folder, make_stored
+from fieldassay.scoring.options import ScoreOptions
 
 NOW = datetime.now(UTC)
 FILES = {"documents.parquet", "evidence.parquet", "metrics.json", "run.json", "statistics.parquet"}
@@ -41,7 +41,7 @@ def test_killed_writers_leave_no_damaged_run_and_prune_removes_the_rest(tmp_path
     for _ in range(4):
         kill(start_writer(store, "store", 10_000), moments.uniform(0.01, 0.15))
         for run in list_stored(store).runs:
-            check_whole(run.path)
+            check_whole(run.folder)
     left = list_leftovers(store, NOW)
     assert left
     assert not any(one.is_alive for one in left if any(one.path.iterdir()))  # one that is empty may be anybody's, until it is old
@@ -68,7 +68,7 @@ def test_two_processes_write_into_one_store_at_the_same_time(tmp_path: Path) -> 
     runs = list_stored(store).runs
     assert len(runs) == 24
     for run in runs:
-        check_whole(run.path)
+        check_whole(run.folder)
     assert not list_leftovers(store, NOW)
 
 
@@ -78,7 +78,7 @@ def test_a_run_in_the_making_is_alive_and_no_run(tmp_path: Path) -> None:
     with make_stored(store) as folder:
         (folder.staging / "run.json").write_text("{}")
         code = f"""
-from datetime import *; from pathlib import Path; from fieldassay.store.staging import list_leftovers
+from datetime import *; from pathlib import Path; from fieldassay.runs.staging import list_leftovers
 print(*[one.is_alive for one in list_leftovers(Path({str(store)!r}), datetime.now(UTC) + timedelta(days=400))])
 """
         seen = subprocess.run(

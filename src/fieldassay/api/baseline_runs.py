@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from fieldassay.api.baselines import match_systems, tell_incomparable
-from fieldassay.api.kept import bind_kept, read_paired
 from fieldassay.api.locking import check_reason
-from fieldassay.api.run import Run
 from fieldassay.engine.contest import decide
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gate.judge import judge_result
@@ -24,8 +22,8 @@ from fieldassay.metrics.selection import BoundMetric, bind_metric, select_metric
 from fieldassay.result.decision import Decision
 from fieldassay.result.pairing import DocumentStatistics, PairedData, is_comparable, list_parts
 from fieldassay.result.recorded import parts_of
-from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import name_statistic
+from fieldassay.runs.run import Run
 from fieldassay.store.baseline import PARTS, Baseline, BaselineSystem, Entry, Headline, hash_text
 from fieldassay.store.baseline_file import read_baseline, read_bytes
 from fieldassay.values.printable import make_printable
@@ -41,16 +39,6 @@ class BaselineRequest:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KeptRun:
-    """A finished run as it can be compared: what `run.json` says, its estimates, and the statistics of its documents."""
-
-    folder: Path
-    facts: Mapping[str, Any]
-    result: Result
-    data: PairedData
-
-
 @dataclass(frozen=True, slots=True)
 class ChangeLine:
     """How one metric of one system changed, or `why` that cannot be said."""
@@ -61,13 +49,7 @@ class ChangeLine:
     why: str = ""
 
 
-def read_kept(folder: Path) -> KeptRun:
-    """Return a finished run with what it can be compared by. Raises `ProblemsError` if there is no such run, or if it keeps nothing."""
-    run = Run.open(folder)
-    return KeptRun(folder, run.facts, run.estimates, read_paired(run))
-
-
-def make_baseline(run: KeptRun, request: BaselineRequest, now: datetime, history: tuple[Entry, ...] = ()) -> Baseline:
+def make_baseline(run: Run, request: BaselineRequest, now: datetime, history: tuple[Entry, ...] = ()) -> Baseline:
     """Return the baseline of a finished run; `history` are the entries of those before it. Raises `ProblemsError` for a run that cannot be one."""
     digests = _check_whole(run)
     reason = check_reason(request.reason) if request.reason else ""
@@ -81,14 +63,14 @@ def make_baseline(run: KeptRun, request: BaselineRequest, now: datetime, history
         fieldassay=entry.fieldassay,
         created=entry.created,
         run=entry.run,
-        spec=str((run.facts.get("spec") or {}).get("name") or ""),
+        spec=run.spec_name,
         reason=reason,
         digests=digests,
         metrics=tuple(str(one.call) for one in bound),
         headlines=tuple(_list_headlines(run, systems, request.metrics)),
         is_hashed=request.hashes_ids,
         documents=tuple(keys[at] for at in order.tolist()),
-        systems=tuple(_store(system, bound, order, request, run.data.slices) for system in systems),
+        systems=tuple(_store(system, bound, order, request, run.paired.slices) for system in systems),
         history=(*history, entry),
     )
 
@@ -98,28 +80,28 @@ def read_history(path: Path) -> tuple[Entry, ...]:
     return read_baseline(path).history if read_bytes(path) is not None else ()
 
 
-def check_run(run: KeptRun, baseline: Baseline, metrics: Sequence[str] = ()) -> list[ChangeLine]:
+def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list[ChangeLine]:
     """Return how each metric of each system changed: those named, else the baseline's headlines. Verdicts hold for all of them together (Holm).
 
     Raises `ProblemsError` if nothing can be compared.
     """
     calls = _read_calls(metrics, run) if metrics else tuple(dict.fromkeys(parse_metric(one.metric) for one in baseline.headlines))
-    why = tell_incomparable(baseline, run.data, run.facts)
+    why = tell_incomparable(baseline, run.paired, run.facts)
     if why:
         raise _refusal(run.folder, f"cannot be compared: {why.partition('; ')[0]}", why.partition("; ")[2], "incomparable")
-    found = match_systems(baseline, run.data, run.facts, calls)
+    found = match_systems(baseline, run.paired, run.facts, calls)
     if all(match.arena is None for match in found.values()):
         why = next(iter(found.values())).why
         raise _refusal(run.folder, f"cannot be compared: {why.partition('; ')[0]}", why.partition("; ")[2], "incomparable")
     return _decide([_compare(system, call, match) for system, match in found.items() for call in calls])
 
 
-def judge_run(run: KeptRun, baseline: Baseline, more: Sequence[Gate] = ()) -> tuple[Decision, ...]:
+def judge_run(run: Run, baseline: Baseline, more: Sequence[Gate] = ()) -> tuple[Decision, ...]:
     """Return what comes of the regression gates of the run's spec, and of more of them, by system; () if there is none."""
-    own = [parse_gate(text) for text in run.facts.get("gates") or ()]
+    own = [parse_gate(text) for text in run.file.gates]
     gates = tuple(dict.fromkeys(gate for gate in (*own, *more) if gate.function == "regression"))
-    matches = match_systems(baseline, run.data, run.facts, tuple(gate.metric for gate in gates))
-    found = [Decision(system, judge_result(gates, run.result, system, matches.get(system))) for system in run.result.systems]
+    matches = match_systems(baseline, run.paired, run.facts, tuple(gate.metric for gate in gates))
+    found = [Decision(system, judge_result(gates, run.estimates, system, matches.get(system))) for system in run.estimates.systems]
     return tuple(found) if gates else ()
 
 
@@ -136,19 +118,19 @@ def _decide(lines: Sequence[ChangeLine]) -> list[ChangeLine]:
     return [line if line.change is None else replace(line, change=replace(line.change, found=next(decided))) for line in lines]
 
 
-def _check_whole(run: KeptRun) -> dict[str, str]:
+def _check_whole(run: Run) -> dict[str, str]:
     """Return the digests of what a run stands on. Raises `ProblemsError` for a run of a part of the documents, or without digests."""
-    parts, digests = parts_of(run.facts), run.facts.get("digests")
+    parts, digests = parts_of(run.facts), run.file.digests or {}
     if parts:
         what = f"has {' and '.join(map(str, parts))}, and a baseline needs all of them"
         raise _refusal(run.folder, what, f"score again without {' and '.join(part.option for part in parts)}", "partial_run")
-    if not isinstance(digests, Mapping) or not all(isinstance(digests.get(part), str) and digests[part] for part in PARTS):
+    if not all(digests.get(part) for part in PARTS):
         raise _refusal(run.folder, "does not say what it stands on", "score it again with this version", "incomparable")
-    return {part: digests[part] for part in PARTS}
+    return {part: digests[part] or "" for part in PARTS}
 
 
-def _choose_systems(run: KeptRun, names: Sequence[str]) -> tuple[DocumentStatistics, ...]:
-    known = {system.system: system for system in run.data.systems}
+def _choose_systems(run: Run, names: Sequence[str]) -> tuple[DocumentStatistics, ...]:
+    known = {system.system: system for system in run.paired.systems}
     unknown = [
         Problem("--system", f"the run has no system {name[:100]!r}", nearest(name[:100], known), "unknown_name")
         for name in names
@@ -156,19 +138,19 @@ def _choose_systems(run: KeptRun, names: Sequence[str]) -> tuple[DocumentStatist
     ]
     if unknown:
         raise ProblemsError(unknown)
-    return tuple(known[name] for name in dict.fromkeys(names)) or run.data.systems
+    return tuple(known[name] for name in dict.fromkeys(names)) or run.paired.systems
 
 
-def _choose_metrics(run: KeptRun, names: Sequence[str]) -> tuple[BoundMetric, ...]:
+def _choose_metrics(run: Run, names: Sequence[str]) -> tuple[BoundMetric, ...]:
     """Return the metrics whose statistics are kept: those named and those of regression gates, else all that the run can be compared by."""
-    compared, also, _ = bind_kept(Run(run.folder, run.facts))
-    gates = [parse_gate(text) for text in run.facts.get("gates") or ()]
-    gated = [bind_metric(gate.metric, run.data.vocabulary) for gate in gates if gate.function == "regression"]
+    compared, also, _ = run.bound
+    gates = [parse_gate(text) for text in run.file.gates]
+    gated = [bind_metric(gate.metric, run.paired.vocabulary) for gate in gates if gate.function == "regression"]
     if names:
-        named = [bind_metric(call, run.data.vocabulary) for call in _read_calls(names, run)]
-        chosen = [*named, *(one for one in gated if is_comparable(one) and run.data.can_compare(one))]
+        named = [bind_metric(call, run.paired.vocabulary) for call in _read_calls(names, run)]
+        chosen = [*named, *(one for one in gated if is_comparable(one) and run.paired.can_compare(one))]
     else:
-        chosen = [one for one in (*compared, *also, *gated) if _has_parts(one, run.data)]
+        chosen = [one for one in (*compared, *also, *gated) if _has_parts(one, run.paired)]
     return tuple({str(one.call): one for one in chosen}.values())
 
 
@@ -177,17 +159,17 @@ def _has_parts(bound: BoundMetric, data: PairedData) -> bool:
     return bool(parts) and all(statistic in system.statistics for system in data.systems for statistic in parts)
 
 
-def _read_calls(names: Iterable[str], run: KeptRun) -> tuple[MetricCall, ...]:
+def _read_calls(names: Iterable[str], run: Run) -> tuple[MetricCall, ...]:
     """Return the metrics that are named. Raises `ProblemsError` for those that do not exist, or that the run cannot be compared by."""
     try:
-        asked = [call for name in names for call in _expand(name, run.data)]
-        bound = [bind_metric(call, run.data.vocabulary) for call in asked]
+        asked = [call for name in names for call in _expand(name, run.paired)]
+        bound = [bind_metric(call, run.paired.vocabulary) for call in asked]
     except ValueError as error:
         raise ProblemsError([Problem("--metrics", str(error), kind="unknown_name")]) from None
     refused = [
         Problem("--metrics", f"nothing was kept to compare systems by {one.call}", "score again with a gate on it", "not_comparable")
         for one in bound
-        if not run.data.can_compare(one)
+        if not run.paired.can_compare(one)
     ]
     if refused:
         raise ProblemsError(refused)
@@ -200,12 +182,12 @@ def _expand(name: str, data: PairedData) -> Sequence[MetricCall]:
     return [call for call in calls if call.name == parse_metric(name).name] or calls
 
 
-def _list_headlines(run: KeptRun, systems: Sequence[DocumentStatistics], names: Sequence[str]) -> list[Headline]:
-    calls = _read_calls(names, run) if names else tuple(bound.call for bound in run.data.metrics)
+def _list_headlines(run: Run, systems: Sequence[DocumentStatistics], names: Sequence[str]) -> list[Headline]:
+    calls = _read_calls(names, run) if names else tuple(bound.call for bound in run.paired.metrics)
     found = []
     for system in systems:
         for call in calls:
-            estimate = next((one for one in run.result.select(call) if one.system == system.system), None)
+            estimate = next((one for one in run.estimates.select(call) if one.system == system.system), None)
             if estimate is not None:
                 numbers = (estimate.value, estimate.n, estimate.documents, estimate.interval, estimate.unit, estimate.better)
                 found.append(Headline(system.system, str(call), *numbers))

@@ -289,15 +289,3 @@ def open_sink(plan: Plan, folder: Path | None, number: int, systems: Iterable[st
             for at, system in enumerate(systems)
         }
         yield lambda system, violation: print(json.dumps(violation.to_dict(system), ensure_ascii=False), file=files[system])
-
-
-def merge_violations(parts: Path, target: Path) -> None:
-    """Write the violations of all shards as one file, system by system and document by document; no file if nothing was checked."""
-    found = sorted(parts.glob(_PARTS))
-    if not found:
-        return
-    with target.open("wb") as whole:
-        for part in found:
-            with part.open("rb") as file:
-                while block := file.read(1 << 20):
-                    whole.write(block)

@@ -11,10 +11,10 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.provenance import PACKAGES
 from fieldassay.api.sampling import sample
 from fieldassay.errors import FieldassayError
+from fieldassay.scoring.options import ScoreOptions
 
 DOCUMENTS = 24
 EXPECTED = "edf747e8185d22aa3f9e60091756a100f790942b78d462d8ebc115b4bf3963f7"

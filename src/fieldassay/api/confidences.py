@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.api.folder import EVIDENCE
-from fieldassay.api.run import Run, damage_told
 from fieldassay.calibration.observations import COLUMNS
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.evidence import ANSWER_COLUMNS
 from fieldassay.result.result import Result
+from fieldassay.runs.run import Run, damage_told
+from fieldassay.runs.run_file import EVIDENCE
 
 if TYPE_CHECKING:
     import polars as pl

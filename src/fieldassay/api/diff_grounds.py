@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fieldassay.api.diff_references import Entry, ReadRun
-from fieldassay.api.run import damage_told
 from fieldassay.diff.documents import find_relabeled
 from fieldassay.diff.grounds import Grounds, find_unequal, is_same_file, list_unknown
 from fieldassay.diff.join import list_common
@@ -15,6 +14,7 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.lock.differences import find_differences
 from fieldassay.lock.frozen import Frozen, Labels, Part, part_of
 from fieldassay.lock.specs import freeze_formulas, freeze_spec
+from fieldassay.runs.run import damage_told
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.source import RecordedSpec
 from fieldassay.values.printable import make_printable

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fieldassay.api.folder import EVIDENCE
-from fieldassay.api.kept import read_paired
-from fieldassay.api.run import Run
 from fieldassay.diff.grounds import Grounds
 from fieldassay.diff.join import Contestant
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.result.pairing import PairedData
-from fieldassay.store.locate import find_run
-from fieldassay.store.run_file import check_unchanged
+from fieldassay.runs.locate import find_run
+from fieldassay.runs.run import Run
+from fieldassay.runs.run_file import EVIDENCE, check_unchanged
 
 _WIDTH = 100
 
@@ -98,7 +96,7 @@ def _read(reference: str, folder: Path, runs: dict[Path, ReadRun]) -> ReadRun:
         except ValueError as error:
             what = f"run.json does not say what the run stands on ({error})"
             raise ProblemsError([Problem(str(folder), what, "score again with this version", "run_folder")]) from None
-        runs[place] = ReadRun(reference, run, grounds, read_paired(run))
+        runs[place] = ReadRun(reference, run, grounds, run.paired)
     known = runs[place]
     return known if known.reference == reference else replace(known, reference=reference)
 

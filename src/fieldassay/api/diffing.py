@@ -9,7 +9,6 @@ from pathlib import Path
 
 from fieldassay.api.diff_grounds import Ground, find_ground, rows_of
 from fieldassay.api.diff_references import Entry, find_entries
-from fieldassay.api.run import damage_told
 from fieldassay.api.spreadsheets import csv_text, show_names
 from fieldassay.diff.changes import find_changes
 from fieldassay.diff.contests import hold_contest, list_field_metrics
@@ -20,6 +19,7 @@ from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.result.diff import COLUMNS, Changes, Diff, Side
 from fieldassay.result.pairing import PairedData, list_parts
+from fieldassay.runs.run import damage_told
 from fieldassay.values.printable import make_printable
 
 _FAILURES = ("missing", "invalid", "error", "timeout")

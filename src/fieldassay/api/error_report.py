@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fieldassay.api.gating import decide_result
-from fieldassay.api.run import Run
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.reports.error_lines import list_errors
 from fieldassay.reports.error_report import render_error_report
 from fieldassay.result.result import Result
+from fieldassay.runs.run import Run
 
 _AGAIN = "score again with --evidence all, or errors"
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.api.export_tables import Listing, check_system, kept_of_run, refuse
-from fieldassay.api.run import Run
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
+from fieldassay.runs.run import Run
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.api.run import Run
 from fieldassay.api.spreadsheets import csv_text, show_names
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.reports.findings import tell_loss
 from fieldassay.reports.losses import find_losses
 from fieldassay.reports.shown import show_markdown
 from fieldassay.reports.suspicious_gold import FEWEST, find_suspicious_gold
+from fieldassay.runs.run import Run
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from fieldassay.api.error_report import error_report_of_run
 from fieldassay.api.guide import guide_result
 from fieldassay.api.judgements import Judgement, counts_silence, list_judgements
-from fieldassay.api.run import Run, damage_told
 from fieldassay.api.spreadsheets import Sheet, csv_text, show_hidden, show_names, workbook_bytes
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.reports.curves import draw_curves
@@ -23,6 +22,7 @@ from fieldassay.reports.losses import find_losses
 from fieldassay.result.curves import trace_curves
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
+from fieldassay.runs.run import Run, damage_told
 from fieldassay.whole_files import check_plain, write_file
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from fieldassay.presets.catalogue import preset_names
 from fieldassay.records.matching import Matching
 from fieldassay.records.misplaced import find_misplaced
 from fieldassay.records.source import PROBED, Source
-from fieldassay.reports.headline import find_headline
 from fieldassay.reports.numbers import show_count
 from fieldassay.reports.shown import show
+from fieldassay.result.headline import find_headline
 from fieldassay.result.result import Result
 from fieldassay.spec.names import ID_NAMES
 from fieldassay.values.json import Json

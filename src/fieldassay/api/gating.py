@@ -9,8 +9,6 @@ from datetime import datetime
 from pathlib import Path
 
 from fieldassay.api.baselines import list_regressions, match_result, match_systems
-from fieldassay.api.kept import read_paired
-from fieldassay.api.run import Run
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gate.gates_file import GateList, Rule, parse_rules, read_gates_file, read_preset
 from fieldassay.gate.judge import judge_gates, judge_result
@@ -21,10 +19,9 @@ from fieldassay.metrics.grammar import Gate
 from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunLine, decisions_data
 from fieldassay.result.recorded import parts_of
 from fieldassay.result.result import Result
+from fieldassay.runs.run import Run
+from fieldassay.runs.run_file import GATES
 from fieldassay.store.baseline_file import read_baseline
-
-GATES = "gates.json"
-"""What a run folder calls its outcomes of gates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +146,7 @@ def _match_runs(runs: Sequence[_Run], listed: GateList | None, request: GateRequ
         calls = list_regressions(run.result if listed is None else Result(()), given)
         if calls and request.baseline is not None:
             baseline = read_baseline(request.baseline)
-            held.append(replace(run, baselines=match_systems(baseline, read_paired(run.run), run.run.facts, calls)))
+            held.append(replace(run, baselines=match_systems(baseline, run.run.paired, run.run.facts, calls)))
         else:
             held.append(run)
     return held

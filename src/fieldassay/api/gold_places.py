@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from fieldassay.api.digests import digest_inputs
 from fieldassay.api.inputs import gold_options
-from fieldassay.api.run import recorded_options
 from fieldassay.errors import FieldassayError
 from fieldassay.plan.compile import read_plan
 from fieldassay.records.source import open_source
 from fieldassay.reports.reported import Place
 from fieldassay.result.result import Result
+from fieldassay.runs.run import recorded_options
+from fieldassay.scoring.digests import digest_inputs
 from fieldassay.spec.source import RecordedSpec
 from fieldassay.values.printable import make_printable
 

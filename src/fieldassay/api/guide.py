@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.api.judgements import Judgement, counts_silence, list_judgements
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.reports.headline import POOLED, find_main, find_named, list_fields
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.headline import POOLED, find_main, find_named, list_fields
 from fieldassay.result.result import Result
 
 if TYPE_CHECKING:

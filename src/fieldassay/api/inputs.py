@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fieldassay.api.choosing import Choice, choose_documents
-from fieldassay.api.options import InputOptions
 from fieldassay.api.trees import data_names, named_keys, survey_tree
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan
@@ -19,6 +18,7 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import Source, open_source, open_systems
 from fieldassay.records.value_objects import Scalars
 from fieldassay.records.variants import split_variants
+from fieldassay.scoring.options import InputOptions
 
 _AT_ONCE = 5_000
 """Gold records looked at together."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.reports.headline import find_main
+from fieldassay.result.headline import find_main
 from fieldassay.result.result import Result
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fieldassay.api.inputs import Records, open_inputs
-from fieldassay.api.options import InputOptions
 from fieldassay.api.provenance import models
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.lock.differences import Difference, find_differences
@@ -22,6 +21,7 @@ from fieldassay.lock.specs import freeze_formulas, freeze_spec
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import batches
+from fieldassay.scoring.options import InputOptions
 
 MOST_REASON = 1000
 """Characters that the reason of a new baseline may have."""

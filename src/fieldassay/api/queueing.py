@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.api.exporting import write_whole
 from fieldassay.api.inputs import open_predictions
-from fieldassay.api.options import InputOptions
-from fieldassay.api.run import Run
 from fieldassay.api.spreadsheets import Sheet, csv_text, show_names, workbook_bytes
 from fieldassay.calibration.checking import list_items
 from fieldassay.calibration.observations import is_judged
@@ -26,6 +24,8 @@ from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.record import Record
 from fieldassay.records.source import CHUNK, Source
+from fieldassay.runs.run import Run
+from fieldassay.scoring.options import InputOptions
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,10 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.api.folder import RunFolder, make_folder
-from fieldassay.api.gating import GATES, write_decisions
+from fieldassay.api.gating import write_decisions
 from fieldassay.api.redaction import Redactor, declared_names
-from fieldassay.api.run import Run, damage_told
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import ANSWER_COLUMNS
 from fieldassay.parquet import read_parquet
@@ -22,6 +20,9 @@ from fieldassay.result.decisions_file import read_decisions
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import DOCUMENT, GROUP, STATISTICS, SYSTEM
+from fieldassay.runs.run import Run, damage_told
+from fieldassay.runs.run_file import GATES
+from fieldassay.runs.write import RunFolder, make_folder
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.source import RecordedSpec
 

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.api.diffing import DiffOptions, diff_runs
 from fieldassay.api.exporting import write_whole
-from fieldassay.api.gating import GATES, decide_result
+from fieldassay.api.gating import decide_result
 from fieldassay.api.gold_places import places_of_run
-from fieldassay.api.rereading import result_of_run
-from fieldassay.api.run import Run, damage_told
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.result.decision import UNGATED
-from fieldassay.result.decisions_file import read_decisions
-from fieldassay.store.run_file import OWN_FILES, RUN, find_changed
+from fieldassay.runs.run import Run, damage_told
+from fieldassay.runs.run_file import GATES, OWN_FILES, RUN, find_changed
 from fieldassay.whole_files import check_plain
 
 if TYPE_CHECKING:
@@ -74,7 +72,7 @@ def read_diffs(before: Path, after: Path, systems: Sequence[str]) -> tuple[Diff,
 
     Raises `ProblemsError` if they have no system in common, and for runs that do not stand on the same spec and gold.
     """
-    earlier = result_of_run(before).systems
+    earlier = Run.open(before).result.systems
     common = [(name, name) for name in systems if name in earlier]
     pairs = common or ([(earlier[0], systems[0])] if len(earlier) == len(systems) == 1 else [])
     if not pairs:
@@ -99,9 +97,9 @@ def _kept(word: object) -> Kept:
 
 def decisions_of_run(run: Run) -> tuple[Decision, ...]:
     """Return what came of a run's gates: decided again by its estimates; what that cannot tell (a loss against a baseline) as it was recorded."""
-    file = run.folder / GATES
-    recorded = read_decisions(file.read_bytes(), str(file)) if file.is_file() else ()
-    known = {(decision.system, outcome.gate): outcome for decision in recorded for outcome in decision.outcomes if outcome.title != UNGATED}
+    known = {
+        (decision.system, outcome.gate): outcome for decision in run.decisions for outcome in decision.outcomes if outcome.title != UNGATED
+    }
     again = decide_result(run.result, tuple(dict.fromkeys(gate for _, gate in known)))
     if find_changed(run.folder, run.facts, (GATES,)):
         return again  # whoever changed it could have made a loss a pass

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.api.digests import digest_inputs
 from fieldassay.api.explaining import DocumentExplanation, explain_document, unknown_document
 from fieldassay.api.inputs import fitted, open_inputs
-from fieldassay.api.run import Run, damage_told
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.result.result import Result
+from fieldassay.runs.run import Run, damage_told
+from fieldassay.scoring.digests import digest_inputs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,11 +69,3 @@ def _from_inputs(run: Run, document: str) -> DocumentExplanation:
     predictions = {f"file {number}": label for number, label in enumerate(labels)} or inputs.predictions
     matching = open_inputs(run.plan, inputs.gold, predictions, options)
     return explain_document(fitted(run.plan, matching), matching, document)
-
-
-def result_of_run(folder: Path) -> Result:
-    """Return the result of a run: estimates, documents and comparisons, and its evidence if it kept all of it (made when it is asked for).
-
-    Raises `ProblemsError` for a folder that is not a run, and for a damaged one.
-    """
-    return Run.open(folder).result

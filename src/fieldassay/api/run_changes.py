@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fieldassay.api.kept import read_paired
-from fieldassay.api.run import Run
-from fieldassay.api.runs import headline_of
 from fieldassay.diff.join import Contestant, join_data, keep_needed
 from fieldassay.engine.contest import compare_pairs
 from fieldassay.engine.exchange import Arena
@@ -18,9 +15,10 @@ from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.pairing import PairedData
-from fieldassay.store.listing import StoredRun, load_run
-from fieldassay.store.locate import find_tagged, list_places
-from fieldassay.store.tags import BASELINE
+from fieldassay.runs.listing import load_run
+from fieldassay.runs.locate import find_tagged, list_places
+from fieldassay.runs.run import Run
+from fieldassay.runs.tags import BASELINE
 
 _PARTS = ("spec", "formulas", "models", "gold")
 _AT_ONCE = 20
@@ -42,54 +40,54 @@ Changes = Mapping[str, Change]
 class _Task:
     """One system of one run with that of the baseline that it is held against, and the headline."""
 
-    run: StoredRun
+    run: Run
     headline: Estimate
     before: Contestant
     after: Contestant
 
 
-def find_baseline(store: Path) -> StoredRun | None:
+def find_baseline(store: Path) -> Run | None:
     """Return the run of a store that is tagged `baseline`, None if there is none."""
     folder = find_tagged(BASELINE, list_places(store))
     return None if folder is None else load_run(folder)
 
 
-def find_changes(baseline: StoredRun, runs: Sequence[StoredRun]) -> dict[Path, Changes]:
+def find_changes(baseline: Run, runs: Sequence[Run]) -> dict[Path, Changes]:
     """Return the changes of runs against a baseline: by folder and system, that of the headline.
 
     A system is compared with that of the same name, or, where both runs have one system, with that one. Spec, formulas, models and gold must be
     the same; the numbers are those of `fieldassay diff`.
     """
-    others = [run for run in runs if run.path != baseline.path and not run.damage]
+    others = [run for run in runs if run.folder != baseline.folder and not run.damage]
     found: dict[Path, Changes] = {}
     for start in range(0, len(others), _AT_ONCE):
         found |= _find(baseline, others[start : start + _AT_ONCE])
     return found
 
 
-def _find(baseline: StoredRun, runs: Sequence[StoredRun]) -> dict[Path, Changes]:
-    found: dict[Path, dict[str, Change]] = {run.path: {} for run in runs}
+def _find(baseline: Run, runs: Sequence[Run]) -> dict[Path, Changes]:
+    found: dict[Path, dict[str, Change]] = {run.folder: {} for run in runs}
     tasks: list[_Task] = []
     data: PairedData | None = None
     for number, run in enumerate(runs):
         different = _tell_different(baseline, run)
         try:
-            data = data or (None if different else read_paired(Run(baseline.path, baseline.facts)))
-            own = None if different else read_paired(Run(run.path, run.facts))
+            data = data or (None if different else baseline.paired)
+            own = None if different else run.paired
         except (ProblemsError, OSError, ValueError) as error:
             different, own = str(error).split("\n")[0][:300], None
-        for one in headline_of(run):
+        for one in run.headline:
             task = None if own is None or data is None else _pair(run, number, one, (data, own))
             if isinstance(task, _Task):
                 tasks.append(task)
             else:
-                found[run.path][one.system] = Change(reason=task or different)
+                found[run.folder][one.system] = Change(reason=task or different)
     for task, change in _compare(tasks):
-        found[task.run.path][task.headline.system] = change
+        found[task.run.folder][task.headline.system] = change
     return dict(found)
 
 
-def _pair(run: StoredRun, number: int, headline: Estimate, data: tuple[PairedData, PairedData]) -> _Task | str:
+def _pair(run: Run, number: int, headline: Estimate, data: tuple[PairedData, PairedData]) -> _Task | str:
     """Return the two systems to be compared, or why there are none."""
     baseline, own = data
     system = headline.system
@@ -128,18 +126,13 @@ def _compare_by(bound: BoundMetric, data: PairedData, tasks: Sequence[_Task]) ->
     return [(task, Change(next(iter(compare_pairs(arena, [(task.before.label, task.after.label)], (bound,)))))) for task in tasks]
 
 
-def _tell_different(baseline: StoredRun, run: StoredRun) -> str:
+def _tell_different(baseline: Run, run: Run) -> str:
     """Return which digests differ or are not known; the empty text if none."""
     if baseline.damage:
         return "the baseline is damaged"
-    before, after = (_digests(one) for one in (baseline, run))
+    before, after = (one.file.digests or {} for one in (baseline, run))
     parts = [part for part in _PARTS if before.get(part) is None or before.get(part) != after.get(part)]
     return f"another {' and '.join(parts)} than the baseline" if parts else ""
-
-
-def _digests(run: StoredRun) -> Mapping[str, object]:
-    digests = run.facts.get("digests")
-    return digests if isinstance(digests, dict) else {}
 
 
 def _identity(headline: Estimate) -> tuple[object, ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fieldassay.api.explaining import unknown_document
-from fieldassay.store.history import DOCUMENTS, Judgement, trace
-from fieldassay.store.listing import StoredRun
+from fieldassay.runs.history import Judgement, trace
+from fieldassay.runs.run import Run
+from fieldassay.runs.run_file import DOCUMENTS
 
 
-def trace_value(runs: Sequence[StoredRun], document: str, pattern: str, system: str | None = None) -> tuple[Judgement, ...]:
+def trace_value(runs: Sequence[Run], document: str, pattern: str, system: str | None = None) -> tuple[Judgement, ...]:
     """Return how the values of a document that fit a path pattern were judged, the oldest run first.
 
     `runs` are as `list_stored` gives them, the newest first. Raises `ProblemsError` if no run has the document, with near ids, or for what is no
@@ -21,13 +22,13 @@ def trace_value(runs: Sequence[StoredRun], document: str, pattern: str, system: 
     raise unknown_document(document, _documents(runs), "runs")
 
 
-def _documents(runs: Sequence[StoredRun]) -> list[str]:
+def _documents(runs: Sequence[Run]) -> list[str]:
     """Return the ids of the newest run that can be read."""
     import polars as pl
 
     for run in runs:
         try:
-            return pl.scan_parquet(run.path / DOCUMENTS).select("doc").unique(maintain_order=True).collect()["doc"].to_list()
+            return pl.scan_parquet(run.folder / DOCUMENTS).select("doc").unique(maintain_order=True).collect()["doc"].to_list()
         except (pl.exceptions.PolarsError, OSError):
             continue
     return []

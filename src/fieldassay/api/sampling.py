@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fieldassay.api.options import InputOptions
+from fieldassay.scoring.options import InputOptions
 
 SYSTEMS = ("atlas", "birch", "cedar")
 

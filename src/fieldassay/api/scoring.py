@@ -19,7 +19,6 @@ from fieldassay.api.explaining import unknown_document
 from fieldassay.api.fit import GOLD, Fill, count_fill, describe_fit, describe_misfit, merge_fills
 from fieldassay.api.inputs import Records, fitted, open_inputs
 from fieldassay.api.locking import freeze_plan
-from fieldassay.api.options import ScoreOptions, with_keywords
 from fieldassay.api.provenance import provenance
 from fieldassay.api.shards import Done, Progress, Work, do_work
 from fieldassay.engine.executors.local import run_local
@@ -40,6 +39,7 @@ from fieldassay.records.matching import Matching
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.result.violations import CheckCount
+from fieldassay.scoring.options import ScoreOptions, with_keywords
 from fieldassay.spec.names import ID_NAMES
 
 if TYPE_CHECKING:

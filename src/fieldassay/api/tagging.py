@@ -6,9 +6,9 @@ from datetime import datetime
 from pathlib import Path
 
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.store.locate import find_tagged, list_places
-from fieldassay.store.run_file import read_run
-from fieldassay.store.tags import add_tag, check_tag, read_tags, remove_tag
+from fieldassay.runs.locate import find_tagged, list_places
+from fieldassay.runs.run_file import read_run
+from fieldassay.runs.tags import add_tag, check_tag, read_tags, remove_tag
 
 
 def tag_run(folder: Path, tag: str, now: datetime) -> Path | None:

@@ -10,7 +10,6 @@ from typing import Any
 from fieldassay.api.checking import Findings, default_metrics, name_idle
 from fieldassay.api.fit import describe_empty, describe_misfit
 from fieldassay.api.inputs import Records, open_inputs, open_predictions
-from fieldassay.api.options import InputOptions
 from fieldassay.api.surveys import Survey, survey, survey_data, survey_predictions
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.plan.compile import plan_of
@@ -18,6 +17,7 @@ from fieldassay.plan.describe import describe, describe_checks
 from fieldassay.plan.nodes import ObjectNode, Plan
 from fieldassay.records.matching import Matching
 from fieldassay.result.violations import CheckCount
+from fieldassay.scoring.options import InputOptions
 from fieldassay.spec.model import Spec
 from fieldassay.spec.parse import parse_spec
 

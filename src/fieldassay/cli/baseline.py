@@ -13,7 +13,7 @@ from fieldassay.cli.regressions import DEFAULT, REGRESSION_HELP
 from fieldassay.cli.storing import STORE
 
 if TYPE_CHECKING:
-    from fieldassay.api.baseline_runs import KeptRun
+    from fieldassay.runs.run import Run
 
 _FILE = click.argument("file", metavar="[FILE]", required=False, default=DEFAULT, type=click.Path(path_type=Path))
 _JSON = click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
@@ -100,7 +100,6 @@ def check_baseline(**given: Any) -> int:
     fieldassay baseline check latest --fail-on-regression accuracy=0.01
     """
     from fieldassay.api.baseline_runs import check_run, judge_run
-    from fieldassay.api.run import Run
     from fieldassay.cli.output import screen, write
     from fieldassay.cli.regressions import BaselineChoice, read_regressions
     from fieldassay.cli.show_baseline import check_data, render_check
@@ -109,7 +108,7 @@ def check_baseline(**given: Any) -> int:
     from fieldassay.store.baseline_file import read_baseline
 
     held, run = read_baseline(given["file"]), _read_run(given)
-    asked = BaselineChoice(given["file"], read_regressions(given["regressions"], Run(run.folder, run.facts).spec))
+    asked = BaselineChoice(given["file"], read_regressions(given["regressions"], run.spec))
     lines = check_run(run, held, tuple(part for text in given["metrics"] for part in split_outside(text)))
     decisions = judge_run(run, held, asked.gates)
     data = check_data(held, lines, decisions)
@@ -118,11 +117,11 @@ def check_baseline(**given: Any) -> int:
     return code if code == FAILED else asked.find_exit_code(decisions) or code
 
 
-def _read_run(given: Mapping[str, Any]) -> KeptRun:
-    from fieldassay.api.baseline_runs import read_kept
-    from fieldassay.store.locate import find_run
+def _read_run(given: Mapping[str, Any]) -> Run:
+    from fieldassay.runs.locate import find_run
+    from fieldassay.runs.run import Run
 
-    return read_kept(find_run(given["run"], given["store"]))
+    return Run.open(find_run(given["run"], given["store"]))
 
 
 def _dump(data: Any) -> str:

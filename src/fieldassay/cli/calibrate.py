@@ -147,12 +147,12 @@ def _apply(given: Mapping[str, Any]) -> int:
 
 
 def _queue(given: Mapping[str, Any]) -> int:
-    from fieldassay.api.options import InputOptions
     from fieldassay.api.queueing import check_ending, queue_reviews
     from fieldassay.calibration.policy_file import read_policy
     from fieldassay.cli.inputs import keep_interruptible, read_spec_option
     from fieldassay.cli.output import complain, screen, write
     from fieldassay.reports.calibration import render_queue
+    from fieldassay.scoring.options import InputOptions
 
     _refuse("--policy", (*_OF_POLICY[:-1], "policy", "is_plan", "system", "run"))
     if len(given["preds"]) != 1:
@@ -187,7 +187,7 @@ def _new_predictions(text: str, system: str) -> str:
 
 
 def _find_run(given: Mapping[str, Any]) -> Path:
-    from fieldassay.store.locate import find_run
+    from fieldassay.runs.locate import find_run
 
     return find_run(given["run"], given["store"])
 

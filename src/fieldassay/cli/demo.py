@@ -13,12 +13,12 @@ import click
 )
 def demo(out: Path | None) -> int:
     """Score the shipped sample: 72 invented documents, three invented systems."""
-    from fieldassay.api.options import ScoreOptions
     from fieldassay.api.sampling import sample
     from fieldassay.cli.output import write
     from fieldassay.cli.report import write_reports
     from fieldassay.cli.running import Request, scored
     from fieldassay.cli.score import show_run
+    from fieldassay.scoring.options import ScoreOptions
 
     files = sample()
     options = ScoreOptions(inputs=files.inputs, evidence="all" if out else "errors")

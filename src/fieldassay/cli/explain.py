@@ -101,7 +101,7 @@ def _field_values(given: Mapping[str, Any]) -> Any:
 
 
 def _document(given: Mapping[str, Any]) -> DocumentExplanation:
-    from fieldassay.store.locate import find_run
+    from fieldassay.runs.locate import find_run
 
     what: tuple[str, ...] = given["what"]
     if given["spec"] is None and given["protocol"] is None:
@@ -130,8 +130,8 @@ def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> 
 def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplanation:
     from fieldassay.api.explaining import choose_field
     from fieldassay.api.rereading import document_of_run
-    from fieldassay.api.run import Run
     from fieldassay.cli.output import complain
+    from fieldassay.runs.run import Run
 
     run = Run.open(folder)
     if run.facts.get("redacted"):

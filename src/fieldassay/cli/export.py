@@ -61,7 +61,7 @@ def export(run: str, what: str | None, target: Path | None, system: str | None, 
     """
     from fieldassay.api.exporting import export_run
     from fieldassay.cli.output import complain
-    from fieldassay.store.locate import find_run
+    from fieldassay.runs.locate import find_run
 
     if target is None:
         if what not in LISTS:
@@ -77,9 +77,9 @@ def export(run: str, what: str | None, target: Path | None, system: str | None, 
 def _print(folder: Path, what: str, system: str | None) -> None:
     from fieldassay.api.export_detail import list_classification_of_run, list_pairs_of_run
     from fieldassay.api.export_tables import list_losses_of_run, list_suspicious_gold_of_run
-    from fieldassay.api.run import Run, damage_told
     from fieldassay.cli.output import screen, write
     from fieldassay.reports.page import Column, Page
+    from fieldassay.runs.run import Run, damage_told
 
     run = Run.open(folder)
     with damage_told(run):

@@ -41,7 +41,7 @@ def gate(**given: Any) -> int:
     """
     from fieldassay.api.gating import GateRequest, decide
     from fieldassay.cli.output import complain, screen, write
-    from fieldassay.store.locate import find_run
+    from fieldassay.runs.locate import find_run
 
     shape = _shape(given)
     runs = tuple(find_run(reference, given["store"]) for reference in given["runs"])

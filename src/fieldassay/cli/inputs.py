@@ -14,7 +14,7 @@ import click
 from fieldassay.cli.grouping import add_options, option
 
 if TYPE_CHECKING:
-    from fieldassay.api.options import InputOptions
+    from fieldassay.scoring.options import InputOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -149,7 +149,7 @@ class Inputs:
 
 def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
     """Return the inputs that the options of a command name; raises UsageError for what cannot be meant."""
-    from fieldassay.api.options import InputOptions
+    from fieldassay.scoring.options import InputOptions
 
     if needs_data and given["gold"] is None:
         raise click.UsageError("Missing option '--gold'.")

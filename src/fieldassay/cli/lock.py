@@ -14,7 +14,7 @@ from fieldassay.cli.inputs import read_inputs, read_spec_option, reading_options
 
 if TYPE_CHECKING:
     from fieldassay.api.locking import Held
-    from fieldassay.api.options import InputOptions
+    from fieldassay.scoring.options import InputOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT = "fieldassay.lock.json"

@@ -37,7 +37,7 @@ def redact(run: str, target: Path, store: Path, *, quiet: bool, **given: Any) ->
     """
     from fieldassay.api.redacting import redact_run
     from fieldassay.cli.output import complain
-    from fieldassay.store.locate import find_run
+    from fieldassay.runs.locate import find_run
 
     has_ids = given["has_ids"]
     redact_run(find_run(run, store), target, _key(given["key_file"]), has_shapes=given["has_shapes"], has_ids=has_ids)

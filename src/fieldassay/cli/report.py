@@ -148,7 +148,7 @@ def _options(given: Mapping[str, Any]) -> ReportOptions:
 
 
 def _find(reference: str, store: Path) -> Path:
-    from fieldassay.store.locate import find_run
+    from fieldassay.runs.locate import find_run
 
     return find_run(reference, store)
 

@@ -17,12 +17,12 @@ from fieldassay.errors import FieldassayError, NothingEvaluatedError
 if TYPE_CHECKING:
     import polars as pl
 
-    from fieldassay.api.folder import RunFolder
     from fieldassay.api.locking import Held
-    from fieldassay.api.options import ScoreOptions
     from fieldassay.cli.lock import LockRequest
     from fieldassay.result.decision import Decision
     from fieldassay.result.result import Result
+    from fieldassay.runs.write import RunFolder
+    from fieldassay.scoring.options import ScoreOptions
 
 
 class InterruptedRunError(FieldassayError):
@@ -78,7 +78,7 @@ def scored(request: Request) -> Iterator[Scored]:
 
 
 def _open_folder(request: Request, stack: ExitStack) -> RunFolder | None:
-    from fieldassay.api.folder import make_folder, make_stored
+    from fieldassay.runs.write import make_folder, make_stored
 
     if request.store is not None:
         return stack.enter_context(make_stored(request.store))
@@ -95,12 +95,12 @@ def _open_rows(request: Request, stack: ExitStack) -> Path | None:
 
 def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None, held: Held | None) -> Scored:
     from fieldassay.api.fit import is_silent
-    from fieldassay.api.folder import scan_evidence, scan_parts
     from fieldassay.api.gating import decide_result, write_decisions
     from fieldassay.api.scoring import score
     from fieldassay.cli.output import complain
     from fieldassay.cli.progress import show_progress
     from fieldassay.metrics.grammar import parse_gate
+    from fieldassay.runs.write import scan_evidence, scan_parts
 
     started, clock = datetime.now(UTC), time.perf_counter()
     with show_progress(request.is_quiet) as progress:
@@ -127,7 +127,7 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None, h
 
 def _with_digests(result: Result, request: Request) -> Result:
     """Return the result with the digests of its inputs, and how they were read."""
-    from fieldassay.api.digests import digest_inputs
+    from fieldassay.scoring.digests import digest_inputs
 
     inputs = dict(result.run["inputs"])
     inputs["sha256"] = digest_inputs([inputs["gold"], *inputs["predictions"].values()])
@@ -156,9 +156,9 @@ def _save(held: Held | None, is_quiet: bool) -> None:
 
 
 def _facts(options: ScoreOptions, started: datetime, seconds: float, result: Result) -> dict[str, Any]:
-    from fieldassay.api.runs import recorded_options
-    from fieldassay.api.surroundings import describe_git, describe_host
-    from fieldassay.reports.headline import find_headline
+    from fieldassay.result.headline import find_headline
+    from fieldassay.runs.environment import describe_git, describe_host
+    from fieldassay.runs.run_file import RecordedOptions
 
     documents = int(result.counts.get("documents", 0))
     return {
@@ -175,7 +175,7 @@ def _facts(options: ScoreOptions, started: datetime, seconds: float, result: Res
         "where": list(options.inputs.where) or None,
         "workers": options.workers,
         "batch": options.batch,
-        "options": recorded_options(options),
+        "options": {name: getattr(options, name) for name in RecordedOptions.__struct_fields__},
         "git": describe_git(Path()),
         "host": describe_host(),
         "headline": [estimate.to_dict() for estimate in find_headline(result)],

@@ -15,8 +15,8 @@ from fieldassay.cli.storing import STORE
 
 if TYPE_CHECKING:
     from fieldassay.api.run_changes import Changes
-    from fieldassay.store.listing import StoredRun
-    from fieldassay.store.pruning import Pruning
+    from fieldassay.runs.pruning import Pruning
+    from fieldassay.runs.run import Run
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -61,8 +61,8 @@ def list_runs(**given: Any) -> int:
 
     from fieldassay.cli.output import screen, write
     from fieldassay.cli.show_runs import Listed, listed_json, render_listed
-    from fieldassay.store.listing import Query, list_stored
-    from fieldassay.store.staging import list_leftovers
+    from fieldassay.runs.listing import Query, list_stored
+    from fieldassay.runs.staging import list_leftovers
 
     store: Path = given["store"]
     listing = list_stored(store, Query(given["system"], given["spec"], given["tag"], given["limit"]))
@@ -72,7 +72,7 @@ def list_runs(**given: Any) -> int:
     return 0
 
 
-def _changes(store: Path, file: Path | None, listed: Sequence[StoredRun]) -> Mapping[Path, Changes]:
+def _changes(store: Path, file: Path | None, listed: Sequence[Run]) -> Mapping[Path, Changes]:
     """Return the changes of runs against the baseline: that of a file, else the run tagged so, else none."""
     from fieldassay.api.run_changes import find_baseline, find_changes
 
@@ -92,11 +92,11 @@ def show(id: str, store: Path, is_json: bool) -> int:
     """Show one run: what it was made from, what came of it, and where."""
     from fieldassay.cli.output import screen, write
     from fieldassay.cli.show_runs import render_run, run_json
-    from fieldassay.store.listing import load_run
+    from fieldassay.runs.listing import load_run
 
     folder = _find(id, store)
     run = load_run(folder, _tags(folder))
-    changes = _changes(folder.parent, None, [run]).get(run.path, {})
+    changes = _changes(folder.parent, None, [run]).get(run.folder, {})
     write(run_json(run, changes) if is_json else render_run(run, changes, screen()))
     return 0
 
@@ -134,8 +134,8 @@ def remove(ids: Sequence[str], store: Path, is_sure: bool) -> int:
     """Remove runs for good. A run with files in its folder that are not its own is left alone."""
     from fieldassay.cli.output import complain
     from fieldassay.errors import Problem, ProblemsError
-    from fieldassay.store.run_file import OWN_FILES
-    from fieldassay.store.staging import discard, list_foreign
+    from fieldassay.runs.run_file import OWN_FILES
+    from fieldassay.runs.staging import discard, list_foreign
 
     folders = _find_all(ids, store)
     if not is_sure:
@@ -177,8 +177,8 @@ def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool, i
     from datetime import UTC, datetime
 
     from fieldassay.cli.output import complain
-    from fieldassay.store.pruning import parse_age, plan_pruning
-    from fieldassay.store.pruning import prune as remove_planned
+    from fieldassay.runs.pruning import parse_age, plan_pruning
+    from fieldassay.runs.pruning import prune as remove_planned
 
     if keep is not None and older_than is not None:
         raise click.UsageError("Give --keep N or --older-than AGE, not both.")
@@ -214,7 +214,7 @@ def history(document: str, field: str, store: Path, is_json: bool, system: str |
     from fieldassay.api.run_history import trace_value
     from fieldassay.cli.output import screen, write
     from fieldassay.cli.show_history import history_json, render_history
-    from fieldassay.store.listing import Query, list_stored
+    from fieldassay.runs.listing import Query, list_stored
 
     listing = list_stored(store, Query(system=system, limit=limit))
     found = trace_value(listing.runs, document, field, system)
@@ -223,7 +223,7 @@ def history(document: str, field: str, store: Path, is_json: bool, system: str |
 
 
 def _find(reference: str, store: Path) -> Path:
-    from fieldassay.store.locate import find_run
+    from fieldassay.runs.locate import find_run
 
     return find_run(reference, store)
 
@@ -246,7 +246,7 @@ def _find_all(references: Sequence[str], store: Path) -> list[Path]:
 
 
 def _tags(folder: Path) -> tuple[str, ...]:
-    from fieldassay.store.locate import list_places, own_tags
+    from fieldassay.runs.locate import list_places, own_tags
 
     return own_tags(list_places(folder.parent)).get(folder, ())
 
@@ -258,9 +258,9 @@ def _named(tags: Sequence[str]) -> str:
 def _tell_pruning(plan: Pruning, done: str) -> list[str]:
     from fieldassay.reports.numbers import show_count
 
-    lines = [f"{done}: {run.path}" for run in plan.runs]
+    lines = [f"{done}: {run.folder}" for run in plan.runs]
     lines += [f"{done}: {leftover.path} (left by a run that was killed)" for leftover in plan.leftovers]
-    lines += [f"kept: {run.path}{_named(run.tags)}" for run in plan.tagged]
-    lines += [f"kept: {run.path} (damaged: {run.damage}; see `fieldassay runs rm`)" for run in plan.damaged]
-    lines += [f"kept: {run.path} (has files that are not the run's)" for run in plan.foreign]
+    lines += [f"kept: {run.folder}{_named(run.tags)}" for run in plan.tagged]
+    lines += [f"kept: {run.folder} (damaged: {run.damage}; see `fieldassay runs rm`)" for run in plan.damaged]
+    lines += [f"kept: {run.folder} (has files that are not the run's)" for run in plan.foreign]
     return [*lines, f"{show_count(len(plan.runs), 'run')} {done}"]

@@ -17,10 +17,10 @@ from fieldassay.cli.report import read_report_options, report_options, write_rep
 from fieldassay.cli.storing import read_sources, store_options
 
 if TYPE_CHECKING:
-    from fieldassay.api.options import ScoreOptions
     from fieldassay.cli.inputs import Inputs
     from fieldassay.cli.running import Scored
     from fieldassay.metrics.grammar import Gate
+    from fieldassay.scoring.options import ScoreOptions
 
 
 _PATH = click.Path(path_type=Path)
@@ -163,8 +163,8 @@ def _shape(given: Mapping[str, Any]) -> str:
 
 def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Gate, ...]) -> ScoreOptions:
     """Return the options of scoring that the command line's mean."""
-    from fieldassay.api.options import ScoreOptions
     from fieldassay.cli.texts import split_outside
+    from fieldassay.scoring.options import ScoreOptions
 
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
     compared = tuple(part for text in given["compare"] for part in split_outside(text))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fieldassay.reports.numbers import NOTHING, show_number
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.shown import show, show_json
-from fieldassay.store.history import Judgement
+from fieldassay.runs.history import Judgement
 
 _NAME, _VALUE = 32, 48
 _NAMES = ("started (UTC)", "run", "system", "path", "outcome", "score")
@@ -40,7 +40,7 @@ def _is_one_path(told: Sequence[Judgement]) -> bool:
 
 def _row(one: Judgement, *, has_path: bool, has_gold: bool) -> list[str]:
     started = one.run.started
-    row = [started.strftime("%Y-%m-%d %H:%M") if started.year > 1 else NOTHING, show(one.run.id or one.run.path.name, _NAME)]
+    row = [started.strftime("%Y-%m-%d %H:%M") if started.year > 1 else NOTHING, show(one.run.id or one.run.folder.name, _NAME)]
     row.append(show(one.system, _NAME))
     row += [show(one.path, _VALUE)] if has_path else []
     row += [show_json(one.gold, _VALUE)] if has_gold else []

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.api.run_changes import Change
-from fieldassay.api.runs import headline_of
 from fieldassay.reports.numbers import NOTHING, show_both, show_count, show_number, suffix_of
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.shown import show
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.recorded import parts_of
-from fieldassay.store.listing import Listing, StoredRun
-from fieldassay.store.staging import Leftover
+from fieldassay.runs.listing import Listing
+from fieldassay.runs.run import Run
+from fieldassay.runs.staging import Leftover
 
 _MOST_SYSTEMS = 3
 _NAME = 32
@@ -42,12 +42,12 @@ class Listed:
 
 def listed_json(listed: Listed) -> str:
     """Return the runs as JSON."""
-    runs = [_data(run, listed.changes.get(run.path, {})) for run in listed.listing.runs]
+    runs = [_data(run, listed.changes.get(run.folder, {})) for run in listed.listing.runs]
     left = [{"path": str(one.path), "is_alive": one.is_alive} for one in listed.leftovers]
     return _json({"store": str(listed.store), "total": listed.listing.total, "runs": runs, "unfinished": left})
 
 
-def run_json(run: StoredRun, changes: Mapping[str, Change]) -> str:
+def run_json(run: Run, changes: Mapping[str, Change]) -> str:
     """Return one run as JSON, with all that its record says."""
     return _json({**_data(run, changes), "record": run.facts})
 
@@ -55,12 +55,12 @@ def run_json(run: StoredRun, changes: Mapping[str, Change]) -> str:
 def render_listed(listed: Listed, screen: Screen) -> str:
     """Return the runs as a table, each with its best systems."""
     page = Page(screen)
-    headlines = {run.path: sorted(headline_of(run), key=_worth) for run in listed.listing.runs}
+    headlines = {run.folder: sorted(run.headline, key=_worth) for run in listed.listing.runs}
     names = {one.metric for headline in headlines.values() for one in headline}
     heads = ["id", "started (UTC)", "spec", "system", show(names.pop(), _NAME) if len(names) == 1 else "headline", "change", "status"]
     rows, styles = [], []
     for run in listed.listing.runs:
-        own = _rows(run, headlines[run.path], listed.changes.get(run.path, {}), has_name=heads[_HEADLINE] == "headline")
+        own = _rows(run, headlines[run.folder], listed.changes.get(run.folder, {}), has_name=heads[_HEADLINE] == "headline")
         rows += own
         styles += [_style(run)] * len(own)
     if not any(row[_CHANGE] for row in rows):
@@ -77,12 +77,12 @@ def render_listed(listed: Listed, screen: Screen) -> str:
     return page.text().lstrip("\n")
 
 
-def render_run(run: StoredRun, changes: Mapping[str, Change], screen: Screen) -> str:
+def render_run(run: Run, changes: Mapping[str, Change], screen: Screen) -> str:
     """Return all that is to be known of a run at a glance."""
     page = Page(screen)
-    page.title(show(run.path.name, 200))
+    page.title(show(run.folder.name, 200))
     page.pairs([(label, show(text, _LONGEST)) for label, text in _facts(run) if text])
-    headline = headline_of(run)
+    headline = run.headline
     if headline:
         page.line()
         rows = [[show(one.system, _NAME), *_numbers(run, one), _change(changes.get(one.system))] for one in headline]
@@ -98,9 +98,9 @@ def _without_change(rows: Sequence[list[str]]) -> list[list[str]]:
     return [[*row[:_CHANGE], *row[_CHANGE + 1 :]] for row in rows]
 
 
-def _rows(run: StoredRun, headline: Sequence[Estimate], changes: Mapping[str, Change], *, has_name: bool) -> list[list[str]]:
+def _rows(run: Run, headline: Sequence[Estimate], changes: Mapping[str, Change], *, has_name: bool) -> list[list[str]]:
     when = run.started.strftime("%Y-%m-%d %H:%M") if run.started.year > 1 else NOTHING
-    head = [show(run.id or run.path.name, _NAME), when, show(run.spec, _NAME) if run.spec else NOTHING]
+    head = [show(run.id or run.folder.name, _NAME), when, show(run.spec_name, _NAME) if run.spec_name else NOTHING]
     status = _status(run)
     if not headline:
         systems = ", ".join(show(name, _NAME) for name in run.systems[:_MOST_SYSTEMS])
@@ -130,17 +130,17 @@ def _worth(estimate: Estimate) -> tuple[bool, float]:
     return False, estimate.value if estimate.better == "lower" else -estimate.value
 
 
-def _status(run: StoredRun) -> str:
+def _status(run: Run) -> str:
     parts = [f"{run.status}: {show(run.damage, 80)}" if run.damage else run.status]
     if parts_of(run.facts) and not run.damage:
-        parts[0] += f" ({show_count(run.documents, 'document')})"
-    parts += [f"gates {run.gates}"] if run.gates else []
+        parts[0] += f" ({show_count(run.file.counts.documents, 'document')})"
+    parts += [f"gates {run.verdict}"] if run.verdict else []
     parts += [", ".join(run.tags)] if run.tags else []
     return "; ".join(parts)
 
 
-def _style(run: StoredRun) -> str:
-    return "red" if run.damage or run.gates == "FAIL" else ""
+def _style(run: Run) -> str:
+    return "red" if run.damage or run.verdict == "FAIL" else ""
 
 
 def _change(change: Change | None) -> str:
@@ -182,29 +182,29 @@ def _reasons(changes: Iterable[Change]) -> list[str]:
     return [f"no change told: {show(reason, 300)}" for reason in reasons]
 
 
-def _numbers(run: StoredRun, one: Estimate) -> list[str]:
+def _numbers(run: Run, one: Estimate) -> list[str]:
     counts = _under(run.facts, "counts", "systems", one.system, "classes")
     names = ("scored", "missing", "invalid", "error", "timeout", "failed")
     return [f"{show_both(one)} n={one.n:,}", *(f"{counts[name]:,}" if isinstance(counts.get(name), int) else NOTHING for name in names)]
 
 
-def _facts(run: StoredRun) -> list[tuple[str, str]]:
+def _facts(run: Run) -> list[tuple[str, str]]:
     """Return what a run's record says, label by label."""
     facts = run.facts
     digests, git, host = (_under(facts, name) for name in ("digests", "git", "host"))
     inputs, bootstrap, timings = (_under(facts, name) for name in ("inputs", "bootstrap", "timings"))
     return [
         ("id", run.id),
-        ("folder", str(run.path)),
+        ("folder", str(run.folder)),
         ("started", run.started.isoformat() if run.started.year > 1 else ""),
         ("status", _status(run)),
         ("tags", ", ".join(run.tags)),
         ("scored again from", str(facts.get("rescored_from") or "")),
-        ("spec", run.spec),
+        ("spec", run.spec_name),
         ("digests", ", ".join(f"{name} {str(digest)[:12]}" for name, digest in digests.items())),
         ("gold", show(str(inputs.get("gold") or ""), 200)),
         ("predictions", _predictions(inputs)),
-        ("documents", f"{run.documents:,}" if run.documents else ""),
+        ("documents", f"{run.file.counts.documents:,}" if run.file.counts.documents else ""),
         ("bootstrap", ", ".join(f"{name} {value}" for name, value in bootstrap.items())),
         ("models", ", ".join(show(str(one.get("name")), 60) for one in _list(facts, "models") if isinstance(one, dict))),
         ("git", f"{show(str(git.get('commit')), 40)}{_DIRTY.get(str(git.get('is_dirty')), ', changes not known')}" if git else ""),
@@ -224,24 +224,24 @@ def _predictions(inputs: Mapping[str, Any]) -> str:
     return ", ".join(given[:_MOST_FILES]) + (f" and {len(given) - _MOST_FILES} more" if len(given) > _MOST_FILES else "")
 
 
-def _data(run: StoredRun, changes: Mapping[str, Change]) -> dict[str, Any]:
+def _data(run: Run, changes: Mapping[str, Change]) -> dict[str, Any]:
     told = {
         name: {"comparison": None if one.comparison is None else one.comparison.to_dict(), "reason": one.reason}
         for name, one in changes.items()
     }
     return {
         "id": run.id,
-        "path": str(run.path),
+        "path": str(run.folder),
         "started": run.started.isoformat() if run.started.year > 1 else None,
-        "spec": run.spec,
+        "spec": run.spec_name,
         "systems": list(run.systems),
-        "documents": run.documents,
+        "documents": run.file.counts.documents,
         "status": run.status,
-        "gates": run.gates or None,
+        "gates": run.verdict or None,
         "tags": list(run.tags),
         "damage": run.damage or None,
         "rescored_from": run.facts.get("rescored_from"),
-        "headline": [one.to_dict() for one in headline_of(run)],
+        "headline": [one.to_dict() for one in run.headline],
         "changes": told,
     }
 

@@ -13,7 +13,7 @@ from fieldassay.cli.grouping import option
 from fieldassay.cli.inputs import OPTION_OF, Inputs, keep_interruptible, read_inputs, read_spec_option
 
 if TYPE_CHECKING:
-    from fieldassay.api.runs import Recipe
+    from fieldassay.runs.run import Run
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 STORE = Path("runs")
@@ -74,16 +74,21 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
         return Sources(read_inputs(given), read_spec_option(given), given)
     if given["preds"]:
         raise click.UsageError("--run takes the predictions of a run; leave out --pred.")
-    from fieldassay.api.runs import read_recipe
-    from fieldassay.store.locate import find_run
+    from fieldassay.runs.locate import find_run
+    from fieldassay.runs.run import Run
 
     folder = find_run(given["rerun"], given["store"] or STORE)
-    recipe = read_recipe(folder, needs_gold=given["gold"] is None)
+    run = Run.open(folder)
+    run.check_inputs(needs_gold=given["gold"] is None)
+    made_from = run.inputs.given
+    assert made_from is not None
     keep_interruptible()
     named = given["spec"] is not None or given["protocol"] is not None
-    spec = read_spec_option(given) if named else recipe.spec
-    meant = {**given, **_recorded(recipe), "gold": given["gold"] or recipe.gold, "store": _new_place(given, folder)}
-    return Sources(_inputs(meant, recipe), spec, meant, {"rescored_from": recipe.id})
+    spec = read_spec_option(given) if named else run.spec
+    meant = {**given, **_recorded(run), "gold": given["gold"] or made_from.gold, "store": _new_place(given, folder)}
+    told = {name: meant[option] for name, option in OPTION_OF.items() if meant[option]}
+    inputs = Inputs(meant["gold"], made_from.predictions, replace(run.input_options, **told))
+    return Sources(inputs, spec, meant, {"rescored_from": run.file.id})
 
 
 def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
@@ -91,20 +96,22 @@ def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
     if given["out"] is not None or given["store"] is not None:
         store: Path | None = given["store"]
         return store
-    from fieldassay.store.names import parse_name
+    from fieldassay.runs.names import parse_name
 
     if parse_name(folder.name) is None:
         raise click.UsageError(f"{folder} is not in a store of runs; say where the new run goes: --out DIR or --runs DIR.")
     return folder.parent
 
 
-def _recorded(recipe: Recipe) -> dict[str, Any]:
+def _recorded(run: Run) -> dict[str, Any]:
     """Return the options of the run that the command line does not give itself."""
     from click.core import ParameterSource
+    from msgspec.structs import asdict
 
+    assert run.file.options is not None
     context = click.get_current_context()
     found: dict[str, Any] = {}
-    for name, value in recipe.options.items():
+    for name, value in asdict(run.file.options).items():
         option = _OPTION_OF.get(name, name)
         if context.get_parameter_source(option) in (ParameterSource.DEFAULT, None):
             found[option] = tuple(value) if isinstance(value, list) else () if value is None and option in _LISTS else value
@@ -112,8 +119,3 @@ def _recorded(recipe: Recipe) -> dict[str, Any]:
 
 
 _LISTS = frozenset({"metrics", "slices", "compare", "only", "fields"})
-
-
-def _inputs(given: Mapping[str, Any], recipe: Recipe) -> Inputs:
-    told = {name: given[option] for name, option in OPTION_OF.items() if given[option]}
-    return Inputs(given["gold"], recipe.predictions, replace(recipe.inputs, **told))

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from fieldassay.reports.headline import by_system, find_main, find_named
 from fieldassay.reports.shown import show
 from fieldassay.result.compared import show_rounded
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.headline import by_system, find_main, find_named
 from fieldassay.result.result import Result
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555")

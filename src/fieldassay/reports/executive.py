@@ -7,12 +7,12 @@ from typing import Any
 from urllib.parse import quote
 
 from fieldassay.reports.findings import join_names, tell_loss
-from fieldassay.reports.headline import by_system, find_main, find_named, list_fields
 from fieldassay.reports.losses import Loss
 from fieldassay.reports.numbers import show_count, show_number, show_percent
 from fieldassay.reports.ranking import Order, order_systems, tell_order
 from fieldassay.reports.shown import show_markdown
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.headline import by_system, find_main, find_named, list_fields
 from fieldassay.result.result import Result
 
 _FAILURES = {

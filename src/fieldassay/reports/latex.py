@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fieldassay.reports.headline import find_main, list_fields
 from fieldassay.reports.numbers import show_number
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.shown import show
 from fieldassay.reports.summary import Line, summarize
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.headline import find_main, list_fields
 from fieldassay.result.result import Result
 
 BETTER, WORSE, LEVEL = r"\textsuperscript{$\ast$}", r"\textsuperscript{$\dagger$}", r"\textsuperscript{$=$}"

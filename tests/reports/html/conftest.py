@@ -14,8 +14,8 @@ from tests.reports.html.opened_report import OpenReport
 
 from fieldassay import score
 from fieldassay.api.html_report import render_html, write_html_report
-from fieldassay.api.options import ScoreOptions
 from fieldassay.cli.main import main
+from fieldassay.scoring.options import ScoreOptions
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

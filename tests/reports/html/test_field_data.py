@@ -10,7 +10,7 @@ from tests.reports.html.unpacked_rows import read_blocks
 
 from fieldassay import score
 from fieldassay.api.html_report import render_html
-from fieldassay.api.options import ScoreOptions
+from fieldassay.scoring.options import ScoreOptions
 
 SPEC = "{fields: {kind: {type: enum, values: [a, b, c]}, total: money, name: {type: text, compare: indel}}, locale: en}"
 GOLD = [{"id": str(number), "kind": "abc"[number % 3], "total": 10 + number, "name": f"river stone {number}"} for number in range(30)]

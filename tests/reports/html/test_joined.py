@@ -8,10 +8,10 @@ from tests.reports.html.unpacked_rows import read_blocks, read_rows
 
 from fieldassay import score
 from fieldassay.api.gating import decide_result
-from fieldassay.api.options import ScoreOptions
 from fieldassay.api.reporting import report_scored
 from fieldassay.reports.html.page import render_html_report
 from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.scoring.options import ScoreOptions
 
 GOLD = [{"id": str(number), "a": number} for number in range(10)]
 WRONG = [{"id": str(number), "a": -number} for number in range(10)]

@@ -11,7 +11,7 @@ from tests.reports.html.opened_report import OpenReport
 
 from fieldassay import score
 from fieldassay.api.html_report import render_html
-from fieldassay.api.options import ScoreOptions
+from fieldassay.scoring.options import ScoreOptions
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

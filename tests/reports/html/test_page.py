@@ -13,12 +13,12 @@ from tests.reports.html.unpacked_rows import read_blocks
 
 from fieldassay import score
 from fieldassay.api.html_report import render_html, write_html_report
-from fieldassay.api.options import ScoreOptions
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.reports.html.assets_text import SCRIPTS, STYLES, hash_source, join_charts
 from fieldassay.reports.meanings import LETTERS, MEANINGS
+from fieldassay.scoring.options import ScoreOptions
 
 ASSETS = Path(__file__).parents[3] / "src" / "fieldassay" / "reports" / "html" / "assets"
 

@@ -13,10 +13,10 @@ from tests.reports.html.unpacked_rows import read_blocks, read_rows
 
 from fieldassay import score
 from fieldassay.api.html_report import render_html
-from fieldassay.api.options import ScoreOptions
 from fieldassay.reports.html import chunks
 from fieldassay.reports.html.packing import encode_texts, pack, unpack
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 SAME_COLUMNS = (
     "system", "doc", "field", "kind", "outcome", "reason", "type", "gold_path", "pred_path", "gold", "pred", "gold_value", "pred_value",

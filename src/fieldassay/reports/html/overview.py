@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fieldassay.reports.findings import join_names, say_estimate, say_interval, say_number, tell_comparison, tell_cost, tell_verdict
-from fieldassay.reports.headline import find_main
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.losses import Loss, find_losses
 from fieldassay.reports.shown import show, show_pair
 from fieldassay.reports.summary import HEADLINE, Line, Summary, summarize
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.headline import find_main
 
 MOST_CARDS = 4
 """More systems than this stand in a table instead of cards."""

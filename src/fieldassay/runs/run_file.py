@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import stat
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,32 +14,22 @@ import msgspec
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.recorded import Count, Counts, Level, Provenance
+from fieldassay.result.statistics_file import STATISTICS
 from fieldassay.result.typed_json import convert, parse_json
-from fieldassay.store.names import parse_name
+from fieldassay.runs.names import parse_name
 
 FORMAT = "fieldassay run"
 SCHEMA_VERSION = 1
-RUN = "run.json"
-OWN_FILES = frozenset(
-    {
-        RUN,
-        "metrics.json",
-        "documents.parquet",
-        "evidence.parquet",
-        "statistics.parquet",
-        "gates.json",
-        "comparisons.json",
-        "violations.jsonl",
-    }
-    | {"report.html", "tags"}
-)
+RUN, METRICS, GATES, COMPARISONS, VIOLATIONS = "run.json", "metrics.json", "gates.json", "comparisons.json", "violations.jsonl"
+DOCUMENTS, EVIDENCE = "documents.parquet", "evidence.parquet"
+OWN_FILES = frozenset({RUN, METRICS, GATES, COMPARISONS, VIOLATIONS, DOCUMENTS, EVIDENCE, STATISTICS, "report.html", "tags"})
 """What a run folder has of its own. Everything else in it is somebody's, and is never removed or written over with the run."""
 
 _RESTORE = "score again, or restore the run as a whole"
 _REMEDY = "give a folder that `fieldassay score --out` or `--runs` wrote"
 
 
-class _Options(msgspec.Struct):
+class RecordedOptions(msgspec.Struct, frozen=True):
     """The options of scoring that a run keeps."""
 
     metrics: list[str] | None = None
@@ -53,7 +44,9 @@ class _Options(msgspec.Struct):
     fields: list[str] | None = None
 
 
-class _Timings(msgspec.Struct):
+class RecordedTimings(msgspec.Struct, frozen=True):
+    """When a run started, and how long it took."""
+
     started: str = ""
     seconds: float | None = None
     documents_per_second: float | None = None
@@ -67,14 +60,14 @@ class RunFile(Provenance, frozen=True):
     sha256: dict[str, str] | None = None
     command: list[str] = []
     started: str | None = None
-    timings: _Timings | None = None
+    timings: RecordedTimings | None = None
     evidence: Literal["all", "errors", "none"] | None = None
     limit: Count | None = None
     only: list[str] | None = None
     where: list[str] | None = None
     workers: Count | None = None
     batch: Count | None = None
-    options: _Options | None = None
+    options: RecordedOptions | None = None
     git: dict[str, Any] | None = None
     host: dict[str, Any] | None = None
     headline: list[Estimate] | None = None
@@ -118,6 +111,19 @@ def _load(folder: Path) -> dict[str, Any]:
     if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("schema_version") != SCHEMA_VERSION:
         raise ProblemsError([Problem(str(folder), f"is not a run: {RUN} is of another kind", _REMEDY, "run_folder")])
     return facts
+
+
+def parse_time(text: object) -> datetime:
+    """Return an ISO time, the earliest time there is where it is none.
+
+    >>> parse_time("2026-11-21T14:56:40+00:00").hour
+    14
+    """
+    try:
+        time = datetime.fromisoformat(str(text))
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
 def digest_file(file: Path) -> str:

@@ -11,27 +11,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.api.checking import merge_violations
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
 from fieldassay.result.comparisons_file import Comparisons, comparisons_json
 from fieldassay.result.metrics_file import metrics_json
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import STATISTICS, write_statistics
-from fieldassay.store.locate import parse_time
-from fieldassay.store.names import identify, name_run
-from fieldassay.store.run_file import FORMAT, OWN_FILES, SCHEMA_VERSION, digest_file
-from fieldassay.store.run_file import RUN as RUN
-from fieldassay.store.run_file import is_run as is_run
-from fieldassay.store.run_file import read_run as read_run
-from fieldassay.store.staging import list_foreign, place, replace, settle, stage
+from fieldassay.runs.names import identify, name_run
+from fieldassay.runs.run_file import (
+    COMPARISONS,
+    DOCUMENTS,
+    EVIDENCE,
+    FORMAT,
+    METRICS,
+    OWN_FILES,
+    RUN,
+    SCHEMA_VERSION,
+    VIOLATIONS,
+    digest_file,
+    is_run,
+    parse_time,
+)
+from fieldassay.runs.staging import list_foreign, place, replace, settle, stage
 
 if TYPE_CHECKING:
     import polars as pl
-
-METRICS, DOCUMENTS, EVIDENCE = "metrics.json", "documents.parquet", "evidence.parquet"
-VIOLATIONS = "violations.jsonl"
-COMPARISONS = "comparisons.json"
 
 
 @dataclass(slots=True)
@@ -164,6 +168,18 @@ def merge_parts(parts: Path, target: Path) -> None:
         pl.DataFrame(schema=evidence_schema()).write_parquet(target)
         return
     frame.sink_parquet(target)
+
+
+def merge_violations(parts: Path, target: Path) -> None:
+    """Write the violations of all shards as one file, system by system and document by document; no file if nothing was checked."""
+    found = sorted(parts.glob("violations-*.jsonl"))
+    if not found:
+        return
+    with target.open("wb") as whole:
+        for part in found:
+            with part.open("rb") as file:
+                while block := file.read(1 << 20):
+                    whole.write(block)
 
 
 def scan_parts(parts: Path) -> pl.LazyFrame | None:

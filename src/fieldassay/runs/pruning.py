@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.store.listing import StoredRun, list_stored
-from fieldassay.store.run_file import OWN_FILES
-from fieldassay.store.staging import Leftover, discard, list_foreign, list_leftovers
+from fieldassay.runs.listing import list_stored
+from fieldassay.runs.run import Run
+from fieldassay.runs.run_file import OWN_FILES
+from fieldassay.runs.staging import Leftover, discard, list_foreign, list_leftovers
 from fieldassay.whole_files import list_leftover_files
 
 _AGE = re.compile(r"([0-9]{1,5})([hdw])", re.ASCII)
@@ -24,15 +25,15 @@ class Pruning:
     What stays are tagged runs, damaged ones, which a person should see, and those with files that are not the run's own (`foreign`).
     """
 
-    runs: tuple[StoredRun, ...]
-    tagged: tuple[StoredRun, ...]
-    damaged: tuple[StoredRun, ...]
-    foreign: tuple[StoredRun, ...]
+    runs: tuple[Run, ...]
+    tagged: tuple[Run, ...]
+    damaged: tuple[Run, ...]
+    foreign: tuple[Run, ...]
     leftovers: tuple[Leftover, ...]
 
     def to_dict(self) -> dict[str, list[str]]:
         """Return the folders as JSON data: those that go (`runs`, `leftovers`) and those that stay (`tagged`, `damaged`, `foreign`)."""
-        found = {name: [str(one.path) for one in getattr(self, name)] for name in ("runs", "tagged", "damaged", "foreign")}
+        found = {name: [str(one.folder) for one in getattr(self, name)] for name in ("runs", "tagged", "damaged", "foreign")}
         return {**found, "leftovers": [str(one.path) for one in self.leftovers]}
 
 
@@ -42,27 +43,27 @@ def plan_pruning(store: Path, now: datetime, keep: int | None = None, age: timed
     Without either no run goes. Raises `ProblemsError` if there is no such store.
     """
     runs = list_stored(store).runs
-    old: tuple[StoredRun, ...] = ()
+    old: tuple[Run, ...] = ()
     if keep is not None:
         old = runs[keep:]
     elif age is not None:
         old = tuple(run for run in runs if run.started < now - age)
     tagged = tuple(run for run in old if run.tags)
     damaged = tuple(run for run in old if run.damage and not run.tags)
-    files = (path for folder in (store, *(run.path for run in runs)) for path in list_leftover_files(folder))
+    files = (path for folder in (store, *(run.folder for run in runs)) for path in list_leftover_files(folder))
     dead = (
         *(leftover for leftover in list_leftovers(store, now) if not leftover.is_alive),
         *(Leftover(path, is_alive=False) for path in files),
     )
     sound = [run for run in old if not run.tags and not run.damage]
-    foreign = tuple(run for run in sound if list_foreign(run.path, OWN_FILES))
+    foreign = tuple(run for run in sound if list_foreign(run.folder, OWN_FILES))
     return Pruning(tuple(run for run in sound if run not in foreign), tagged, damaged, foreign, dead)
 
 
 def prune(plan: Pruning) -> None:
     """Remove what a plan names. Raises `ProblemsError` with everything that could not be removed, after the rest was."""
     problems: list[Problem] = []
-    for path in (*(run.path for run in plan.runs), *(leftover.path for leftover in plan.leftovers)):
+    for path in (*(run.folder for run in plan.runs), *(leftover.path for leftover in plan.leftovers)):
         try:
             discard(path)
         except FileNotFoundError:  # another process was faster

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from fieldassay.store.exchange import exchange
+from fieldassay.runs.exchange import exchange
 from fieldassay.whole_files import list_leftover_files, read_umask
 
 PARTIAL, OLD, REMOVED = ".partial-", ".old-", ".removed-"

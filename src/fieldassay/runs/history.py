@@ -8,9 +8,9 @@ from typing import Any
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.paths import Pattern
-from fieldassay.store.listing import StoredRun
+from fieldassay.runs.run import Run
+from fieldassay.runs.run_file import DOCUMENTS, EVIDENCE
 
-DOCUMENTS, EVIDENCE = "documents.parquet", "evidence.parquet"
 _COLUMNS = ("system", "doc", "field", "gold_path", "pred_path", "kind", "gold", "pred", "outcome", "score", "reason", "diagnoses")
 
 
@@ -18,7 +18,7 @@ _COLUMNS = ("system", "doc", "field", "gold_path", "pred_path", "kind", "gold", 
 class Judgement:
     """One judged value in one run. Without a path it says why the run tells nothing of it; `gold` and `pred` are JSON texts."""
 
-    run: StoredRun
+    run: Run
     system: str
     path: str | None = None
     gold: str | None = None
@@ -34,7 +34,7 @@ class Judgement:
         return {"run": self.run.id, "started": self.run.started.isoformat(), **told, "diagnoses": list(self.diagnoses)}
 
 
-def trace(runs: Sequence[StoredRun], document: str, pattern: str) -> Iterator[Judgement]:
+def trace(runs: Sequence[Run], document: str, pattern: str) -> Iterator[Judgement]:
     """Yield how the values of a document that fit a path pattern were judged, in the order of the runs.
 
     A run that has the document but kept no row of such a value is told as well, with the reason. Raises `ProblemsError` for what is no pattern.
@@ -50,11 +50,11 @@ def trace(runs: Sequence[StoredRun], document: str, pattern: str) -> Iterator[Ju
             yield from _trace(run, document, wanted)
 
 
-def _trace(run: StoredRun, document: str, wanted: Pattern) -> Iterator[Judgement]:
+def _trace(run: Run, document: str, wanted: Pattern) -> Iterator[Judgement]:
     import polars as pl
 
     try:
-        documents = pl.scan_parquet(run.path / DOCUMENTS).filter(pl.col("doc") == document).select("system").collect()
+        documents = pl.scan_parquet(run.folder / DOCUMENTS).filter(pl.col("doc") == document).select("system").collect()
     except (pl.exceptions.PolarsError, OSError):
         yield Judgement(run, "", note=f"{DOCUMENTS} cannot be read")
         return
@@ -66,10 +66,10 @@ def _trace(run: StoredRun, document: str, wanted: Pattern) -> Iterator[Judgement
             yield Judgement(run, system, note=_why_nothing(run))
 
 
-def _rows(run: StoredRun, document: str, wanted: Pattern) -> list[dict[str, Any]]:
+def _rows(run: Run, document: str, wanted: Pattern) -> list[dict[str, Any]]:
     import polars as pl
 
-    file = run.path / EVIDENCE
+    file = run.folder / EVIDENCE
     if not file.is_file():
         return []
     try:
@@ -91,7 +91,7 @@ def _matches(wanted: Pattern, path: str) -> bool:
         return False
 
 
-def _judgement(run: StoredRun, row: dict[str, Any]) -> Judgement:
+def _judgement(run: Run, row: dict[str, Any]) -> Judgement:
     return Judgement(
         run,
         str(row["system"]),
@@ -104,7 +104,7 @@ def _judgement(run: StoredRun, row: dict[str, Any]) -> Judgement:
     )
 
 
-def _why_nothing(run: StoredRun) -> str:
+def _why_nothing(run: Run) -> str:
     kept = run.facts.get("evidence")
     if kept == "none":
         return "the run kept no evidence"

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.store.names import parse_name
-from fieldassay.store.run_file import RUN, is_run, read_run
-from fieldassay.store.tags import LATEST, read_tags
+from fieldassay.runs.names import parse_name
+from fieldassay.runs.run_file import RUN, is_run, parse_time, read_run
+from fieldassay.runs.tags import LATEST, read_tags
 
 _MOST_NAMED = 10
 _LONGEST = 4096
@@ -111,19 +111,6 @@ def _with_exact_time(place: Place) -> Place:
         return place
     started = parse_time(timings.get("started") if isinstance(timings, dict) else None)
     return replace(place, started=started) if started.replace(microsecond=0) == place.started else place
-
-
-def parse_time(text: object) -> datetime:
-    """Return an ISO time, the earliest time there is where it is none.
-
-    >>> parse_time("2026-11-21T14:56:40+00:00").hour
-    14
-    """
-    try:
-        time = datetime.fromisoformat(str(text))
-    except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
 def _holds_run(path: Path) -> bool:

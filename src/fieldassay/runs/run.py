@@ -1,0 +1,353 @@
+"""A finished run on disk: each part of it read when it is first asked for, and checked as it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.metrics.definitions import Vocabulary
+from fieldassay.metrics.grammar import parse_metric
+from fieldassay.metrics.selection import BoundMetric, bind_metric
+from fieldassay.parquet import guarded, quiet_panics, read_parquet
+from fieldassay.plan.compile import read_plan
+from fieldassay.plan.expressions import vocabulary_of
+from fieldassay.result.comparisons_file import Comparisons, read_comparisons
+from fieldassay.result.decision import Answer, Decision
+from fieldassay.result.decisions_file import read_decisions
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.headline import find_headline
+from fieldassay.result.metrics_file import read_metrics
+from fieldassay.result.pairing import PairedData, list_parts
+from fieldassay.result.recorded import RecordedInputs, parts_of
+from fieldassay.result.result import Result
+from fieldassay.result.statistics_file import STATISTICS, read_statistics
+from fieldassay.result.typed_json import convert
+from fieldassay.runs.names import parse_name
+from fieldassay.runs.run_file import (
+    COMPARISONS,
+    DOCUMENTS,
+    EVIDENCE,
+    GATES,
+    METRICS,
+    RunFile,
+    check_unchanged,
+    parse_time,
+    read_run,
+)
+from fieldassay.runs.tables import check_documents, check_evidence, check_systems, find_bad_evidence
+from fieldassay.scoring.digests import digest_input
+from fieldassay.scoring.options import InputOptions
+from fieldassay.spec.parse import read_spec
+from fieldassay.spec.source import RecordedSpec
+from fieldassay.whole_files import check_plain
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fieldassay.plan.nodes import Plan
+
+_DAMAGED, AGAIN = "damaged_run", "score again, or restore the run as a whole"
+COMPLETE, PARTIAL, NOTHING, DAMAGED = "complete", "partial", "nothing evaluated", "damaged"
+_VERDICTS = {Answer.NO_GO: "FAIL", Answer.INCONCLUSIVE: "INCONCLUSIVE", Answer.GO: "PASS"}
+"""What a run's gates come to, the worst first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run folder. `facts` are what `run.json` says, `file` the same with types; every other part raises `ProblemsError` if it is damaged.
+
+    A run in a store has `tags`, and `damage` says what is wrong with its files (nothing if empty).
+    """
+
+    folder: Path
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    damage: str = ""
+
+    @classmethod
+    def open(cls, folder: Path) -> Run:
+        """Return the run in a folder; nothing but `run.json` is read. Raises `ProblemsError` if it is not a run."""
+        return cls(folder, read_run(folder))
+
+    @classmethod
+    def of(cls, result: Result, name: str = "result") -> Run:
+        """Return a result that is in no folder as a run: what `run.json` would say is its provenance and counts."""
+        run = cls(Path(name), {**result.run, "counts": result.counts, "notes": result.notes, "warnings": result.warnings})
+        vars(run).update(estimates=result, result=result, documents=result.documents)
+        if result.paired is not None:
+            vars(run).update(paired=result.paired)
+        return run
+
+    @cached_property
+    def file(self) -> RunFile:
+        """Return what `run.json` says; of a run that is damaged so far that it says nothing, the defaults."""
+        return convert(self.facts, RunFile)
+
+    @property
+    def id(self) -> str:
+        """Return the id: that of the folder's name if it has one, else the recorded one."""
+        name = parse_name(self.folder.name)
+        return self.file.id if name is None else name.id
+
+    @property
+    def started(self) -> datetime:
+        """Return when the run started (UTC), the earliest time there is if that is not known."""
+        name = parse_name(self.folder.name)
+        return parse_time(self.file.started).astimezone(UTC) if name is None else name.started
+
+    @property
+    def spec_name(self) -> str:
+        """Return the name of the spec, the empty text if it has none."""
+        return (self.file.spec.name if self.file.spec is not None else None) or ""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Return the names of the systems."""
+        return tuple(self.file.counts.systems)
+
+    @property
+    def status(self) -> str:
+        """Return whether the run is complete, partial (of a part of the documents), damaged, or of predictions none of which could be scored."""
+        if self.damage:
+            return DAMAGED
+        systems = self.file.counts.systems.values()
+        if systems and all(one.classes.get("scored") == 0 for one in systems):
+            return NOTHING
+        return PARTIAL if parts_of(self.facts) else COMPLETE
+
+    @property
+    def verdict(self) -> str:
+        """Return the worst outcome of the run's gates over its systems, the empty text where it has none."""
+        try:
+            answers = {decision.answer for decision in (() if self.damage else self.decisions)}
+        except ProblemsError:
+            return ""
+        return next((verdict for answer, verdict in _VERDICTS.items() if answer in answers), "")
+
+    @cached_property
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return what came of the gates of each system, as it was recorded; () if there was no gate."""
+        file = self.folder / GATES
+        return read_decisions(self._read(GATES, is_checked=False), str(file)) if file.is_file() else ()
+
+    @cached_property
+    def estimates(self) -> Result:
+        """Return the result as `metrics.json` has it: estimates, provenance and counts."""
+        return read_metrics(self._read(METRICS), str(self.folder / METRICS))
+
+    @cached_property
+    def documents(self) -> pl.DataFrame:
+        """Return the table of documents, one row per system and document."""
+        table = read_parquet(self._read(DOCUMENTS), str(self.folder / DOCUMENTS), AGAIN, _DAMAGED)
+        check_documents(table, str(self.folder / DOCUMENTS))
+        return table
+
+    @cached_property
+    def comparisons(self) -> Comparisons:
+        """Return what came of comparing the systems."""
+        file = self.folder / COMPARISONS
+        if not file.is_file() and COMPARISONS not in (self.facts.get("files") or ()):
+            return Comparisons()
+        found = read_comparisons(self._read(COMPARISONS), str(file))
+        named = {name for one in found.comparisons for name in one.systems} | {one.system for rank in found.rankings for one in rank.places}
+        unknown = sorted(named - set(self.estimates.systems))
+        if unknown:
+            raise self.refusal(f"compares the system {unknown[0][:100]!r}, of which {METRICS} says nothing", COMPARISONS)
+        return found
+
+    @property
+    def kept(self) -> str:
+        """Return which judged values the run kept: `all`, `errors` or `none`."""
+        return self.file.evidence or "none"
+
+    @cached_property
+    def evidence(self) -> pl.LazyFrame | None:
+        """Return the judged values, unread but known to be as they were written; None if the run kept none."""
+        check_unchanged(self.folder, self.facts, EVIDENCE)
+        return self.scan_evidence()
+
+    def scan_evidence(self) -> pl.LazyFrame | None:
+        """Return the judged values, unread; only their columns are checked. None if the run kept none."""
+        import polars as pl
+
+        file = self.folder / EVIDENCE
+        if not file.is_file():
+            if EVIDENCE in (self.facts.get("files") or ()):
+                raise self.refusal("is missing", EVIDENCE)
+            return None
+        with guarded(str(file), AGAIN, _DAMAGED):
+            frame = pl.scan_parquet(file)
+            schema = frame.collect_schema()
+        check_evidence(schema, str(file))
+        return frame
+
+    @cached_property
+    def result(self) -> Result:
+        """Return the whole result; its evidence is made when it is asked for, if the run kept all of it."""
+        rows = self.evidence
+        check_systems(self.documents, str(self.folder / DOCUMENTS), self.estimates.systems)
+        return replace(
+            self.estimates,
+            documents=self.documents,
+            evidence_table=None if rows is None or self.kept != "all" else rows.collect,
+            notes=tuple(self.file.notes),
+            warnings=tuple(self.file.warnings),
+            comparisons=self.comparisons.comparisons,
+            rankings=self.comparisons.rankings,
+        )
+
+    @property
+    def headline(self) -> tuple[Estimate, ...]:
+        """Return each system's estimate of the metric that the run is known by: as recorded, else from its estimates; () for a damaged run."""
+        try:
+            recorded = self.file.headline
+            return () if self.damage else find_headline(self.estimates) if recorded is None else tuple(recorded)
+        except ProblemsError:
+            return ()
+
+    @cached_property
+    def bound(self) -> tuple[tuple[BoundMetric, ...], tuple[BoundMetric, ...], Vocabulary]:
+        """Return the metrics that the systems are compared by, those that were kept besides, and the vocabulary of the spec."""
+        kept = self.file.kept
+        if kept is None:
+            raise self._incomparable("does not say what its systems can be compared by", "score it again with this version")
+        vocabulary = vocabulary_of(read_spec(self.spec))
+        try:
+            compared, also = (tuple(bind_metric(parse_metric(text), vocabulary) for text in texts) for texts in (kept.compared, kept.also))
+        except ValueError as error:
+            what = f"was compared by what is no metric of this version ({str(error)[:200]})"
+            raise self._incomparable(what, "score it again with this version") from None
+        return compared, also, vocabulary
+
+    @cached_property
+    def paired(self) -> PairedData:
+        """Return what the systems can be compared by. Metrics, their definitions, slices and bootstrap are as `run.json` says.
+
+        Raises `ProblemsError` if the run keeps nothing to compare.
+        """
+        metrics, also, vocabulary = self.bound
+        if not (self.folder / STATISTICS).is_file():
+            raise self._incomparable("keeps no statistics of its documents", "score it again with --out")
+        check_unchanged(self.folder, self.facts, STATISTICS)
+        drawn = self.file.bootstrap
+        if drawn is None:
+            raise self._incomparable("does not say how its intervals were drawn", "score it again with this version")
+        wanted = dict.fromkeys(statistic for one in (*metrics, *also) for statistic in list_parts(one.recipe))
+        try:
+            systems = read_statistics(self.folder / STATISTICS, tuple(wanted))
+        except (OSError, ValueError) as error:
+            raise self.refusal(f"cannot be read ({str(error)[:200]})", STATISTICS) from None
+        data = PairedData((), systems, tuple(self.file.slices), drawn.replicates, drawn.seed, drawn.level, vocabulary)
+        return replace(data, metrics=tuple(one for one in metrics if data.can_compare(one)))
+
+    @property
+    def spec(self) -> RecordedSpec:
+        """Return the text of the spec, which names no file and no module."""
+        if self.file.spec is None or not self.file.spec.text:
+            raise self.refusal("run.json does not have the text of the spec")
+        return RecordedSpec(self.file.spec.text)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Return the plan of the recorded spec."""
+        return read_plan(self.spec)
+
+    @property
+    def inputs(self) -> RecordedInputs:
+        """Return what the run was made from."""
+        if self.file.inputs is None:
+            raise self.refusal("run.json does not say what the run was made from")
+        return self.file.inputs
+
+    @property
+    def input_options(self) -> InputOptions:
+        """Return how the inputs were read."""
+        return recorded_options(self.inputs.options, str(self.folder))
+
+    def check_inputs(self, *, needs_gold: bool = True) -> None:
+        """Raise `ProblemsError` unless the run can be scored again: for each input file that has changed, is gone, or was standard input."""
+        inputs = self.inputs
+        if inputs.given is None or inputs.sha256 is None or self.file.options is None:
+            what = "does not say how its inputs were given, as runs of this version do"
+            raise ProblemsError([Problem(str(self.folder), what, "give --gold and --pred", _DAMAGED)])
+        labels = dict.fromkeys([*inputs.given.predictions.values(), *([inputs.given.gold] if needs_gold else [])])
+        problems = [problem for label in labels if (problem := _find_change(label, inputs.sha256.get(label))) is not None]
+        if problems:
+            raise ProblemsError(problems)
+
+    def refusal(self, what: str, name: str = "") -> ProblemsError:
+        """Return the problem that a file of the run, or the run itself, is damaged."""
+        return ProblemsError([Problem(str(self.folder / name), what, AGAIN, _DAMAGED)])
+
+    def _incomparable(self, what: str, remedy: str) -> ProblemsError:
+        return ProblemsError([Problem(str(self.folder), what, remedy, "run_folder")])
+
+    def _read(self, name: str, *, is_checked: bool = True) -> bytes:
+        """Return a file as it was written. Raises `ProblemsError` if it is not there, or is another by now."""
+        try:
+            check_plain(self.folder / name)
+            if is_checked:
+                check_unchanged(self.folder, self.facts, name)
+            return (self.folder / name).read_bytes()
+        except OSError as error:
+            raise self.refusal(f"cannot be read ({error.strerror or error})", name) from None
+
+
+def recorded_options(recorded: Mapping[str, Any] | None, where: str) -> InputOptions:
+    """Return how inputs were read, as a run recorded it; what an older run does not say is as it was then, the default."""
+    known = {part.name for part in fields(InputOptions)}
+    try:
+        return convert({name: value for name, value in (recorded or {}).items() if name in known}, InputOptions)
+    except ValueError as error:
+        place, what = error.args
+        raise ProblemsError([Problem(f"{where}: inputs.options{place[1:]}", what, AGAIN, _DAMAGED)]) from None
+
+
+def _find_change(label: str, digest: str | None) -> Problem | None:
+    """Return the problem that an input is not there as it was when it was scored, None if it is."""
+    if digest is None:
+        what = "was read from a stream, which cannot be read again"
+        return Problem(label, what, "save it to a file, and score that with --gold and --pred", "changed_file")
+    try:
+        now = digest_input(label)
+    except OSError as error:
+        return Problem(label, f"cannot be read ({error.strerror or error})", "see who may read it", "changed_file")
+    if now is None:
+        what = "is not there; the path is as it was given to the run"
+        return Problem(label, what, "put it back, or run this in the folder where the run was scored", "changed_file")
+    if now != digest:
+        what = f"has changed since the run: its SHA-256 was {digest[:12]}, is now {now[:12]}"
+        return Problem(label, what, "restore it, or score the new file with --gold and --pred", "changed_file")
+    return None
+
+
+@contextmanager
+def damage_told(*runs: Run) -> Iterator[None]:
+    """Tell damaged evidence for what it is, wherever something stumbles over it.
+
+    Evidence is read long after it was opened, by what makes tables of it. Whatever that raises is a problem of the run if its evidence is not as
+    evidence must be; else it is passed on.
+    """
+    import polars as pl
+
+    is_sealed = all(EVIDENCE in (run.facts.get("sha256") or ()) for run in runs)
+    try:
+        with nullcontext() if is_sealed else quiet_panics():
+            yield
+    except ProblemsError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        for run in runs:
+            rows = run.scan_evidence()
+            found = find_bad_evidence(rows, str(run.folder / EVIDENCE), run.estimates.systems) if rows is not None else None
+            if found is not None:
+                raise ProblemsError([found]) from None
+        if isinstance(error, pl.exceptions.PolarsError | pl.exceptions.PanicException) and runs:
+            raise runs[0].refusal(f"a table of the run cannot be read ({str(error).splitlines()[0][:100]})") from None
+        raise
