@@ -81,7 +81,7 @@ def run_of(rows: Rows, predictions: Any, spec: str = SPEC, **options: Any) -> Re
 
 def baseline_of(result: Result, **request: Any) -> Baseline:
     assert result.paired is not None
-    return make_baseline(Run.of(result, "main"), BaselineRequest(**request), NOW)
+    return make_baseline(Run.of(result, folder=Path("main")), BaselineRequest(**request), NOW)
 
 
 class Bench:

@@ -179,7 +179,7 @@ def test_hostile_names_stay_inside_the_store(tmp_path: Path, case: str) -> None:
     assert len(made.name.encode()) < 200
     assert not made.name.startswith(".")
     (run,) = list_stored(store).runs
-    assert (run.damage, run.systems, run.spec) == ("", (system,), spec or "spec")
+    assert (run.damage, run.systems, run.spec_name) == ("", (system,), spec or "spec")
 
 
 def test_an_interrupted_writer_leaves_nothing(tmp_path: Path) -> None:

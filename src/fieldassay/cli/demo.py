@@ -13,16 +13,19 @@ import click
 )
 def demo(out: Path | None) -> int:
     """Score the shipped sample: 72 invented documents, three invented systems."""
+    import sys
+
     from fieldassay.api.sampling import sample
     from fieldassay.cli.output import write
     from fieldassay.cli.report import write_reports
-    from fieldassay.cli.running import Request, scored
     from fieldassay.cli.score import show_run
+    from fieldassay.public.running import Request, run_scoring
     from fieldassay.scoring.options import ScoreOptions
 
     files = sample()
     options = ScoreOptions(inputs=files.inputs, evidence="all" if out else "errors")
-    with scored(Request(files.gold, files.predictions, files.spec, options, out)) as run:
+    command = ("fieldassay", *sys.argv[1:])
+    with run_scoring(Request(files.gold, files.predictions, files.spec, options, out, command=command)) as run:
         show_run(run, "table", shows_all=False)
         write_reports(run, [("html", None)] if out else [], options.evidence, is_quiet=True)
     write("\n" + "".join(f"{line}\n" for line in _suggestions(out)))

@@ -13,8 +13,8 @@ from fieldassay.cli.grouping import option
 from fieldassay.reports.formats import FORMATS
 
 if TYPE_CHECKING:
-    from fieldassay.cli.running import Scored
     from fieldassay.reports.reported import Reported, ReportOptions
+    from fieldassay.runs.run import Run
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _PATH = click.Path(path_type=Path)
@@ -60,7 +60,7 @@ def _check_file(text: str, file: str, given: Mapping[str, Any]) -> None:
         raise click.UsageError(f"--report {text}: there is no such folder, or it is one; name a file in a folder that is there.")
 
 
-def write_reports(run: Scored, reports: Sequence[tuple[str, Path | None]], kept: str | None, *, is_quiet: bool) -> None:
+def write_reports(run: Run, reports: Sequence[tuple[str, Path | None]], kept: str | None, *, is_quiet: bool) -> None:
     """Write the reports of a finished run."""
     if not reports:
         return
@@ -69,7 +69,7 @@ def write_reports(run: Scored, reports: Sequence[tuple[str, Path | None]], kept:
 
     reported = report_scored(run.result, run.evidence, run.decisions, kept, _root())
     for name, file in reports:
-        path = (run.folder or Path()) / FORMATS[name].file if file is None else file
+        path = (run.folder if run.is_saved else Path()) / FORMATS[name].file if file is None else file
         write_report([reported], name, path)
         if not is_quiet:
             complain(f"written to {path}: {name} report")

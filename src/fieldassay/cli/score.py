@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,8 +19,8 @@ from fieldassay.cli.storing import read_sources, store_options
 
 if TYPE_CHECKING:
     from fieldassay.cli.inputs import Inputs
-    from fieldassay.cli.running import Scored
     from fieldassay.metrics.grammar import Gate
+    from fieldassay.runs.run import Run
     from fieldassay.scoring.options import ScoreOptions
 
 
@@ -130,8 +131,12 @@ def score(**given: Any) -> int:
     \b
     fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama=llama.jsonl --pred qwen=qwen.jsonl --out run
     """
-    from fieldassay.cli.running import Request, scored
+    import sys
+
+    from fieldassay.cli.output import complain
+    from fieldassay.cli.progress import show_progress
     from fieldassay.cli.thresholds import read_thresholds
+    from fieldassay.public.running import Request, run_scoring
 
     shape = _shape(given)
     sources = read_sources(given)
@@ -144,9 +149,22 @@ def score(**given: Any) -> int:
     options = score_options(given, inputs, (*thresholds, *baseline.gates))
     reports = read_report_options(given)
     keeps_rows = bool(reports) or (shape != "json" and not given["quiet"])
-    request = Request(inputs.gold, inputs.predictions, spec, options, given["out"], keeps_rows, given["quiet"], read_lock_options(given))
-    request = replace(request, store=given["store"], facts=sources.facts, baseline=baseline.path)
-    with scored(request) as run:
+    lock, is_quiet = read_lock_options(given), given["quiet"]
+    request = Request(
+        inputs.gold,
+        inputs.predictions,
+        spec,
+        options,
+        out=given["out"],
+        store=given["store"],
+        keeps_rows=keeps_rows,
+        held=None if lock is None else lock.hold(spec, inputs.gold, options.inputs),
+        baseline=baseline.path,
+        command=("fieldassay", *sys.argv[1:]),
+        facts=sources.facts,
+        watch=partial(show_progress, is_quiet),
+    )
+    with run_scoring(request if is_quiet else replace(request, tell=complain)) as run:
         if not given["quiet"]:
             show_run(run, shape, shows_all=bool(given["metrics"]), kept=options.evidence)
         write_reports(run, reports, options.evidence, is_quiet=given["quiet"])
@@ -195,7 +213,7 @@ def split_list(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",") if name.strip()))
 
 
-def show_run(run: Scored, shape: str, *, shows_all: bool, kept: str | None = None) -> None:
+def show_run(run: Run, shape: str, *, shows_all: bool, kept: str | None = None) -> None:
     """Print a finished run in one of the formats; `kept` says which judged values it has."""
     from fieldassay.cli.output import complain, screen, write, write_bytes
     from fieldassay.reports.summary import summarize
@@ -227,11 +245,11 @@ def show_run(run: Scored, shape: str, *, shows_all: bool, kept: str | None = Non
     write(render_terminal(summary, screen()))
 
 
-def _verdict(run: Scored, thresholds: tuple[Gate, ...], baseline: BaselineChoice, given: Mapping[str, Any]) -> int:
+def _verdict(run: Run, thresholds: tuple[Gate, ...], baseline: BaselineChoice, given: Mapping[str, Any]) -> int:
     from fieldassay.cli.output import complain
     from fieldassay.cli.thresholds import FAILED, find_exit_code, tell_outcomes
 
-    if run.folder is not None and not given["quiet"]:
+    if run.is_saved and not given["quiet"]:
         tables = ["metrics.json", "documents.parquet", *(["evidence.parquet"] if run.evidence is not None else [])]
         tables += ["violations.jsonl"] if run.result.checks else []
         tables += ["gates.json"] if run.decisions else []

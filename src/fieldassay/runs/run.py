@@ -69,6 +69,8 @@ class Run:
     facts: Mapping[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     damage: str = ""
+    is_saved: bool = True
+    """False: the run is a result in memory, and in no folder."""
 
     @classmethod
     def open(cls, folder: Path) -> Run:
@@ -76,10 +78,23 @@ class Run:
         return cls(folder, read_run(folder))
 
     @classmethod
-    def of(cls, result: Result, name: str = "result") -> Run:
-        """Return a result that is in no folder as a run: what `run.json` would say is its provenance and counts."""
-        run = cls(Path(name), {**result.run, "counts": result.counts, "notes": result.notes, "warnings": result.warnings})
-        vars(run).update(estimates=result, result=result, documents=result.documents)
+    def of(
+        cls,
+        result: Result,
+        evidence: pl.LazyFrame | None = None,
+        decisions: tuple[Decision, ...] = (),
+        folder: Path | None = None,
+        kept: str = "all",
+    ) -> Run:
+        """Return a result as a run that is not read from a folder, whether it was written to one or not.
+
+        `evidence` are its judged values, of which `kept` says what they are; without them those of the result, if it has any.
+        """
+        if evidence is None and result.evidence is not None:
+            evidence = result.evidence.lazy()
+        facts = {**result.run, "counts": result.counts, "evidence": "none" if evidence is None else kept}
+        run = cls(folder or Path("result"), facts, is_saved=folder is not None)
+        vars(run).update(result=result, estimates=result, documents=result.documents, evidence=evidence, decisions=decisions)
         if result.paired is not None:
             vars(run).update(paired=result.paired)
         return run

@@ -57,12 +57,12 @@ class RunFolder:
         """Return where evidence goes, part by part, while the run lasts."""
         return self.staging / "parts"
 
-    def write(self, result: Result, facts: Mapping[str, Any]) -> None:
-        """Write the result; `facts` go to `run.json` beside the provenance. Evidence in `parts` is merged in bounded memory.
+    def write(self, result: Result, facts: Mapping[str, Any], parts: Path | None = None) -> None:
+        """Write the result; `facts` go to `run.json` beside the provenance. Evidence in `parts` (None: the folder's own) is merged in bounded memory.
 
         `run.json` comes last and names the other files that are there by then, with their sizes.
         """
-        metrics = metrics_json(result)
+        metrics, parts = metrics_json(result), parts or self.parts
         (self.staging / METRICS).write_bytes(metrics)
         if result.comparisons:
             (self.staging / COMPARISONS).write_bytes(comparisons_json(Comparisons(result.comparisons, result.rankings)))
@@ -73,8 +73,8 @@ class RunFolder:
         if result.evidence is not None:
             result.evidence.write_parquet(self.staging / EVIDENCE)
         elif facts.get("evidence") != "none":
-            merge_parts(self.parts, self.staging / EVIDENCE)
-        merge_violations(self.parts, self.staging / VIOLATIONS)
+            merge_parts(parts, self.staging / EVIDENCE)
+        merge_violations(parts, self.staging / VIOLATIONS)
         shutil.rmtree(self.parts, ignore_errors=True)
         remarks = {"counts": dict(result.counts), "notes": list(result.notes), "warnings": list(result.warnings)}
         id = identify(metrics, str(facts.get("started")).encode(), self.staging.name.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,203 @@
+"""One scoring run: scored, decided on by its gates, and written where it was asked for; nothing is left behind otherwise."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fieldassay.api.fit import is_silent
+from fieldassay.api.gating import decide_result, write_decisions
+from fieldassay.api.locking import Held
+from fieldassay.api.scoring import score
+from fieldassay.api.shards import Progress
+from fieldassay.errors import FieldassayError, NothingEvaluatedError
+from fieldassay.metrics.grammar import parse_gate
+from fieldassay.result.decision import Decision
+from fieldassay.result.headline import find_headline
+from fieldassay.result.result import Result
+from fieldassay.runs.environment import describe_git, describe_host
+from fieldassay.runs.run import Run
+from fieldassay.runs.run_file import RecordedOptions
+from fieldassay.runs.write import RunFolder, make_folder, make_stored, scan_evidence, scan_parts
+from fieldassay.scoring.digests import digest_inputs
+from fieldassay.scoring.options import ScoreOptions
+
+
+class InterruptedRunError(FieldassayError):
+    """The user stopped the run."""
+
+    exit_code = 130
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What to score, how, and where it goes: into the folder `out`, or into the store of runs `store`, under a name of its own."""
+
+    gold: Any
+    predictions: Any
+    spec: Any
+    options: ScoreOptions
+    out: Path | None = None
+    store: Path | None = None
+    keeps_rows: bool = True
+    """Whether evidence is wanted even if no folder keeps it."""
+    held: Held | None = None
+    """The lock that the run is held to."""
+    baseline: Path | None = None
+    """The baseline that regression gates are measured against."""
+    command: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the record of the run says besides."""
+    watch: Callable[[], AbstractContextManager[Progress | None]] = nullcontext
+    tell: Callable[[str], None] = lambda text: None  # noqa: ARG005
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """A result with the digests of its inputs, when it was made, and how long that took."""
+
+    result: Result
+    started: datetime
+    seconds: float
+
+
+@contextmanager
+def run_scoring(request: Request) -> Iterator[Run]:
+    """Yield the finished run; its folder, if one was asked for, is complete by then. Evidence outside a folder is gone after the block."""
+    with ExitStack() as stack:
+        folder = _open_folder(request, stack)
+        rows = folder.parts if folder is not None else _open_rows(request, stack)
+        options = replace(request.options, keeps_statistics=folder is not None or request.options.keeps_statistics)
+        options = replace(options, evidence_folder=rows) if rows is not None else replace(options, evidence="none")
+        try:
+            yield _finish(request, options, folder)
+        except KeyboardInterrupt:
+            raise InterruptedRunError(_what_is_kept(request, folder)) from None
+
+
+def score_request(request: Request, options: ScoreOptions) -> Scored:
+    """Return the result of a request with the digests of its inputs, and with what its lock gives cause to say."""
+    started, clock = datetime.now(UTC), time.perf_counter()
+    with request.watch() as progress:
+        result = _with_digests(score(request.gold, request.predictions, request.spec, options, progress), request)
+    if request.held is not None:
+        result = _with_remarks(result, request.held)
+    return Scored(result, started, time.perf_counter() - clock)
+
+
+def write_run(scored: Scored, decisions: tuple[Decision, ...], request: Request, options: ScoreOptions, folder: RunFolder) -> None:
+    """Write a result into a run folder that is to be committed."""
+    locked = {} if request.held is None else {"lock": request.held.facts()}
+    write_decisions(decisions, folder.staging)
+    folder.write(scored.result, {**_facts(scored, request, options), **locked, **request.facts}, options.evidence_folder)
+
+
+def _open_folder(request: Request, stack: ExitStack) -> RunFolder | None:
+    if request.store is not None:
+        return stack.enter_context(make_stored(request.store))
+    return None if request.out is None else stack.enter_context(make_folder(request.out))
+
+
+def _open_rows(request: Request, stack: ExitStack) -> Path | None:
+    if not request.keeps_rows or request.options.evidence == "none":
+        return None
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldassay-")))
+
+
+def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -> Run:
+    scored = score_request(request, options)
+    result = scored.result
+    if is_silent(result):
+        raise NothingEvaluatedError("nothing was evaluated: every field of the spec is empty in gold and in every prediction")
+    decisions = decide_result(result, [parse_gate(text) for text in options.gates], request.baseline)
+    if folder is None:
+        _save_lock(request)
+        rows = options.evidence_folder
+        return Run.of(result, None if rows is None else scan_parts(rows), decisions, kept=options.evidence)
+    write_run(scored, decisions, request, options, folder)
+    _save_lock(request)
+    folder.commit()
+    place = request.out or folder.target
+    if folder.foreign:
+        request.tell(f"kept in {place}, not part of the run: {', '.join(folder.foreign[:10])}{', …' if len(folder.foreign) > 10 else ''}")
+    return Run.of(result, scan_evidence(folder.target), decisions, place, options.evidence)
+
+
+def _with_digests(result: Result, request: Request) -> Result:
+    """Return the result with the digests of its inputs, and how they were read; what was in memory has none."""
+    inputs = dict(result.run["inputs"])
+    sources = request.predictions if isinstance(request.predictions, Mapping) else dict.fromkeys(inputs["predictions"], request.predictions)
+    given = {"gold": _name(request.gold, inputs["gold"])}
+    named = {str(name): _name(source, inputs["predictions"].get(name, "")) for name, source in sources.items()}
+    in_memory = {inputs["predictions"].get(name) for name, source in sources.items() if not _is_path(source)}
+    in_memory |= set() if _is_path(request.gold) else {inputs["gold"]}
+    labels = dict.fromkeys([inputs["gold"], *inputs["predictions"].values()])
+    digests = digest_inputs(label for label in labels if label not in in_memory)
+    inputs["sha256"] = {label: digests.get(label) for label in labels}
+    inputs["options"] = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(request.options.inputs).items()}
+    inputs["given"] = {**given, "predictions": named}
+    return replace(result, run={**result.run, "inputs": inputs})
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, str | Path)
+
+
+def _name(source: Any, label: str) -> str:
+    return str(source) if _is_path(source) else label
+
+
+def _with_remarks(result: Result, held: Held) -> Result:
+    """Return the result with what its lock gives cause to say."""
+    scored, locked = int(result.counts.get("documents", 0)), held.lock.frozen.gold.documents
+    part = f"only {scored:,} of the {locked:,} documents that the lock holds were scored: these numbers are not for its baseline"
+    return replace(result, warnings=(*result.warnings, *held.remarks(), *((part,) if scored < locked else ())))
+
+
+def _save_lock(request: Request) -> None:
+    """Write the lock if this run starts a new baseline, and say so."""
+    if request.held is not None and request.held.status == "reset":
+        request.held.save()
+        request.tell(request.held.headline())
+
+
+def _facts(scored: Scored, request: Request, options: ScoreOptions) -> dict[str, Any]:
+    """Return what `run.json` says besides where the numbers come from."""
+    documents, seconds = int(scored.result.counts.get("documents", 0)), scored.seconds
+    recorded = {name: getattr(options, name) for name in RecordedOptions.__struct_fields__}
+    return {
+        "command": list(request.command),
+        "started": scored.started.isoformat(timespec="seconds"),
+        "timings": {
+            "started": scored.started.isoformat(timespec="microseconds"),
+            "seconds": round(seconds, 3),
+            "documents_per_second": round(documents / seconds, 1) if seconds > 0 else None,
+        },
+        "evidence": options.evidence,
+        "limit": options.limit,
+        "only": None if options.only is None else list(options.only),
+        "where": list(options.inputs.where) or None,
+        "workers": options.workers,
+        "batch": options.batch,
+        "options": {name: list(value) if isinstance(value, tuple) else value for name, value in recorded.items()},
+        "git": describe_git(Path()),
+        "host": describe_host(),
+        "headline": [estimate.to_dict() for estimate in find_headline(scored.result)],
+    }
+
+
+def _what_is_kept(request: Request, folder: RunFolder | None) -> str:
+    place = request.out or request.store
+    if folder is None or place is None:
+        return "interrupted; nothing was written"
+    if folder.is_committed:
+        return f"interrupted; the run in {request.out or folder.target} is complete"
+    if request.out is not None and request.out.exists():
+        return f"interrupted; what was in {request.out} before is still there, unchanged"
+    return f"interrupted; nothing was written to {place}"
