@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
-from fieldassay import __version__
 from fieldassay.api.confidences import Confidences, read_confidences
 from fieldassay.calibration.checking import check_rules, list_accepted, list_items
 from fieldassay.calibration.measure import Chance, measure
@@ -75,7 +75,7 @@ class Calibrated:
             spec=self.given.spec,
             scale=page.scale,
             created=created.isoformat(timespec="seconds"),
-            fieldassay=__version__,
+            fieldassay=version("fieldassay"),
             audit_share=settings.audit_share,
             cost_error=settings.cost_error,
             cost_review=settings.cost_review,

@@ -32,7 +32,7 @@ class GateRequest:
     """
 
     runs: tuple[Path, ...]
-    gates: Path | None = None
+    gates: Path | tuple[str, ...] | None = None
     protocol: str | None = None
     records: Path | None = None
     system: str | None = None
@@ -90,6 +90,15 @@ def decide(request: GateRequest) -> DecisionPage:
         remarks=tuple(remarks + _remark_names(listed, runs, request)),
         description=listed.description if listed is not None else "",
     )
+
+
+def decide_one(result: Result, request: GateRequest) -> DecisionPage:
+    """Return the GO / NO-GO page of a result in memory: by the gates of the request, else by those of its spec."""
+    listed = _read_gates(request)
+    gates = [] if listed is None else [rule.gate for rule in listed.rules]
+    own = result if listed is None else replace(result, run={**result.run, "gates": []})
+    decisions = [one for one in decide_result(own, gates, request.baseline) if request.system in (None, one.system)]
+    return DecisionPage("gates of the spec" if listed is None else listed.name, tuple(decisions))
 
 
 def _read_runs(paths: Sequence[Path]) -> list[_Run]:
@@ -153,8 +162,10 @@ def _match_runs(runs: Sequence[_Run], listed: GateList | None, request: GateRequ
 
 
 def _read_gates(request: GateRequest) -> GateList | None:
-    if request.gates is not None:
+    if isinstance(request.gates, Path):
         return read_gates_file(request.gates)
+    if request.gates is not None:
+        return GateList("gates", parse_rules(request.gates, "gates"))
     return read_preset(request.protocol) if request.protocol is not None else None
 
 

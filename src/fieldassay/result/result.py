@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fieldassay.errors import nearest
@@ -18,6 +19,8 @@ from fieldassay.result.violations import CheckCount
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from fieldassay.runs.run import Run
 
 
 _MOST_NAMED = 4
@@ -47,6 +50,8 @@ class Result:
     """More than two systems by each metric that they are compared by."""
     paired: PairedData | None = None
     """What other pairs can be compared by; None for one system, and in a result that was read from a file."""
+    writer: Callable[[Result, Path, bool], Run] | None = None
+    """Writes the result as a run; None: it does not come from `fieldassay.score`."""
 
     def __repr__(self) -> str:
         """Return one line: systems, documents, and the first estimate of each system."""
@@ -74,6 +79,23 @@ class Result:
         if table is None:
             raise ValueError(f"the result did not keep its {what}; score with ScoreOptions(evidence='all')")
         return to_pandas(table)
+
+    def save(self, place: str | Path, *, in_store: bool = False) -> Run:
+        """Write the result as a run, as `fieldassay score --out` does, and return the run.
+
+        With `in_store` the place is a store of runs, in which the run gets a name of its own.
+        The folder is there whole or not at all; of an earlier run in it the files are replaced. Raises `ProblemsError` where it cannot be
+        written, `ValueError` for a result that does not come from `fieldassay.score`.
+
+        >>> import fieldassay as fa
+        >>> result = fa.score([{"id": 1, "total": 5}], [{"id": 1, "total": 5}], "fields: {total: number}")
+        >>> run = result.save(getfixture("tmp_path") / "run")
+        >>> run.status, run.result.value("accuracy")
+        ('complete', 1.0)
+        """
+        if self.writer is None:
+            raise ValueError("only a result of `fieldassay.score` can be saved; one that was read from a run is saved already")
+        return self.writer(self, Path(place), in_store)
 
     def _whole(self) -> list[Estimate]:
         return [one for one in self.estimates if one.field is None and not one.slice]

@@ -1,0 +1,149 @@
+"""What is done with finished runs: `open_run`, `diff`, `calibrate`, `gate` and `report`, as by the commands of the same names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from fieldassay.api.calibrating import Calibrated, CalibrationOptions
+from fieldassay.api.calibrating import calibrate as calibrate_run
+from fieldassay.api.diffing import DiffOptions, diff_runs
+from fieldassay.api.gating import GateRequest, decide, decide_one, decide_result
+from fieldassay.api.reporting import read_reported, render_report, report_scored, write_report
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.reports.formats import find_format
+from fieldassay.reports.reported import Reported
+from fieldassay.result.decision import DecisionPage
+from fieldassay.result.diff import Diff
+from fieldassay.result.result import Result
+from fieldassay.runs.locate import find_run
+from fieldassay.runs.run import Run
+
+T = TypeVar("T", DiffOptions, CalibrationOptions, GateRequest)
+Reference: TypeAlias = "Run | str | os.PathLike[str]"
+"""A run: itself, or its folder, id, tag or `latest`."""
+
+STORE = "runs"
+"""The store of runs where no other is named."""
+
+
+def open_run(reference: str | os.PathLike[str], store: str | os.PathLike[str] = STORE) -> Run:
+    """Return the run in a folder, or the run of a store that an id (or its beginning), a tag or `latest` means.
+
+    Its parts are read when they are asked for. Raises `ProblemsError` where there is no such run.
+
+    >>> import fieldassay as fa
+    >>> result = fa.score([{"id": 1, "total": 5}], [{"id": 1, "total": 4}], "fields: {total: number}")
+    >>> run = result.save(getfixture("tmp_path") / "run")
+    >>> fa.open_run(run.folder).documents["score"].to_list()
+    [0.0]
+    """
+    return Run.open(find_run(os.fspath(reference), Path(store)))
+
+
+def diff(*runs: Reference, store: str | os.PathLike[str] = STORE, **options: Any) -> Diff:
+    """Return how the systems of runs compare, the first before and the second after; more than two are ranked.
+
+    A run that is named by a text may have `:SYSTEM` behind it. `options` are those of `DiffOptions`. Raises `ProblemsError` for runs that cannot be
+    found, and for those that do not stand on the same spec, formulas, models and gold.
+
+    >>> import fieldassay as fa
+    >>> gold, folder = [{"id": n, "total": n} for n in range(20)], getfixture("tmp_path")
+    >>> before = fa.score(gold, {"m": [{"id": n, "total": 0} for n in range(20)]}, "fields: {total: number}").save(folder / "before")
+    >>> after = fa.score(gold, {"m": gold}, "fields: {total: number}").save(folder / "after")
+    >>> changes = fa.diff(before, after, metrics=["accuracy"]).changes
+    >>> changes.count("fixed"), changes.count("broken")
+    (19, 0)
+    """
+    return diff_runs(*map(_reference, runs), options=_choose(DiffOptions(runs=Path(store)), options, "diff"))
+
+
+def calibrate(run: Reference | Result, store: str | os.PathLike[str] = STORE, **options: Any) -> Calibrated:
+    """Return what the confidences of a system are worth, and from which of them values need no review: `page`, and `make_policy`.
+
+    `options` are those of `CalibrationOptions`. Raises `ProblemsError` for a run that did not keep all judged values, and for a system that is
+    not clear.
+
+    >>> import fieldassay as fa
+    >>> gold = [{"id": n, "total": 5} for n in range(100)]
+    >>> answers = [{"id": n, "total": 5 if n % 10 else 6, "confidence": {"total": 0.9 if n % 10 else 0.4}} for n in range(100)]
+    >>> result = fa.score(gold, answers, "fields: {total: number}")
+    >>> fa.calibrate(result).page.system
+    'prediction'
+    """
+    return calibrate_run(run if isinstance(run, Result) else _folder(run, store), _choose(CalibrationOptions(), options, "calibrate"))
+
+
+def gate(*runs: Reference | Result, gates: str | os.PathLike[str] | Sequence[str] | None = None, **options: Any) -> DecisionPage:
+    """Return GO or NO-GO on runs, or on a result in memory, with each gate's value, threshold, verdict and evidence.
+
+    `gates` are the path of a gates file, or a list of gates as texts, in place of those of the specs. `options` are `protocol`, `records`, `system`,
+    `baseline` and `store`. Raises `ProblemsError` for what is wrong with any of the files.
+
+    >>> import fieldassay as fa
+    >>> result = fa.score([{"id": 1, "total": 5}], [{"id": 1, "total": 4}], "fields: {total: number}")
+    >>> fa.gate(result, gates=["accuracy >= 0.9"]).answer.value
+    'NO-GO'
+    """
+    store = options.pop("store", STORE)
+    paths = {name: Path(options[name]) for name in ("records", "baseline") if options.get(name) is not None}
+    asked = Path(gates) if isinstance(gates, str | os.PathLike) else None if gates is None else tuple(gates)
+    request = _choose(GateRequest((), asked), {**options, **paths}, "gate")
+    if len(runs) == 1 and isinstance(runs[0], Result):
+        return decide_one(runs[0], request)
+    return decide(replace(request, runs=tuple(_folder(run, store) for run in runs)))
+
+
+def report(runs: Reference | Result | Sequence[Reference], shape: str = "html", target: str | os.PathLike[str] | None = None) -> str:
+    """Return a report of runs, or of a result in memory, and write it to `target` if that is given.
+
+    The shapes are those of `fieldassay report --format`: `html`, `markdown`, `table`, `junit`, `latex` and others.
+    Raises `ProblemsError` for an unknown format, for damaged runs, and for a target that is in the way.
+
+    >>> import fieldassay as fa
+    >>> result = fa.score([{"id": 1, "total": 5}], [{"id": 1, "total": 5}], "{name: receipts, fields: {total: number}}")
+    >>> print(fa.report(result, "markdown").splitlines()[0])
+    # receipts: 1 document, 1 system
+    """
+    find_format(shape)
+    reported = _report(runs)
+    if target is not None:
+        write_report(reported, shape, Path(target))
+        return Path(target).read_text(encoding="utf-8")
+    return "".join(render_report(reported, shape))
+
+
+def _report(runs: Reference | Result | Sequence[Reference]) -> Sequence[Reported]:
+    if isinstance(runs, Result):
+        return [report_scored(runs, None, decide_result(runs))]
+    named = [runs] if isinstance(runs, Run | str | os.PathLike) else runs
+    return read_reported([_folder(run, STORE) for run in named])
+
+
+def _choose(options: T, given: Mapping[str, Any], where: str) -> T:
+    """Return options with those that are named in place of their own, lists as tuples. Raises `ProblemsError` for names that are none."""
+    known = [part.name for part in fields(options)]
+    unknown = [Problem(where, f"no option {name!r}", nearest(name, known), "unknown_name") for name in given if name not in known]
+    if unknown:
+        raise ProblemsError(unknown)
+    chosen: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    return replace(options, **chosen)
+
+
+def _reference(run: Reference) -> str:
+    return str(_saved(run)) if isinstance(run, Run) else os.fspath(run)
+
+
+def _folder(run: Reference | Result, store: str | os.PathLike[str]) -> Path:
+    if isinstance(run, Result):
+        raise TypeError("a result in memory stands alone here; save it first, and give the run")
+    return _saved(run) if isinstance(run, Run) else find_run(os.fspath(run), Path(store))
+
+
+def _saved(run: Run) -> Path:
+    if not run.is_saved:
+        raise ValueError("the run is in no folder; save its result first")
+    return run.folder

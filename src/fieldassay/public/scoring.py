@@ -1,0 +1,106 @@
+"""`fieldassay.score`: a result that can be saved as the run that the command line writes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.api.gating import decide_result
+from fieldassay.api.inputs import Records
+from fieldassay.api.locking import freeze, hold_lock
+from fieldassay.api.shards import Progress
+from fieldassay.metrics.grammar import parse_gate
+from fieldassay.plan.compile import read_plan
+from fieldassay.plan.nodes import Plan
+from fieldassay.public.running import Request, Scored, score_request, write_run
+from fieldassay.result.result import Result
+from fieldassay.runs.run import Run
+from fieldassay.runs.write import make_folder, make_stored, scan_parts
+from fieldassay.scoring.options import ScoreOptions, with_keywords
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def score(  # noqa: PLR0913
+    gold: Records,
+    predictions: Mapping[str, Records] | Records,
+    spec: Any,
+    options: ScoreOptions | None = None,
+    progress: Progress | None = None,
+    *,
+    baseline: str | Path | None = None,
+    lock: str | Path | None = None,
+    **keywords: Any,
+) -> Result:
+    """Return how good the predictions are, judged against gold by a spec; `Result.save` writes it as a run.
+
+    `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a data frame; `predictions`
+    is one of these, or a mapping from system to one. `spec` is a path, the text of a spec, a mapping, a Pydantic model or a compiled plan. `keywords`
+    are options of `ScoreOptions` and `InputOptions` by name, in place of those in `options`; the statistics of documents are always kept.
+    `progress` is called with each number of documents done. Regression gates are measured against the `baseline` in a file; spec and gold must be
+    those of the `lock` in a file.
+
+    Raises `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no document is in both, or none has a
+    declared field.
+
+    >>> import fieldassay as fa
+    >>> gold, answers = [{"id": 1, "total": "5.00"}], [{"id": 1, "total": 5}]
+    >>> result = fa.score(gold, {"llama": answers}, "fields: {total: number}", replicates=200)
+    >>> result.value("accuracy")
+    1.0
+    """
+    options = replace(with_keywords(options or ScoreOptions(), keywords), keeps_statistics=True)
+    plan = spec if isinstance(spec, Plan) else read_plan(spec)
+    parts = _Parts.make() if plan.checks and options.evidence_folder is None else None
+    options = options if parts is None else replace(options, evidence_folder=parts.folder)
+    held = None if lock is None else hold_lock(Path(lock), freeze(plan, gold, options.inputs))
+    if held is not None:
+        held.demand_equal()
+    place = None if baseline is None else Path(baseline)
+    request = Request(gold, predictions, plan, options, held=held, baseline=place, watch=partial(nullcontext, progress))
+    scored = score_request(request, options)
+    result = scored.result
+    if parts is not None and options.evidence != "none":
+        result = replace(result, evidence_table=cache(parts.read))
+    return replace(result, writer=partial(_save, scored=scored, request=request, parts=parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    """A folder with the evidence and the violations of one result in parts; it goes with the result."""
+
+    place: tempfile.TemporaryDirectory[str]
+
+    @classmethod
+    def make(cls) -> _Parts:
+        return cls(tempfile.TemporaryDirectory(prefix="fieldassay-"))
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.place.name)
+
+    def read(self) -> pl.DataFrame:
+        """Return the evidence; a table without rows if there is none."""
+        import polars as pl
+
+        from fieldassay.evidence import evidence_schema
+
+        frame = scan_parts(self.folder)
+        return pl.DataFrame(schema=evidence_schema()) if frame is None else frame.collect()
+
+
+def _save(result: Result, place: Path, in_store: bool, *, scored: Scored, request: Request, parts: _Parts | None) -> Run:
+    """Write a result into a folder, or under a name of its own into a store of runs, and return the run."""
+    del parts  # only held, so that its folder is there as long as the result is
+    options = request.options
+    decisions = decide_result(result, [parse_gate(text) for text in options.gates], request.baseline)
+    with make_stored(place) if in_store else make_folder(place) as folder:
+        write_run(replace(scored, result=result), decisions, request, options, folder)
+        folder.commit()
+    return Run.open(folder.target if in_store else place)
