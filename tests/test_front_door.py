@@ -1,0 +1,137 @@
+"""What `import fieldassay` offers: the same as the command line, and nothing loaded before it is asked for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_golden import list_keys
+
+import fieldassay as fa
+from fieldassay.cli.main import main
+
+SPEC = """
+name: receipts
+fields: {total: {type: money, currency: AUD}, shop: text}
+checks: {shop: [not_empty]}
+gates: [accuracy >= 0.5]
+slices: [type]
+"""
+GOLD = [{"id": f"r{n}", "type": "ab"[n % 2], "total": f"{n}.00", "shop": "Oak"} for n in range(12)]
+SYSTEMS = {
+    "llama": [{"id": f"r{n}", "total": n, "shop": "Oak"} for n in range(12)],
+    "qwen": [{"id": f"r{n}", "total": n % 9, "shop": "Oak" if n % 4 else ""} for n in range(12)],
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("spec.yaml").write_text(SPEC)
+    for name, rows in {"gold": GOLD, **SYSTEMS}.items():
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def read(folder: Path, name: str) -> Any:
+    return json.loads((folder / name).read_bytes())
+
+
+@pytest.mark.parametrize("evidence", ["all", "errors", "none"])
+@pytest.mark.parametrize("has_checks", [True, False], ids=["checks", "no checks"])
+def test_a_run_saved_from_python_is_the_one_that_the_command_line_writes(files: Path, evidence: str, has_checks: bool) -> None:
+    spec = SPEC if has_checks else SPEC.replace("checks: {shop: [not_empty]}\n", "")
+    (files / "spec.yaml").write_text(spec)
+    paths = {name: f"{name}.jsonl" for name in SYSTEMS}
+    command = [f"--pred={name}={path}" for name, path in paths.items()]
+    options = ["--evidence", evidence, "--bootstrap", "100", "--gate", "accuracy >= 0.4"]
+    assert main(["score", "--spec", "spec.yaml", "--gold", "gold.jsonl", *command, *options, "--out", "typed", "-q"]) == 0
+    result = fa.score("gold.jsonl", paths, "spec.yaml", evidence=evidence, replicates=100, gates=["accuracy >= 0.4"])
+    run = result.save("saved")
+    assert sorted(path.name for path in run.folder.iterdir()) == sorted(path.name for path in (files / "typed").iterdir())
+    for name in ("metrics.json", "gates.json", "comparisons.json", "violations.jsonl"):
+        if (run.folder / name).is_file():
+            assert (run.folder / name).read_bytes() == (files / "typed" / name).read_bytes(), name
+    typed, saved = read(files / "typed", "run.json"), read(run.folder, "run.json")
+    assert json.dumps(list_keys(typed)) == json.dumps(list_keys(saved))
+    differing = {name for name in typed if typed[name] != saved[name]}
+    assert differing <= {"id", "command", "started", "timings", "files", "sha256"}
+    if evidence != "none":
+        there, here = fa.open_run("typed").evidence, run.evidence
+        assert there is not None
+        assert here is not None
+        assert there.collect().equals(here.collect())
+
+
+def test_data_in_memory_is_saved_without_digests_of_files(files: Path) -> None:
+    (files / "gold").write_text("a file with the label of data in memory")
+    run = fa.score(GOLD, SYSTEMS, SPEC, replicates=0).save(files / "runs", in_store=True)
+    inputs = run.file.inputs
+    assert inputs is not None
+    assert set((inputs.sha256 or {}).values()) == {None}
+    assert fa.open_run("latest", store=files / "runs").id == run.id
+
+
+def test_evidence_in_a_folder_of_the_users_is_saved_with_the_run(files: Path) -> None:
+    (files / "parts").mkdir()
+    result = fa.score(GOLD, SYSTEMS, SPEC, replicates=0, evidence_folder=files / "parts")
+    rows = result.save("run").evidence
+    assert rows is not None
+    assert rows.collect()["system"].n_unique() == 2
+
+
+def test_a_result_that_was_read_cannot_be_saved_again(files: Path) -> None:
+    run = fa.score(GOLD, SYSTEMS, SPEC, replicates=0).save("run")
+    with pytest.raises(ValueError, match="saved already"):
+        run.result.save("other")
+
+
+def test_runs_and_results_are_gated_alike(files: Path) -> None:
+    result = fa.score(GOLD, SYSTEMS, SPEC, replicates=100)
+    run = result.save("run")
+    for gates in (None, ["accuracy >= 0.99"]):
+        there, here = fa.gate(run, gates=gates), fa.gate(result, gates=gates)
+        assert [one.answer for one in there.decisions] == [one.answer for one in here.decisions]
+        assert there.answer == fa.gate("run", gates=gates).answer == here.answer
+
+
+def test_reports_of_runs_and_results_are_the_same(files: Path) -> None:
+    result = fa.score(GOLD, SYSTEMS, SPEC.replace("checks: {shop: [not_empty]}\n", ""), replicates=100)
+    run = result.save("run")
+    assert fa.report(result, "markdown") == fa.report(run, "markdown") == fa.report(["run"], "markdown", files / "page.md")
+    assert (files / "page.md").read_text() == fa.report(run, "markdown")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda run: fa.diff(run, run, metric=["f1"]), "no option 'metric'; did you mean 'metrics'"),
+        (lambda run: fa.calibrate(run, field="total"), "no option 'field'; did you mean 'fields'"),
+        (lambda run: fa.gate(run, baselines="x"), "no option 'baselines'; did you mean 'baseline'"),
+        (lambda run: fa.report(run, "markdwn"), "did you mean 'markdown'"),
+        (lambda run: fa.open_run("nowhere"), "nowhere"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_with_the_nearest_name(files: Path, call: Any, said: str) -> None:
+    run = fa.score(GOLD, SYSTEMS, SPEC, replicates=0).save("run")
+    with pytest.raises(fa.ProblemsError, match=said):
+        call(run)
+
+
+def test_importing_the_package_loads_no_module_of_it() -> None:
+    code = "import sys, fieldassay; print([name for name in sys.modules if name.startswith('fieldassay.')])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", [name for name in fa.__all__ if name != "__version__"])
+def test_public_names_have_examples_and_stay_beside_folders_of_the_same_name(name: str) -> None:
+    found = getattr(fa, name)
+    assert found.__name__ == name
+    if name in ("score", "open_run", "diff", "calibrate", "gate", "report"):
+        assert ">>> " in (found.__doc__ or "")
+    code = f"import fieldassay, fieldassay.api.reporting as _; print(fieldassay.{name}.__name__)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == f"{name}\n"
