@@ -8,38 +8,80 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fieldassay.api.calibrating import apply_policy as apply_policy
+    from fieldassay.api.explaining import explain_field as explain_field
+    from fieldassay.api.explaining import explain_values as explain_values
+    from fieldassay.api.exporting import export_run as export_run
+    from fieldassay.api.guide import guide_result as guide_result
+    from fieldassay.api.redacting import redact_run as redact_run
+    from fieldassay.api.run_history import trace_value as trace_value
+    from fieldassay.api.sampling import sample as sample
+    from fieldassay.api.tagging import tag_run as tag_run
+    from fieldassay.api.validating import validate as validate
     from fieldassay.errors import FieldassayError as FieldassayError
     from fieldassay.errors import NothingEvaluatedError as NothingEvaluatedError
     from fieldassay.errors import ProblemsError as ProblemsError
+    from fieldassay.plan.compile import read_plan as read_plan
+    from fieldassay.plan.describe import describe as describe
+    from fieldassay.public.explaining import explain_document as explain_document
     from fieldassay.public.runs import calibrate as calibrate
+    from fieldassay.public.runs import check_baseline as check_baseline
     from fieldassay.public.runs import diff as diff
     from fieldassay.public.runs import gate as gate
     from fieldassay.public.runs import open_run as open_run
     from fieldassay.public.runs import report as report
+    from fieldassay.public.runs import set_baseline as set_baseline
     from fieldassay.public.scoring import score as score
+    from fieldassay.result.calibrated import Promise as Promise
+    from fieldassay.result.metrics_file import metrics_json as metrics_json
+    from fieldassay.result.metrics_file import read_metrics as read_metrics
     from fieldassay.result.result import Result as Result
+    from fieldassay.runs.listing import list_stored as list_stored
     from fieldassay.runs.run import Run as Run
     from fieldassay.scoring.options import InputOptions as InputOptions
     from fieldassay.scoring.options import ScoreOptions as ScoreOptions
     from fieldassay.spec.model import Spec as Spec
+    from fieldassay.spec.parse import read_spec as read_spec
+    from fieldassay.spec.write import write_spec as write_spec
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "score": "public.scoring",
-    "Spec": "spec.model",
-    "Run": "runs.run",
-    "Result": "result.result",
-    "open_run": "public.runs",
-    "diff": "public.runs",
-    "calibrate": "public.runs",
-    "gate": "public.runs",
-    "report": "public.runs",
-    "ScoreOptions": "scoring.options",
-    "InputOptions": "scoring.options",
-    "FieldassayError": "errors",
-    "ProblemsError": "errors",
-    "NothingEvaluatedError": "errors",
+    "score": "fieldassay.public.scoring",
+    "Result": "fieldassay.result.result",
+    "ScoreOptions": "fieldassay.scoring.options",
+    "InputOptions": "fieldassay.scoring.options",
+    "Run": "fieldassay.runs.run",
+    "open_run": "fieldassay.public.runs",
+    "list_stored": "fieldassay.runs.listing",
+    "tag_run": "fieldassay.api.tagging",
+    "trace_value": "fieldassay.api.run_history",
+    "diff": "fieldassay.public.runs",
+    "gate": "fieldassay.public.runs",
+    "set_baseline": "fieldassay.public.runs",
+    "check_baseline": "fieldassay.public.runs",
+    "calibrate": "fieldassay.public.runs",
+    "Promise": "fieldassay.result.calibrated",
+    "apply_policy": "fieldassay.api.calibrating",
+    "report": "fieldassay.public.runs",
+    "export_run": "fieldassay.api.exporting",
+    "redact_run": "fieldassay.api.redacting",
+    "guide_result": "fieldassay.api.guide",
+    "Spec": "fieldassay.spec.model",
+    "read_spec": "fieldassay.spec.parse",
+    "write_spec": "fieldassay.spec.write",
+    "read_plan": "fieldassay.plan.compile",
+    "describe": "fieldassay.plan.describe",
+    "validate": "fieldassay.api.validating",
+    "explain_values": "fieldassay.api.explaining",
+    "explain_field": "fieldassay.api.explaining",
+    "explain_document": "fieldassay.public.explaining",
+    "sample": "fieldassay.api.sampling",
+    "metrics_json": "fieldassay.result.metrics_file",
+    "read_metrics": "fieldassay.result.metrics_file",
+    "FieldassayError": "fieldassay.errors",
+    "ProblemsError": "fieldassay.errors",
+    "NothingEvaluatedError": "fieldassay.errors",
 }
 """Where each public name is defined; it is loaded when it is first asked for, so that importing the package loads nothing."""
 
@@ -53,7 +95,7 @@ class _Public:
         self.name, self.home = name, home
 
     def __get__(self, package: object, kind: type | None = None) -> Any:
-        return getattr(importlib.import_module(f"fieldassay.{self.home}"), self.name)
+        return getattr(importlib.import_module(self.home), self.name)
 
     def __set__(self, package: object, value: object) -> None:
         """Leave the name as it is when Python binds a folder to it."""

@@ -1,13 +1,15 @@
-"""What is done with finished runs: `open_run`, `diff`, `calibrate`, `gate` and `report`, as by the commands of the same names."""
+"""What is done with finished runs, as by the commands of the same names: opened, compared, calibrated, decided on and reported."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from fieldassay.api.baseline_runs import BaselineRequest, ChangeLine, check_run, make_baseline, read_history
 from fieldassay.api.calibrating import Calibrated, CalibrationOptions
 from fieldassay.api.calibrating import calibrate as calibrate_run
 from fieldassay.api.diffing import DiffOptions, diff_runs
@@ -21,8 +23,10 @@ from fieldassay.result.diff import Diff
 from fieldassay.result.result import Result
 from fieldassay.runs.locate import find_run
 from fieldassay.runs.run import Run
+from fieldassay.store.baseline import Baseline
+from fieldassay.store.baseline_file import read_baseline, write_baseline
 
-T = TypeVar("T", DiffOptions, CalibrationOptions, GateRequest)
+T = TypeVar("T", BaselineRequest, CalibrationOptions, DiffOptions, GateRequest)
 Reference: TypeAlias = "Run | str | os.PathLike[str]"
 """A run: itself, or its folder, id, tag or `latest`."""
 
@@ -95,6 +99,41 @@ def gate(*runs: Reference | Result, gates: str | os.PathLike[str] | Sequence[str
     if len(runs) == 1 and isinstance(runs[0], Result):
         return decide_one(runs[0], request)
     return decide(replace(request, runs=tuple(_folder(run, store) for run in runs)))
+
+
+def set_baseline(run: Reference, file: str | os.PathLike[str], reason: str = "", **options: Any) -> Baseline:
+    """Make a run the baseline in a file, and return the baseline; the file keeps the history of those before.
+
+    `options` are `systems`, `metrics`, `hashes_ids` and `store`. Raises `ProblemsError` for a run that cannot be one.
+
+    >>> import fieldassay as fa
+    >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")
+    >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", replicates=200).save(folder / "run")
+    >>> fa.set_baseline(run, folder / "baseline.json", reason="prompt 7").reason
+    'prompt 7'
+    """
+    found, path = Run.open(_folder(run, options.pop("store", STORE))), Path(file)
+    request = _choose(BaselineRequest(reason=reason), options, "set_baseline")
+    made = make_baseline(found, request, datetime.now(UTC), read_history(path))
+    write_baseline(path, made)
+    return made
+
+
+def check_baseline(
+    run: Reference, file: str | os.PathLike[str], metrics: Sequence[str] = (), store: str | os.PathLike[str] = STORE
+) -> list[ChangeLine]:
+    """Return how each metric of each system of a run changed since the baseline in a file: the metrics named, else those that the baseline shows.
+
+    Raises `ProblemsError` for a run that does not stand on the same spec, formulas, models and gold.
+
+    >>> import fieldassay as fa
+    >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")
+    >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", replicates=200).save(folder / "run")
+    >>> held = fa.set_baseline(run, folder / "baseline.json")
+    >>> [line.change.difference for line in fa.check_baseline(run, folder / "baseline.json", ["accuracy"])]
+    [0.0]
+    """
+    return check_run(Run.open(_folder(run, store)), read_baseline(Path(file)), metrics)
 
 
 def report(runs: Reference | Result | Sequence[Reference], shape: str = "html", target: str | os.PathLike[str] | None = None) -> str:

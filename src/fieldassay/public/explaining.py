@@ -1,0 +1,35 @@
+"""Why one document was judged as it was, from a run or from data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fieldassay.api.explaining import DocumentExplanation, choose_field
+from fieldassay.api.explaining import explain_document as explain
+from fieldassay.api.inputs import fitted, open_inputs
+from fieldassay.api.rereading import document_of_run
+from fieldassay.plan.compile import read_plan
+from fieldassay.plan.nodes import Plan
+from fieldassay.runs.run import Run
+from fieldassay.scoring.options import ScoreOptions, with_keywords
+
+
+def explain_document(document: str, field: str | None = None, run: Run | None = None, **data: Any) -> DocumentExplanation:
+    """Return how a document was judged, all of its values or those of one field: of a `run`, or of `gold`, `predictions` and `spec` as for `score`.
+
+    Raises `ProblemsError` with the nearest id where there is no such document, and with the nearest path where there is no such field.
+
+    >>> import fieldassay as fa
+    >>> gold, answers = [{"id": "a", "total": "5.00", "shop": "Oak"}], [{"id": "a", "total": 6, "shop": "Oak"}]
+    >>> found = fa.explain_document("a", "total", gold=gold, predictions=answers, spec="fields: {total: number, shop: text}")
+    >>> [(step.gold.raw, step.pred.raw, step.outcome) for step in found.steps]
+    [('"5.00"', '6', 'mismatch')]
+    """
+    if run is not None:
+        plan, found = run.plan, document_of_run(run, document)
+    else:
+        gold, predictions, spec = (data.pop(name) for name in ("gold", "predictions", "spec"))
+        plan = spec if isinstance(spec, Plan) else read_plan(spec)
+        matching = open_inputs(plan, gold, predictions, with_keywords(ScoreOptions(), data).inputs)
+        found = explain(fitted(plan, matching), matching, document)
+    return found if field is None else choose_field(plan, found, field)
