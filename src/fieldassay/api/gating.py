@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TypeAlias
 
 from fieldassay.api.baselines import list_regressions, match_result, match_systems
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -19,35 +20,29 @@ from fieldassay.metrics.grammar import Gate
 from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunLine, decisions_data
 from fieldassay.result.recorded import parts_of
 from fieldassay.result.result import Result
-from fieldassay.runs.run import Run
+from fieldassay.runs.run import Run, read_runs
 from fieldassay.runs.run_file import GATES
 from fieldassay.store.baseline_file import read_baseline
+
+Matches: TypeAlias = Mapping[Path, Mapping[str, BaselineMatch]]
+"""The systems of runs beside a baseline, by folder and system."""
+Holders: TypeAlias = Mapping[Run, Mapping[str, Holder]]
+"""The estimates of each system of each run."""
 
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """What to decide on: run folders, and where the gates come from (a file, a protocol, else the runs' own specs).
+    """What to decide on: runs or their folders, and where the gates come from (a file, a protocol, else the runs' own specs).
 
     `baseline` is read only if a gate is a regression.
     """
 
-    runs: tuple[Path, ...]
+    runs: tuple[Path | Run, ...]
     gates: Path | tuple[str, ...] | None = None
     protocol: str | None = None
     records: Path | None = None
     system: str | None = None
     baseline: Path | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Run:
-    """A run that was read; `baselines` by system, if a gate asks for them."""
-
-    run: Run
-    line: RunLine
-    result: Result
-    remarks: tuple[str, ...] = ()
-    baselines: Mapping[str, BaselineMatch] = field(default_factory=dict)
 
 
 def decide_result(result: Result, more: Sequence[Gate] = (), baseline: Path | None = None) -> tuple[Decision, ...]:
@@ -75,58 +70,34 @@ def write_decisions(decisions: Sequence[Decision], folder: Path) -> None:
 
 def decide(request: GateRequest) -> DecisionPage:
     """Return the GO / NO-GO page of runs on disk. Raises `ProblemsError` for what is wrong with any of the files."""
-    runs = _read_runs(request.runs)
-    listed = _read_gates(request)
-    runs = _match_runs(runs, listed, request)
+    described = read_runs(request.runs, _describe)
+    runs, listed = [run for run, _ in described], _read_gates(request)
+    matches = _match_runs(runs, listed, request)
     records = read_records(request.records) if request.records is not None else None
-    decisions = _decide_own(runs, records, request) if listed is None else _decide_together(listed, runs, records, request)
-    remarks = [remark for run in runs for remark in run.remarks]
+    holders = {run: _hold_systems(run, matches.get(run.folder, {})) for run in runs}
+    decisions = _decide_own(holders, records, request) if listed is None else _decide_together(listed, holders, records, request)
+    remarks = [remark for run in runs for remark in _remark(run)]
     return DecisionPage(
         name=listed.name if listed is not None else "gates of the spec",
         decisions=decisions,
-        runs=tuple(run.line for run in runs),
+        runs=tuple(line for _, line in described),
         records="" if records is None else records.label,
         invalid=() if records is None else records.invalid,
-        remarks=tuple(remarks + _remark_names(listed, runs, request)),
+        remarks=tuple(remarks + _remark_names(listed, holders, request)),
         description=listed.description if listed is not None else "",
     )
 
 
-def decide_one(result: Result, request: GateRequest) -> DecisionPage:
-    """Return the GO / NO-GO page of a result in memory: by the gates of the request, else by those of its spec."""
-    listed = _read_gates(request)
-    gates = [] if listed is None else [rule.gate for rule in listed.rules]
-    own = result if listed is None else replace(result, run={**result.run, "gates": []})
-    decisions = [one for one in decide_result(own, gates, request.baseline) if request.system in (None, one.system)]
-    return DecisionPage("gates of the spec" if listed is None else listed.name, tuple(decisions))
+def _hold_systems(run: Run, matches: Mapping[str, BaselineMatch]) -> dict[str, Holder]:
+    return {system: Holder(str(run.folder), run.estimates, system, matches.get(system)) for system in run.estimates.systems}
 
 
-def _read_runs(paths: Sequence[Path]) -> list[_Run]:
-    problems: list[Problem] = []
-    runs: list[_Run] = []
-    seen: dict[Path, Path] = {}
-    for path in paths:
-        first = seen.setdefault(path.resolve(), path)
-        if first is not path:
-            problems.append(Problem(str(path), "is given twice", "name each run once", "duplicate"))
-            continue
-        try:
-            runs.append(_read_run(path))
-        except ProblemsError as error:
-            problems += error.problems
-    if problems:
-        raise ProblemsError(problems)
-    return runs
-
-
-def _read_run(path: Path) -> _Run:
-    run = Run.open(path)
+def _describe(run: Run) -> tuple[Run, RunLine]:
+    """Return a run with its line of the page; its estimates are read for it."""
     result, spec = run.estimates, run.estimates.run.get("spec") or {}
     name, digest = (str(spec.get(key) or "") for key in ("name", "digest"))
-    started = _to_seconds(str(run.facts.get("started") or ""))
-    line = RunLine(str(path), name, digest, result.systems, result.counts.get("documents", 0), started)
-    remarks = tuple(f"{path}: only {part.words} were scored ({part.option})" for part in parts_of(run.facts))
-    return _Run(run, line, result, remarks + _remark_counts(path, result))
+    started = _to_seconds(run.file.started or "")
+    return run, RunLine(str(run.folder), name, digest, result.systems, result.counts.get("documents", 0), started)
 
 
 def _to_seconds(time: str) -> str:
@@ -137,28 +108,24 @@ def _to_seconds(time: str) -> str:
         return time
 
 
-def _remark_counts(path: Path, result: Result) -> tuple[str, ...]:
-    """Return what went wrong in a run before anything was judged."""
-    remarks = []
-    for system, counts in result.counts.get("systems", {}).items():
+def _remark(run: Run) -> list[str]:
+    """Return which documents of a run were left out, and what went wrong before anything was judged."""
+    remarks = [f"{run.folder}: only {part.words} were scored ({part.option})" for part in parts_of(run.facts)]
+    for system, counts in run.estimates.counts.get("systems", {}).items():
         parts = [f"{counts[name]} {name}" for name in ("missing", "invalid", "error", "timeout") if counts.get(name)]
-        if parts:
-            remarks.append(f"{path}: predictions of {system}: {', '.join(parts)}")
-    return tuple(remarks)
+        remarks += [f"{run.folder}: predictions of {system}: {', '.join(parts)}"] if parts else []
+    return remarks
 
 
-def _match_runs(runs: Sequence[_Run], listed: GateList | None, request: GateRequest) -> list[_Run]:
-    """Return the runs with their systems held against the baseline, where a gate asks for it. Raises `ProblemsError` if it cannot be read."""
+def _match_runs(runs: Sequence[Run], listed: GateList | None, request: GateRequest) -> Matches:
+    """Return the systems of runs beside the baseline, where a gate asks for it. Raises `ProblemsError` if it cannot be read."""
     given = [] if listed is None else [rule.gate for rule in listed.rules]
-    held = []
+    found: dict[Path, Mapping[str, BaselineMatch]] = {}
     for run in runs:
-        calls = list_regressions(run.result if listed is None else Result(()), given)
+        calls = list_regressions(run.estimates if listed is None else Result(()), given)
         if calls and request.baseline is not None:
-            baseline = read_baseline(request.baseline)
-            held.append(replace(run, baselines=match_systems(baseline, run.run.paired, run.run.facts, calls)))
-        else:
-            held.append(run)
-    return held
+            found[run.folder] = match_systems(read_baseline(request.baseline), run.paired, run.facts, calls)
+    return found
 
 
 def _read_gates(request: GateRequest) -> GateList | None:
@@ -175,47 +142,46 @@ def _gate_texts(result: Result) -> list[str]:
     return texts if isinstance(texts, list) else []
 
 
-def _decide_own(runs: Sequence[_Run], records: RunRecords | None, request: GateRequest) -> tuple[Decision, ...]:
+def _decide_own(holders: Holders, records: RunRecords | None, request: GateRequest) -> tuple[Decision, ...]:
     """Return a decision for each run and system, by the gates of the run's own spec."""
-    without = [run for run in runs if not _gate_texts(run.result)]
+    without = [run for run in holders if not _gate_texts(run.estimates)]
     if without:
         remedy = "give them with --gates FILE or --protocol NAME, or score again with gates in the spec"
-        raise ProblemsError([Problem(run.line.label, "its spec has no gates", remedy, "no_gates") for run in without])
-    systems = list(dict.fromkeys(system for run in runs for system in run.result.systems))
-    wanted = _choose_systems(systems, records, request)
+        raise ProblemsError([Problem(str(run.folder), "its spec has no gates", remedy, "no_gates") for run in without])
+    wanted = _choose_systems(_list_systems(holders), records, request)
     decisions = []
-    for run in runs:
-        rules = parse_rules(_gate_texts(run.result), f"{run.line.label}: gates")
-        label = run.line.label if len(runs) > 1 else ""
-        for system in (name for name in run.result.systems if name in wanted):
-            holdings = _hold([_holder(run, system)], frozenset(), records)
-            decisions.append(Decision(system, _judge(rules, holdings), label))
+    for run, of_run in holders.items():
+        rules = parse_rules(_gate_texts(run.estimates), f"{run.folder}: gates")
+        label = str(run.folder) if len(holders) > 1 else ""
+        for system in (name for name in of_run if name in wanted):
+            decisions.append(Decision(system, _judge(rules, _hold([of_run[system]], frozenset(), records)), label))
     return tuple(decisions)
 
 
-def _decide_together(listed: GateList, runs: Sequence[_Run], records: RunRecords | None, request: GateRequest) -> tuple[Decision, ...]:
+def _decide_together(listed: GateList, holders: Holders, records: RunRecords | None, request: GateRequest) -> tuple[Decision, ...]:
     """Return a decision for each system over all runs."""
-    if _are_one(runs, request):
-        holders = [_holder(run, system) for run in runs for system in run.result.systems]
-        names = list(dict.fromkeys(holder.system for holder in holders))
+    names = _list_systems(holders)
+    if _are_one(holders, request):
+        together = [holder for of_run in holders.values() for holder in of_run.values()]
         if records is not None and records.system is not None:
             _choose_systems(names, records, request)
-        return (Decision(" + ".join(names), _judge(listed.rules, _hold(holders, listed.pooled, records))),)
-    systems = list(dict.fromkeys(system for run in runs for system in run.result.systems))
+        return (Decision(" + ".join(names), _judge(listed.rules, _hold(together, listed.pooled, records))),)
     decisions = []
-    for system in _choose_systems(systems, records, request):
-        holders = [_holder(run, system) for run in runs]
-        decisions.append(Decision(system, _judge(listed.rules, _hold(holders, listed.pooled, records))))
+    for system in _choose_systems(names, records, request):
+        own = [
+            of_run[system] if system in of_run else Holder(str(run.folder), run.estimates, system, None) for run, of_run in holders.items()
+        ]
+        decisions.append(Decision(system, _judge(listed.rules, _hold(own, listed.pooled, records))))
     return tuple(decisions)
 
 
-def _holder(run: _Run, system: str) -> Holder:
-    return Holder(run.line.label, run.result, system, run.baselines.get(system))
+def _list_systems(holders: Holders) -> list[str]:
+    return list(dict.fromkeys(system for of_run in holders.values() for system in of_run))
 
 
-def _are_one(runs: Sequence[_Run], request: GateRequest) -> bool:
+def _are_one(holders: Holders, request: GateRequest) -> bool:
     """Return whether every run has one system and nobody says which: then they are taken as one, whatever they are called."""
-    return request.system is None and all(len(run.result.systems) == 1 for run in runs)
+    return request.system is None and all(len(of_run) == 1 for of_run in holders.values())
 
 
 def _choose_systems(systems: list[str], records: RunRecords | None, request: GateRequest) -> list[str]:
@@ -244,13 +210,13 @@ def _judge(rules: Iterable[Rule], holdings: Holdings) -> tuple[GateOutcome, ...]
     return titled + outcomes[len(listed) :]
 
 
-def _remark_names(listed: GateList | None, runs: Sequence[_Run], request: GateRequest) -> list[str]:
+def _remark_names(listed: GateList | None, holders: Holders, request: GateRequest) -> list[str]:
     """Return what is to be said where not every run has the same systems."""
-    names = dict.fromkeys(system for run in runs for system in run.result.systems)
+    names = _list_systems(holders)
     if listed is None:
         return []
-    if _are_one(runs, request):
+    if _are_one(holders, request):
         return [f"the runs call their systems {', '.join(names)}; they are decided on as one"] if len(names) > 1 else []
-    asked = [request.system] if request.system is not None else list(names)
-    lacking = [(run, name) for run in runs for name in asked if name not in run.result.systems]
-    return [f"{run.line.label} has no system {name!r}; it has: {', '.join(run.result.systems)}" for run, name in lacking]
+    asked = [request.system] if request.system is not None else names
+    lacking = [(run, of_run, name) for run, of_run in holders.items() for name in asked if name not in of_run]
+    return [f"{run.folder} has no system {name!r}; it has: {', '.join(of_run)}" for run, of_run, name in lacking]

@@ -15,7 +15,7 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.result.decision import UNGATED
-from fieldassay.runs.run import Run, damage_told
+from fieldassay.runs.run import Run, damage_told, read_runs
 from fieldassay.runs.run_file import GATES, OWN_FILES, RUN, find_changed
 from fieldassay.whole_files import check_plain
 
@@ -35,26 +35,10 @@ def read_reported(folders: Sequence[Path], root: Path | None = None) -> tuple[Re
 
     Raises `ProblemsError` for everything that is wrong with any of the folders, and for one that is given twice.
     """
-    problems: list[Problem] = []
-    found: list[Reported] = []
-    seen: set[Path] = set()
-    for folder in folders:
-        place = folder.resolve()
-        if place in seen:
-            problems.append(Problem(str(folder), "is given twice", "name each run once", "duplicate"))
-            continue
-        seen.add(place)
-        try:
-            found.append(_read(folder, str(folder) if len(folders) > 1 else "", root))
-        except ProblemsError as error:
-            problems += error.problems
-    if problems:
-        raise ProblemsError(problems)
-    return tuple(found)
+    return tuple(read_runs(folders, lambda run: _read(run, str(run.folder) if len(folders) > 1 else "", root)))
 
 
-def _read(folder: Path, label: str, root: Path | None) -> Reported:
-    run = Run.open(folder)
+def _read(run: Run, label: str, root: Path | None) -> Reported:
     reported = Reported(
         result=run.result,
         evidence=run.evidence,
@@ -62,7 +46,7 @@ def _read(folder: Path, label: str, root: Path | None) -> Reported:
         kept=_kept(run.kept),
         label=label,
         facts=run.facts,
-        folder=folder,
+        folder=run.folder,
     )
     return reported if root is None else replace(reported, find_places=places_of_run(run.result, root))
 

@@ -13,7 +13,7 @@ from fieldassay.api.baseline_runs import BaselineRequest, ChangeLine, check_run,
 from fieldassay.api.calibrating import Calibrated, CalibrationOptions
 from fieldassay.api.calibrating import calibrate as calibrate_run
 from fieldassay.api.diffing import DiffOptions, diff_runs
-from fieldassay.api.gating import GateRequest, decide, decide_one, decide_result
+from fieldassay.api.gating import GateRequest, decide, decide_result
 from fieldassay.api.reporting import read_reported, render_report, report_scored, write_report
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.reports.formats import find_format
@@ -96,9 +96,7 @@ def gate(*runs: Reference | Result, gates: str | os.PathLike[str] | Sequence[str
     paths = {name: Path(options[name]) for name in ("records", "baseline") if options.get(name) is not None}
     asked = Path(gates) if isinstance(gates, str | os.PathLike) else None if gates is None else tuple(gates)
     request = _choose(GateRequest((), asked), {**options, **paths}, "gate")
-    if len(runs) == 1 and isinstance(runs[0], Result):
-        return decide_one(runs[0], request)
-    return decide(replace(request, runs=tuple(_folder(run, store) for run in runs)))
+    return decide(replace(request, runs=tuple(Run.of(run) if isinstance(run, Result) else _folder(run, store) for run in runs)))
 
 
 def set_baseline(run: Reference, file: str | os.PathLike[str], reason: str = "", **options: Any) -> Baseline:

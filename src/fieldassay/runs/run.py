@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.metrics.definitions import Vocabulary
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from fieldassay.plan.nodes import Plan
 
 _DAMAGED, AGAIN = "damaged_run", "score again, or restore the run as a whole"
+T = TypeVar("T")
 COMPLETE, PARTIAL, NOTHING, DAMAGED = "complete", "partial", "nothing evaluated", "damaged"
 _VERDICTS = {Answer.NO_GO: "FAIL", Answer.INCONCLUSIVE: "INCONCLUSIVE", Answer.GO: "PASS"}
 """What a run's gates come to, the worst first."""
@@ -312,6 +313,25 @@ class Run:
             return (self.folder / name).read_bytes()
         except OSError as error:
             raise self.refusal(f"cannot be read ({error.strerror or error})", name) from None
+
+
+def read_runs(runs: Iterable[Path | Run], read: Callable[[Run], T]) -> list[T]:
+    """Return what is read of each run. Raises `ProblemsError` for everything that is wrong with any of them, and for one that is given twice."""
+    problems: list[Problem] = []
+    found: list[T] = []
+    seen: set[Path] = set()
+    for one in runs:
+        folder = one.folder if isinstance(one, Run) else one
+        try:
+            if folder.resolve() in seen:
+                raise ProblemsError([Problem(str(folder), "is given twice", "name each run once", "duplicate")])
+            seen.add(folder.resolve())
+            found.append(read(one if isinstance(one, Run) else Run.open(one)))
+        except ProblemsError as error:
+            problems += error.problems
+    if problems:
+        raise ProblemsError(problems)
+    return found
 
 
 def recorded_options(recorded: Mapping[str, Any] | None, where: str) -> InputOptions:
