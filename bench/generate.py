@@ -148,7 +148,9 @@ def perturb_scalars(rng: Random, record: Record) -> Record:
 def perturb(rng: Random, gold: Record) -> Pair:
     """Return the document with a prediction for it."""
     prediction = perturb_scalars(rng, gold)
-    read: list[tuple[int | None, Record]] = [(place, perturb_scalars(rng, line)) for place, line in enumerate(gold["line_items"])]
+    read: list[tuple[int | None, Record]] = [
+        (place, perturb_scalars(rng, line)) for place, line in enumerate(gold["line_items"])
+    ]
     rows = [row for row in read if rng.random() > ITEM_LOST]
     invented = sum(rng.random() < ITEM_INVENTED for _ in rows)
     rows += [(None, draw_item(rng)) for _ in range(invented)]
@@ -179,7 +181,9 @@ def write_work(directory: Path, count: int = DOCUMENTS) -> None:
             predictions.write(json.dumps(pair.prediction) + "\n")
     for items in LIST_SIZES:
         pair = draw_long_list(items)
-        (directory / f"list_{items}.json").write_text(json.dumps({"gold": pair.gold, "pred": pair.prediction}))
+        (directory / f"list_{items}.json").write_text(
+            json.dumps({"gold": pair.gold, "pred": pair.prediction})
+        )
 
 
 if __name__ == "__main__":

@@ -17,7 +17,9 @@ Leaves = dict[Hashable, Any]
 
 def flatten(record: dict[str, Any], places: Iterable[Hashable]) -> Leaves:
     """Return the non-null values by place; `places` names the items of the record's list."""
-    leaves: Leaves = {key: value for key, value in record.items() if key != "line_items" and value is not None}
+    leaves: Leaves = {
+        key: value for key, value in record.items() if key != "line_items" and value is not None
+    }
     for place, line in zip(places, record["line_items"], strict=True):
         leaves |= {(place, key): value for key, value in line.items() if value is not None}
     return leaves
@@ -28,15 +30,28 @@ def fold_case(value: Any) -> Any:
     return value.strip().casefold() if isinstance(value, str) else value
 
 
-def true_scores(pairs: Iterable[Pair], normalize: Callable[[Any], Any] = lambda value: value) -> dict[str, float]:
+def true_scores(
+    pairs: Iterable[Pair], normalize: Callable[[Any], Any] = lambda value: value
+) -> dict[str, float]:
     """Return pooled precision, recall and F1, and `accuracy`, the mean over documents of right values / values on either side."""
     right = gold_total = predicted_total = 0
     accuracies = []
     for pair in pairs:
         gold = flatten(pair.gold, range(len(pair.gold["line_items"])))
-        predicted = flatten(pair.prediction, (f"new {j}" if origin is None else origin for j, origin in enumerate(pair.origins)))
-        hits = sum(1 for place, value in predicted.items() if place in gold and normalize(gold[place]) == normalize(value))
-        right, gold_total, predicted_total = right + hits, gold_total + len(gold), predicted_total + len(predicted)
+        predicted = flatten(
+            pair.prediction,
+            (f"new {j}" if origin is None else origin for j, origin in enumerate(pair.origins)),
+        )
+        hits = sum(
+            1
+            for place, value in predicted.items()
+            if place in gold and normalize(gold[place]) == normalize(value)
+        )
+        right, gold_total, predicted_total = (
+            right + hits,
+            gold_total + len(gold),
+            predicted_total + len(predicted),
+        )
         accuracies.append(hits / len(gold.keys() | predicted.keys()))
     return {
         "precision": right / predicted_total,

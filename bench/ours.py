@@ -43,7 +43,11 @@ def score_once(gold: Records, predicted: Records) -> dict[str, float | None]:
     import fieldassay
 
     result = fieldassay.score(gold=gold, predictions={"bench": predicted}, spec=SPEC)
-    return {estimate.metric: estimate.value for estimate in result.estimates if estimate.field is None and not estimate.slice}
+    return {
+        estimate.metric: estimate.value
+        for estimate in result.estimates
+        if estimate.field is None and not estimate.slice
+    }
 
 
 def time_ours(gold: Records, predicted: Records, rounds: int) -> Timing:

@@ -40,7 +40,9 @@ def autoevals() -> Score:
     from autoevals.json import JSONDiff
 
     scorer = JSONDiff()
-    return lambda pairs: mean([scorer.eval(output=predicted, expected=gold).score for gold, predicted in pairs])
+    return lambda pairs: mean(
+        [scorer.eval(output=predicted, expected=gold).score for gold, predicted in pairs]
+    )
 
 
 def deepdiff() -> Score:
@@ -58,7 +60,12 @@ def leaves(record: Record) -> Iterator[tuple[str, Any]]:
     """Yield (field, value) of every non-null value; items of a list share their field names."""
     for key, value in record.items():
         if isinstance(value, list):
-            yield from ((f"{key}.{name}", inner) for item in value for name, inner in item.items() if inner is not None)
+            yield from (
+                (f"{key}.{name}", inner)
+                for item in value
+                for name, inner in item.items()
+                if inner is not None
+            )
         elif value is not None:
             yield key, value
 
@@ -79,13 +86,23 @@ def nervaluate() -> Score:
             spans: dict[tuple[str, Any], int] = {}
             read.append((entities(gold, spans), entities(predicted, spans)))
         tags = sorted({entity["label"] for gold, _ in read for entity in gold})
-        evaluator = Evaluator([gold for gold, _ in read], [predicted for _, predicted in read], tags=tags, loader="dict")
+        evaluator = Evaluator(
+            [gold for gold, _ in read], [predicted for _, predicted in read], tags=tags, loader="dict"
+        )
         return float(evaluator.evaluate()["overall"]["strict"].f1)
 
     return strict_f1
 
 
-TEXT_FIELDS = ("invoice_number", "vendor_name", "vendor_address", "vendor_tax_id", "customer_name", "po_number", "currency")
+TEXT_FIELDS = (
+    "invoice_number",
+    "vendor_name",
+    "vendor_address",
+    "vendor_tax_id",
+    "customer_name",
+    "po_number",
+    "currency",
+)
 DATE_FIELDS = ("invoice_date", "due_date")
 MONEY_FIELDS = ("subtotal", "tax", "total")
 
@@ -93,13 +110,22 @@ MONEY_FIELDS = ("subtotal", "tax", "total")
 def stickler_model() -> Any:
     """Return stickler's model of the work: numbers to 1 %, dates as dates, texts by edit distance from 0.8, items matched from 0.5."""
     from pydantic import create_model
-    from stickler import ComparableField, DateComparator, LevenshteinComparator, NumericComparator, StructuredModel
+    from stickler import (
+        ComparableField,
+        DateComparator,
+        LevenshteinComparator,
+        NumericComparator,
+        StructuredModel,
+    )
 
     def text() -> Any:
         return (str | None, ComparableField(comparator=LevenshteinComparator(), threshold=0.8, default=None))
 
     def number() -> Any:
-        return (float | None, ComparableField(comparator=NumericComparator(tolerance=0.01), threshold=0.99, default=None))
+        return (
+            float | None,
+            ComparableField(comparator=NumericComparator(tolerance=0.01), threshold=0.99, default=None),
+        )
 
     def date() -> Any:
         return (str | None, ComparableField(comparator=DateComparator(), threshold=1.0, default=None))
@@ -107,21 +133,40 @@ def stickler_model() -> Any:
     class Base(StructuredModel):
         match_threshold = 0.5
 
-    columns = {"sku": text(), "description": text(), "quantity": number(), "unit_price": number(), "amount": number()}
+    columns = {
+        "sku": text(),
+        "description": text(),
+        "quantity": number(),
+        "unit_price": number(),
+        "amount": number(),
+    }
     item = create_model("Item", __base__=Base, **columns)
-    fields = {name: text() for name in TEXT_FIELDS} | {name: date() for name in DATE_FIELDS} | {name: number() for name in MONEY_FIELDS}
-    return create_model("Invoice", __base__=StructuredModel, **fields, line_items=(list[item] | None, ComparableField(default=None)))
+    fields = (
+        {name: text() for name in TEXT_FIELDS}
+        | {name: date() for name in DATE_FIELDS}
+        | {name: number() for name in MONEY_FIELDS}
+    )
+    return create_model(
+        "Invoice",
+        __base__=StructuredModel,
+        **fields,
+        line_items=(list[item] | None, ComparableField(default=None)),
+    )
 
 
 def stickler() -> Score:
     """Return the overall score of stickler's `compare_with`, mean over documents."""
     model = stickler_model()
-    return lambda pairs: mean([float(model(**gold).compare_with(model(**predicted))["overall_score"]) for gold, predicted in pairs])
+    return lambda pairs: mean(
+        [float(model(**gold).compare_with(model(**predicted))["overall_score"]) for gold, predicted in pairs]
+    )
 
 
 def stickler_bulk() -> Score:
     """Return the F1 of stickler's documented path for data sets, the bulk evaluator."""
-    from stickler.structured_object_evaluator.bulk_structured_model_evaluator import BulkStructuredModelEvaluator
+    from stickler.structured_object_evaluator.bulk_structured_model_evaluator import (
+        BulkStructuredModelEvaluator,
+    )
 
     model = stickler_model()
 
@@ -144,7 +189,9 @@ def stickler_zero_config() -> Score:
     item = create_model("Item", **columns)
     fields = dict.fromkeys((*TEXT_FIELDS, *DATE_FIELDS), text) | dict.fromkeys(MONEY_FIELDS, number)
     spec = eval_for(create_model("Invoice", **fields, line_items=(list[item] | None, None)))
-    return lambda pairs: mean([float(spec.evaluate(gold, predicted).overall_score) for gold, predicted in pairs])
+    return lambda pairs: mean(
+        [float(spec.evaluate(gold, predicted).overall_score) for gold, predicted in pairs]
+    )
 
 
 ADAPTERS: dict[str, tuple[str, str, Callable[[], Score]]] = {
@@ -170,7 +217,13 @@ def load_pairs(work: Path, task: str, size: int) -> Pairs:
 
 def main() -> None:
     """Time one adapter and print the outcome."""
-    adapter, work, task, size, rounds = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
+    adapter, work, task, size, rounds = (
+        sys.argv[1],
+        Path(sys.argv[2]),
+        sys.argv[3],
+        int(sys.argv[4]),
+        int(sys.argv[5]),
+    )
     _, distribution, make = ADAPTERS[adapter]
     logging.disable(logging.WARNING)
     score, pairs = make(), load_pairs(work, task, size)
@@ -181,7 +234,16 @@ def main() -> None:
         start = time.perf_counter()
         value = score(pairs)
         seconds.append(time.perf_counter() - start)
-    print(json.dumps({"version": version(distribution), "documents": len(pairs), "seconds": min(seconds), "score": value}))
+    print(
+        json.dumps(
+            {
+                "version": version(distribution),
+                "documents": len(pairs),
+                "seconds": min(seconds),
+                "score": value,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

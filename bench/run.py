@@ -25,7 +25,13 @@ from setup_peers import main as install_peers
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- results: written by bench/run.py -->", "<!-- end of results -->"
-SUBSETS = {"stickler bulk": 60, "stickler compare_with": 120, "stickler zero-config": 300, "anls*": 60, "deepdiff ignore_order": 300}
+SUBSETS = {
+    "stickler bulk": 60,
+    "stickler compare_with": 120,
+    "stickler zero-config": 300,
+    "anls*": 60,
+    "deepdiff ignore_order": 300,
+}
 """How many documents the slow peers get; the others get all of them."""
 PEER_ROUNDS, OUR_ROUNDS = 3, 3
 DOCUMENTS_LIMIT_SECONDS = 600
@@ -59,7 +65,17 @@ class Row:
 def run_peer(name: str, task: str, size: int, rounds: int, limit: int) -> dict[str, Any]:
     """Return what `peers.py` measured, or `{"error": why}`."""
     environment, _, _ = ADAPTERS[name]
-    command = [str(python_of(environment)), "-W", "ignore", str(HERE / "peers.py"), name, str(WORK / "data"), task, str(size), str(rounds)]
+    command = [
+        str(python_of(environment)),
+        "-W",
+        "ignore",
+        str(HERE / "peers.py"),
+        name,
+        str(WORK / "data"),
+        task,
+        str(size),
+        str(rounds),
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
     except subprocess.TimeoutExpired:
@@ -75,14 +91,27 @@ def measure_peer(name: str, plan: Plan, installed: dict[str, Any]) -> Row:
     environment = installed[ADAPTERS[name][0]]
     if "error" in environment:
         return Row(name, note="not installed: " + environment["error"])
-    found = run_peer(name, "documents", min(SUBSETS.get(name, plan.documents), plan.documents), PEER_ROUNDS, DOCUMENTS_LIMIT_SECONDS)
+    found = run_peer(
+        name,
+        "documents",
+        min(SUBSETS.get(name, plan.documents), plan.documents),
+        PEER_ROUNDS,
+        DOCUMENTS_LIMIT_SECONDS,
+    )
     if "error" in found:
         return Row(name, note=found["error"])
     lists: dict[str, float | str] = {}
     for items in plan.lists:
         one = run_peer(name, "list", items, 1, plan.limit_seconds)
         lists[str(items)] = one.get("error") or one["seconds"]
-    return Row(name, found["version"], found["documents"], found["documents"] / found["seconds"], found["score"], lists)
+    return Row(
+        name,
+        found["version"],
+        found["documents"],
+        found["documents"] / found["seconds"],
+        found["score"],
+        lists,
+    )
 
 
 def measure_ours(plan: Plan) -> Row:
@@ -90,8 +119,17 @@ def measure_ours(plan: Plan) -> Row:
     from ours import load_list, load_records, time_ours
 
     timing = time_ours(*load_records(WORK / "data", plan.documents), OUR_ROUNDS)
-    lists: dict[str, float | str] = {str(items): time_ours(*load_list(WORK / "data", items), 1).seconds for items in plan.lists}
-    return Row("fieldassay", timing.version, timing.documents, timing.documents / timing.seconds, timing.scores["accuracy"], lists)
+    lists: dict[str, float | str] = {
+        str(items): time_ours(*load_list(WORK / "data", items), 1).seconds for items in plan.lists
+    }
+    return Row(
+        "fieldassay",
+        timing.version,
+        timing.documents,
+        timing.documents / timing.seconds,
+        timing.scores["accuracy"],
+        lists,
+    )
 
 
 def faster(first: Row, second: Row) -> Row:
@@ -122,14 +160,26 @@ def table(rows: list[Row], plan: Plan) -> str:
             lines.append(f"| {row.name} | {row.note} |" + " |" * (len(heads) - 2))
             continue
         ratio = f"{ours / row.per_second:,.1f} x" if ours and row.name != "fieldassay" else ""
-        cells = [row.name, row.version, f"{row.documents:,}", f"{row.per_second:,.0f}", ratio, f"{row.score:.4f}"]
+        cells = [
+            row.name,
+            row.version,
+            f"{row.documents:,}",
+            f"{row.per_second:,.0f}",
+            ratio,
+            f"{row.score:.4f}",
+        ]
         lines.append("| " + " | ".join(cells + [show(row.lists.get(str(n))) for n in plan.lists]) + " |")
     return "\n".join(lines)
 
 
 def describe_machine() -> dict[str, Any]:
     """Return what the numbers depend on."""
-    return {"python": platform.python_version(), "system": platform.system(), "machine": platform.machine(), "cores_used": 1}
+    return {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "cores_used": 1,
+    }
 
 
 def prepare() -> dict[str, Any]:
@@ -152,7 +202,12 @@ def measure(plan: Plan, are_peers_only: bool) -> list[Row]:
 
 def publish(rows: list[Row], plan: Plan, truth: dict[str, Any]) -> None:
     """Write bench/results.json and the table of docs/benchmarks.md."""
-    found = {"machine": describe_machine(), "plan": asdict(plan), "truth": truth, "rows": [asdict(row) for row in rows]}
+    found = {
+        "machine": describe_machine(),
+        "plan": asdict(plan),
+        "truth": truth,
+        "rows": [asdict(row) for row in rows],
+    }
     (HERE / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     before, after = page.split(BEGIN)[0], page.split(END)[1]

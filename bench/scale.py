@@ -29,7 +29,10 @@ def write_documents(count: int) -> tuple[Path, Path]:
     if gold_path.exists() and predicted_path.exists():
         return gold_path, predicted_path
     SCALE.mkdir(parents=True, exist_ok=True)
-    bodies = [(json.dumps(pair.gold)[1:], json.dumps(pair.prediction)[1:]) for pair in draw_documents(min(count, DOCUMENTS))]
+    bodies = [
+        (json.dumps(pair.gold)[1:], json.dumps(pair.prediction)[1:])
+        for pair in draw_documents(min(count, DOCUMENTS))
+    ]
     with gold_path.open("w") as gold, predicted_path.open("w") as predicted:
         for place, (right, read) in enumerate(islice(cycle(bodies), count)):
             gold.write(f'{{"id": "{place}", {right}\n')
@@ -39,9 +42,18 @@ def write_documents(count: int) -> tuple[Path, Path]:
 
 def run_command(gold: Path, predicted: Path, more: list[str]) -> dict[str, Any]:
     """Return wall seconds, peak resident megabytes of the process and its largest worker, and the exit code."""
-    command = [str(Path(sys.executable).with_name("fieldassay")), "score", "--spec", str(HERE / "spec.yaml"), "--gold", str(gold)]
+    command = [
+        str(Path(sys.executable).with_name("fieldassay")),
+        "score",
+        "--spec",
+        str(HERE / "spec.yaml"),
+        "--gold",
+        str(gold),
+    ]
     start = time.perf_counter()
-    done = subprocess.run([*command, "--pred", f"bench={predicted}", "--format", "json", *more], stdout=subprocess.DEVNULL)
+    done = subprocess.run(
+        [*command, "--pred", f"bench={predicted}", "--format", "json", *more], stdout=subprocess.DEVNULL
+    )
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return {"seconds": round(seconds, 1), "peak_mb": round(peak), "exit": done.returncode}
@@ -57,7 +69,9 @@ def main() -> None:
     paths = write_documents(options.documents)
     found = run_command(*paths, ["--workers", str(options.workers), "--evidence", options.evidence])
     settings = {"documents": options.documents, "workers": options.workers, "evidence": options.evidence}
-    print(json.dumps(settings | found | {"documents_per_second": round(options.documents / found["seconds"])}))
+    print(
+        json.dumps(settings | found | {"documents_per_second": round(options.documents / found["seconds"])})
+    )
     sys.exit(found["exit"])
 
 

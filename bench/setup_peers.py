@@ -29,13 +29,18 @@ def python_of(peer: str) -> Path:
 def install(peer: str, requirement: str) -> dict[str, object]:
     """Return what is installed for a peer: `{"requirement", "packages"}`, or `{"requirement", "error"}`."""
     if not python_of(peer).exists():
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(WORK / "venvs" / peer)], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "venv", "--without-pip", str(WORK / "venvs" / peer)], check=True
+        )
     pip = [sys.executable, "-m", "pip", "--python", str(python_of(peer)), "--disable-pip-version-check"]
     installed = subprocess.run([*pip, "install", "--quiet", requirement], capture_output=True, text=True)
     if installed.returncode != 0:
         return {"requirement": requirement, "error": installed.stderr.strip().splitlines()[-1]}
     listing = subprocess.run([*pip, "list", "--format", "json"], capture_output=True, text=True, check=True)
-    return {"requirement": requirement, "packages": {row["name"]: row["version"] for row in json.loads(listing.stdout)}}
+    return {
+        "requirement": requirement,
+        "packages": {row["name"]: row["version"] for row in json.loads(listing.stdout)},
+    }
 
 
 def main() -> None:

@@ -42,7 +42,13 @@ def _run(command: str, folder: Path, programs: Path) -> str:
     kept = {name: os.environ[name] for name in ("HOME", "TMPDIR", "SYSTEMROOT") if name in os.environ}
     env = {**kept, "PATH": path, "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "NO_COLOR": "1"}
     done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False
+        ["bash", "-c", command],
+        cwd=folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=120,
+        check=False,
     )
     text = done.stdout.decode("utf-8")
     return text if not text or text.endswith("\n") else f"{text}\n"
@@ -50,7 +56,10 @@ def _run(command: str, folder: Path, programs: Path) -> str:
 
 def main() -> None:
     """Write the pages that are named again, or all of them."""
-    for page in [Path(name) for name in sys.argv[1:]] or (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))):
+    for page in [Path(name) for name in sys.argv[1:]] or (
+        ROOT / "README.md",
+        *sorted(ROOT.glob("docs/**/*.md")),
+    ):
         shown = page.read_text(encoding="utf-8")
         found = run_page(shown)
         if "\ninternal error: " in found:

@@ -44,7 +44,9 @@ Results go to standard output, everything else to standard error. `NO_COLOR=1` t
 
 def render_reference() -> str:
     """Return the page: the help of the program and of every command."""
-    parent = click.Context(commands, info_name="fieldassay", terminal_width=WIDTH, help_option_names=["-h", "--help"])
+    parent = click.Context(
+        commands, info_name="fieldassay", terminal_width=WIDTH, help_option_names=["-h", "--help"]
+    )
     parts = [HEAD, f"## fieldassay\n\n```text\n{commands.get_help(parent)}\n```\n"]
     for name in COMMANDS:
         command = commands.get_command(parent, name)

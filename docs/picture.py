@@ -26,16 +26,25 @@ def draw(report: str) -> str:
     console.print(Text("$ fieldassay demo", style="dim"))
     for number, line in enumerate(lines):
         is_title = number == 0 or line.startswith(("Worst fields", "Most frequent"))
-        console.print(Text(line, style="bold" if is_title else "dim" if set(line) == {"─"} else ""), soft_wrap=True)
+        console.print(
+            Text(line, style="bold" if is_title else "dim" if set(line) == {"─"} else ""), soft_wrap=True
+        )
     picture = console.export_svg(title="fieldassay demo", theme=MONOKAI, unique_id="demo")
     return _FONT.sub("", picture).replace("Fira Code", "ui-monospace")
 
 
 def main() -> None:
     """Run the demo and draw what it prints."""
-    command = [sys.executable, "-c", "import sys; from fieldassay.cli.main import main; sys.exit(main(['demo']))"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from fieldassay.cli.main import main; sys.exit(main(['demo']))",
+    ]
     done = subprocess.run(
-        command, capture_output=True, check=True, env={"PATH": "", "PYTHONUTF8": "1", "COLUMNS": str(WIDTH), "NO_COLOR": "1"}
+        command,
+        capture_output=True,
+        check=True,
+        env={"PATH": "", "PYTHONUTF8": "1", "COLUMNS": str(WIDTH), "NO_COLOR": "1"},
     )
     TARGET.parent.mkdir(exist_ok=True)
     TARGET.write_text(draw(done.stdout.decode("utf-8")), encoding="utf-8")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from fieldassay.api.html_report import write_html_report
 from fieldassay.cli.main import main
+from fieldassay.reports.html.report import write_html_report
 
 IMAGES = Path(__file__).parent / "images"
 PICTURES = {
@@ -27,7 +27,9 @@ PICTURES = {
 def take(browser: Browser, report: Path, name: str) -> None:
     """Write one picture."""
     address, width, height, theme = PICTURES[name]
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if theme == "dark" else "light")
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme="dark" if theme == "dark" else "light"
+    )
     page = context.new_page()
     page.goto(f"{report.as_uri()}#{address}")
     page.wait_for_selector("html[data-painted]", state="attached")
@@ -37,7 +39,10 @@ def take(browser: Browser, report: Path, name: str) -> None:
 
 def run() -> None:
     """Write all pictures."""
-    found = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+    found = next(
+        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
+        None,
+    )
     if found is None:
         sys.exit("no Chromium: `make browser` installs it")
     with tempfile.TemporaryDirectory() as folder:

@@ -40,7 +40,13 @@ AUSTRALIAN = (
         "plumbing",
     ),
     Business(
-        "Illawarra Office Supplies", "220 Keira Lane, Wollongong NSW 2500", "(02) 5550 ####", "illawarraoffice.example", "AUD", 10, "office"
+        "Illawarra Office Supplies",
+        "220 Keira Lane, Wollongong NSW 2500",
+        "(02) 5550 ####",
+        "illawarraoffice.example",
+        "AUD",
+        10,
+        "office",
     ),
     Business(
         "Red Gum Electrical Services",
@@ -51,7 +57,15 @@ AUSTRALIAN = (
         10,
         "electrical",
     ),
-    Business("Café Zaffré", "31 Little Lantern Lane, Fitzroy VIC 3065", "(03) 5550 ####", "cafezaffre.example", "AUD", 10, "food"),
+    Business(
+        "Café Zaffré",
+        "31 Little Lantern Lane, Fitzroy VIC 3065",
+        "(03) 5550 ####",
+        "cafezaffre.example",
+        "AUD",
+        10,
+        "food",
+    ),
     Business(
         "Brolga Building Materials Pty Ltd",
         "88 Quarry Road, Ipswich QLD 4305",
@@ -62,17 +76,51 @@ AUSTRALIAN = (
         "plumbing",
     ),
     Business(
-        "O'Dowd & Sons Catering", "5/19 Harbourview Parade, Fremantle WA 6160", "(08) 7010 ####", "odowdcatering.example", "AUD", 10, "food"
+        "O'Dowd & Sons Catering",
+        "5/19 Harbourview Parade, Fremantle WA 6160",
+        "(08) 7010 ####",
+        "odowdcatering.example",
+        "AUD",
+        10,
+        "food",
     ),
-    Business("Lyrebird Design Studio", "402 Signal Box Road, Newtown NSW 2042", "(02) 7010 ####", "lyrebird.example", "AUD", 10, "office"),
     Business(
-        "Murrumbidgee Fresh Grocers", "61 Orchard Drive, Wagga Wagga NSW 2650", "(02) 5550 ####", "murrumfresh.example", "AUD", 10, "food"
+        "Lyrebird Design Studio",
+        "402 Signal Box Road, Newtown NSW 2042",
+        "(02) 7010 ####",
+        "lyrebird.example",
+        "AUD",
+        10,
+        "office",
+    ),
+    Business(
+        "Murrumbidgee Fresh Grocers",
+        "61 Orchard Drive, Wagga Wagga NSW 2650",
+        "(02) 5550 ####",
+        "murrumfresh.example",
+        "AUD",
+        10,
+        "food",
     ),
 )
 FOREIGN = (
-    Business("Müßig & Söhne Werkzeuge GmbH", "Lindenwinkel 12, 50667 Köln", "+49 221 4710 ###", "muessig.example", "EUR", 19, "electrical"),
     Business(
-        "Boulangerie Crème d'Été SARL", "8 rue du Vieux Cerisier, 69001 Lyon", "+33 4 65 71 ## ##", "cremedete.example", "EUR", 20, "food"
+        "Müßig & Söhne Werkzeuge GmbH",
+        "Lindenwinkel 12, 50667 Köln",
+        "+49 221 4710 ###",
+        "muessig.example",
+        "EUR",
+        19,
+        "electrical",
+    ),
+    Business(
+        "Boulangerie Crème d'Été SARL",
+        "8 rue du Vieux Cerisier, 69001 Lyon",
+        "+33 4 65 71 ## ##",
+        "cremedete.example",
+        "EUR",
+        20,
+        "food",
     ),
     Business(
         "Tamarack Valley Tools Inc.",
@@ -84,14 +132,42 @@ FOREIGN = (
         "plumbing",
     ),
     Business(
-        "Blue Heron Stationers LLC", "77 Ferry Landing, Portland, ME 04101", "+1 207 555 01##", "blueheron.example", "USD", 0, "office"
+        "Blue Heron Stationers LLC",
+        "77 Ferry Landing, Portland, ME 04101",
+        "+1 207 555 01##",
+        "blueheron.example",
+        "USD",
+        0,
+        "office",
     ),
 )
 BANKS = (
-    Business("Southern Cross Mutual Bank", "1 Meridian Square, Sydney NSW 2000", "1800 160 401", "scmutual.example", "AUD", 0, "bank"),
-    Business("Bank of Bass Strait", "25 Lighthouse Road, Hobart TAS 7000", "(03) 7010 ####", "bassstrait.example", "AUD", 0, "bank"),
     Business(
-        "Yarra People's Credit Union", "310 Tramway Street, Melbourne VIC 3000", "(03) 5550 ####", "yarrapeople.example", "AUD", 0, "bank"
+        "Southern Cross Mutual Bank",
+        "1 Meridian Square, Sydney NSW 2000",
+        "1800 160 401",
+        "scmutual.example",
+        "AUD",
+        0,
+        "bank",
+    ),
+    Business(
+        "Bank of Bass Strait",
+        "25 Lighthouse Road, Hobart TAS 7000",
+        "(03) 7010 ####",
+        "bassstrait.example",
+        "AUD",
+        0,
+        "bank",
+    ),
+    Business(
+        "Yarra People's Credit Union",
+        "310 Tramway Street, Melbourne VIC 3000",
+        "(03) 5550 ####",
+        "yarrapeople.example",
+        "AUD",
+        0,
+        "bank",
     ),
 )
 CUSTOMERS = (

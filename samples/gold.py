@@ -6,7 +6,18 @@ from datetime import date, timedelta
 from random import Random
 from typing import Any
 
-from facts import AUSTRALIAN, BANKS, CUSTOMERS, FOREIGN, GOODS, MOVEMENTS, TAGS, Business, draw_abn, draw_digits
+from facts import (
+    AUSTRALIAN,
+    BANKS,
+    CUSTOMERS,
+    FOREIGN,
+    GOODS,
+    MOVEMENTS,
+    TAGS,
+    Business,
+    draw_abn,
+    draw_digits,
+)
 
 Record = dict[str, Any]
 INVOICES, RECEIPTS, STATEMENTS = 28, 24, 20
@@ -43,7 +54,11 @@ def draw_totals(lines: list[Record], tax_percent: int) -> Record:
     """Return subtotal, tax and total of the lines; without a tax the tax is null."""
     cents = round(sum(line["amount"] for line in lines) * 100)
     tax = round(cents * tax_percent / 100)
-    return {"subtotal": cents / 100, "gst_amount": tax / 100 if tax_percent else None, "total_amount": (cents + tax) / 100}
+    return {
+        "subtotal": cents / 100,
+        "gst_amount": tax / 100 if tax_percent else None,
+        "total_amount": (cents + tax) / 100,
+    }
 
 
 def describe_sender(business: Business) -> Record:
@@ -91,7 +106,11 @@ def draw_invoice(rng: Random, number: int) -> Record:
         "lines": lines,
         "tags": rng.sample(TAGS, rng.randint(1, 3)),
     }
-    return thin_out(rng, record, ("due_date", "payment_terms", "contact_email", "supplier_address", "payer_address", "tags"))
+    return thin_out(
+        rng,
+        record,
+        ("due_date", "payment_terms", "contact_email", "supplier_address", "payer_address", "tags"),
+    )
 
 
 def draw_receipt(rng: Random, number: int) -> Record:

@@ -16,7 +16,7 @@ from typing import Any
 from gold import Record, draw_gold
 from systems import ATLAS, BIRCH, CEDAR, Reader, draw_confidence, plain, read_record, walk
 
-SHIPPED = Path(__file__).parents[1] / "src" / "fieldassay" / "api" / "sample"
+SHIPPED = Path(__file__).parents[1] / "src" / "fieldassay" / "scoring" / "sample"
 SEED = 2025
 MODELS = {"atlas": "atlas-large-2", "birch": "birch-ocr-7", "cedar": "cedar-mini-1"}
 DURATION = {"atlas": (2400, 9000), "birch": (180, 650), "cedar": (500, 2100)}
@@ -28,7 +28,17 @@ FAILED = {
 }
 INVALID = {"cedar": ("inv-005", "rcp-021")}
 RAW = {
-    "atlas": ("inv-002", "inv-008", "inv-015", "inv-023", "rcp-003", "rcp-012", "rcp-020", "stm-004", "stm-016"),
+    "atlas": (
+        "inv-002",
+        "inv-008",
+        "inv-015",
+        "inv-023",
+        "rcp-003",
+        "rcp-012",
+        "rcp-020",
+        "stm-004",
+        "stm-016",
+    ),
     "cedar": ("inv-014", "stm-010"),
 }
 
@@ -81,7 +91,11 @@ def answer(rng: Random, reader: Reader, gold: Record) -> tuple[Record | None, fl
     if (reader.name, doc) in FAILED:
         return {"id": doc, "error": FAILED[reader.name, doc], "timing": {"duration_ms": 30000.0}}, 0.0
     if doc in INVALID.get(reader.name, ()):
-        return {"id": doc, "raw": "I'm sorry, the image is too blurry to read the amounts on it.", **call}, 0.0
+        return {
+            "id": doc,
+            "raw": "I'm sorry, the image is too blurry to read the amounts on it.",
+            **call,
+        }, 0.0
     extra = sum(mark.is_extra for _, mark in leaves)
     accuracy = sum(mark.is_right for _, mark in leaves) / (count_leaves(gold) + extra)
     content = {"raw": wrapped} if doc in RAW.get(reader.name, ()) else {"prediction": plain(tree)}
@@ -90,7 +104,11 @@ def answer(rng: Random, reader: Reader, gold: Record) -> tuple[Record | None, fl
 
 def write_lines(path: Path, records: list[Record]) -> None:
     """Write records as JSON lines."""
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8", newline="\n")
+    path.write_text(
+        "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records),
+        encoding="utf-8",
+        newline="\n",
+    )
 
 
 def write_sample(directory: Path) -> dict[str, float]:

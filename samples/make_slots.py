@@ -15,7 +15,14 @@ FOLDER = Path(__file__).parents[1] / "examples" / "slot-filling"
 DOCUMENTS = 40
 
 TYPES = ("attack", "bombing", "kidnapping", "arson", "robbery", "forced work stoppage")
-PLACES = ("Villa Aurora", "the harbor of San Telmo", "Puerto Claro", "the northern suburbs of Monte Verde", "La Palma road", "Rio Seco")
+PLACES = (
+    "Villa Aurora",
+    "the harbor of San Telmo",
+    "Puerto Claro",
+    "the northern suburbs of Monte Verde",
+    "La Palma road",
+    "Rio Seco",
+)
 PEOPLE = (
     "three hooded men",
     "an unidentified gunman",
@@ -33,7 +40,14 @@ TARGETS = (
     "the mayor's residence",
     "a railway bridge",
 )
-VICTIMS = ("the mayor", "two bank clerks", "Judge Elena Prado", "a night watchman", "six passengers", "Colonel Ibarra")
+VICTIMS = (
+    "the mayor",
+    "two bank clerks",
+    "Judge Elena Prado",
+    "a night watchman",
+    "six passengers",
+    "Colonel Ibarra",
+)
 WEAPONS = ("dynamite", "an automatic rifle", "incendiary bottles", "a car bomb", "9 mm pistols")
 REWORDED = {
     "three hooded men": "hooded men", "an unidentified gunman": "unknown gunman", "two urban guerrillas": "urban guerrilla fighters",
@@ -43,7 +57,13 @@ REWORDED = {
     "incendiary bottles": "Molotov cocktails", "a car bomb": "vehicle loaded with explosives", "the harbor of San Telmo": "San Telmo harbor",
     "the northern suburbs of Monte Verde": "Monte Verde", "FRL": "Front for Rural Liberation",
 }  # fmt: skip
-LISTS = {"perp_individual": PEOPLE, "perp_organization": GROUPS, "target": TARGETS, "victim": VICTIMS, "weapon": WEAPONS}
+LISTS = {
+    "perp_individual": PEOPLE,
+    "perp_organization": GROUPS,
+    "target": TARGETS,
+    "victim": VICTIMS,
+    "weapon": WEAPONS,
+}
 
 
 def some(chance: random.Random, values: tuple[str, ...], most: int = 2) -> list[str]:
@@ -60,7 +80,9 @@ def report(chance: random.Random, number: int) -> dict[str, Any]:
     return record | {name: some(chance, values) for name, values in LISTS.items()}
 
 
-def strategy(chance: random.Random, skill: float, fills: float, pace: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def strategy(
+    chance: random.Random, skill: float, fills: float, pace: int
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Return a way of extracting: `skill` is how often a filler is found, `fills` how often an empty slot is filled all the same."""
 
     def extract(gold: dict[str, Any]) -> dict[str, Any]:
@@ -72,10 +94,21 @@ def strategy(chance: random.Random, skill: float, fills: float, pace: int) -> Ca
         if gold["incident_location"]:
             found["incident_location"] = REWORDED.get(gold["incident_location"], gold["incident_location"])
         for name, values in LISTS.items():
-            kept = [REWORDED.get(filler, filler) if chance.random() < 0.6 else filler for filler in gold[name] if chance.random() < skill]
+            kept = [
+                REWORDED.get(filler, filler) if chance.random() < 0.6 else filler
+                for filler in gold[name]
+                if chance.random() < skill
+            ]
             found[name] = kept or (some(chance, values, 1 + (fills > 0.2)) if chance.random() < fills else [])
-        tokens = {"model": "example-model", "prompt_tokens": chance.randint(900, 1500), "completion_tokens": chance.randint(60, 160)}
-        return found | {"timing": {"duration_ms": chance.randint(pace // 2, pace * 2)}, "usage": {**tokens, "embedding_tokens": 0}}
+        tokens = {
+            "model": "example-model",
+            "prompt_tokens": chance.randint(900, 1500),
+            "completion_tokens": chance.randint(60, 160),
+        }
+        return found | {
+            "timing": {"duration_ms": chance.randint(pace // 2, pace * 2)},
+            "usage": {**tokens, "embedding_tokens": 0},
+        }
 
     return extract
 
@@ -90,7 +123,10 @@ def main() -> None:
         "example-guided": strategy(chance, 0.85, 0.1, 1600),
     }
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, records in {"gold": gold, **{name: [extract(record) for record in gold] for name, extract in strategies.items()}}.items():
+    for name, records in {
+        "gold": gold,
+        **{name: [extract(record) for record in gold] for name, extract in strategies.items()},
+    }.items():
         lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
         (FOLDER / f"{name}.jsonl").write_text(lines, encoding="utf-8")
 

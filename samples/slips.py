@@ -19,7 +19,19 @@ KINDS = {
 }  # fmt: skip
 """Kind of value by key; every other key holds text."""
 
-CONFUSIONS = {"0": "O", "O": "0", "1": "l", "l": "1", "5": "S", "S": "5", "8": "B", "B": "8", "m": "rn", "2": "Z", "I": "1"}
+CONFUSIONS = {
+    "0": "O",
+    "O": "0",
+    "1": "l",
+    "l": "1",
+    "5": "S",
+    "S": "5",
+    "8": "B",
+    "B": "8",
+    "m": "rn",
+    "2": "Z",
+    "I": "1",
+}
 STATUS_WORDS = {"open": "unpaid", "paid": "PAID", "overdue": "past due"}
 TYPE_WORDS = {"invoice": "tax invoice", "receipt": "till receipt", "bank statement": "account statement"}
 
@@ -95,7 +107,11 @@ def confuse(rng: Random, text: str) -> str:
 
 def transpose(rng: Random, text: str) -> str:
     """Return the text with two different neighboring digits exchanged; unchanged if it has none."""
-    places = [i for i, (left, right) in enumerate(pairwise(text)) if left.isdigit() and right.isdigit() and left != right]
+    places = [
+        i
+        for i, (left, right) in enumerate(pairwise(text))
+        if left.isdigit() and right.isdigit() and left != right
+    ]
     if not places:
         return text
     place = rng.choice(places)
@@ -128,7 +144,11 @@ def misread(rng: Random, key: str, value: Any) -> Any:
     if kind == "date" and rng.random() < 0.5:
         return slash_date(swap_day_and_month(value))
     if kind == "money" and rng.random() < 0.4:
-        return printed.replace(".", "") if rng.random() < 0.6 else printed.replace(",", "").replace(".", ",") + "0"
+        return (
+            printed.replace(".", "")
+            if rng.random() < 0.6
+            else printed.replace(",", "").replace(".", ",") + "0"
+        )
     if kind in ("date", "period", "money", "digits", "phone"):
         return transpose(rng, printed) if rng.random() < 0.6 else confuse(rng, printed)
     if kind in ("boolean", "status", "type"):
@@ -173,5 +193,9 @@ def blunder(rng: Random, key: str, value: Any, record: dict[str, Any]) -> Any:
             return "AUD" if value == "USD" else "USD"
         case "text":
             other = record.get("payer_name" if key == "supplier_name" else "supplier_name")
-            return other if key.endswith("_name") and other and rng.random() < 0.6 else value[: max(3, len(value) * 2 // 3)].rstrip()
+            return (
+                other
+                if key.endswith("_name") and other and rng.random() < 0.6
+                else value[: max(3, len(value) * 2 // 3)].rstrip()
+            )
     return transpose(rng, str(value)) if rng.random() < 0.5 else str(value)[:-2]

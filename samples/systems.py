@@ -98,7 +98,11 @@ def invent_items(rng: Random, name: str, items: list[Record]) -> list[Record]:
     """Return the items, at times without some of them or with one that is not on the page."""
     rows = [item for item in items if rng.random() > 0.05]
     if items and rng.random() < 0.3:
-        text = rng.choice(["Shipping and handling", "Service fee", "Discount"]) if name == "lines" else rng.choice(sorted(MOVEMENTS))
+        text = (
+            rng.choice(["Shipping and handling", "Service fee", "Discount"])
+            if name == "lines"
+            else rng.choice(sorted(MOVEMENTS))
+        )
         extra = {"description": text, "amount": rng.randint(300, 9000) / 100}
         rows.append({key: Mark(value, False, is_extra=True) for key, value in extra.items()})
     return rows
@@ -147,7 +151,11 @@ def read_record(rng: Random, reader: Reader, gold: Record) -> Record:
 
 def mark_extra(value: Any) -> Any:
     """Return a made-up value, or list of values, as marks."""
-    return [Mark(inner, False, True) for inner in value] if isinstance(value, list) else Mark(value, False, is_extra=True)
+    return (
+        [Mark(inner, False, True) for inner in value]
+        if isinstance(value, list)
+        else Mark(value, False, is_extra=True)
+    )
 
 
 def read_value(rng: Random, reader: Reader, key: str, value: Any, gold: Record) -> Any:
@@ -155,7 +163,9 @@ def read_value(rng: Random, reader: Reader, key: str, value: Any, gold: Record) 
     if isinstance(value, dict):
         return {name: read_value(rng, reader, name, inner, gold) for name, inner in value.items()}
     if key in LISTS:
-        items = [{name: reader.read(rng, name, inner, gold) for name, inner in item.items()} for item in value]
+        items = [
+            {name: reader.read(rng, name, inner, gold) for name, inner in item.items()} for item in value
+        ]
         return reader.spoil_items(rng, key, items)
     if isinstance(value, list):
         return [reader.read(rng, key, inner, gold) for inner in value]
@@ -171,7 +181,9 @@ def walk(tree: Any, path: str = "") -> Iterator[tuple[str, Mark]]:
         for key, inner in tree.items():
             yield from walk(inner, f"{path}.{key}" if path else key)
     else:
-        for place, inner in enumerate(inner for inner in tree if not (isinstance(inner, Mark) and inner.value is LOST)):
+        for place, inner in enumerate(
+            inner for inner in tree if not (isinstance(inner, Mark) and inner.value is LOST)
+        ):
             yield from walk(inner, f"{path}[{place}]")
 
 

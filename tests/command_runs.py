@@ -20,12 +20,24 @@ fields:
   lines: {type: list, items: {type: object, fields: {sku: id, amount: number}}}
 """
 GOLD = [
-    {"id": "d1", "total": "5.00", "name": "Ada", "kind": "a", "lines": [{"sku": "x", "amount": 1}, {"sku": "y", "amount": 2}]},
+    {
+        "id": "d1",
+        "total": "5.00",
+        "name": "Ada",
+        "kind": "a",
+        "lines": [{"sku": "x", "amount": 1}, {"sku": "y", "amount": 2}],
+    },
     {"id": "d2", "total": "1,234.50", "name": "Bo", "kind": "b", "lines": []},
     {"id": "d3", "total": "7", "name": "Cy", "kind": "a", "lines": [{"sku": "z", "amount": 3}]},
 ]
 PRED = [
-    {"id": "d1", "total": 5, "name": "Ada", "kind": "a", "lines": [{"sku": "y", "amount": 2}, {"sku": "x", "amount": 7}]},
+    {
+        "id": "d1",
+        "total": 5,
+        "name": "Ada",
+        "kind": "a",
+        "lines": [{"sku": "y", "amount": 2}, {"sku": "x", "amount": 7}],
+    },
     {"id": "d2", "total": "1234.5", "name": "bo", "kind": "b", "colour": "red"},
     {"id": "d3", "total": "seven", "name": "Cy", "lines": [{"sku": "z", "amount": 3}]},
 ]

@@ -9,7 +9,9 @@ from pathlib import Path
 def rows(path: Path, heading: str) -> list[dict[str, str]]:
     """Return the rows of the first pipe table under the heading, by column name; a cell that is one code span loses its backticks."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    start = next(index for index, line in enumerate(lines) if re.fullmatch(rf"#+ {re.escape(heading)}\s*", line))
+    start = next(
+        index for index, line in enumerate(lines) if re.fullmatch(rf"#+ {re.escape(heading)}\s*", line)
+    )
     table: list[list[str]] = []
     for line in lines[start + 1 :]:
         if line.startswith("|"):

@@ -12,7 +12,15 @@ from fieldassay.evidence import FLAG, DocumentTable, Evidence, FieldInfo, Kind, 
 from fieldassay.metrics.selection import select_metrics
 from fieldassay.result.estimate import Estimate
 
-SCORES = {"match": 1.0, "partial": 0.5, "mismatch": 0.0, "missing": 0.0, "spurious": 0.0, "absent": np.nan, "failed": np.nan}
+SCORES = {
+    "match": 1.0,
+    "partial": 0.5,
+    "mismatch": 0.0,
+    "missing": 0.0,
+    "spurious": 0.0,
+    "absent": np.nan,
+    "failed": np.nan,
+}
 CLAIMS = ("has_prediction", "is_invalid", "has_error", "is_timeout", "is_repaired")
 
 
@@ -21,7 +29,10 @@ def value(path: str, slot: int = 0, **more: Any) -> FieldInfo:
 
 
 def evidence(
-    rows: Sequence[tuple[Any, ...]], fields: Sequence[FieldInfo], documents: Sequence[str] | None = None, slots: Sequence[str] | None = None
+    rows: Sequence[tuple[Any, ...]],
+    fields: Sequence[FieldInfo],
+    documents: Sequence[str] | None = None,
+    slots: Sequence[str] | None = None,
 ) -> Evidence:
     """Each row is (document, path, outcome[, score[, flags …]]); a path's field is the first of `fields` that has it."""
     names = tuple(documents if documents is not None else dict.fromkeys(row[0] for row in rows))
@@ -63,7 +74,9 @@ def documents(
     )
 
 
-def estimate(metric: str, judged: Evidence, table: DocumentTable | None = None, field: str | None = None, **plan: Any) -> Estimate:
+def estimate(
+    metric: str, judged: Evidence, table: DocumentTable | None = None, field: str | None = None, **plan: Any
+) -> Estimate:
     """Return one metric's estimate, without intervals unless `replicates` says otherwise."""
     folding = FoldPlan(select_metrics([metric]), **{"replicates": 0, **plan})
     partial: Partial = fold(folding, judged, table if table is not None else documents(judged.documents))

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from fieldassay.api.scoring import score
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 
 def result_of(spec: Any, gold: Any, pred: Any, **options: Any) -> Result:
@@ -27,9 +27,15 @@ def rows_of(spec: Any, gold: Any, pred: Any) -> pl.DataFrame:
 def leaves_of(spec: Any, gold: Any, pred: Any) -> list[tuple[str, str]]:
     """Return the (path, outcome) of every value row, in the order of the rows; the path is gold's where it has one."""
     rows = rows_of(spec, gold, pred).filter(pl.col("kind") == "value")
-    return [(row["gold_path"] or row["pred_path"] or row["field"], row["outcome"]) for row in rows.iter_rows(named=True)]
+    return [
+        (row["gold_path"] or row["pred_path"] or row["field"], row["outcome"])
+        for row in rows.iter_rows(named=True)
+    ]
 
 
 def with_ids(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the records with an `id` each."""
-    return [record if "id" in record else {"id": str(position), **record} for position, record in enumerate(records)]
+    return [
+        record if "id" in record else {"id": str(position), **record}
+        for position, record in enumerate(records)
+    ]

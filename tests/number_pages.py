@@ -10,9 +10,9 @@ import pytest
 from doc_tables import rows
 from ruamel.yaml import YAML
 
-from fieldassay.readers.base import Reader
-from fieldassay.values.amounts import decimal_of
-from fieldassay.values.column import Column
+from fieldassay.types.base import Reader
+from fieldassay.types.column import Column
+from fieldassay.types.numbers.amounts import decimal_of
 
 PAGES = Path(__file__).parents[1] / "docs" / "fields"
 HOSTILE = (
@@ -49,7 +49,11 @@ def check(kind: type[Reader], row: dict[str, str]) -> None:
     reading = kind(**options(row["options"])).read(json.loads(row["raw"]))
     remark = row["why not / remark"]
     if row["canonical"]:
-        assert (reading.problem, reading.canonical, ", ".join(reading.flags)) == (None, row["canonical"], remark)
+        assert (reading.problem, reading.canonical, ", ".join(reading.flags)) == (
+            None,
+            row["canonical"],
+            remark,
+        )
         assert reading.value is not None
     else:
         assert (reading.value, reading.problem) == (None, remark)

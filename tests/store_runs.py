@@ -23,7 +23,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from fieldassay.runs.write import make_folder, make_stored
-from fieldassay.api.scoring import score
+from fieldassay.scoring.score import score
 from fieldassay.scoring.options import ScoreOptions
 
 gold = [{"id": number, "total": number, "name": "n" * 200} for number in range(300)]
@@ -41,7 +41,9 @@ def start_writer(place: Path, kind: str, count: int) -> subprocess.Popen[str]:
     """Return a process that writes runs (`store`: into a store, `folder`: again and again into one folder), when it is about to begin."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", WRITER, str(place), kind, str(count)]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
@@ -65,7 +67,9 @@ def estimate(system: str = "llama", value: float | None = 0.5, metric: str = "ac
     }  # fmt: skip
 
 
-def make_run(store: Path, number: int = 0, *, name: str | None = None, facts: Mapping[str, Any] | None = None) -> Path:
+def make_run(
+    store: Path, number: int = 0, *, name: str | None = None, facts: Mapping[str, Any] | None = None
+) -> Path:
     """Make a run of a store by hand: the `number`-th hour after the start."""
     started = START + timedelta(hours=number)
     id = identify(str(number).encode())
@@ -74,7 +78,15 @@ def make_run(store: Path, number: int = 0, *, name: str | None = None, facts: Ma
     metrics = {"schema_version": 1, "run": {}, "estimates": [estimate()], "counts": {}}
     data = json.dumps(metrics).encode()
     (folder / "metrics.json").write_bytes(data)
-    classes = {"attempted": 10, "scored": 10, "missing": 0, "invalid": 0, "error": 0, "timeout": 0, "failed": 0}
+    classes = {
+        "attempted": 10,
+        "scored": 10,
+        "missing": 0,
+        "invalid": 0,
+        "error": 0,
+        "timeout": 0,
+        "failed": 0,
+    }
     record = {
         "schema_version": SCHEMA_VERSION, "format": FORMAT, "id": id, "files": {"metrics.json": len(data)}, "started": started.isoformat(),
         "spec": {"name": "tiny", "digest": "d", "text": "fields: {total: number}"}, "limit": None, "headline": [estimate()],

@@ -129,7 +129,9 @@ class Maker:
             "null_values": ["N/A"],
             "unreadable_gold": pick(["text", "text", "failed"]),
             "locale": pick(["en_AU", "de_DE"]),
-            "fields": {name: self.field(depth) for name in ("alpha", "beta", "gamma")[: self.chance.randint(1, 3)]},
+            "fields": {
+                name: self.field(depth) for name in ("alpha", "beta", "gamma")[: self.chance.randint(1, 3)]
+            },
         }
 
     def field(self, depth: int) -> dict[str, Any]:
@@ -148,7 +150,10 @@ class Maker:
                 "compare": self.chance.choice(LIST_COMPARATORS),
             }
         if kind == "tree":
-            return {"type": "any", "align": self.chance.choice(["ordered", *(name for name in self.aligners if name != "key")])}
+            return {
+                "type": "any",
+                "align": self.chance.choice(["ordered", *(name for name in self.aligners if name != "key")]),
+            }
         return self.leaf()
 
     def members(self, depth: int) -> dict[str, Any]:
@@ -158,7 +163,11 @@ class Maker:
     def leaf(self) -> dict[str, Any]:
         """Return a field of any type of value."""
         kind = self.chance.choice([*VALUES, "text", "number"])
-        field = {"type": kind, **self.chance.choice(OPTIONS.get(kind, [{}])), "weight": self.chance.choice([1, 1, 0.5, 3])}
+        field = {
+            "type": kind,
+            **self.chance.choice(OPTIONS.get(kind, [{}])),
+            "weight": self.chance.choice([1, 1, 0.5, 3]),
+        }
         if kind == "text" and self.chance.random() < 0.7:
             field["compare"] = self.chance.choice(TEXT_COMPARATORS)
         if self.chance.random() < 0.15:
@@ -168,7 +177,11 @@ class Maker:
         return field
 
     def _list(self, depth: int) -> dict[str, Any]:
-        items = self.field(depth - 1) if self.chance.random() < 0.4 else {"type": "object", "fields": self.members(depth - 1)}
+        items = (
+            self.field(depth - 1)
+            if self.chance.random() < 0.4
+            else {"type": "object", "fields": self.members(depth - 1)}
+        )
         aligner = self.chance.choice(self.aligners)
         if aligner == "key" and not items.get("fields"):
             aligner = "assignment"
@@ -228,7 +241,10 @@ class Maker:
         if kind == "list":
             return [self.tree(depth - 1) for _ in range(chance.randint(0, 3))]
         if kind == "object":
-            return {name: self.tree(depth - 1) for name in chance.sample(["a", "b", "odd.key", "x y"], chance.randint(0, 3))}
+            return {
+                name: self.tree(depth - 1)
+                for name in chance.sample(["a", "b", "odd.key", "x y"], chance.randint(0, 3))
+            }
         return chance.choice(["red", "blue", 1, 1.0, True, None, ""])
 
     def prediction(self, field: dict[str, Any], gold: Any) -> Any:
@@ -246,12 +262,19 @@ class Maker:
             is_free = self.tastes.odd_items or not is_container(items)
             return [item for item in found if is_free or isinstance(item, (dict, list))] + more
         if field["type"] == "object" and isinstance(gold, dict):
-            return {name: self.prediction(field["fields"].get(name, {"type": "any"}), value) for name, value in gold.items()}
+            return {
+                name: self.prediction(field["fields"].get(name, {"type": "any"}), value)
+                for name, value in gold.items()
+            }
         return gold
 
     def answer(self, spec: dict[str, Any], gold: dict[str, Any]) -> dict[str, Any]:
         """Return a predicted record for a gold record."""
-        return {name: self.prediction(spec["fields"][name], value) for name, value in gold.items() if self.chance.random() < 0.95}
+        return {
+            name: self.prediction(spec["fields"][name], value)
+            for name, value in gold.items()
+            if self.chance.random() < 0.95
+        }
 
 
 chances = st.integers(0, 2**32 - 1).map(random.Random)

@@ -6,14 +6,34 @@ from fieldassay.metrics.definitions import Definition
 from fieldassay.spec.model import Accept, Call, DocumentType, Field, Spec
 
 NAMES = st.sampled_from(
-    ["a", "total", "TOTAL_AMOUNT", "odd.key", "x[0]", "true", "1", "naïve", "two words", 'quo"te', "n", "emoji 😀", "#", "- a"]
+    [
+        "a",
+        "total",
+        "TOTAL_AMOUNT",
+        "odd.key",
+        "x[0]",
+        "true",
+        "1",
+        "naïve",
+        "two words",
+        'quo"te',
+        "n",
+        "emoji 😀",
+        "#",
+        "- a",
+    ]
 )
-WORDS = st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=12).filter(lambda text: text.strip())
+WORDS = st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=12).filter(
+    lambda text: text.strip()
+)
 WEIGHTS = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.25])
 LEAF_OPTIONS = {
     "text": [()],
     "id": [(), (("checksum", "au.abn"),), (("case_sensitive", False),)],
-    "enum": [(("values", ("paid", "open")),), (("aliases", (("open", ("unpaid", "due")),)), ("values", ("paid", "open")))],
+    "enum": [
+        (("values", ("paid", "open")),),
+        (("aliases", (("open", ("unpaid", "due")),)), ("values", ("paid", "open"))),
+    ],
     "boolean": [()],
     "integer": [(), (("tolerance", 0.1),)],
     "number": [(), (("tolerance", (("relative", 0.01),)),)],
@@ -91,14 +111,24 @@ def lists(draw, name, depth):
 
 @st.composite
 def fields_named(draw, name, depth):
-    kind = draw(st.sampled_from(["leaf", "leaf", "list", "object", "whole list", "tree"] if depth > 0 else ["leaf"]))
+    kind = draw(
+        st.sampled_from(["leaf", "leaf", "list", "object", "whole list", "tree"] if depth > 0 else ["leaf"])
+    )
     if kind == "list":
         return draw(lists(name, depth))
     if kind == "object":
-        return Field(name, "object", fields=draw(members(depth - 1)), extra=draw(st.sampled_from(["ignore", "spurious"])))
+        return Field(
+            name,
+            "object",
+            fields=draw(members(depth - 1)),
+            extra=draw(st.sampled_from(["ignore", "spurious"])),
+        )
     if kind == "whole list":
         return Field(
-            name, "list", compare=draw(st.sampled_from([Call("iou"), Call("by_position")])), items=draw(leaves("").map(_without_accept))
+            name,
+            "list",
+            compare=draw(st.sampled_from([Call("iou"), Call("by_position")])),
+            items=draw(leaves("").map(_without_accept)),
         )
     if kind == "tree":
         inner = draw(leaves("**.*_x"))

@@ -10,8 +10,18 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[1] / ".ci" / "computes-numbers"
-WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
-NO_CONFIGURATION = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "CI_BASE": "", "GITHUB_BASE_REF": ""}
+WHO = {
+    "GIT_AUTHOR_NAME": "a",
+    "GIT_AUTHOR_EMAIL": "a@b",
+    "GIT_COMMITTER_NAME": "a",
+    "GIT_COMMITTER_EMAIL": "a@b",
+}
+NO_CONFIGURATION = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "CI_BASE": "",
+    "GITHUB_BASE_REF": "",
+}
 
 
 class Clone:
@@ -26,7 +36,9 @@ class Clone:
 
     def run(self, *command: str, **more: str) -> int:
         environment = {**os.environ, **WHO, **NO_CONFIGURATION, **more}
-        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, check=False).returncode
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, check=False
+        ).returncode
 
     def commit(self, *files: str) -> None:
         for file in files:

@@ -16,21 +16,18 @@ from doc_pages import FENCE, FILES, ROOT, TEXTS
 
 from fieldassay import score
 from fieldassay.aligners.catalogue import ALIGNERS
-from fieldassay.api.classes import CLASSES
-from fieldassay.api.diffing import DiffOptions
-from fieldassay.api.gating import GATES
-from fieldassay.api.sampling import sample
 from fieldassay.calibration.policy import ReviewReason
 from fieldassay.checks.catalogue import CHECKS
 from fieldassay.cli.main import COMMANDS, commands
 from fieldassay.comparators.catalogue import COMPARATORS
 from fieldassay.diagnosis.catalogue import DIAGNOSES
+from fieldassay.diffs.diff import DiffOptions
 from fieldassay.errors import FieldassayError
 from fieldassay.evidence import FLAGS, Kind, Outcome, evidence_schema
+from fieldassay.gates.gate import GATES
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import FUNCTIONS
 from fieldassay.presets.catalogue import preset_names
-from fieldassay.readers.catalogue import NORMALIZERS, READERS
 from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import VIEWS
 from fieldassay.result.comparison import VERDICTS
@@ -39,9 +36,12 @@ from fieldassay.result.estimate import Estimate
 from fieldassay.result.statistics_file import STATISTICS
 from fieldassay.runs import run
 from fieldassay.runs.run_file import COMPARISONS, DOCUMENTS, EVIDENCE, METRICS, RUN, VIOLATIONS
+from fieldassay.scoring.document_status import CLASSES
 from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.scoring.sampling import sample
 from fieldassay.spec.model import DocumentType, Field, Spec
 from fieldassay.spec.names import FIELD_KEYS, SPEC_KEYS, type_names
+from fieldassay.types.catalogue import NORMALIZERS, READERS
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _MACHINE = re.compile(r"(?<![\w.~/])/(?:work|home|root|Users|tmp|opt|var|mnt)/\w")
@@ -59,7 +59,11 @@ def problem_makers() -> dict[str, int]:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 names = [argument.arg for argument in node.args.args]
-                called = {getattr(call.func, "id", getattr(call.func, "attr", "")) for call in ast.walk(node) if isinstance(call, ast.Call)}
+                called = {
+                    getattr(call.func, "id", getattr(call.func, "attr", ""))
+                    for call in ast.walk(node)
+                    if isinstance(call, ast.Call)
+                }
                 if "kind" in names and called & {"Problem", "add"}:
                     makers[node.name] = names.index("kind") - (names[0] == "self")
     return makers
@@ -74,8 +78,13 @@ def problem_kinds() -> set[str]:
             position = makers.get(getattr(call.func, "id", getattr(call.func, "attr", "")))
             if position is None:
                 continue
-            given = [*call.args[position : position + 1], *(word.value for word in call.keywords if word.arg == "kind")]
-            kinds |= {part.value for part in given if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+            given = [
+                *call.args[position : position + 1],
+                *(word.value for word in call.keywords if word.arg == "kind"),
+            ]
+            kinds |= {
+                part.value for part in given if isinstance(part, ast.Constant) and isinstance(part.value, str)
+            }
     return kinds
 
 
@@ -85,7 +94,11 @@ def error_classes() -> Iterator[type[FieldassayError]]:
     for path in sorted((ROOT / "src").rglob("*.py")):
         if "FieldassayError)" in path.read_text(encoding="utf-8"):
             module = importlib.import_module(".".join(path.relative_to(ROOT / "src").with_suffix("").parts))
-            classes = (value for value in vars(module).values() if isinstance(value, type) and issubclass(value, FieldassayError))
+            classes = (
+                value
+                for value in vars(module).values()
+                if isinstance(value, type) and issubclass(value, FieldassayError)
+            )
             yield from (found for found in classes if found.__module__ == module.__name__)
 
 
@@ -93,15 +106,24 @@ def options() -> Iterator[str]:
     for name in COMMANDS:
         command = commands.get_command(click.Context(commands), name)
         assert command is not None
-        yield from (f"{name} {flag}" for parameter in command.params for flag in parameter.opts if flag.startswith("--"))
+        yield from (
+            f"{name} {flag}"
+            for parameter in command.params
+            for flag in parameter.opts
+            if flag.startswith("--")
+        )
 
 
-def lacking(page: str, names: Iterator[str] | list[str] | set[str] | tuple[str, ...], form: str = "`{}`") -> list[str]:
+def lacking(
+    page: str, names: Iterator[str] | list[str] | set[str] | tuple[str, ...], form: str = "`{}`"
+) -> list[str]:
     text = TEXTS[page]
     return [name for name in sorted(names) if form.format(name) not in text]
 
 
-PLUGINS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]["fieldassay.comparators"]
+PLUGINS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"][
+    "fieldassay.comparators"
+]
 
 RUN_FILES = METRICS, DOCUMENTS, EVIDENCE, VIOLATIONS, COMPARISONS, GATES, STATISTICS, RUN
 
@@ -117,9 +139,21 @@ NAMED = {
     "outcomes": ("docs/python-api.md", [outcome.name.lower() for outcome in Outcome], "| `{}` |"),
     "row kinds": ("docs/python-api.md", [kind.name.lower() for kind in Kind], "`{}`"),
     "evidence columns": ("docs/python-api.md", evidence_schema(), "`{}`"),
-    "estimate attributes": ("docs/python-api.md", [field.name for field in dataclasses.fields(Estimate)], "| `{}` |"),
-    "scoring options": ("docs/python-api.md", [field.name for field in dataclasses.fields(ScoreOptions)], "`{}`"),
-    "input options": ("docs/python-api.md", [field.name for field in dataclasses.fields(InputOptions)], "`{}`"),
+    "estimate attributes": (
+        "docs/python-api.md",
+        [field.name for field in dataclasses.fields(Estimate)],
+        "| `{}` |",
+    ),
+    "scoring options": (
+        "docs/python-api.md",
+        [field.name for field in dataclasses.fields(ScoreOptions)],
+        "`{}`",
+    ),
+    "input options": (
+        "docs/python-api.md",
+        [field.name for field in dataclasses.fields(InputOptions)],
+        "`{}`",
+    ),
     "spec keys": ("docs/spec.md", SPEC_KEYS, "`{}`"),
     "field keys": ("docs/spec.md", FIELD_KEYS, "`{}`"),
     "report formats": ("docs/task-reports.md", FORMATS, "| `{}` |"),
@@ -136,13 +170,25 @@ NAMED = {
     "run statuses": ("docs/runs.md", [run.COMPLETE, run.PARTIAL, run.NOTHING, run.DAMAGED], "| {} |"),
     "files of a run": ("docs/runs.md", RUN_FILES, "`{}`"),
     "files of a run and who reads them": ("docs/architecture.md", RUN_FILES, "| `{}` |"),
-    "options of a diff": ("docs/python-api.md", [field.name for field in dataclasses.fields(DiffOptions)], "`{}`"),
+    "options of a diff": (
+        "docs/python-api.md",
+        [field.name for field in dataclasses.fields(DiffOptions)],
+        "`{}`",
+    ),
     "reasons for a review": ("docs/calibration.md", list(ReviewReason), "`{}`"),
     "commands": ("docs/cli.md", COMMANDS, "fieldassay {}"),
     "error kinds": ("docs/errors.md", problem_kinds(), "`{}`"),
     "exit codes": ("docs/errors.md", ["0", "1", "2", "3", "5", "70", "130"], "| {} |"),
-    "exceptions": ("docs/errors.md", [found.__name__ for found in error_classes() if found.exit_code != 130], "`{}`"),
-    "entry point groups": ("CONTRIBUTING.md", [found.group for found in (COMPARATORS, READERS, NORMALIZERS, ALIGNERS)], "`{}`"),
+    "exceptions": (
+        "docs/errors.md",
+        [found.__name__ for found in error_classes() if found.exit_code != 130],
+        "`{}`",
+    ),
+    "entry point groups": (
+        "CONTRIBUTING.md",
+        [found.group for found in (COMPARATORS, READERS, NORMALIZERS, ALIGNERS)],
+        "`{}`",
+    ),
     "packages": (
         "docs/architecture.md",
         [path.name for path in (ROOT / "src" / "fieldassay").iterdir() if (path / "__init__.py").exists()],
@@ -164,7 +210,13 @@ def test_every_part_of_a_spec_is_documented(model: type) -> None:
         "edition": "version", "gold_keys": "data", "pred_keys": "data", "groups_rows": "data",
         "skips_absent_fields": "absent_fields", "keeps_empty_items": "empty_items", "unit_fields": "unit_field",
     }  # fmt: skip
-    own_words |= {"version": "fieldassay", "options": "type", "patterns": "fields", "field": "document_type", "aliases": "document_type"}
+    own_words |= {
+        "version": "fieldassay",
+        "options": "type",
+        "patterns": "fields",
+        "field": "document_type",
+        "aliases": "document_type",
+    }
     names = {own_words.get(field.name, field.name) for field in dataclasses.fields(model)}
     assert lacking("docs/spec.md", names) == []
 
@@ -187,7 +239,9 @@ def test_every_type_has_a_page() -> None:
 
 def test_the_columns_of_the_tables_are_those_of_a_run() -> None:
     files = sample()
-    result = score(files.gold, files.predictions, files.spec, ScoreOptions(replicates=0, limit=5, inputs=files.inputs))
+    result = score(
+        files.gold, files.predictions, files.spec, ScoreOptions(replicates=0, limit=5, inputs=files.inputs)
+    )
     assert isinstance(result.evidence, pl.DataFrame)
     assert isinstance(result.documents, pl.DataFrame)
     columns = {*result.evidence.columns, *result.documents.columns} - {"type"}
@@ -195,14 +249,19 @@ def test_the_columns_of_the_tables_are_those_of_a_run() -> None:
     assert (
         lacking(
             "docs/python-api.md",
-            set(result.evidence["reason"]) & {"equal", "missing", "spurious", "absent", "unreadable", "present", "paired"},
+            set(result.evidence["reason"])
+            & {"equal", "missing", "spurious", "absent", "unreadable", "present", "paired"},
         )
         == []
     )
 
 
 def test_the_changelog_counts_right() -> None:
-    counts = f"{len(type_names())} types", f"{len(COMPARATORS.entries)} comparators", f"{len(ALIGNERS.entries)} aligners"
+    counts = (
+        f"{len(type_names())} types",
+        f"{len(COMPARATORS.entries)} comparators",
+        f"{len(ALIGNERS.entries)} aligners",
+    )
     assert [count for count in counts if count not in TEXTS["CHANGELOG.md"]] == []
 
 
@@ -226,8 +285,16 @@ def test_every_link_leads_somewhere(name: str) -> None:
 
 def test_the_index_has_every_page() -> None:
     indexes = "docs/index.md", "docs/protocols/index.md"
-    listed = {(FILES[index].parent / target.partition("#")[0]).resolve() for index in indexes for target in _LINK.findall(TEXTS[index])}
-    pages = {name: path.resolve() for name, path in FILES.items() if name.startswith("docs/") and name not in indexes}
+    listed = {
+        (FILES[index].parent / target.partition("#")[0]).resolve()
+        for index in indexes
+        for target in _LINK.findall(TEXTS[index])
+    }
+    pages = {
+        name: path.resolve()
+        for name, path in FILES.items()
+        if name.startswith("docs/") and name not in indexes
+    }
     assert [name for name, path in pages.items() if path not in listed] == []
 
 
@@ -241,7 +308,9 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
         seen.add(page)
         targets = _LINK.findall(page.read_text(encoding="utf-8"))
         open_pages += [
-            (page.parent / target.partition("#")[0]).resolve() for target in targets if ":" not in target and not target.startswith("#")
+            (page.parent / target.partition("#")[0]).resolve()
+            for target in targets
+            if ":" not in target and not target.startswith("#")
         ]
     assert sorted(name for name, path in FILES.items() if path.resolve() not in seen) == []
 

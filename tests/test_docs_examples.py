@@ -21,7 +21,10 @@ SHOWN = [name for name in FILES if blocks(name, "console")]
 MARKS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if any(body.lstrip().startswith(">>>") for body in blocks(name, "python"))])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in FILES if any(body.lstrip().startswith(">>>") for body in blocks(name, "python"))],
+)
 def test_python_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = "\n".join(body for body in blocks(name, "python") if body.lstrip().startswith(">>>"))
@@ -46,7 +49,9 @@ def test_every_spec_compiles(name: str) -> None:
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_commands_print_what_the_page_shows(name: str, programs: Path) -> None:
-    assert run_page(TEXTS[name], programs) == TEXTS[name], "write the page again with: python docs/consoles.py"
+    assert run_page(TEXTS[name], programs) == TEXTS[name], (
+        "write the page again with: python docs/consoles.py"
+    )
 
 
 def test_the_plugin_of_the_contributing_page_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +83,9 @@ def _install(folder: Path, code: str, project: str) -> None:
     (folder / "acme_judges.py").write_text(code, encoding="utf-8")
     info = folder / "acme_judges-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {read['name']}\nVersion: {read['version']}\n", encoding="utf-8")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {read['name']}\nVersion: {read['version']}\n", encoding="utf-8"
+    )
     groups = (
         f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in entries.items())
         for group, entries in read["entry-points"].items()

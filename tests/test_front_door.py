@@ -43,16 +43,38 @@ def read(folder: Path, name: str) -> Any:
 
 @pytest.mark.parametrize("evidence", ["all", "errors", "none"])
 @pytest.mark.parametrize("has_checks", [True, False], ids=["checks", "no checks"])
-def test_a_run_saved_from_python_is_the_one_that_the_command_line_writes(files: Path, evidence: str, has_checks: bool) -> None:
+def test_a_run_saved_from_python_is_the_one_that_the_command_line_writes(
+    files: Path, evidence: str, has_checks: bool
+) -> None:
     spec = SPEC if has_checks else SPEC.replace("checks: {shop: [not_empty]}\n", "")
     (files / "spec.yaml").write_text(spec)
     paths = {name: f"{name}.jsonl" for name in SYSTEMS}
     command = [f"--pred={name}={path}" for name, path in paths.items()]
     options = ["--evidence", evidence, "--bootstrap", "100", "--gate", "accuracy >= 0.4"]
-    assert main(["score", "--spec", "spec.yaml", "--gold", "gold.jsonl", *command, *options, "--out", "typed", "-q"]) == 0
-    result = fa.score("gold.jsonl", paths, "spec.yaml", evidence=evidence, replicates=100, gates=["accuracy >= 0.4"])
+    assert (
+        main(
+            [
+                "score",
+                "--spec",
+                "spec.yaml",
+                "--gold",
+                "gold.jsonl",
+                *command,
+                *options,
+                "--out",
+                "typed",
+                "-q",
+            ]
+        )
+        == 0
+    )
+    result = fa.score(
+        "gold.jsonl", paths, "spec.yaml", evidence=evidence, replicates=100, gates=["accuracy >= 0.4"]
+    )
     run = result.save("saved")
-    assert sorted(path.name for path in run.folder.iterdir()) == sorted(path.name for path in (files / "typed").iterdir())
+    assert sorted(path.name for path in run.folder.iterdir()) == sorted(
+        path.name for path in (files / "typed").iterdir()
+    )
     for name in ("metrics.json", "gates.json", "comparisons.json", "violations.jsonl"):
         if (run.folder / name).is_file():
             assert (run.folder / name).read_bytes() == (files / "typed" / name).read_bytes(), name
@@ -102,7 +124,11 @@ def test_runs_and_results_are_gated_alike(files: Path) -> None:
 def test_reports_of_runs_and_results_are_the_same(files: Path) -> None:
     result = fa.score(GOLD, SYSTEMS, SPEC.replace("checks: {shop: [not_empty]}\n", ""), replicates=100)
     run = result.save("run")
-    assert fa.report(result, "markdown") == fa.report(run, "markdown") == fa.report(["run"], "markdown", files / "page.md")
+    assert (
+        fa.report(result, "markdown")
+        == fa.report(run, "markdown")
+        == fa.report(["run"], "markdown", files / "page.md")
+    )
     assert (files / "page.md").read_text() == fa.report(run, "markdown")
 
 
@@ -124,19 +150,33 @@ def test_what_cannot_be_meant_is_told_with_the_nearest_name(files: Path, call: A
 
 def test_importing_the_package_loads_no_module_of_it() -> None:
     code = "import sys, fieldassay; print([name for name in sys.modules if name.startswith('fieldassay.')])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in fa.__all__ if name != "__version__"])
 def test_public_names_are_what_they_say_with_an_example(name: str) -> None:
     found = getattr(fa, name)
     assert found.__name__ == name
-    if name in ("score", "open_run", "diff", "calibrate", "gate", "report", "set_baseline", "check_baseline", "explain_document"):
+    if name in (
+        "score",
+        "open_run",
+        "diff",
+        "calibrate",
+        "gate",
+        "report",
+        "set_baseline",
+        "check_baseline",
+        "explain_document",
+    ):
         assert ">>> " in (found.__doc__ or "")
 
 
 def test_public_names_stand_beside_folders_of_the_same_name() -> None:
-    code = (
-        "import fieldassay as fa, fieldassay.api.reporting; print([name for name in fa.__all__[1:] if getattr(fa, name).__name__ != name])"
+    code = "import fieldassay as fa, fieldassay.reports.report; print([name for name in fa.__all__[1:] if getattr(fa, name).__name__ != name])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

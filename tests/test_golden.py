@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from fieldassay.api.sampling import sample
 from fieldassay.cli.main import main
+from fieldassay.scoring.sampling import sample
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
@@ -67,7 +67,10 @@ def produce(case: str, tmp: Path) -> dict[str, str]:
         main(["score", *CASES[case].split(), "--out", "run", "--quiet"])
         for name in REPORTS:
             assert main(["report", "run", "--format", name.partition(".")[0], "--out", name]) == 0
-        told = json.dumps(describe(Path("run"), is_exact=case != "slot-filling"), ensure_ascii=False, indent=1) + "\n"
+        told = (
+            json.dumps(describe(Path("run"), is_exact=case != "slot-filling"), ensure_ascii=False, indent=1)
+            + "\n"
+        )
         return {"run.json": told, **{name: Path(name).read_text(encoding="utf-8") for name in REPORTS}}
 
 
@@ -78,8 +81,16 @@ def describe(run: Path, is_exact: bool) -> dict[str, Any]:
     for one in metrics["estimates"]:
         estimates.setdefault(one["metric"], []).append(one)
     kept = {name: value for name, value in metrics["run"].items() if name not in VOLATILE}
-    exact = {metric: digest(json.dumps(found, ensure_ascii=False)) for metric, found in estimates.items()} if is_exact else {}
-    files = {name: digest((run / name).read_text("utf-8")) for name in ("comparisons.json", "gates.json") if (run / name).is_file()}
+    exact = (
+        {metric: digest(json.dumps(found, ensure_ascii=False)) for metric, found in estimates.items()}
+        if is_exact
+        else {}
+    )
+    files = {
+        name: digest((run / name).read_text("utf-8"))
+        for name in ("comparisons.json", "gates.json")
+        if (run / name).is_file()
+    }
     return {
         "files": sorted(file.name for file in run.iterdir()),
         "run.json": list_keys(json.loads((run / "run.json").read_bytes())),
@@ -92,7 +103,10 @@ def describe(run: Path, is_exact: bool) -> dict[str, Any]:
 def list_keys(data: dict[str, Any]) -> dict[str, Any]:
     """Return the keys of an object in their order, and those of the objects in it whose keys are names of parts."""
     named = ("timings", "options", "git", "host", "spec", "kept", "bootstrap", "inputs", "digests", "given")
-    return {key: list_keys(value) if key in named and isinstance(value, dict) else type(value).__name__ for key, value in data.items()}
+    return {
+        key: list_keys(value) if key in named and isinstance(value, dict) else type(value).__name__
+        for key, value in data.items()
+    }
 
 
 def digest(text: str) -> str:
@@ -100,7 +114,9 @@ def digest(text: str) -> str:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_run_has_the_numbers_keys_and_texts_of_its_golden_files(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_has_the_numbers_keys_and_texts_of_its_golden_files(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     if case == "slot-filling" and find_spec(ENCODER) is None:
         pytest.skip("the encoder is not installed")
     for name, text in produce(case, tmp_path).items():

@@ -15,9 +15,9 @@ from tests.effort import characters, costs_at_most, few_examples
 from tests.judging import result_of
 from tests.strategies_records import TEXT_COMPARATORS, VALUES, chances, name_of
 
-from fieldassay.api.scoring import score
 from fieldassay.errors import FieldassayError, NothingEvaluatedError, ProblemsError
 from fieldassay.result.result import Result
+from fieldassay.scoring.score import score
 
 pytestmark = pytest.mark.slow
 
@@ -104,7 +104,9 @@ def test_an_integer_of_5000_digits_is_judged(name: str) -> None:
     assert outcome_of(FIELDS[name], 1, 10**5000) == "mismatch"
 
 
-@pytest.mark.parametrize("gold", ["a text", [1], {"a": 1}], ids=["beside-a-text", "beside-a-list", "beside-an-object"])
+@pytest.mark.parametrize(
+    "gold", ["a text", [1], {"a": 1}], ids=["beside-a-text", "beside-a-list", "beside-an-object"]
+)
 def test_an_integer_of_5000_digits_is_judged_beside_other_kinds(gold: Any) -> None:
     assert outcome_of("text", gold, 10**5000) == "mismatch"
 
@@ -224,7 +226,13 @@ def test_deep_nesting_is_a_problem_of_gold_and_an_invalid_prediction(kind: str, 
 
 def test_a_record_in_memory_that_is_too_deep_keeps_its_id() -> None:
     gold = [{"id": "1", "v": "x"}, {"id": "2", "v": "x"}]
-    result = within(lambda: score(gold, {"s": [{"id": "1", "v": nested(1000, "list")}, {"id": "2", "v": "x"}]}, {"fields": {"v": "text"}}))
+    result = within(
+        lambda: score(
+            gold,
+            {"s": [{"id": "1", "v": nested(1000, "list")}, {"id": "2", "v": "x"}]},
+            {"fields": {"v": "text"}},
+        )
+    )
     assert (result.value("documents_invalid"), result.value("recall")) == (1, 0.5)
 
 
@@ -234,7 +242,9 @@ def test_nesting_up_to_the_limit_is_judged(kind: str) -> None:
     assert within(lambda: result_of({"fields": {"v": "any"}}, [record], [record])).value("f1") == 1.0
 
 
-@pytest.mark.parametrize("key", ["odd.key", "x[0]", " ", 'quo"te', "new\nline", "\u202e", "**", "lines[]", "a\0b", "__", "0"])
+@pytest.mark.parametrize(
+    "key", ["odd.key", "x[0]", " ", 'quo"te', "new\nline", "\u202e", "**", "lines[]", "a\0b", "__", "0"]
+)
 def test_odd_keys_are_judged(key: str) -> None:
     spec = {"fields": {"o": {"type": "object", "fields": {"x": "text", key: "text"}}, "t": "any"}}
     gold = {"o": {"x": "1", key: "2"}, "t": {key: {key: 1}}}
@@ -259,10 +269,24 @@ def test_one_document_is_enough() -> None:
     ("gold", "pred", "spec"),
     [
         pytest.param([], [], {"fields": {"a": "text"}}, id="no-documents"),
-        pytest.param([{"id": "1", "a": "x"}], [{"id": "2", "a": "x"}], {"fields": {"a": "text"}}, id="no-common-id"),
-        pytest.param([{"id": "1", "a": "x"}], [{"id": "1", "a": "x"}], {"fields": {"a": "text", "n": "numbre"}}, id="unknown-type"),
-        pytest.param([{"id": "1", "a": b"x"}], [{"id": "1", "a": "x"}], {"fields": {"a": "text"}}, id="bytes"),
-        pytest.param([{"id": "1", "a": "x"}, {"id": "1", "a": "y"}], [{"id": "1", "a": "x"}], {"fields": {"a": "text"}}, id="repeated-id"),
+        pytest.param(
+            [{"id": "1", "a": "x"}], [{"id": "2", "a": "x"}], {"fields": {"a": "text"}}, id="no-common-id"
+        ),
+        pytest.param(
+            [{"id": "1", "a": "x"}],
+            [{"id": "1", "a": "x"}],
+            {"fields": {"a": "text", "n": "numbre"}},
+            id="unknown-type",
+        ),
+        pytest.param(
+            [{"id": "1", "a": b"x"}], [{"id": "1", "a": "x"}], {"fields": {"a": "text"}}, id="bytes"
+        ),
+        pytest.param(
+            [{"id": "1", "a": "x"}, {"id": "1", "a": "y"}],
+            [{"id": "1", "a": "x"}],
+            {"fields": {"a": "text"}},
+            id="repeated-id",
+        ),
         pytest.param(7, [{"id": "1"}], {"fields": {"a": "text"}}, id="gold-is-a-number"),
         pytest.param([{"id": "1"}], [{"id": "1"}], "fields: [", id="broken-spec"),
         pytest.param([{"id": "1"}], [{"id": "1"}], {"fields": {}}, id="spec-without-fields"),
@@ -292,8 +316,19 @@ def test_3000_items_are_paired_with_3000(shape: str) -> None:
     """About a second and 0.5 GB alone; 9 million candidate pairs of 3 fields are compared at once."""
     items = [{"a": f"s{at}", "n": at % 50, "b": "same"} for at in range(3000)]
     gold = items if shape != "equal" else items[:1] * 3000
-    pred = gold[::-1] if shape != "nothing-in-common" else [{"a": f"x{at}", "n": -at - 1, "b": "other"} for at in range(3000)]
-    spec = {"fields": {"l": {"type": "list", "items": {"type": "object", "fields": {"a": "text", "n": "number", "b": "text"}}}}}
+    pred = (
+        gold[::-1]
+        if shape != "nothing-in-common"
+        else [{"a": f"x{at}", "n": -at - 1, "b": "other"} for at in range(3000)]
+    )
+    spec = {
+        "fields": {
+            "l": {
+                "type": "list",
+                "items": {"type": "object", "fields": {"a": "text", "n": "number", "b": "text"}},
+            }
+        }
+    }
     before = peak_memory()
     result = within(lambda: result_of(spec, [{"l": gold}], [{"l": pred}], evidence="none"))
     assert result.value("f1") == (0.0 if shape == "nothing-in-common" else 1.0)
@@ -314,12 +349,22 @@ def test_a_list_too_long_to_be_paired_is_told() -> None:
         within(lambda: result_of(spec, [{"l": values}], [{"l": values[::-1]}], evidence="none"))
 
 
-@pytest.mark.parametrize("spec", [{"fields": {"t\udc80": "text", "l": "any"}}, {"fields": {"**": "text"}}], ids=["declared", "a tree"])
+@pytest.mark.parametrize(
+    "spec",
+    [{"fields": {"t\udc80": "text", "l": "any"}}, {"fields": {"**": "text"}}],
+    ids=["declared", "a tree"],
+)
 def test_names_that_utf_8_cannot_hold_are_written_as_escapes(spec: dict[str, Any]) -> None:
     gold = [{"id": "a\udc80", "t\udc80": "x\udc80", "l": [{"k\udc80": "1"}]}]
-    result = score(gold, {"s\udc81": [{"id": "a\udc80", "t\udc80": "y\udc80", "l": [{"k\udc80": "2"}]}]}, spec)
+    result = score(
+        gold, {"s\udc81": [{"id": "a\udc80", "t\udc80": "y\udc80", "l": [{"k\udc80": "2"}]}]}, spec
+    )
     assert result.evidence is not None
-    rows = result.evidence.filter(result.evidence["field"] == "t\\udc80").select("system", "doc", "gold_path", "gold", "pred").rows()
+    rows = (
+        result.evidence.filter(result.evidence["field"] == "t\\udc80")
+        .select("system", "doc", "gold_path", "gold", "pred")
+        .rows()
+    )
     assert rows == [("s\\udc81", "a\\udc80", "t\\udc80", '"x\\udc80"', '"y\\udc80"')]
     assert result.documents is not None
     assert result.documents.select("system", "doc").rows() == [("s\\udc81", "a\\udc80")]

@@ -12,7 +12,9 @@ import polars as pl
 import pytest
 
 MILLION = 1_000_000
-GOOD_SPEC = json.dumps({"fields": {"a": "text", "n": "number", "l": {"type": "list", "items": "text"}}}).encode()
+GOOD_SPEC = json.dumps(
+    {"fields": {"a": "text", "n": "number", "l": {"type": "list", "items": "text"}}}
+).encode()
 GOOD = b'{"id": "1", "a": "x", "n": 1, "l": ["p", "q"]}\n'
 FILES: dict[str, tuple[bytes, bytes, set[int]]] = {
     "sound": (GOOD, GOOD, {0}),
@@ -53,7 +55,9 @@ def score(programs: Path, tmp_path: Path) -> Score:
     return lambda *contents: run_score(programs / "fieldassay", tmp_path, *contents)
 
 
-def run_score(program: Path, folder: Path, spec: bytes, gold: bytes, pred: bytes) -> subprocess.CompletedProcess[str]:
+def run_score(
+    program: Path, folder: Path, spec: bytes, gold: bytes, pred: bytes
+) -> subprocess.CompletedProcess[str]:
     for name, content in (("spec.yaml", spec), ("gold.jsonl", gold), ("pred.jsonl", pred)):
         (folder / name).write_bytes(content)
     inputs = ["--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "s=pred.jsonl"]
@@ -75,7 +79,9 @@ def test_the_command_line_never_shows_a_traceback(name: str, score: Score, tmp_p
         assert {"a", "n"} <= set(evidence.filter(kind="value")["field"]) <= {"a", "n", "l", "l[]"}
 
 
-@pytest.mark.parametrize("spec", [b"", b"fields: {}", b"fields: {a: mony}", b"\x00\xff", b"fields: &a [*a]", b"[" * 100_000])
+@pytest.mark.parametrize(
+    "spec", [b"", b"fields: {}", b"fields: {a: mony}", b"\x00\xff", b"fields: &a [*a]", b"[" * 100_000]
+)
 def test_a_broken_spec_is_told_in_a_few_lines(spec: bytes, score: Score) -> None:
     done = score(spec, GOOD, GOOD)
     assert (done.returncode, "Traceback" in done.stderr + done.stdout) == (2, False)
@@ -86,7 +92,9 @@ def test_a_broken_spec_is_told_in_a_few_lines(spec: bytes, score: Score) -> None
 def test_the_program_that_is_installed_starts_by_itself(tmp_path: Path) -> None:
     """The tests above fork one that has started."""
     installed = tmp_path / "fieldassay"
-    installed.write_text(f"#!{sys.executable}\nimport sys\nfrom fieldassay.cli.main import main\nsys.exit(main())\n")
+    installed.write_text(
+        f"#!{sys.executable}\nimport sys\nfrom fieldassay.cli.main import main\nsys.exit(main())\n"
+    )
     installed.chmod(0o755)
     done = run_score(installed, tmp_path, GOOD_SPEC, *FILES["lone-surrogates"][:2])
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr

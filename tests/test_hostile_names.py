@@ -18,7 +18,9 @@ from fieldassay.reports.formats import FORMATS
 
 HIDDEN = "\x1b[31m\x07\x00\x85\u202e\u2066\u200f\u2028\r\t"
 BAD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
-ID, SYSTEM, FIELD, KEY, SLICE, NAME = (f"{word}{HIDDEN}" for word in ("id", "system", "field", "key", "slice", "spec"))
+ID, SYSTEM, FIELD, KEY, SLICE, NAME = (
+    f"{word}{HIDDEN}" for word in ("id", "system", "field", "key", "slice", "spec")
+)
 VALUE = "value\x1b[2J\u202e"
 
 
@@ -43,20 +45,45 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "lines": {"type": "list", "items": {"type": "object", "fields": {FIELD: "text"}}},
         "tree": "any",
     }
-    gates = [f"field_accuracy[{json.dumps(join_path([FIELD]))}] >= 0.9", f"accuracy{{part={json.dumps(SLICE)}}} >= 0.2"]
+    gates = [
+        f"field_accuracy[{json.dumps(join_path([FIELD]))}] >= 0.9",
+        f"accuracy{{part={json.dumps(SLICE)}}} >= 0.2",
+    ]
     spec = {"name": NAME, "description": HIDDEN, "fields": fields, "slices": ["part"], "gates": gates}
     (folder / "spec.json").write_text(json.dumps(spec))
     for name, rows in {
         "gold": [record(at, VALUE) for at in range(4)],
         "one": [record(at, VALUE if at % 2 else f"other{VALUE}") for at in range(4)],
-        "two": [record(0, None), {"id": f"{ID}1", "raw": f"no answer {HIDDEN}"}, {"id": f"{ID}2", "error": f"broken {HIDDEN}"}],
+        "two": [
+            record(0, None),
+            {"id": f"{ID}1", "raw": f"no answer {HIDDEN}"},
+            {"id": f"{ID}2", "error": f"broken {HIDDEN}"},
+        ],
     }.items():
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for out, files in (("run", ("one", "two")), ("after", ("one",))):
-            preds = [part for name in files for part in ("--pred", f"{name} {SYSTEM}={name}.jsonl".replace("\x00", ""))]
-            assert main(["score", "-s", "spec.json", "--gold", "gold.jsonl", *preds, "--runs", "store", "--bootstrap", "20", "-q"]) in (
+            preds = [
+                part
+                for name in files
+                for part in ("--pred", f"{name} {SYSTEM}={name}.jsonl".replace("\x00", ""))
+            ]
+            assert main(
+                [
+                    "score",
+                    "-s",
+                    "spec.json",
+                    "--gold",
+                    "gold.jsonl",
+                    *preds,
+                    "--runs",
+                    "store",
+                    "--bootstrap",
+                    "20",
+                    "-q",
+                ]
+            ) in (
                 0,
                 1,
                 4,
@@ -96,7 +123,9 @@ def commands() -> Iterator[tuple[str, ...]]:
     yield ("report", f"no run {HIDDEN}".replace("\x00", ""), "--format", "markdown")
 
 
-@pytest.mark.parametrize("command", list(commands()), ids=lambda command: re.sub(r"[^ -~]|/", "", " ".join(command))[:60])
+@pytest.mark.parametrize(
+    "command", list(commands()), ids=lambda command: re.sub(r"[^ -~]|/", "", " ".join(command))[:60]
+)
 def test_nothing_hidden_is_shown(
     made: Path, command: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,7 +136,11 @@ def test_nothing_hidden_is_shown(
     shown = capsys.readouterr()
     assert code in (0, 1, 2, 4), shown.err
     texts = {"out": shown.out, "err": shown.err}
-    texts |= {name: (made / name).read_text(encoding="utf-8") for name in command if (made / name).is_file() and name not in before}
+    texts |= {
+        name: (made / name).read_text(encoding="utf-8")
+        for name in command
+        if (made / name).is_file() and name not in before
+    }
     for name, text in texts.items():
         found = BAD.search(names_in(text, command))
         assert found is None, f"{name}: {text[max(0, found.start() - 60) : found.end() + 20]!a}"

@@ -12,14 +12,26 @@ from fieldassay.errors import ProblemsError
 from fieldassay.scoring.options import InputOptions, ScoreOptions, with_keywords
 
 SPEC = "fields: {shop: text, total: money}"
-GOLD = [{"id": "a", "gold": {"shop": "Oak", "total": 1}, "kind": "x"}, {"id": "b", "gold": {"shop": "Elm", "total": 2}, "kind": "y"}]
-PRED = [{"id": "a", "answer": {"shop": "Oak", "total": 9}}, {"id": "b", "answer": {"shop": "Elm", "total": 2}}]
+GOLD = [
+    {"id": "a", "gold": {"shop": "Oak", "total": 1}, "kind": "x"},
+    {"id": "b", "gold": {"shop": "Elm", "total": 2}, "kind": "y"},
+]
+PRED = [
+    {"id": "a", "answer": {"shop": "Oak", "total": 9}},
+    {"id": "b", "answer": {"shop": "Elm", "total": 2}},
+]
 
 KEYWORDS: dict[str, tuple[dict[str, Any], ScoreOptions]] = {
     "keys": ({"pred_key": "answer", "gold_key": "gold"}, ScoreOptions(inputs=InputOptions("gold", "answer"))),
     "a list": ({"only": ["a", "b"]}, ScoreOptions(only=("a", "b"))),
-    "a text for a list": ({"metrics": "f1", "where": "kind=x"}, ScoreOptions(metrics=("f1",), inputs=InputOptions(where=("kind=x",)))),
-    "inputs and one of them": ({"inputs": InputOptions(gold_key="g"), "pred_key": "p"}, ScoreOptions(inputs=InputOptions("g", "p"))),
+    "a text for a list": (
+        {"metrics": "f1", "where": "kind=x"},
+        ScoreOptions(metrics=("f1",), inputs=InputOptions(where=("kind=x",))),
+    ),
+    "inputs and one of them": (
+        {"inputs": InputOptions(gold_key="g"), "pred_key": "p"},
+        ScoreOptions(inputs=InputOptions("g", "p")),
+    ),
     "nothing": ({}, ScoreOptions()),
 }
 

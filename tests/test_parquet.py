@@ -10,8 +10,8 @@ from threading import Thread
 import polars as pl
 import pytest
 
+from fieldassay.atomic.parquet import guarded, read_parquet
 from fieldassay.errors import ProblemsError
-from fieldassay.parquet import guarded, read_parquet
 
 
 def packed() -> bytes:
@@ -22,10 +22,16 @@ def packed() -> bytes:
 
 def test_a_whole_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(packed())
-    assert read_parquet(tmp_path / "a.parquet", "a.parquet").height == read_parquet(packed(), "a.parquet").height == 2
+    assert (
+        read_parquet(tmp_path / "a.parquet", "a.parquet").height
+        == read_parquet(packed(), "a.parquet").height
+        == 2
+    )
 
 
-def test_whatever_byte_of_the_footer_is_damaged_one_problem_comes_out_and_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+def test_whatever_byte_of_the_footer_is_damaged_one_problem_comes_out_and_nothing_is_printed(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     data = packed()
     found: list[ProblemsError] = []
     for at in range(len(data) - 8 - int.from_bytes(data[-8:-4], "little"), len(data), 2):
@@ -37,18 +43,25 @@ def test_whatever_byte_of_the_footer_is_damaged_one_problem_comes_out_and_nothin
             except ProblemsError as error:
                 found.append(error)
     assert found
-    assert {(len(error.problems), error.problems[0].where, error.problems[0].kind) for error in found} == {(1, "p.parquet", "bad_parquet")}
+    assert {(len(error.problems), error.problems[0].where, error.problems[0].kind) for error in found} == {
+        (1, "p.parquet", "bad_parquet")
+    }
     assert not any("\n" in str(error) for error in found)
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_panic_is_a_problem_and_its_text_is_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ProblemsError, match=r"p\.parquet: not a Parquet file that can be read"), guarded("p.parquet"):
+    with (
+        pytest.raises(ProblemsError, match=r"p\.parquet: not a Parquet file that can be read"),
+        guarded("p.parquet"),
+    ):
         raise pl.exceptions.PanicException("a panic\nof two lines")
     assert capfd.readouterr().err == ""
 
 
-def test_what_others_write_to_standard_error_meanwhile_comes_out_whole(capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_others_write_to_standard_error_meanwhile_comes_out_whole(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     panic = b"\nthread '<unnamed>' (7) panicked at crates/x.rs:1:2:\nmessage\nnote: run with `RUST_BACKTRACE=1` environment variable to display\n"
     with guarded("p.parquet"):
         os.write(2, b"before\n" + panic + b"after\n")

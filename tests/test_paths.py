@@ -14,7 +14,10 @@ def test_joined_steps_split_back(steps):
     assert split_path(join_path(steps)) == steps
 
 
-@pytest.mark.parametrize("text", ["a..b", ".a", "a.", "a[", "a]", "a[x]", "a[1", 'a["', 'a["x]', "a[0]b", "a.[0]", '"a"', 'a["\\q"]'])
+@pytest.mark.parametrize(
+    "text",
+    ["a..b", ".a", "a.", "a[", "a]", "a[x]", "a[1", 'a["', 'a["x]', "a[0]b", "a.[0]", '"a"', 'a["\\q"]'],
+)
 def test_what_is_no_path_is_refused(text):
     with pytest.raises(ValueError, match="not a"):
         split_path(text)
@@ -22,7 +25,14 @@ def test_what_is_no_path_is_refused(text):
 
 @pytest.mark.parametrize(
     ("path", "field"),
-    [("", ""), ("a", "a"), ("a[3]", "a[]"), ("a[3][0].b", "a[][].b"), ('a["x[3]"][1]', 'a["x[3]"][]'), ("a[].b", "a[].b")],
+    [
+        ("", ""),
+        ("a", "a"),
+        ("a[3]", "a[]"),
+        ("a[3][0].b", "a[][].b"),
+        ('a["x[3]"][1]', 'a["x[3]"][]'),
+        ("a[].b", "a[].b"),
+    ],
 )
 def test_the_field_of_a_value_has_no_indices(path, field):
     assert field_of(path) == field

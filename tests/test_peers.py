@@ -12,19 +12,38 @@ import polars as pl
 import pytest
 from tests.effort import cost, costs_at_most
 from tests.judging import leaves_of, result_of, rows_of
-from tests.peer_cases import ABC, ABCD, HALF, KEYED, LINE, LINES, LIST, PAIRS, RECORDS, TREE, TYPO_GOLD, TYPO_PRED, rows, spec_of
+from tests.peer_cases import (
+    ABC,
+    ABCD,
+    HALF,
+    KEYED,
+    LINE,
+    LINES,
+    LIST,
+    PAIRS,
+    RECORDS,
+    TREE,
+    TYPO_GOLD,
+    TYPO_PRED,
+    rows,
+    spec_of,
+)
 
-from fieldassay.api.scoring import score
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.scoring.score import score
 
 
 def compare(spec: Any, gold: Any, pred: Any) -> Result:
     """Return the result of one document, or of several."""
-    return result_of(spec, gold if isinstance(gold, list) else [gold], pred if isinstance(pred, list) else [pred])
+    return result_of(
+        spec, gold if isinstance(gold, list) else [gold], pred if isinstance(pred, list) else [pred]
+    )
 
 
-@pytest.mark.parametrize(("spec", "gold", "pred", "expected"), [pytest.param(*case, id=name) for name, *case in RECORDS])
+@pytest.mark.parametrize(
+    ("spec", "gold", "pred", "expected"), [pytest.param(*case, id=name) for name, *case in RECORDS]
+)
 def test_a_record_scores_this(spec: Any, gold: Any, pred: Any, expected: dict[str, float | None]) -> None:
     extra = ("accuracy", "f1", "presence", "items", "counts", "accuracy(regime=baseline)")
     records = (gold, pred) if isinstance(gold, list) else ([gold], [pred])
@@ -33,7 +52,9 @@ def test_a_record_scores_this(spec: Any, gold: Any, pred: Any, expected: dict[st
     assert found == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize(("field", "gold", "pred", "outcome"), [pytest.param(*case, id=name) for name, *case in PAIRS])
+@pytest.mark.parametrize(
+    ("field", "gold", "pred", "outcome"), [pytest.param(*case, id=name) for name, *case in PAIRS]
+)
 def test_two_values_are_judged_so(field: Any, gold: Any, pred: Any, outcome: str) -> None:
     assert leaves_of(spec_of(v=field), {"v": gold}, {"v": pred}) == [("v", outcome)]
 
@@ -65,13 +86,20 @@ def test_the_order_of_two_predicted_rows_is_no_part_of_the_score() -> None:
     """Row 20: a peer says 0.5 and 0.667 for the same rows in another order."""
     gold = {"lines": [{"sku": "a", "name": "x", "n": 1}, {"sku": "a", "name": "y", "n": 2}]}
     pred = [{"sku": "a", "name": "x", "n": 2}, {"sku": "a", "name": "x", "n": 1}]
-    values = [compare(spec_of(lines=rows("sku", "name", n="number")), gold, {"lines": order}).value("f1") for order in (pred, pred[::-1])]
+    values = [
+        compare(spec_of(lines=rows("sku", "name", n="number")), gold, {"lines": order}).value("f1")
+        for order in (pred, pred[::-1])
+    ]
     assert values == [5 / 6, 5 / 6]
 
 
 @pytest.mark.parametrize(("gold", "pred"), [("tide", "diet"), ("diet", "tide")])
-@pytest.mark.parametrize(("comparator", "similarity"), [("levenshtein", 0.25), ("indel", 0.5), ("jaro_winkler", 2 / 3)])
-def test_a_similarity_does_not_depend_on_the_side(gold: str, pred: str, comparator: str, similarity: float) -> None:
+@pytest.mark.parametrize(
+    ("comparator", "similarity"), [("levenshtein", 0.25), ("indel", 0.5), ("jaro_winkler", 2 / 3)]
+)
+def test_a_similarity_does_not_depend_on_the_side(
+    gold: str, pred: str, comparator: str, similarity: float
+) -> None:
     """Row 41: a peer says 0.25 one way and 0.5 the other."""
     there, back = (
         rows_of(spec_of(v={"type": "text", "compare": comparator}), {"v": first}, {"v": second})["score"][0]
@@ -80,7 +108,9 @@ def test_a_similarity_does_not_depend_on_the_side(gold: str, pred: str, comparat
     assert there == back == pytest.approx(similarity)
 
 
-@pytest.mark.parametrize(("pred", "invalid", "value"), [(["red", "blue"], 0, 1.0), (["red"], 0, 0.5), ("red", 1, 0.0)])
+@pytest.mark.parametrize(
+    ("pred", "invalid", "value"), [(["red", "blue"], 0, 1.0), (["red"], 0, 0.5), ("red", 1, 0.0)]
+)
 def test_the_root_of_a_record_plays_no_tricks(pred: Any, invalid: int, value: float) -> None:
     """Row 27: a peer gives 1.0 to a single text in place of a whole list, at the root only."""
     options = ScoreOptions(replicates=0, inputs=InputOptions(wrap="tags"))
@@ -109,7 +139,10 @@ def test_nested_lists_are_paired_in_time(width: int, depth: int, bound: int) -> 
         return [{"name": f"{stem}{at}", "rows": grow(level - 1, f"{stem}{at}")} for at in range(width)]
 
     def turn(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{key: turn(value) if isinstance(value, list) else value for key, value in item.items()} for item in items[::-1]]
+        return [
+            {key: turn(value) if isinstance(value, list) else value for key, value in item.items()}
+            for item in items[::-1]
+        ]
 
     tree = grow(depth, "n")
     with costs_at_most(bound):
@@ -125,7 +158,10 @@ QUICK = ("levenshtein", "indel", "jaro_winkler", "anls", "words", "token_set", "
 def test_long_texts_are_compared_in_time(comparator: str, bound: int) -> None:
     """Row 40: peers need about a second for two texts of 2,000 characters."""
     spec = spec_of(v={"type": "text", "compare": comparator})
-    gold, pred = "".join(chr(97 + at * 7 % 26) for at in range(2000)), "".join(chr(97 + at * 11 % 26) for at in range(2000))
+    gold, pred = (
+        "".join(chr(97 + at * 7 % 26) for at in range(2000)),
+        "".join(chr(97 + at * 11 % 26) for at in range(2000)),
+    )
     compare(spec, {"v": "a"}, {"v": "b"})  # what is imported late is not part of the comparison
     assert min(cost(lambda: compare(spec, {"v": gold}, {"v": pred})) for _ in range(3)) < bound
     accuracy = compare(spec, {"v": gold}, {"v": pred}).value("accuracy")
@@ -144,13 +180,24 @@ def test_a_threshold_never_makes_a_wrong_value_accurate() -> None:
 def test_equal_records_are_right_and_nothing_else() -> None:
     """stickler#233: a false discovery beside a score of 1.0."""
     result = compare(LINES, {"lines": LINE}, {"lines": LINE})
-    assert [result.value(name) for name in ("f1", "correct", "wrong", "missing", "spurious")] == [1.0, 16, 0, 0, 0]
+    assert [result.value(name) for name in ("f1", "correct", "wrong", "missing", "spurious")] == [
+        1.0,
+        16,
+        0,
+        0,
+        0,
+    ]
 
 
 def test_a_prediction_of_nothing_gets_nothing() -> None:
     """stickler#272, #345: fields empty on both sides pay, up to an F1 of 1.0 for a prediction of nothing."""
     result = compare(ABCD, [{"a": "x"}] * 3, [{}] * 3)
-    assert [result.value(name) for name in ("accuracy", "accuracy_pooled", "recall", "f1")] == [0.0, 0.0, 0.0, 0.0]
+    assert [result.value(name) for name in ("accuracy", "accuracy_pooled", "recall", "f1")] == [
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+    ]
     assert result.value("precision") is None
 
 
@@ -168,14 +215,23 @@ def test_a_spec_says_the_same_in_every_form() -> None:
         "type": "object",
         "properties": {
             "name": {"type": "string", "x-fieldassay": {"compare": "levenshtein"}},
-            "lines": {"type": "array", "items": {"type": "object", "properties": {"sku": {"type": "string"}, "n": {"type": "number"}}}},
+            "lines": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"sku": {"type": "string"}, "n": {"type": "number"}},
+                },
+            },
         },
     }
     text = "fields: {name: {type: text, compare: levenshtein}, lines: {type: list, items: {type: object, fields: {sku: text, n: number}}}}"
     mapping = spec_of(name={"type": "text", "compare": "levenshtein"}, lines=rows("sku", n="number"))
     gold = {"name": "abcd", "lines": [{"sku": "a", "n": 1}, {"sku": "b", "n": 2}]}
     pred = {"name": "abcx", "lines": [{"sku": "b", "n": 2}, {"sku": "a", "n": 9}]}
-    values = [(result.value("accuracy"), result.value("f1")) for result in (compare(spec, gold, pred) for spec in (schema, text, mapping))]
+    values = [
+        (result.value("accuracy"), result.value("f1"))
+        for result in (compare(spec, gold, pred) for spec in (schema, text, mapping))
+    ]
     assert values == [pytest.approx((3.75 / 5, 3 / 5))] * 3
 
 
@@ -183,7 +239,10 @@ def test_weights_move_the_weighted_accuracy_of_a_dataset() -> None:
     """stickler#122: bulk evaluation drops the weights."""
     spec = spec_of(a={"type": "text", "weight": 3}, b="text")
     result = compare(spec, [{"a": "x", "b": "y"}] * 2, [{"a": "x", "b": "?"}, {"a": "?", "b": "y"}])
-    assert (result.value("accuracy_weighted"), result.value("accuracy")) == (pytest.approx((0.75 + 0.25) / 2), 0.5)
+    assert (result.value("accuracy_weighted"), result.value("accuracy")) == (
+        pytest.approx((0.75 + 0.25) / 2),
+        0.5,
+    )
 
 
 def test_unmatched_gold_is_part_of_f1() -> None:
@@ -207,16 +266,29 @@ def test_empty_lists_are_no_nan() -> None:
 
 def test_an_undeclared_key_is_counted_and_told() -> None:
     """Rows 17, 29 and 33: keys that nobody asked for are free, invisible, or cost everything."""
-    result = compare(ABC, {"a": "x", "b": "y", "c": "z"}, {"a": "x", "b": "y", "c": "z", "iban": "DE00", "bic": "X", "d": 1})
-    assert (result.value("accuracy"), result.counts["systems"]["s"]["undeclared"]) == (1.0, {"bic": 1, "d": 1, "iban": 1})
+    result = compare(
+        ABC,
+        {"a": "x", "b": "y", "c": "z"},
+        {"a": "x", "b": "y", "c": "z", "iban": "DE00", "bic": "X", "d": 1},
+    )
+    assert (result.value("accuracy"), result.counts["systems"]["s"]["undeclared"]) == (
+        1.0,
+        {"bic": 1, "d": 1, "iban": 1},
+    )
     assert any("iban" in warning for warning in result.warnings)
 
 
 def test_silence_counts_only_where_the_name_of_the_number_says_so() -> None:
     """Trap: correct silence inside a mean without saying so."""
     result = result_of(ABC, [{"a": "x"}], [{"a": "y"}], metrics=("accuracy", "accuracy(regime=baseline)"))
-    assert (result.value("accuracy"), result.value("accuracy(regime=baseline)")) == (0.0, pytest.approx(2 / 3))
-    assert {estimate.regime for estimate in result.estimates if estimate.metric == "accuracy"} == {"filled", "baseline"}
+    assert (result.value("accuracy"), result.value("accuracy(regime=baseline)")) == (
+        0.0,
+        pytest.approx(2 / 3),
+    )
+    assert {estimate.regime for estimate in result.estimates if estimate.metric == "accuracy"} == {
+        "filled",
+        "baseline",
+    }
 
 
 def test_an_exact_key_pairs_only_exact_keys() -> None:
@@ -230,4 +302,6 @@ def test_the_values_of_a_row_without_a_partner_stay_in_the_denominators() -> Non
     for least in ("none", 0.1, 0.5, 0.9):
         field = {**LINES["fields"]["lines"], "align": {"assignment": {"min_similarity": least}}}
         evidence = rows_of(spec_of(lines=field), {"lines": LINE}, {"lines": HALF}).filter(kind="value")
-        assert evidence.filter(pl.col("outcome").is_in(["match", "partial", "mismatch", "missing"])).height == 16
+        assert (
+            evidence.filter(pl.col("outcome").is_in(["match", "partial", "mismatch", "missing"])).height == 16
+        )

@@ -34,12 +34,18 @@ Session = Callable[..., tuple[int, str]]
 @pytest.fixture
 def session(programs: Path, folder: Path) -> Session:
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    return lambda *arguments: run_session([programs / "pytest", "-p", "fieldassay.pytest_plugin"], folder, environment, *arguments)
+    return lambda *arguments: run_session(
+        [programs / "pytest", "-p", "fieldassay.pytest_plugin"], folder, environment, *arguments
+    )
 
 
-def run_session(program: list[Any], folder: Path, environment: Mapping[str, str], *arguments: str) -> tuple[int, str]:
+def run_session(
+    program: list[Any], folder: Path, environment: Mapping[str, str], *arguments: str
+) -> tuple[int, str]:
     command = [*program, "-p", "no:cacheprovider", "-v", "--rootdir", str(folder), *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -65,10 +71,16 @@ def test_a_gate_that_fails_names_the_worst_field_with_an_example_and_no_tracebac
     assert code == 1
     assert "3 passed" in out and "1 failed" in out
     assert "accuracy >= 0.9" in out and "worst fields:" in out and "name" in out and "Shop 0" in out
-    assert "Traceback" not in out and "pytest_plugin.py" not in out and "\x1b[31m" not in out.replace("\x1b[31m\x1b[1m", "")
+    assert (
+        "Traceback" not in out
+        and "pytest_plugin.py" not in out
+        and "\x1b[31m" not in out.replace("\x1b[31m\x1b[1m", "")
+    )
 
 
-def test_a_gate_on_the_command_line_comes_on_top_and_an_unknown_metric_is_said_before_any_test(session: Session) -> None:
+def test_a_gate_on_the_command_line_comes_on_top_and_an_unknown_metric_is_said_before_any_test(
+    session: Session,
+) -> None:
     code, out = session(*scored("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "f1 >= 0.99"))
     assert (code, "3 passed" in out) == (0, True)
     code, out = session(*scored("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "acuracy >= 0.99"))
@@ -84,7 +96,9 @@ OPEN = ("--fieldassay-pred", "good.jsonl", "--fieldassay-gate", "regression(accu
     [((), 1, "1 failed"), (("--fieldassay-xfail-inconclusive",), 0, "1 xfailed")],
     ids=["fails", "expected-failure"],
 )
-def test_a_gate_that_cannot_be_decided_never_passes(session: Session, more: tuple[str, ...], code: int, said: str) -> None:
+def test_a_gate_that_cannot_be_decided_never_passes(
+    session: Session, more: tuple[str, ...], code: int, said: str
+) -> None:
     found, out = session(*scored(*OPEN, *more))
     assert (found, said in out, "2 passed" in out) == (code, True, True), out
     assert "no baseline" in out or more
@@ -110,7 +124,13 @@ BASELINE = ("--fieldassay-gate", "regression(accuracy) > -0.01")
         ("good", "base.json", ("--fieldassay-baseline", "base.json"), 0, "3 passed"),
         ("good", "fieldassay-baseline.json", (), 0, "3 passed"),
         ("bad", "base.json", ("--fieldassay-baseline", "base.json"), 1, "regression(accuracy) > -0.01"),
-        ("good", "base.json", ("--fieldassay-baseline", "nope.json", "--fieldassay-xfail-inconclusive"), 4, "nope.json"),
+        (
+            "good",
+            "base.json",
+            ("--fieldassay-baseline", "nope.json", "--fieldassay-xfail-inconclusive"),
+            4,
+            "nope.json",
+        ),
     ],
     ids=["named", "by-its-name", "worse", "not-there"],
 )
@@ -122,7 +142,10 @@ def test_regressions_are_measured_against_the_baseline(
     for name, rows in {"gold": GOLD, "good": GOOD, "bad": BAD}.items():
         many = [{**row, "id": f"{row['id']}-{k}"} for row in rows for k in range(10)]
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in many))
-    given = [f"--{option}={folder / path}" for option, path in (("spec", "spec.yaml"), ("gold", "gold.jsonl"), ("pred", "good.jsonl"))]
+    given = [
+        f"--{option}={folder / path}"
+        for option, path in (("spec", "spec.yaml"), ("gold", "gold.jsonl"), ("pred", "good.jsonl"))
+    ]
     assert main(["score", *given, f"--out={folder / 'run'}", "--quiet"]) == 0
     assert main(["baseline", "set", str(folder / "run"), f"--out={folder / file}", "--reason=first"]) == 0
     found, out = session(*scored("--fieldassay-pred", f"{pred}.jsonl", *BASELINE, *more))
@@ -146,13 +169,22 @@ def test_a_gate_that_does_not_apply_is_skipped(folder: Path, session: Session) -
         (("--fieldassay-spec", "spec.yaml"), "--fieldassay-gold and --fieldassay-pred missing"),
         (scored("--fieldassay-pred", "none.jsonl"), "none.jsonl"),
         (
-            ("--fieldassay-protocol", "slot-fillin", "--fieldassay-gold", "gold.jsonl", "--fieldassay-pred", "good.jsonl"),
+            (
+                "--fieldassay-protocol",
+                "slot-fillin",
+                "--fieldassay-gold",
+                "gold.jsonl",
+                "--fieldassay-pred",
+                "good.jsonl",
+            ),
             "did you mean 'slot-filling'?",
         ),
     ],
     ids=["no-spec", "spec-alone", "no-file", "unknown-protocol"],
 )
-def test_what_cannot_be_scored_is_a_usage_error(session: Session, arguments: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_scored_is_a_usage_error(
+    session: Session, arguments: tuple[str, ...], said: str
+) -> None:
     code, out = session(*arguments)
     assert code == 4, out
     assert said in out
@@ -177,14 +209,37 @@ def test_gates_stand_beside_the_other_tests_of_a_session(folder: Path, session: 
 def test_the_fixture_shows_the_worst_fields(assert_extraction: Any, gates: Any) -> None:
     spec = "fields: {total: money, name: text, city: text}"
     with pytest.raises(ExtractionError) as caught:
-        assert_extraction({"total": "1", "name": "Ada", "city": "Bern"}, {"total": "1.00", "name": "Ida", "city": None}, spec, gates)
+        assert_extraction(
+            {"total": "1", "name": "Ada", "city": "Bern"},
+            {"total": "1.00", "name": "Ida", "city": None},
+            spec,
+            gates,
+        )
     told = str(caught.value)
-    assert "FAIL" in told and "Ada" in told and "Ida" in told and "city" in told and "total" not in told.split("worst fields:")[1]
+    assert (
+        "FAIL" in told
+        and "Ada" in told
+        and "Ida" in told
+        and "city" in told
+        and "total" not in told.split("worst fields:")[1]
+    )
 
 
-def test_the_fixture_returns_the_result_and_takes_whatever_score_takes(assert_extraction: Any, folder: Path) -> None:
-    assert assert_extraction({"a": 1, "id": "x"}, {"a": 1.0, "id": "x"}, "fields: {a: number, id: id}").value("accuracy") == 1.0
-    assert assert_extraction(folder / "gold.jsonl", folder / "good.jsonl", folder / "spec.yaml").value("accuracy") == 1.0
+def test_the_fixture_returns_the_result_and_takes_whatever_score_takes(
+    assert_extraction: Any, folder: Path
+) -> None:
+    assert (
+        assert_extraction({"a": 1, "id": "x"}, {"a": 1.0, "id": "x"}, "fields: {a: number, id: id}").value(
+            "accuracy"
+        )
+        == 1.0
+    )
+    assert (
+        assert_extraction(folder / "gold.jsonl", folder / "good.jsonl", folder / "spec.yaml").value(
+            "accuracy"
+        )
+        == 1.0
+    )
     with pytest.raises(ExtractionError):
         assert_extraction(folder / "gold.jsonl", folder / "bad.jsonl", folder / "spec.yaml")
 
@@ -195,7 +250,9 @@ def test_the_fixture_fails_where_nothing_can_be_said(assert_extraction: Any) -> 
 
 
 @pytest.mark.parametrize(
-    "option", [("--fieldassay-gate", "accuracy >= 0.9"), ("--fieldassay-baseline", "base.json")], ids=lambda pair: pair[0]
+    "option",
+    [("--fieldassay-gate", "accuracy >= 0.9"), ("--fieldassay-baseline", "base.json")],
+    ids=lambda pair: pair[0],
 )
 def test_gates_and_a_baseline_without_data_are_refused(session: Session, option: tuple[str, str]) -> None:
     code, out = session(*option)

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from stdnum.au import abn
 
 ROOT = Path(__file__).parents[1]
-SAMPLE = ROOT / "src" / "fieldassay" / "api" / "sample"
+SAMPLE = ROOT / "src" / "fieldassay" / "scoring" / "sample"
 DATA = ("gold.jsonl", "atlas.jsonl", "birch.jsonl", "cedar.jsonl")
 SYSTEMS = ("atlas", "birch", "cedar")
 LIMIT_BYTES = 600_000
@@ -39,12 +39,16 @@ def regenerated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[st
 
 
 @pytest.mark.parametrize("name", DATA)
-def test_generator_writes_the_shipped_bytes_again(name: str, regenerated: tuple[Path, dict[str, float]]) -> None:
+def test_generator_writes_the_shipped_bytes_again(
+    name: str, regenerated: tuple[Path, dict[str, float]]
+) -> None:
     assert (regenerated[0] / name).read_bytes() == (SAMPLE / name).read_bytes()
 
 
 @pytest.mark.parametrize(("system", "accuracy"), [("atlas", 0.95), ("birch", 0.80), ("cedar", 0.65)])
-def test_systems_are_as_good_as_documented(system: str, accuracy: float, regenerated: tuple[Path, dict[str, float]]) -> None:
+def test_systems_are_as_good_as_documented(
+    system: str, accuracy: float, regenerated: tuple[Path, dict[str, float]]
+) -> None:
     assert regenerated[1][system] == pytest.approx(accuracy, abs=0.01)
 
 
@@ -55,7 +59,11 @@ def test_folder_holds_the_data_and_the_spec_and_stays_small() -> None:
 
 
 def test_gold_has_the_documented_numbers_of_documents(gold: list[dict[str, Any]]) -> None:
-    assert Counter(record["document_type"] for record in gold) == {"invoice": 28, "receipt": 24, "bank statement": 20}
+    assert Counter(record["document_type"] for record in gold) == {
+        "invoice": 28,
+        "receipt": 24,
+        "bank statement": 20,
+    }
     assert len({record["id"] for record in gold}) == 72
 
 
@@ -75,7 +83,9 @@ def test_gold_has_nulls_missing_keys_and_empty_lists(gold: list[dict[str, Any]])
 def test_gold_amounts_add_up(gold: list[dict[str, Any]]) -> None:
     for record in gold:
         if record.get("lines"):
-            total = sum(round(line["amount"] * 100) for line in record["lines"]) + round((record["gst_amount"] or 0) * 100)
+            total = sum(round(line["amount"] * 100) for line in record["lines"]) + round(
+                (record["gst_amount"] or 0) * 100
+            )
             assert total == round(record["total_amount"] * 100), record["id"]
 
 
@@ -102,7 +112,9 @@ def test_systems_answer_for_known_documents_once(system: str, lines: int, gold: 
     ],
 )
 def test_each_line_is_a_prediction_a_raw_answer_or_an_error(system: str, kinds: dict[str, int]) -> None:
-    found = Counter(kind for line in load(f"{system}.jsonl") for kind in ("prediction", "raw", "error") if kind in line)
+    found = Counter(
+        kind for line in load(f"{system}.jsonl") for kind in ("prediction", "raw", "error") if kind in line
+    )
     assert found == kinds
 
 
@@ -128,7 +140,8 @@ def stated_confidence(system: str, gold: list[dict[str, Any]], is_right: bool) -
     return [
         line["confidence"]["supplier_name"]
         for line in lines
-        if "supplier_name" in line["prediction"] and (line["prediction"]["supplier_name"] == by_id[line["id"]]["supplier_name"]) is is_right
+        if "supplier_name" in line["prediction"]
+        and (line["prediction"]["supplier_name"] == by_id[line["id"]]["supplier_name"]) is is_right
     ]
 
 
@@ -140,7 +153,9 @@ def test_confidence_is_higher_for_right_values_on_the_whole(system: str, gold: l
 
 def test_spec_prices_every_model_that_the_systems_used() -> None:
     prices = YAML(typ="safe").load(SAMPLE / "spec.yaml")["prices"]
-    used = {line["usage"]["model"] for system in SYSTEMS for line in load(f"{system}.jsonl") if "usage" in line}
+    used = {
+        line["usage"]["model"] for system in SYSTEMS for line in load(f"{system}.jsonl") if "usage" in line
+    }
     assert used == set(prices)
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from fieldassay.atomic.whole_files import list_leftover_files, stage_file, write_file
 from fieldassay.runs.pruning import plan_pruning, prune
-from fieldassay.whole_files import list_leftover_files, stage_file, write_file
 
 
 def broken() -> Iterator[bytes]:
@@ -64,7 +64,7 @@ def test_a_long_name_fits(tmp_path: Path) -> None:
 STAGES = """
 import sys, time
 from pathlib import Path
-from fieldassay.whole_files import stage_file
+from fieldassay.atomic.whole_files import stage_file
 
 def portions():
     yield b"half"
@@ -78,20 +78,26 @@ stage_file(Path(sys.argv[1]), portions())
 def start_staging(place: Path) -> subprocess.Popen[str]:
     """Return a process that stages a file until it is killed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen([sys.executable, "-c", STAGES, str(place)], env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", STAGES, str(place)], env=environment, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "staged\n"
     return process
 
 
-def test_what_a_killed_writer_left_is_removed_by_the_next_and_that_of_a_living_one_is_not(tmp_path: Path) -> None:
+def test_what_a_killed_writer_left_is_removed_by_the_next_and_that_of_a_living_one_is_not(
+    tmp_path: Path,
+) -> None:
     with start_staging(tmp_path / "report.html") as one, start_staging(tmp_path / "other.html") as other:
         write_file(tmp_path / "report.html", [b"new"])
         assert len([path for path in tmp_path.iterdir() if path.name.startswith(".")]) == 2
         one.kill()
         one.wait()
         write_file(tmp_path / "report.html", [b"newer"])
-        assert [path.name[:12] for path in tmp_path.iterdir() if path.name.startswith(".")] == [".other.html."]
+        assert [path.name[:12] for path in tmp_path.iterdir() if path.name.startswith(".")] == [
+            ".other.html."
+        ]
         other.kill()
         other.wait()
     write_file(tmp_path / "report.html", [b"newest"])
@@ -108,7 +114,14 @@ def staged_name(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(
     ("part", "is_left"),
-    [("same", False), ("started", True), ("process", True), ("machine", False), ("machine, old", True), ("no owner", False)],
+    [
+        ("same", False),
+        ("started", True),
+        ("process", True),
+        ("machine", False),
+        ("machine, old", True),
+        ("no owner", False),
+    ],
 )
 def test_a_staged_file_is_left_over_if_its_process_is_gone(tmp_path: Path, part: str, is_left: bool) -> None:
     head, process, started, machine, rest = staged_name(tmp_path).rsplit("-", 4)

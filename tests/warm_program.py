@@ -47,8 +47,18 @@ _LATE = (
 @contextmanager
 def warm_program(folder: Path) -> Iterator[Path]:
     """Make the programs runnable from the folder while the context lasts; yields the folder."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
-    server = subprocess.Popen([sys.executable, __file__, str(folder)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "LC_ALL": "C.UTF-8",
+        "PYTHONUTF8": "1",
+    }
+    server = subprocess.Popen(
+        [sys.executable, __file__, str(folder)],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     try:
         assert server.stdout is not None
         assert server.stdout.readline() == b"ready\n"
@@ -88,7 +98,7 @@ def _warm() -> None:
             importlib.import_module(found.name)
     for name in _LATE:
         importlib.import_module(name)
-    importlib.import_module("fieldassay.readers.dates").DateReader().read("1 March 2025")
+    importlib.import_module("fieldassay.types.dates.dates").DateReader().read("1 March 2025")
     assert threading.active_count() == 1
 
 

@@ -40,11 +40,23 @@ class Rate:
         low, high = f"{100 * self.least:.3g} %", f"{100 * self.most:.3g} %"
         if self.least <= 0 and self.most >= 1:
             return "nothing"
-        return f"at most {high}" if self.least <= 0 else f"at least {low}" if self.most >= 1 else f"{low} to {high}"
+        return (
+            f"at most {high}"
+            if self.least <= 0
+            else f"at least {low}"
+            if self.most >= 1
+            else f"{low} to {high}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rate as JSON data."""
-        head = {"part": self.part, "what": self.what, "count": self.count, "trials": self.trials, "share": self.share}
+        head = {
+            "part": self.part,
+            "what": self.what,
+            "count": self.count,
+            "trials": self.trials,
+            "share": self.share,
+        }
         return head | {"least": self.least, "most": self.most, "is_kept": self.is_kept}
 
 
@@ -64,7 +76,10 @@ def binomial_at_most(count: int, trials: int, share: float) -> float:
         return 1.0
     if share >= 1.0:
         return 0.0
-    logs = [_log_choose(trials, k) + k * math.log(share) + (trials - k) * math.log1p(-share) for k in range(count + 1)]
+    logs = [
+        _log_choose(trials, k) + k * math.log(share) + (trials - k) * math.log1p(-share)
+        for k in range(count + 1)
+    ]
     return min(1.0, math.fsum(math.exp(one) for one in logs))
 
 
@@ -79,7 +94,13 @@ def write_table(rates: Iterable[Rate]) -> str:
     for rate in rates:
         if rate.part != part:
             part = rate.part
-            lines += ["", f"**{part}**", "", "| simulated | measured | promised | kept |", "|---|---:|---|---|"]
+            lines += [
+                "",
+                f"**{part}**",
+                "",
+                "| simulated | measured | promised | kept |",
+                "|---|---:|---|---|",
+            ]
         said = f"{100 * rate.share:.1f} % of {rate.trials:,}"
         kept = "" if rate.promise == "nothing" else "yes" if rate.is_kept else "**no**"
         lines.append(f"| {rate.what} | {said} | {rate.promise} | {kept} |")

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.api.scoring import score
-from fieldassay.engine.contest import compare_all, compare_pairs
-from fieldassay.engine.exchange import Arena
+from fieldassay.compare.pairwise import compare_all, compare_pairs
+from fieldassay.compare.permutation_test import Arena
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.metrics.statistics import Statistic
@@ -26,6 +25,7 @@ from fieldassay.result.estimate import Estimate
 from fieldassay.result.pairing import list_kept
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 Floats = npt.NDArray[np.float64]
 Masks = npt.NDArray[np.bool_]
@@ -67,7 +67,9 @@ class World:
 
     def rates(self, extractor: Extractor) -> tuple[Floats, Floats]:
         """Return an extractor's error rates by field, in ordinary documents and in those that it fails on or that are hard."""
-        ordinary = np.array([extractor.weak_fields.get(number, extractor.error) for number in range(self.fields)])
+        ordinary = np.array(
+            [extractor.weak_fields.get(number, extractor.error) for number in range(self.fields)]
+        )
         return ordinary, np.maximum(ordinary, extractor.ruin)
 
     def expect(self, metric: str, name: str) -> float:
@@ -87,13 +89,19 @@ class World:
         """Return the documents of many trials, and what the extractors make of them."""
         count = trials * self.documents
         hard = rng.random(count) < self.hard
-        leaves = np.full(count, self.fields) if self.fewest is None else rng.integers(self.fewest, self.fields + 1, count)
+        leaves = (
+            np.full(count, self.fields)
+            if self.fewest is None
+            else rng.integers(self.fewest, self.fields + 1, count)
+        )
         present = rng.random((count, self.fields)).argsort(axis=1) < leaves[:, None]
         wrong, silent = {}, {}
         for name, extractor in self.extractors.items():
             ordinary, ruined = self.rates(extractor)
             is_spoilt = hard | (rng.random(count) < extractor.failing)
-            wrong[name] = present & (rng.random((count, self.fields)) < np.where(is_spoilt[:, None], ruined, ordinary))
+            wrong[name] = present & (
+                rng.random((count, self.fields)) < np.where(is_spoilt[:, None], ruined, ordinary)
+            )
             silent[name] = wrong[name] & (rng.random((count, self.fields)) < extractor.silent)
         return Drawn(self, trials, present, wrong, silent)
 
@@ -112,7 +120,11 @@ class Drawn:
         """Return the gold records: true where there is a value."""
         each = self.world.documents
         return [
-            {"id": f"{at // each}-{at % each}", TRIAL: f"{at // each:05}", **dict.fromkeys(self._pick(row), True)}
+            {
+                "id": f"{at // each}-{at % each}",
+                TRIAL: f"{at // each:05}",
+                **dict.fromkeys(self._pick(row), True),
+            }
             for at, row in enumerate(self.present)
         ]
 
@@ -120,8 +132,14 @@ class Drawn:
         """Return an extractor's records: false where it is wrong, nothing where it is silent."""
         each, wrong = self.world.documents, self.wrong[name]
         return [
-            {"id": f"{at // each}-{at % each}", **dict.fromkeys(self._pick(right), True), **dict.fromkeys(self._pick(other), False)}
-            for at, (right, other) in enumerate(zip(self.present & ~wrong, wrong & ~self.silent[name], strict=True))
+            {
+                "id": f"{at // each}-{at % each}",
+                **dict.fromkeys(self._pick(right), True),
+                **dict.fromkeys(self._pick(other), False),
+            }
+            for at, (right, other) in enumerate(
+                zip(self.present & ~wrong, wrong & ~self.silent[name], strict=True)
+            )
         ]
 
     def _pick(self, row: Masks) -> list[str]:
@@ -130,7 +148,13 @@ class Drawn:
     def score(self, metrics: Sequence[str], compared: Sequence[str] = (), **options: Any) -> Block:
         """Return the trials, scored in one run by the library's front door, and ready to be compared by some metrics, trial by trial."""
         spec = {"name": "simulated", "fields": dict.fromkeys(self.world.names, "boolean")}
-        chosen: dict[str, Any] = {"evidence": "none", "replicates": 500, "slices": () if compared else (TRIAL,), "compare": (), **options}
+        chosen: dict[str, Any] = {
+            "evidence": "none",
+            "replicates": 500,
+            "slices": () if compared else (TRIAL,),
+            "compare": (),
+            **options,
+        }
         if compared:  # kept for later, so that nobody compares all trials as if they were one
             chosen |= {"keeps_statistics": True, "gates": tuple(f"{metric} >= 0" for metric in compared)}
         predictions = {name: self.predictions(name) for name in self.world.extractors}
@@ -166,7 +190,9 @@ class Block:
     def _take(self, statistics: Mapping[Statistic, Sum]) -> dict[Statistic, Sum]:
         """Return the statistics that comparing takes, added up over the fields where the fields do not matter."""
         return {
-            statistic: statistics[statistic] if is_by_field else Sum((None,), statistics[statistic].values.sum(axis=0, keepdims=True))
+            statistic: statistics[statistic]
+            if is_by_field
+            else Sum((None,), statistics[statistic].values.sum(axis=0, keepdims=True))
             for statistic, is_by_field in list_kept(self.compared).items()
         }
 
@@ -193,11 +219,16 @@ class Trials:
     def rankings(self, metric: str) -> list[Ranking]:
         """Return the ranking of all extractors in each trial."""
         arenas = [arena for block in self.blocks for arena in block.arenas]
-        made = [compare_all(arena, [(arena.names[0], other) for other in arena.names[1:]], arena.data.metrics) for arena in arenas]
+        made = [
+            compare_all(arena, [(arena.names[0], other) for other in arena.names[1:]], arena.data.metrics)
+            for arena in arenas
+        ]
         return [next(one for one in found.rankings if one.metric == metric) for found in made]
 
 
-def simulate(world: World, trials: int, seed: int, metrics: Sequence[str], compared: Sequence[str] = (), **options: Any) -> Trials:
+def simulate(
+    world: World, trials: int, seed: int, metrics: Sequence[str], compared: Sequence[str] = (), **options: Any
+) -> Trials:
     """Return trials of a world: the same ones for the same seed."""
     rng, most = np.random.default_rng(seed), max(1, MOST_TOGETHER // world.documents)
     sizes = [min(most, trials - first) for first in range(0, trials, most)]

@@ -8,16 +8,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fieldassay.api.calibrating import apply_policy as apply_policy
-    from fieldassay.api.explaining import explain_field as explain_field
-    from fieldassay.api.explaining import explain_values as explain_values
-    from fieldassay.api.exporting import export_run as export_run
-    from fieldassay.api.guide import guide_result as guide_result
-    from fieldassay.api.redacting import redact_run as redact_run
-    from fieldassay.api.run_history import trace_value as trace_value
-    from fieldassay.api.sampling import sample as sample
-    from fieldassay.api.tagging import tag_run as tag_run
-    from fieldassay.api.validating import validate as validate
+    from fieldassay.calibration.calibrate import apply_policy as apply_policy
+    from fieldassay.calibration.result import Promise as Promise
     from fieldassay.errors import FieldassayError as FieldassayError
     from fieldassay.errors import NothingEvaluatedError as NothingEvaluatedError
     from fieldassay.errors import ProblemsError as ProblemsError
@@ -32,14 +24,22 @@ if TYPE_CHECKING:
     from fieldassay.public.runs import report as report
     from fieldassay.public.runs import set_baseline as set_baseline
     from fieldassay.public.scoring import score as score
-    from fieldassay.result.calibrated import Promise as Promise
+    from fieldassay.redaction.redact import redact_run as redact_run
+    from fieldassay.reports.export.export import export_run as export_run
+    from fieldassay.reports.export.guide import guide_result as guide_result
     from fieldassay.result.metrics_file import metrics_json as metrics_json
     from fieldassay.result.metrics_file import read_metrics as read_metrics
     from fieldassay.result.result import Result as Result
     from fieldassay.runs.listing import list_stored as list_stored
     from fieldassay.runs.run import Run as Run
+    from fieldassay.runs.tagging import tag_run as tag_run
+    from fieldassay.runs.value_history import trace_value as trace_value
+    from fieldassay.scoring.explain import explain_field as explain_field
+    from fieldassay.scoring.explain import explain_values as explain_values
     from fieldassay.scoring.options import InputOptions as InputOptions
     from fieldassay.scoring.options import ScoreOptions as ScoreOptions
+    from fieldassay.scoring.sampling import sample as sample
+    from fieldassay.scoring.validate import validate as validate
     from fieldassay.spec.model import Spec as Spec
     from fieldassay.spec.parse import read_spec as read_spec
     from fieldassay.spec.write import write_spec as write_spec
@@ -54,29 +54,29 @@ _HOMES = {
     "Run": "fieldassay.runs.run",
     "open_run": "fieldassay.public.runs",
     "list_stored": "fieldassay.runs.listing",
-    "tag_run": "fieldassay.api.tagging",
-    "trace_value": "fieldassay.api.run_history",
+    "tag_run": "fieldassay.runs.tagging",
+    "trace_value": "fieldassay.runs.value_history",
     "diff": "fieldassay.public.runs",
     "gate": "fieldassay.public.runs",
     "set_baseline": "fieldassay.public.runs",
     "check_baseline": "fieldassay.public.runs",
     "calibrate": "fieldassay.public.runs",
-    "Promise": "fieldassay.result.calibrated",
-    "apply_policy": "fieldassay.api.calibrating",
+    "Promise": "fieldassay.calibration.result",
+    "apply_policy": "fieldassay.calibration.calibrate",
     "report": "fieldassay.public.runs",
-    "export_run": "fieldassay.api.exporting",
-    "redact_run": "fieldassay.api.redacting",
-    "guide_result": "fieldassay.api.guide",
+    "export_run": "fieldassay.reports.export.export",
+    "redact_run": "fieldassay.redaction.redact",
+    "guide_result": "fieldassay.reports.export.guide",
     "Spec": "fieldassay.spec.model",
     "read_spec": "fieldassay.spec.parse",
     "write_spec": "fieldassay.spec.write",
     "read_plan": "fieldassay.plan.compile",
     "describe": "fieldassay.plan.describe",
-    "validate": "fieldassay.api.validating",
-    "explain_values": "fieldassay.api.explaining",
-    "explain_field": "fieldassay.api.explaining",
+    "validate": "fieldassay.scoring.validate",
+    "explain_values": "fieldassay.scoring.explain",
+    "explain_field": "fieldassay.scoring.explain",
     "explain_document": "fieldassay.public.explaining",
-    "sample": "fieldassay.api.sampling",
+    "sample": "fieldassay.scoring.sampling",
     "metrics_json": "fieldassay.result.metrics_file",
     "read_metrics": "fieldassay.result.metrics_file",
     "FieldassayError": "fieldassay.errors",

@@ -16,7 +16,10 @@ ITEM: Final = -1
 """The step written `[]`: any item of a list."""
 
 _INDEX = re.compile(r"\[[0-9]+\]", re.ASCII)
-_TOKEN = re.compile(r'(?P<dot>\.)|\[(?P<index>[0-9]{0,18})\]|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]|(?P<key>[^.\[\]"]+)', re.ASCII | re.DOTALL)
+_TOKEN = re.compile(
+    r'(?P<dot>\.)|\[(?P<index>[0-9]{0,18})\]|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]|(?P<key>[^.\[\]"]+)',
+    re.ASCII | re.DOTALL,
+)
 _NEEDS_QUOTES = re.compile(r'[.\[\]"\x00-\x1f\x7f]|^\s|\s$|^$')
 
 
@@ -153,7 +156,9 @@ class Pattern:
         [(('unit',), 'K'), (('flow', 'unit'), 'm3/h')]
         """
         end = len(self.parts)
-        open_places: list[tuple[tuple[Step, ...], Any, frozenset[int]]] = [((), data, _reached(self.parts, {0}))]
+        open_places: list[tuple[tuple[Step, ...], Any, frozenset[int]]] = [
+            ((), data, _reached(self.parts, {0}))
+        ]
         while open_places:
             steps, value, reached = open_places.pop()
             if end in reached:
@@ -161,7 +166,8 @@ class Pattern:
             children = [
                 ((*steps, step), inner, below)
                 for step, inner in self._members(value, reached)
-                if (below := _after(self.parts, reached, step)) and (end in below or isinstance(inner, dict | list))
+                if (below := _after(self.parts, reached, step))
+                and (end in below or isinstance(inner, dict | list))
             ]
             open_places.extend(reversed(children))
 
@@ -177,7 +183,11 @@ class Pattern:
 @lru_cache(maxsize=4096)
 def _after(parts: tuple[Part, ...], reached: frozenset[int], step: Step) -> frozenset[int]:
     """Return which parts of a pattern may come next after one more step."""
-    after = {at if parts[at] is None else at + 1 for at in reached if at < len(parts) and _fits_any(parts[at], step)}
+    after = {
+        at if parts[at] is None else at + 1
+        for at in reached
+        if at < len(parts) and _fits_any(parts[at], step)
+    }
     return _reached(parts, after) if after else frozenset()
 
 

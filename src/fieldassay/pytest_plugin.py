@@ -28,15 +28,31 @@ EVERYTHING_RIGHT = "accuracy_strict >= 1"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("fieldassay", "score structured extraction, one test per system and gate")
-    group.addoption("--fieldassay-spec", metavar="FILE", help="how each field is judged, and the gates that must hold")
-    group.addoption("--fieldassay-protocol", metavar="NAME", help="a published protocol instead of a spec of your own")
-    group.addoption("--fieldassay-gold", metavar="PATH", help="the right values")
-    group.addoption("--fieldassay-pred", metavar="[NAME=]PATH", action="append", default=[], help="a system's predictions; repeat for more")
     group.addoption(
-        "--fieldassay-gate", metavar="RULE", action="append", default=[], help="one more gate, such as 'accuracy >= 0.9'; repeat for more"
+        "--fieldassay-spec", metavar="FILE", help="how each field is judged, and the gates that must hold"
     )
     group.addoption(
-        "--fieldassay-baseline", metavar="FILE", help="what regression gates compare with; else fieldassay-baseline.json, if it is there"
+        "--fieldassay-protocol", metavar="NAME", help="a published protocol instead of a spec of your own"
+    )
+    group.addoption("--fieldassay-gold", metavar="PATH", help="the right values")
+    group.addoption(
+        "--fieldassay-pred",
+        metavar="[NAME=]PATH",
+        action="append",
+        default=[],
+        help="a system's predictions; repeat for more",
+    )
+    group.addoption(
+        "--fieldassay-gate",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="one more gate, such as 'accuracy >= 0.9'; repeat for more",
+    )
+    group.addoption(
+        "--fieldassay-baseline",
+        metavar="FILE",
+        help="what regression gates compare with; else fieldassay-baseline.json, if it is there",
     )
     group.addoption(
         "--fieldassay-xfail-inconclusive",
@@ -48,18 +64,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse options that say too little, before anything is collected."""
-    given = {name: config.getoption(f"fieldassay_{name}") for name in ("spec", "protocol", "gold", "pred", "gate", "baseline")}
+    given = {
+        name: config.getoption(f"fieldassay_{name}")
+        for name in ("spec", "protocol", "gold", "pred", "gate", "baseline")
+    }
     if not any(given.values()):
         return
     if bool(given["spec"]) == bool(given["protocol"]):
-        raise pytest.UsageError("fieldassay: give either --fieldassay-spec FILE or --fieldassay-protocol NAME")
+        raise pytest.UsageError(
+            "fieldassay: give either --fieldassay-spec FILE or --fieldassay-protocol NAME"
+        )
     lacking = [f"--fieldassay-{name}" for name in ("gold", "pred") if not given[name]]
     if lacking:
-        raise pytest.UsageError(f"fieldassay: {' and '.join(lacking)} missing; give the spec, gold and predictions together")
+        raise pytest.UsageError(
+            f"fieldassay: {' and '.join(lacking)} missing; give the spec, gold and predictions together"
+        )
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Add one test per system and gate, if the options ask for it."""
     if config.getoption("fieldassay_gold"):
         items.extend(Extraction.from_parent(session, name="fieldassay").collect())
@@ -82,13 +107,18 @@ class Extraction(pytest.Collector):
         """Return the scored run; an error of the user's ends the session with its message."""
         option, place = self.config.getoption, self.config.invocation_params.dir
         spec = option("fieldassay_spec")
-        from fieldassay.api.scoring import score
         from fieldassay.scoring.options import ScoreOptions
+        from fieldassay.scoring.score import score
 
         source: Any = {"protocol": option("fieldassay_protocol")} if spec is None else _found(spec, place)
         try:
             options = ScoreOptions(gates=tuple(option("fieldassay_gate")) or (EVERYTHING_RIGHT,))
-            return score(_found(option("fieldassay_gold"), place), _named(option("fieldassay_pred"), place), source, options)
+            return score(
+                _found(option("fieldassay_gold"), place),
+                _named(option("fieldassay_pred"), place),
+                source,
+                options,
+            )
         except FieldassayError as error:
             raise pytest.UsageError(f"fieldassay: {error}") from None
 
@@ -96,7 +126,9 @@ class Extraction(pytest.Collector):
     def decisions(self) -> tuple[Decision, ...]:
         """Return what comes of the gates, by system."""
         try:
-            baseline = _baseline(self.config.getoption("fieldassay_baseline"), self.config.invocation_params.dir)
+            baseline = _baseline(
+                self.config.getoption("fieldassay_baseline"), self.config.invocation_params.dir
+            )
             return decide(self.result, self.config.getoption("fieldassay_gate"), baseline)
         except FieldassayError as error:
             raise pytest.UsageError(f"fieldassay: {error}") from None
@@ -129,7 +161,7 @@ class GateItem(pytest.Item):
 
     def runtest(self) -> None:
         """Fail unless the gate passes; skip where it does not apply. An undecided gate may be an expected failure."""
-        from fieldassay.reports.failures import render_failure, render_outcome
+        from fieldassay.reports.ci.failures import render_failure, render_outcome
         from fieldassay.result.decision import Verdict
 
         verdict = self.outcome.verdict
@@ -143,7 +175,11 @@ class GateItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the message alone where a gate failed."""
-        return str(excinfo.value) if isinstance(excinfo.value, ExtractionError) else super().repr_failure(excinfo, style)
+        return (
+            str(excinfo.value)
+            if isinstance(excinfo.value, ExtractionError)
+            else super().repr_failure(excinfo, style)
+        )
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return where the test is from: the gold data."""
@@ -166,11 +202,11 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
     `gold` and `pred` are one record each, or whatever `fieldassay.score` takes: lists of records, paths, mappings. An inconclusive gate fails.
     """
     __tracebackhide__ = True
-    from fieldassay.api.scoring import score
-    from fieldassay.reports.failures import render_failure
+    from fieldassay.reports.ci.failures import render_failure
     from fieldassay.reports.summary import summarize
     from fieldassay.result.decision import Answer
     from fieldassay.scoring.options import InputOptions, ScoreOptions
+    from fieldassay.scoring.score import score
 
     rules = (gates,) if isinstance(gates, str) else tuple(gates)
     options = ScoreOptions(gates=rules or (EVERYTHING_RIGHT,))
@@ -186,8 +222,8 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
 
 def decide(result: Result, gates: Sequence[str], baseline: Path | None = None) -> tuple[Decision, ...]:
     """Return the decision for each system: by the spec's gates and these; where there are none, that everything is right."""
-    from fieldassay.api.gating import decide_result
     from fieldassay.errors import Problem, ProblemsError
+    from fieldassay.gates.gate import decide_result
     from fieldassay.metrics.grammar import parse_gate
 
     try:
@@ -199,7 +235,7 @@ def decide(result: Result, gates: Sequence[str], baseline: Path | None = None) -
 
 def _baseline(given: str | None, place: Path) -> Path | None:
     """Return the file of the baseline. One that is named must be there, and be one: a typing error is never an undecided gate."""
-    from fieldassay.store.baseline_file import BASELINE, read_baseline
+    from fieldassay.gates.baseline.file import BASELINE, read_baseline
 
     path = place / (given or BASELINE)
     if given is not None:
@@ -217,7 +253,7 @@ def _named(texts: Sequence[str], place: Path) -> dict[str, Any]:
 
 
 def _name(text: str, place: Path) -> tuple[str, Path]:
-    from fieldassay.api.inputs import system_name
+    from fieldassay.scoring.inputs import system_name
 
     name, equals, path = text.partition("=")
     if equals and name.strip() and not (place / text).exists():

@@ -42,14 +42,19 @@ class Catalogue:
     def name_of(self, entry: type[Any]) -> str | None:
         """Return the name under which a class is listed, plugins included; None if it is not."""
         target = f"{entry.__module__}:{entry.__qualname__}"
-        return next((name for name, known in {**_plugins(self.group), **self.entries}.items() if known == target), None)
+        return next(
+            (name for name, known in {**_plugins(self.group), **self.entries}.items() if known == target),
+            None,
+        )
 
     def load(self, name: str, where: str = "") -> type[Any]:
         """Return the class of that name, or raise `ProblemsError` with the nearest valid name."""
         target = self.entries.get(name) or _plugins(self.group).get(name)
         if target is None:
             what = f"unknown {self.kind} {name!r}"
-            raise ProblemsError([Problem(where or self.kind, what, nearest(name, self.names()), "unknown_name")])
+            raise ProblemsError(
+                [Problem(where or self.kind, what, nearest(name, self.names()), "unknown_name")]
+            )
         module, _, attribute = target.partition(":")
         loaded: type[Any] = getattr(importlib.import_module(module), attribute)
         return loaded

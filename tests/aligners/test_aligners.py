@@ -15,7 +15,9 @@ from fieldassay.aligners.sequence import Sequence
 EXAMPLES = {"ordered": Ordered(), "sequence": Sequence(), "assignment": Assignment(), "key": Key(("sku",))}
 
 shapes = st.tuples(st.integers(0, 5), st.integers(0, 5))
-matrices = shapes.flatmap(lambda shape: arrays.arrays(np.float64, shape, elements=st.integers(0, 8).map(lambda step: step / 8)))
+matrices = shapes.flatmap(
+    lambda shape: arrays.arrays(np.float64, shape, elements=st.integers(0, 8).map(lambda step: step / 8))
+)
 floors = st.integers(1, 8).map(lambda step: step / 8)
 
 
@@ -36,7 +38,9 @@ def best_total(similarity, floor=0.0, is_ordered=False):
 
 
 def test_every_catalogue_entry_loads():
-    assert {name: ALIGNERS.load(name) for name in ALIGNERS.names()} == {name: type(aligner) for name, aligner in EXAMPLES.items()}
+    assert {name: ALIGNERS.load(name) for name in ALIGNERS.names()} == {
+        name: type(aligner) for name, aligner in EXAMPLES.items()
+    }
 
 
 @pytest.mark.parametrize("aligner", EXAMPLES.values(), ids=EXAMPLES)
@@ -51,7 +55,10 @@ def test_an_empty_side_pairs_nothing(aligner, shape):
 def test_each_position_is_paired_at_most_once(aligner, similarity):
     gold, pred = aligner.pair(similarity)
     assert len(set(gold.tolist())) == len(gold) == len(pred) == len(set(pred.tolist()))
-    assert all(0 <= row < similarity.shape[0] and 0 <= column < similarity.shape[1] for row, column in zip(gold, pred, strict=True))
+    assert all(
+        0 <= row < similarity.shape[0] and 0 <= column < similarity.shape[1]
+        for row, column in zip(gold, pred, strict=True)
+    )
 
 
 @given(similarity=matrices)
@@ -76,8 +83,12 @@ def test_sequence_finds_the_largest_total_without_crossings(similarity):
 @given(similarity=matrices, seed=st.integers(0, 99))
 def test_the_total_does_not_depend_on_the_order_of_items(similarity, seed):
     generator = np.random.default_rng(seed)
-    shuffled = similarity[np.ix_(generator.permutation(similarity.shape[0]), generator.permutation(similarity.shape[1]))]
-    assert total(shuffled, Assignment().pair(shuffled)) == pytest.approx(total(similarity, Assignment().pair(similarity)))
+    shuffled = similarity[
+        np.ix_(generator.permutation(similarity.shape[0]), generator.permutation(similarity.shape[1]))
+    ]
+    assert total(shuffled, Assignment().pair(shuffled)) == pytest.approx(
+        total(similarity, Assignment().pair(similarity))
+    )
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1), (2, 2), (4, 4), (3, 5), (5, 3), (20, 20)], ids=str)
@@ -108,14 +119,23 @@ def test_a_mean_of_equal_keys_reaches_the_threshold_of_one():
 
 
 @pytest.mark.parametrize("aligner", [Assignment(), Assignment(0.5), Key(("sku",)), Sequence()], ids=repr)
-@pytest.mark.parametrize("similarity", [np.array([[np.nan]]), np.array([[1.0, np.nan], [0.5, 0.5]])], ids=["one", "four"])
+@pytest.mark.parametrize(
+    "similarity", [np.array([[np.nan]]), np.array([[1.0, np.nan], [0.5, 0.5]])], ids=["one", "four"]
+)
 def test_nan_is_refused_in_words(aligner, similarity):
     with pytest.raises(ValueError, match="NaN"):
         aligner.pair(similarity)
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: Assignment(1.5), lambda: Assignment(-0.1), lambda: Key(()), lambda: Sequence(2), lambda: Key(("a",), 9)]
+    "make",
+    [
+        lambda: Assignment(1.5),
+        lambda: Assignment(-0.1),
+        lambda: Key(()),
+        lambda: Sequence(2),
+        lambda: Key(("a",), 9),
+    ],
 )
 def test_options_out_of_range_are_refused(make):
     with pytest.raises(ValueError, match=r"min_similarity|fields"):

@@ -9,16 +9,25 @@ from typing import Any
 import pytest
 
 from fieldassay.aligners.key import Key
-from fieldassay.api.scoring import score
 from fieldassay.errors import ProblemsError
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 
-def count(gold: list[Any], predicted: list[Any], options: dict[str, Any], metric: str = "items_matched") -> Any:
+def count(
+    gold: list[Any], predicted: list[Any], options: dict[str, Any], metric: str = "items_matched"
+) -> Any:
     fields = {"k": "text", "a": "text", "b": "text"}
-    listed = {"items": {"fields": fields}, "align": {"key": {"fields": "k", **options}}, "combine": "agreement"}
+    listed = {
+        "items": {"fields": fields},
+        "align": {"key": {"fields": "k", **options}},
+        "combine": "agreement",
+    }
     result = score(
-        [{"id": 1, "x": gold}], [{"id": 1, "x": predicted}], {"fields": {"x": listed}, "metrics": [metric]}, ScoreOptions(replicates=0)
+        [{"id": 1, "x": gold}],
+        [{"id": 1, "x": predicted}],
+        {"fields": {"x": listed}, "metrics": [metric]},
+        ScoreOptions(replicates=0),
     )
     return next(estimate.value for estimate in result.estimates if estimate.field is None)
 
@@ -37,14 +46,19 @@ def count(gold: list[Any], predicted: list[Any], options: dict[str, Any], metric
     ],
     ids=str,
 )
-def test_items_without_a_key_pair_as_keyless_says(gold: Any, predicted: Any, keyless: str, matched: int) -> None:
+def test_items_without_a_key_pair_as_keyless_says(
+    gold: Any, predicted: Any, keyless: str, matched: int
+) -> None:
     assert count([gold], [predicted], {"keyless": keyless}) == matched
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_equal_keys_pair_so_that_most_fields_are_right(seed: int) -> None:
     draw = Random(seed)
-    gold, predicted = ([{"k": "x", **{name: draw.choice(["1", "2", "3"]) for name in "ab"}} for _ in range(5)] for _ in range(2))
+    gold, predicted = (
+        [{"k": "x", **{name: draw.choice(["1", "2", "3"]) for name in "ab"}} for _ in range(5)]
+        for _ in range(2)
+    )
     right = [[sum(one[name] == other[name] for name in "ab") for other in predicted] for one in gold]
     best = max(sum(right[at][to] for at, to in enumerate(order)) for order in permutations(range(5)))
     assert count(gold, predicted, {}, 'correct(fields="a|b")') == best

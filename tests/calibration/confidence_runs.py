@@ -25,7 +25,13 @@ def bills(n: int, wrong: int, first: int = 0) -> Result:
     """Return a run of n documents with one value each, confidences falling from 0.99; the least sure ones are wrong."""
     gold = [{"id": f"d{first + number}", "total": 5, "kind": "ab"[number % 2]} for number in range(n)]
     pred = [
-        {"id": f"d{first + number}", "total": 5 + (number >= n - wrong), "confidence": {"total": 0.99 - 0.9 * number / n}}
+        {
+            "id": f"d{first + number}",
+            "total": 5 + (number >= n - wrong),
+            "confidence": {"total": 0.99 - 0.9 * number / n},
+        }
         for number in range(n)
     ]
-    return score_rows(gold, pred, "{fieldassay: 1, name: bills, id: id, fields: {total: money}}", slices=("kind",))
+    return score_rows(
+        gold, pred, "{fieldassay: 1, name: bills, id: id, fields: {total: money}}", slices=("kind",)
+    )

@@ -50,4 +50,6 @@ def clustered(generator: np.random.Generator, documents: int, values: int, bad: 
     names = tuple(f"d{number}" for number in range(documents))
     doc = np.repeat(np.arange(documents, dtype=np.int32), values)
     keys = document_keys([f"{place}" for place in range(documents * values)], int(generator.integers(2**32)))
-    return Observations(names, ("total",), doc, np.zeros(len(doc), np.int32), confidence.ravel(), is_right.ravel(), keys)
+    return Observations(
+        names, ("total",), doc, np.zeros(len(doc), np.int32), confidence.ravel(), is_right.ravel(), keys
+    )

@@ -43,7 +43,9 @@ def test_no_bin_splits_a_tie_or_is_too_small(values: list[float]) -> None:
 def test_the_calibration_error_is_that_worked_by_hand() -> None:
     # bin 1: 0.2 and 0.4, one of two right: |0.5 - 0.3| = 0.2; bin 2: 0.7, 0.8, 0.9, two of three right: |0.6667 - 0.8| = 0.1333
     ordered, is_right = np.array([0.2, 0.4, 0.7, 0.8, 0.9]), np.array([False, True, True, False, True])
-    assert calibration_error(ordered, is_right, np.array([0, 2])) == pytest.approx((2 * 0.2 + 3 * (0.8 - 2 / 3)) / 5)
+    assert calibration_error(ordered, is_right, np.array([0, 2])) == pytest.approx(
+        (2 * 0.2 + 3 * (0.8 - 2 / 3)) / 5
+    )
     bins = list_bins(ordered, is_right, np.array([0, 2]))
     assert [(one.low, one.high, one.n) for one in bins] == [(0.2, 0.4, 2), (0.7, 0.9, 3)]
     assert [one.confidence for one in bins] == pytest.approx([0.3, 0.8])
@@ -76,7 +78,9 @@ def p_values(right: float, trials: int = 300) -> np.ndarray:
         ordered = np.sort(generator.beta(5, 1, 200))
         is_right, starts = generator.random(200) < ordered**right, cut_bins(ordered)
         drawn = draw_errors(ordered, starts, trial, 199)
-        found.append((1 + np.count_nonzero(drawn >= calibration_error(ordered, is_right, starts) - 1e-12)) / 200)
+        found.append(
+            (1 + np.count_nonzero(drawn >= calibration_error(ordered, is_right, starts) - 1e-12)) / 200
+        )
     return np.array(found)
 
 

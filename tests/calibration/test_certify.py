@@ -19,7 +19,7 @@ from fieldassay.calibration.certify import (
     plan_sizes,
 )
 from fieldassay.calibration.planning import plan_labels
-from fieldassay.result.calibrated import Promise
+from fieldassay.calibration.result import Promise
 
 BOUNDS = [
     (0, 10, 0.05, 1 - 0.05**0.1),
@@ -64,7 +64,9 @@ def test_the_labels_that_a_promise_takes(risk: float, delta: float, errors: int,
 
 
 @given(st.integers(0, 30), st.integers(1, 2000), st.floats(0.002, 0.5), st.floats(0.001, 0.3))
-def test_passing_is_the_same_as_an_upper_bound_within_the_risk(errors: int, n: int, risk: float, delta: float) -> None:
+def test_passing_is_the_same_as_an_upper_bound_within_the_risk(
+    errors: int, n: int, risk: float, delta: float
+) -> None:
     upper = clopper_pearson_upper(errors, n, delta)
     if abs(upper - risk) > 1e-9:
         assert passes(errors, n, risk, delta) == (upper <= risk)
@@ -89,7 +91,9 @@ def test_planned_sizes_ascend_to_all_labels_and_can_all_be_certified(n: int, ris
 def labels(*groups: tuple[float, int, int]) -> tuple[np.ndarray, np.ndarray]:
     """Return labels from groups of (confidence, right, wrong)."""
     confidence = np.concatenate([np.full(right + wrong, value) for value, right, wrong in groups])
-    return confidence, np.concatenate([np.repeat([True, False], [right, wrong]) for _, right, wrong in groups])
+    return confidence, np.concatenate(
+        [np.repeat([True, False], [right, wrong]) for _, right, wrong in groups]
+    )
 
 
 def test_clean_labels_are_all_accepted() -> None:
@@ -113,7 +117,11 @@ def test_the_first_failure_ends_it_even_if_later_steps_would_pass() -> None:
 def test_the_last_step_that_passed_is_taken() -> None:
     found = certify(*labels((0.9, 300, 0), (0.8, 60, 0), (0.7, 20, 20), (0.6, 100, 0)), 0.01, 0.05)
     assert found.last is not None
-    assert (found.last.threshold, found.last.labels, found.last.upper) == (0.8, 360, pytest.approx(1 - 0.05 ** (1 / 360)))
+    assert (found.last.threshold, found.last.labels, found.last.upper) == (
+        0.8,
+        360,
+        pytest.approx(1 - 0.05 ** (1 / 360)),
+    )
     assert [step.passed for step in found.steps] == [True, True, False]
 
 
@@ -138,8 +146,13 @@ def test_too_few_labels_certify_nothing(n: int) -> None:
     assert (found.last, found.steps) == (None, ())
 
 
-@given(st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=60, max_size=300), st.randoms(use_true_random=False))
-def test_neither_the_order_of_labels_nor_the_scale_of_confidences_matters(values: list[tuple[int, bool]], random: object) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=60, max_size=300),
+    st.randoms(use_true_random=False),
+)
+def test_neither_the_order_of_labels_nor_the_scale_of_confidences_matters(
+    values: list[tuple[int, bool]], random: object
+) -> None:
     shuffled = list(values)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     found = [

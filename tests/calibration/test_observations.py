@@ -12,11 +12,11 @@ from calibration.confidence_runs import bills, score_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.api.calibrating import CalibrationOptions, calibrate
+from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
 from fieldassay.calibration.measure import Chance
 from fieldassay.calibration.observations import Observations, read_observations
+from fieldassay.calibration.result import Promise, Unit
 from fieldassay.errors import ProblemsError
-from fieldassay.result.calibrated import Promise, Unit
 from fieldassay.result.result import Result
 
 GOLD = [
@@ -25,7 +25,13 @@ GOLD = [
     {"id": "c", "total": 7, "name": "Cy", "tags": ["z"]},
 ]
 PRED = [
-    {"id": "a", "total": 5, "name": "Eve", "tags": ["x"], "confidence": {"total": 0.9, "name": 0.8, "tags": [0.7]}},
+    {
+        "id": "a",
+        "total": 5,
+        "name": "Eve",
+        "tags": ["x"],
+        "confidence": {"total": 0.9, "name": 0.8, "tags": [0.7]},
+    },
     {"id": "b", "total": 6, "name": "Bo", "confidence": {"name": 0.4}},
     {"id": "c", "confidence": {"total": 0.6}},
 ]
@@ -36,7 +42,13 @@ def test_predicted_values_with_a_confidence_are_observations_and_the_rest_is_cou
     census = found.page.pooled.census
     # observed: a.total, a.name (wrong), a.tags[0], b.name (spurious: wrong); b.total has no confidence;
     # omitted: a.tags[1], c.total, c.name, c.tags[0]
-    assert (census.observed, census.wrong, census.without_confidence, census.omitted, census.documents) == (4, 2, 1, 4, 2)
+    assert (census.observed, census.wrong, census.without_confidence, census.omitted, census.documents) == (
+        4,
+        2,
+        1,
+        4,
+        2,
+    )
     assert sorted(found.observations.confidence.tolist()) == [0.4, 0.7, 0.8, 0.9]
 
 
@@ -75,7 +87,11 @@ def test_what_is_no_finite_number_never_becomes_one(value: Any) -> None:
         assert found.page.pooled.census.without_confidence == 2
 
 
-SCALES = [("percent", [90, 40], [0.9, 0.4]), ("logprob", [-0.5, 0.0], [np.exp(-0.5), 1.0]), ("probability", [0.9, 0.4], [0.9, 0.4])]
+SCALES = [
+    ("percent", [90, 40], [0.9, 0.4]),
+    ("logprob", [-0.5, 0.0], [np.exp(-0.5), 1.0]),
+    ("probability", [0.9, 0.4], [0.9, 0.4]),
+]
 
 
 @pytest.mark.parametrize(("scale", "given_values", "read"), SCALES, ids=[scale for scale, _, _ in SCALES])
@@ -86,7 +102,8 @@ def test_scales_are_taken_as_they_are_said(scale: str, given_values: list[float]
 
 
 @pytest.mark.parametrize(
-    ("value", "scale", "hint"), [(95.0, "probability", "percent"), (-0.5, "probability", "logprob"), (0.5, "logprob", "--scale")]
+    ("value", "scale", "hint"),
+    [(95.0, "probability", "percent"), (-0.5, "probability", "logprob"), (0.5, "logprob", "--scale")],
 )
 def test_a_refusal_says_which_scale_would_fit(value: float, scale: str, hint: str) -> None:
     run = score_rows(GOLD[:1], [{**PRED[0], "confidence": {"total": value}}])
@@ -103,7 +120,11 @@ REFUSED = {
     "another slice": (lambda: score_rows(GOLD, PRED), {"slices": ("kind",)}, "unknown_name"),
     "no risk": (lambda: score_rows(GOLD, PRED), {"promise": Promise(0.0)}, "invalid_option"),
     "nan risk": (lambda: score_rows(GOLD, PRED), {"promise": Promise(float("nan"))}, "invalid_option"),
-    "percent for confidence": (lambda: score_rows(GOLD, PRED), {"promise": Promise(0.01, 95)}, "invalid_option"),
+    "percent for confidence": (
+        lambda: score_rows(GOLD, PRED),
+        {"promise": Promise(0.01, 95)},
+        "invalid_option",
+    ),
     "another scale": (lambda: score_rows(GOLD, PRED), {"scale": "odds"}, "unknown_name"),
 }
 
@@ -171,14 +192,20 @@ def test_every_value_of_a_document_is_drawn_equally_often() -> None:
             "confidence": [0.0, 1.0] * (n // 2),
         }
     )
-    assert read_observations(rows, "probability", 0, "run").draw(Unit.DOCUMENT).confidence.mean() == pytest.approx(0.5, abs=0.035)
+    assert read_observations(rows, "probability", 0, "run").draw(
+        Unit.DOCUMENT
+    ).confidence.mean() == pytest.approx(0.5, abs=0.035)
 
 
 def test_slices_and_fields_have_tables_of_their_own() -> None:
     page = calibrate(bills(60, 6), CalibrationOptions(slices=("kind",))).page
     assert [(group.name, group.census.observed) for group in page.slices["kind"]] == [("a", 30), ("b", 30)]
     page = calibrate(score_rows(GOLD, PRED)).page
-    assert {group.name: group.census.observed for group in page.fields} == {"total": 1, "name": 2, "tags[]": 1}
+    assert {group.name: group.census.observed for group in page.fields} == {
+        "total": 1,
+        "name": 2,
+        "tags[]": 1,
+    }
 
 
 def test_remarks_say_what_no_threshold_can_do() -> None:
@@ -201,11 +228,20 @@ def test_the_same_run_gives_the_same_page() -> None:
     assert other.pooled.calibration != calibrate(bills(60, 6)).page.pooled.calibration
 
 
-@pytest.mark.parametrize(("confidence", "is_small"), [(0.75, False), (0.95, True)], ids=["calibrated", "too sure"])
-def test_the_p_value_tells_a_calibrated_system_from_one_that_is_too_sure(confidence: float, is_small: bool) -> None:
+@pytest.mark.parametrize(
+    ("confidence", "is_small"), [(0.75, False), (0.95, True)], ids=["calibrated", "too sure"]
+)
+def test_the_p_value_tells_a_calibrated_system_from_one_that_is_too_sure(
+    confidence: float, is_small: bool
+) -> None:
     gold = [{"id": f"d{number}", "total": 5} for number in range(200)]
-    pred = [{"id": f"d{number}", "total": 5 + (number % 4 == 0), "confidence": confidence} for number in range(200)]
-    found = calibrate(score_rows(gold, pred, "{fieldassay: 1, id: id, fields: {total: money}}")).page.pooled.calibration
+    pred = [
+        {"id": f"d{number}", "total": 5 + (number % 4 == 0), "confidence": confidence}
+        for number in range(200)
+    ]
+    found = calibrate(
+        score_rows(gold, pred, "{fieldassay: 1, id: id, fields: {total: money}}")
+    ).page.pooled.calibration
     assert found is not None
     assert (found.accuracy, found.ece) == (0.75, pytest.approx(abs(confidence - 0.75)))
     assert (found.p_value < 0.01) == is_small

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 import pytest
 from calibration.confidence_runs import bills, score_rows
 
-from fieldassay.api.calibrating import CalibrationOptions, apply_policy, calibrate
+from fieldassay.calibration.calibrate import CalibrationOptions, apply_policy, calibrate
+from fieldassay.calibration.measure import select
 from fieldassay.calibration.planning import plan_labels
 from fieldassay.calibration.policy import say_promise
-from fieldassay.calibration.selective import select
+from fieldassay.calibration.result import CalibrationPage, Promise, Unit, thin
 from fieldassay.reports.calibration import render_calibration, render_check, render_plan
 from fieldassay.reports.page import Screen
-from fieldassay.result.calibrated import CalibrationPage, Promise, Unit, thin
 
 HOSTILE = "a\x1b[31m\u202e|<script>\n" + "x" * 5000
 
@@ -47,8 +47,13 @@ def test_ascii_screens_get_ascii() -> None:
 def test_names_cannot_move_the_cursor() -> None:
     page = page_of()
     fields = tuple(replace(group, name=HOSTILE) for group in (page.pooled, page.pooled))
-    named = replace(page, system=HOSTILE, run=HOSTILE, fields=fields, slices={HOSTILE: fields}, remarks=(HOSTILE,))
-    named = replace(named, certificates=(replace(page.certificates[0], fields=(HOSTILE,), threshold=None, reason=HOSTILE),))
+    named = replace(
+        page, system=HOSTILE, run=HOSTILE, fields=fields, slices={HOSTILE: fields}, remarks=(HOSTILE,)
+    )
+    named = replace(
+        named,
+        certificates=(replace(page.certificates[0], fields=(HOSTILE,), threshold=None, reason=HOSTILE),),
+    )
     text = render_calibration(named, "words", Screen(100))
     assert len(text) < 12_000
     assert {unicodedata.category(char) for char in text if char != "\n"}.isdisjoint({"Cc", "Cf", "Cs"})

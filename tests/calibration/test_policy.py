@@ -15,13 +15,13 @@ from calibration.confidence_runs import bills, score_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.api.calibrating import CalibrationOptions, ReviewSettings, apply_policy, calibrate
 from fieldassay.calibration.audit import Looked, estimate_accuracy
+from fieldassay.calibration.calibrate import CalibrationOptions, ReviewSettings, apply_policy, calibrate
 from fieldassay.calibration.measure import Chance
 from fieldassay.calibration.policy import Basis, Item, ReviewPolicy, ReviewReason, Rule, plan_review
 from fieldassay.calibration.policy_file import policy_bytes, read_policy, write_policy
+from fieldassay.calibration.result import Promise, Standing, Unit
 from fieldassay.errors import ProblemsError
-from fieldassay.result.calibrated import Promise, Standing, Unit
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 RULES = (
@@ -29,7 +29,12 @@ RULES = (
     Rule(("name",), None, 20, 0, 0, 1.0, 299, 0.0, "needs at least 299 labeled documents"),
 )
 POLICY = ReviewPolicy(
-    "llama", Promise(0.01, 0.95), RULES, Basis("run", 400, 800, "0" * 64), {"spec": "abc"}, created="2026-11-21T12:00:00+00:00"
+    "llama",
+    Promise(0.01, 0.95),
+    RULES,
+    Basis("run", 400, 800, "0" * 64),
+    {"spec": "abc"},
+    created="2026-11-21T12:00:00+00:00",
 )
 
 DECISIONS = [
@@ -48,13 +53,17 @@ DECISIONS = [
 
 
 @pytest.mark.parametrize(("field", "confidence", "reason"), DECISIONS)
-def test_only_what_a_certified_threshold_covers_is_accepted(field: str, confidence: float | None, reason: ReviewReason | None) -> None:
+def test_only_what_a_certified_threshold_covers_is_accepted(
+    field: str, confidence: float | None, reason: ReviewReason | None
+) -> None:
     assert POLICY.needs_review(field, confidence) is reason
     assert bool(POLICY.needs_review(field, confidence)) == (reason is not None)
 
 
 def test_review_goes_by_margin_and_audits_stand_apart() -> None:
-    items = [Item(f"d{number}", "total", "total", number / 100) for number in range(100)] + [Item("x", "name", "name", 0.99)]
+    items = [Item(f"d{number}", "total", "total", number / 100) for number in range(100)] + [
+        Item("x", "name", "name", 0.99)
+    ]
     plan = plan_review(replace(POLICY, audit_share=0.5), items)
     margins = [task.margin for task in plan.reviews]
     assert (len(plan.reviews), plan.accepted) == (91, 10)
@@ -66,7 +75,9 @@ def test_review_goes_by_margin_and_audits_stand_apart() -> None:
     assert all(task.item.confidence is not None and task.item.confidence >= 0.9 for task in plan.audits)
 
 
-@pytest.mark.parametrize(("confidence", "margin"), [(1.0, -1.0), (0.95, 0.0), (0.0, 19.0), (None, 19.0), (float("nan"), 19.0)])
+@pytest.mark.parametrize(
+    ("confidence", "margin"), [(1.0, -1.0), (0.95, 0.0), (0.0, 19.0), (None, 19.0), (float("nan"), 19.0)]
+)
 def test_a_margin_is_what_a_look_saves(confidence: float | None, margin: float) -> None:
     assert POLICY.margin(confidence) == pytest.approx(margin)
 
@@ -98,7 +109,9 @@ def test_a_policy_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_names_of_any_kind_survive(tmp_path: Path) -> None:
-    odd = replace(POLICY, system="a\u202e\n\"'", rules=(replace(RULES[0], fields=("überfällig[].x", "\x00")),))
+    odd = replace(
+        POLICY, system="a\u202e\n\"'", rules=(replace(RULES[0], fields=("überfällig[].x", "\x00")),)
+    )
     write_policy(tmp_path / "p.json", odd)
     assert read_policy(tmp_path / "p.json") == odd
 
@@ -106,8 +119,12 @@ def test_names_of_any_kind_survive(tmp_path: Path) -> None:
 def test_what_the_promise_does_not_stand_on_may_be_edited(tmp_path: Path) -> None:
     data = json.loads(policy_bytes(POLICY))
     path = tmp_path / "p.json"
-    path.write_text(json.dumps({**data, "audit_share": 0.1, "cost_error": 7, "cost_review": 0, "audit_seed": 3}))
-    assert read_policy(path) == replace(POLICY, audit_share=0.1, cost_error=7.0, cost_review=0.0, audit_seed=3)
+    path.write_text(
+        json.dumps({**data, "audit_share": 0.1, "cost_error": 7, "cost_review": 0, "audit_seed": 3})
+    )
+    assert read_policy(path) == replace(
+        POLICY, audit_share=0.1, cost_error=7.0, cost_review=0.0, audit_seed=3
+    )
 
 
 def edited(change: Callable[[dict[str, Any]], object]) -> str:
@@ -169,7 +186,13 @@ def test_a_policy_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) -
 
 def test_weights_stand_for_what_was_not_looked_at() -> None:
     # two reviewed (one wrong), three audited at 1 in 10 (one wrong): (1 + 20) / (2 + 30)
-    looked = [Looked("a", True, 1.0), Looked("a", False, 1.0), Looked("b", True, 0.1), Looked("c", True, 0.1), Looked("d", False, 0.1)]
+    looked = [
+        Looked("a", True, 1.0),
+        Looked("a", False, 1.0),
+        Looked("b", True, 0.1),
+        Looked("c", True, 0.1),
+        Looked("d", False, 0.1),
+    ]
     found = estimate_accuracy(looked)
     assert (found.value, found.n, found.documents) == (pytest.approx(21 / 32), 5, 4)
     assert found.interval is not None and found.interval[0] < 21 / 32 < found.interval[1]
@@ -196,7 +219,13 @@ def test_the_weighted_estimate_is_right_where_reviewed_values_alone_mislead() ->
     assert np.mean(plain) < 0.6
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.sampled_from([1.0, 0.5, 0.03])), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.booleans(), st.sampled_from([1.0, 0.5, 0.03])),
+        min_size=1,
+        max_size=30,
+    )
+)
 def test_an_estimate_lies_from_0_to_1(rows: list[tuple[str, bool, float]]) -> None:
     found = estimate_accuracy([Looked(*row) for row in rows], Chance(replicates=40))
     assert found.value is not None and 0.0 <= found.value <= 1.0
@@ -212,13 +241,21 @@ def test_fields_without_enough_labels_take_no_share_of_the_confidence() -> None:
     pred = [{**row, "confidence": 0.9} for row in gold]
     run = score_rows(gold, pred, "{fieldassay: 1, name: two, id: id, fields: {a: text, b: text}}")
     found = calibrate(run, CalibrationOptions(promise=Promise(0.05, by_field=True))).page.certificates
-    assert [(one.labels, one.delta, one.threshold) for one in found] == [(100, pytest.approx(0.05), 0.9), (30, pytest.approx(0.05), None)]
+    assert [(one.labels, one.delta, one.threshold) for one in found] == [
+        (100, pytest.approx(0.05), 0.9),
+        (30, pytest.approx(0.05), None),
+    ]
 
 
 def test_a_policy_says_what_it_was_computed_from() -> None:
     policy = certified()
     [rule] = policy.rules
-    assert (policy.system, rule.fields, rule.labels, policy.basis.documents) == ("llama", ("total",), 400, 400)
+    assert (policy.system, rule.fields, rule.labels, policy.basis.documents) == (
+        "llama",
+        ("total",),
+        400,
+        400,
+    )
     assert rule.threshold is not None and rule.errors == 0
     assert policy.digests["spec"] and policy.created == "2026-11-21T12:00:00+00:00"
 
@@ -235,7 +272,9 @@ def test_without_enough_labels_everything_is_reviewed_and_the_reason_says_how_ma
 def test_another_run_says_whether_the_promise_held(wrong: float) -> None:
     n = 400
     gold = [{"id": f"e{number}", "total": 5} for number in range(n)]
-    pred = [{"id": f"e{number}", "total": 5 + (number % n < wrong * n), "confidence": 0.98} for number in range(n)]
+    pred = [
+        {"id": f"e{number}", "total": 5 + (number % n < wrong * n), "confidence": 0.98} for number in range(n)
+    ]
     held_out = score_rows(gold, pred, "{fieldassay: 1, name: bills, id: id, fields: {total: money}}")
     found = apply_policy(held_out, certified(), "policy.json")
     [check] = found.checks
@@ -249,14 +288,21 @@ def test_another_run_says_whether_the_promise_held(wrong: float) -> None:
 def test_a_few_more_errors_than_promised_may_be_chance() -> None:
     gold = [{"id": f"e{number}", "total": 5} for number in range(50)]
     pred = [{"id": f"e{number}", "total": 5 + (number < 3), "confidence": 0.98} for number in range(50)]
-    found = apply_policy(score_rows(gold, pred, "{fieldassay: 1, name: bills, id: id, fields: {total: money}}"), certified(), "p")
+    found = apply_policy(
+        score_rows(gold, pred, "{fieldassay: 1, name: bills, id: id, fields: {total: money}}"),
+        certified(),
+        "p",
+    )
     assert found.checks[0].standing is Standing.UNDECIDED
 
 
 def test_the_run_that_a_policy_was_made_from_is_no_test_of_it() -> None:
     found = apply_policy(bills(400, 40), certified(), "policy.json")
     assert any("computed from" in remark for remark in found.remarks)
-    assert not any("computed from" in remark for remark in apply_policy(bills(400, 40, first=900), certified(), "p").remarks)
+    assert not any(
+        "computed from" in remark
+        for remark in apply_policy(bills(400, 40, first=900), certified(), "p").remarks
+    )
 
 
 def test_what_goes_to_review_and_what_that_catches_is_counted() -> None:
@@ -275,7 +321,12 @@ def test_a_run_judged_by_another_spec_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings_", [ReviewSettings(audit_share=3.0), ReviewSettings(cost_error=-1.0), ReviewSettings(cost_review=float("nan"))]
+    "settings_",
+    [
+        ReviewSettings(audit_share=3.0),
+        ReviewSettings(cost_error=-1.0),
+        ReviewSettings(cost_review=float("nan")),
+    ],
 )
 def test_settings_that_cannot_be_meant_are_refused(settings_: ReviewSettings) -> None:
     with pytest.raises(ProblemsError):
@@ -284,7 +335,11 @@ def test_settings_that_cannot_be_meant_are_refused(settings_: ReviewSettings) ->
 
 def test_fields_with_enough_labels_share_the_confidence() -> None:
     gold = [{"id": f"d{number}", "a": "x", "b": "y"} for number in range(100)]
-    run = score_rows(gold, [{**row, "confidence": 0.9} for row in gold], "{fieldassay: 1, id: id, fields: {a: text, b: text}}")
+    run = score_rows(
+        gold,
+        [{**row, "confidence": 0.9} for row in gold],
+        "{fieldassay: 1, id: id, fields: {a: text, b: text}}",
+    )
     found = calibrate(run, CalibrationOptions(promise=Promise(0.05, by_field=True)))
     assert [one.delta for one in found.page.certificates] == [pytest.approx(0.025)] * 2
     assert [rule.delta for rule in found.make_policy(NOW).rules] == [pytest.approx(0.025)] * 2
@@ -297,9 +352,13 @@ def test_the_risk_of_another_run_counts_every_document_once() -> None:
         {"id": "a", "tags": ["p", "no", "r", "s"], "confidence": {"tags": [0.9, 0.9, 0.1, 0.1]}},
         {"id": "b", "tags": ["p"], "confidence": {"tags": [0.9]}},
     ]
-    run = score_rows(gold, pred, "{fieldassay: 1, id: id, fields: {tags: {type: list, items: text, align: ordered}}}")
+    run = score_rows(
+        gold, pred, "{fieldassay: 1, id: id, fields: {tags: {type: list, items: text, align: ordered}}}"
+    )
     rules = (Rule(("tags[]",), 0.8, 400, 300, 0, 0.0099, 299, 0.75),)
     for unit, risk in ((Unit.DOCUMENT, (1 / 4) / (2 / 4 + 1)), (Unit.VALUE, 1 / 3)):
-        policy = replace(POLICY, rules=rules, promise=Promise(0.5, unit=unit), digests={"spec": run.run["spec"]["digest"]})
+        policy = replace(
+            POLICY, rules=rules, promise=Promise(0.5, unit=unit), digests={"spec": run.run["spec"]["digest"]}
+        )
         [check] = apply_policy(run, policy, "p").checks
         assert (check.risk, check.accepted, check.errors) == (pytest.approx(risk), 3, 1)

@@ -7,9 +7,9 @@ import pytest
 from calibration.confidence_simulations import Floats, Scorer, clustered
 
 from fieldassay.calibration.certify import certify
-from fieldassay.calibration.selective import count_accepted
+from fieldassay.calibration.measure import count_accepted
+from fieldassay.calibration.result import Promise, Unit
 from fieldassay.calibration.thresholds import certify_fields
-from fieldassay.result.calibrated import Promise, Unit
 
 TRIALS = 1000
 BROKEN_BY_CHANCE = 70
@@ -35,7 +35,10 @@ def test_at_most_delta_of_the_trials_break_the_promise(name: str) -> None:
 
 def test_a_scorer_that_is_exactly_too_bad_everywhere_is_certified_in_at_most_delta_of_the_trials() -> None:
     generator = np.random.default_rng(2)
-    passed = [certify(generator.random(800), generator.random(800) >= 0.0301, 0.03, 0.05).last is not None for _ in range(TRIALS)]
+    passed = [
+        certify(generator.random(800), generator.random(800) >= 0.0301, 0.03, 0.05).last is not None
+        for _ in range(TRIALS)
+    ]
     assert sum(passed) <= BROKEN_BY_CHANCE
 
 
@@ -61,7 +64,10 @@ def test_taking_the_lowest_threshold_that_seems_good_breaks_the_promise_about_ha
 def share_certified(unit: Unit, bad: float, trials: int = 400) -> float:
     """Return how often documents, of which this share is bad whatever the confidence, are certified for a risk of 3 %."""
     generator = np.random.default_rng(5)
-    found = (certify_fields(clustered(generator, 400, 10, bad), ("total",), Promise(0.03, 0.95, unit))[0] for _ in range(trials))
+    found = (
+        certify_fields(clustered(generator, 400, 10, bad), ("total",), Promise(0.03, 0.95, unit))[0]
+        for _ in range(trials)
+    )
     return sum(one.threshold is not None for one in found) / trials
 
 

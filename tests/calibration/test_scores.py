@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.calibration.bins import cut_bins
-from fieldassay.calibration.ranking import Observed, auroc, auroc_replicates
-from fieldassay.calibration.scores import brier_parts, log_loss
-from fieldassay.calibration.selective import select
+from fieldassay.calibration.measure import Observed, auroc, auroc_replicates, brier_parts, log_loss, select
 
 pairs = st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=120)
 
@@ -28,7 +26,9 @@ def sides(values: list[tuple[int, bool]]) -> tuple[np.ndarray, np.ndarray]:
 
 def test_the_brier_score_is_that_worked_by_hand() -> None:
     # (0.2 - 0)^2, (0.4 - 1)^2, (0.9 - 1)^2, (0.9 - 0)^2: 0.04 + 0.36 + 0.01 + 0.81 = 1.22; two bins of two, both half right
-    found = brier_parts(np.array([0.2, 0.4, 0.9, 0.9]), np.array([False, True, True, False]), np.array([0, 2]))
+    found = brier_parts(
+        np.array([0.2, 0.4, 0.9, 0.9]), np.array([False, True, True, False]), np.array([0, 2])
+    )
     assert found.score == pytest.approx(1.22 / 4)
     assert found.reliability == pytest.approx((0.2**2 + 0.4**2) / 2)
     assert found.resolution == 0.0
@@ -42,7 +42,9 @@ def test_the_parts_of_the_brier_score_add_up(values: list[tuple[int, bool]]) -> 
     ordered, is_right = sides(values)
     for starts in (cut_bins(ordered), np.unique(ordered, return_index=True)[1]):
         found = brier_parts(ordered, is_right, starts)
-        assert found.reliability - found.resolution + found.uncertainty + found.within == pytest.approx(found.score, abs=1e-12)
+        assert found.reliability - found.resolution + found.uncertainty + found.within == pytest.approx(
+            found.score, abs=1e-12
+        )
     assert found.within == pytest.approx(0.0, abs=1e-12)  # every bin has one confidence
 
 
@@ -80,7 +82,10 @@ def test_replicates_are_areas_under_the_documents_weights() -> None:
     from fieldassay.stats.poisson import document_keys, weight_table, weights
 
     weight = weights(document_keys(names, 0), 0, 40, weight_table(np.int64))[doc].astype(int)
-    expected = [auroc(np.repeat(confidence, weight[:, column]), np.repeat(is_right, weight[:, column])) for column in range(40)]
+    expected = [
+        auroc(np.repeat(confidence, weight[:, column]), np.repeat(is_right, weight[:, column]))
+        for column in range(40)
+    ]
     assert found.tolist() == pytest.approx(expected)
 
 
@@ -88,7 +93,12 @@ def test_intervals_are_wider_where_documents_hold_several_values() -> None:
     generator = np.random.default_rng(1)
     base, is_right = generator.random(50), generator.random(50) < 0.7
     alone = Observed(base, is_right, np.arange(50), [f"d{number}" for number in range(50)])
-    copied = Observed(np.tile(base, 8), np.tile(is_right, 8), np.tile(np.arange(50), 8), [f"d{number}" for number in range(50)])
+    copied = Observed(
+        np.tile(base, 8),
+        np.tile(is_right, 8),
+        np.tile(np.arange(50), 8),
+        [f"d{number}" for number in range(50)],
+    )
     assert auroc_replicates(copied, 0, 200).std() == pytest.approx(auroc_replicates(alone, 0, 200).std())
 
 
@@ -98,7 +108,9 @@ def test_intervals_hold_the_true_area_about_as_often_as_they_say() -> None:
 
     def draw(documents: int) -> tuple[np.ndarray, np.ndarray]:
         right = generator.random((documents, 5)) < np.where(generator.random((documents, 1)) < 0.2, 0.3, 0.9)
-        return (right + generator.normal(0, 1, (documents, 1)) + generator.normal(0, 1, (documents, 5))).ravel(), right.ravel()
+        return (
+            right + generator.normal(0, 1, (documents, 1)) + generator.normal(0, 1, (documents, 5))
+        ).ravel(), right.ravel()
 
     true = auroc(*draw(100_000))
     names, doc = [f"d{number}" for number in range(80)], np.repeat(np.arange(80), 5)
@@ -111,7 +123,11 @@ def test_intervals_hold_the_true_area_about_as_often_as_they_say() -> None:
 def test_the_curve_is_that_worked_by_hand() -> None:
     # from the top: 0.9 right, then 0.7 right and 0.7 wrong, then 0.4 wrong
     found = select(np.array([0.7, 0.9, 0.4, 0.7]), np.array([True, True, False, False]), (0.25, 0.5, 1.0))
-    assert [(point.threshold, point.accepted, point.errors) for point in found.points] == [(0.9, 1, 0), (0.7, 3, 1), (0.4, 4, 2)]
+    assert [(point.threshold, point.accepted, point.errors) for point in found.points] == [
+        (0.9, 1, 0),
+        (0.7, 3, 1),
+        (0.4, 4, 2),
+    ]
     assert [point.selective_risk for point in found.points] == pytest.approx([0, 1 / 3, 0.5])
     assert [point.joint_risk for point in found.points] == pytest.approx([0, 0.25, 0.5])
     # after 1 .. 4 values, the tie in average order: 0, 0.5 / 2, 1 / 3, 2 / 4

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from fieldassay import score
-from fieldassay.api.checking import check_records, shown_value
 from fieldassay.plan.compile import read_plan
 from fieldassay.records.record import Meta, Record
 from fieldassay.reports.markdown import render_markdown
@@ -17,6 +16,7 @@ from fieldassay.reports.summary import summarize
 from fieldassay.reports.terminal import render_terminal
 from fieldassay.runs.run_file import VIOLATIONS
 from fieldassay.runs.write import make_folder, merge_violations
+from fieldassay.scoring.checking import check_records, shown_value
 from fieldassay.scoring.options import ScoreOptions
 
 SPEC = """
@@ -33,12 +33,24 @@ checks:
 GOOD = {"flow": {"value": 1, "unit": "m3/h"}, "notes": []}
 RECORDS = {
     "sound": (GOOD, []),
-    "text for a number": ({**GOOD, "flow": {"value": "1", "unit": "m3/h"}}, [("flow.value", "number", '"1"')]),
-    "two keys": ({"flow": {}}, [("notes", "has_keys", None), ("flow.value", "has_keys", None), ("flow.unit", "has_keys", None)]),
+    "text for a number": (
+        {**GOOD, "flow": {"value": "1", "unit": "m3/h"}},
+        [("flow.value", "number", '"1"')],
+    ),
+    "two keys": (
+        {"flow": {}},
+        [("notes", "has_keys", None), ("flow.value", "has_keys", None), ("flow.unit", "has_keys", None)],
+    ),
     "no object": ({**GOOD, "flow": None}, [("flow", "has_keys", "null")]),
-    "specific before general": ({**GOOD, "flow": {"value": 1, "unit": "m³/h"}}, [("flow.unit", "unit_format", '"m³/h"')]),
+    "specific before general": (
+        {**GOOD, "flow": {"value": 1, "unit": "m³/h"}},
+        [("flow.unit", "unit_format", '"m³/h"')],
+    ),
     "specific alone": ({**GOOD, "flow": {"value": 1, "unit": "kg"}}, [("flow.unit", "unit_format", '"kg"')]),
-    "general": ({**GOOD, "a": [{"head_unit": "kg"}, {"head_unit": "°C"}]}, [("a[1].head_unit", "unit_format", '"°C"')]),
+    "general": (
+        {**GOOD, "a": [{"head_unit": "kg"}, {"head_unit": "°C"}]},
+        [("a[1].head_unit", "unit_format", '"°C"')],
+    ),
     "items": (
         {**GOOD, "questions": [{"priority": "LOW"}, {"priority": "low"}, {}, {"priority": {}}]},
         [("questions[1].priority", "one_of", '"low"'), ("questions[3].priority", "one_of", "{0 keys}")],
@@ -55,15 +67,24 @@ def record(data, name="d"):
 def test_a_record_has_the_violations_that_its_values_earn(case):
     data, wanted = RECORDS[case]
     found = []
-    checked = check_records(read_plan(SPEC), "a", [record(data)], lambda system, violation: found.append((system, violation)))
+    checked = check_records(
+        read_plan(SPEC), "a", [record(data)], lambda system, violation: found.append((system, violation))
+    )
     assert [(one.path, one.check, one.value) for _, one in found] == wanted
     assert checked.counts.tolist() == [len(wanted)] and {system for system, _ in found} <= {"a"}
 
 
 def test_several_checks_of_one_path_all_count_and_a_name_counts_by_its_first_path():
-    plan = read_plan("fields: {x: text}\nchecks: {x: [{range: {least: 5}}, {range: {most: 1}}], '*': {range: {least: 100}}}")
+    plan = read_plan(
+        "fields: {x: text}\nchecks: {x: [{range: {least: 5}}, {range: {most: 1}}], '*': {range: {least: 100}}}"
+    )
     found = []
-    check_records(plan, "a", [record({"x": 3, "y": 3})], lambda _, violation: found.append((violation.path, violation.at)))
+    check_records(
+        plan,
+        "a",
+        [record({"x": 3, "y": 3})],
+        lambda _, violation: found.append((violation.path, violation.at)),
+    )
     assert found == [("x", "x"), ("x", "x"), ("y", "*")]
 
 
@@ -77,7 +98,12 @@ def predictions(count):
 
 
 def test_documents_without_a_readable_prediction_have_no_count_and_are_counted_as_before():
-    given = [{"id": "d0", "flow": {}}, {"id": "d1", "raw": "no json"}, {"id": "d2", "error": "timeout"}, {"id": "d3", **GOOD}]
+    given = [
+        {"id": "d0", "flow": {}},
+        {"id": "d1", "raw": "no json"},
+        {"id": "d2", "error": "timeout"},
+        {"id": "d3", **GOOD},
+    ]
     spec = f"{SPEC}metrics: [checks, counts]"
     result = score(gold(5), given, spec, ScoreOptions(replicates=0))
     total, documents = result.estimate("check_violations"), result.estimate("documents_with_violations")
@@ -92,14 +118,18 @@ def test_documents_without_a_readable_prediction_have_no_count_and_are_counted_a
 def test_metrics_of_checks_are_computed_by_default_only_if_the_spec_has_checks():
     without = "fields: {total: number}"
     pairs = [({"id": 1, "total": 5},), ({"id": 1, "total": 5},)]
-    assert "check_violations" in {estimate.metric for estimate in score(*pairs, f"{without}\nchecks: {{total: number}}").estimates}
+    assert "check_violations" in {
+        estimate.metric for estimate in score(*pairs, f"{without}\nchecks: {{total: number}}").estimates
+    }
     plain = score(*pairs, without)
     assert "check_violations" not in {estimate.metric for estimate in plain.estimates}
     assert plain.checks == () and "check_violations" not in plain.documents.columns
 
 
 def test_metrics_of_checks_without_checks_are_0_of_0_and_warned_of():
-    result = score([{"id": 1, "a": 1}], [{"id": 1, "a": 1}], "fields: {a: number}", ScoreOptions(metrics=("checks",)))
+    result = score(
+        [{"id": 1, "a": 1}], [{"id": 1, "a": 1}], "fields: {a: number}", ScoreOptions(metrics=("checks",))
+    )
     assert (result.value("check_violations"), result.estimate("check_violations").n) == (0, 0)
     assert any("no `checks:`" in warning for warning in result.warnings)
 
@@ -132,7 +162,9 @@ def run(options):
     return result, target.read_bytes()
 
 
-@pytest.mark.parametrize("options", [{"batch": 7}, {"batch": 100, "workers": 2}], ids=["small batches", "two workers"])
+@pytest.mark.parametrize(
+    "options", [{"batch": 7}, {"batch": 100, "workers": 2}], ids=["small batches", "two workers"]
+)
 def test_neither_batches_nor_workers_show(whole, tmp_path, options):
     result, listed = run(ScoreOptions(replicates=0, evidence_folder=tmp_path, **options))
     assert (result.checks, result.counts) == (whole[0].checks, whole[0].counts)
@@ -154,7 +186,11 @@ def test_the_list_of_violations_holds_as_many_as_the_metrics_and_the_documents_s
             == table["check_violations"].sum()
             == sum(one.violations for one in counted)
         )
-        assert len({row["doc"] for row in own}) == result.value("documents_with_violations", system) == table["has_violations"].sum()
+        assert (
+            len({row["doc"] for row in own})
+            == result.value("documents_with_violations", system)
+            == table["has_violations"].sum()
+        )
         for count in counted:
             alike = [row for row in own if (row["at"], row["check"]) == (count.at, count.check)]
             assert (count.violations, count.documents) == (len(alike), len({row["doc"] for row in alike}))
@@ -163,18 +199,30 @@ def test_the_list_of_violations_holds_as_many_as_the_metrics_and_the_documents_s
 
 def test_a_run_folder_has_the_violations_and_says_how_many(tmp_path):
     with make_folder(tmp_path / "run") as folder:
-        result = score(gold(3), [{"id": "d0", "flow": {}}], SPEC, ScoreOptions(replicates=0, evidence_folder=folder.parts))
+        result = score(
+            gold(3),
+            [{"id": "d0", "flow": {}}],
+            SPEC,
+            ScoreOptions(replicates=0, evidence_folder=folder.parts),
+        )
         folder.write(result, {"evidence": "all"})
         folder.commit()
     assert len((tmp_path / "run" / VIOLATIONS).read_text().splitlines()) == 3
-    counts = json.loads((tmp_path / "run" / "run.json").read_text())["counts"]["systems"]["prediction"]["checks"]
+    counts = json.loads((tmp_path / "run" / "run.json").read_text())["counts"]["systems"]["prediction"][
+        "checks"
+    ]
     assert [count["violations"] for count in counts] == [1, 2, 0, 0, 0, 0]
 
 
-@pytest.mark.parametrize(("spec", "wanted"), [(SPEC, True), ("type: any", False)], ids=["checks", "no checks"])
+@pytest.mark.parametrize(
+    ("spec", "wanted"), [(SPEC, True), ("type: any", False)], ids=["checks", "no checks"]
+)
 def test_a_run_folder_without_violations_has_an_empty_list_only_if_there_are_checks(tmp_path, spec, wanted):
     with make_folder(tmp_path / "run") as folder:
-        folder.write(score(gold(1), gold(1), spec, ScoreOptions(replicates=0, evidence_folder=folder.parts)), {"evidence": "all"})
+        folder.write(
+            score(gold(1), gold(1), spec, ScoreOptions(replicates=0, evidence_folder=folder.parts)),
+            {"evidence": "all"},
+        )
         folder.commit()
     path: Path = tmp_path / "run" / VIOLATIONS
     assert path.exists() == wanted and (not wanted or path.read_bytes() == b"")
@@ -182,7 +230,12 @@ def test_a_run_folder_without_violations_has_an_empty_list_only_if_there_are_che
 
 @pytest.mark.parametrize("width", [40, 72, 100, 200])
 def test_the_terminal_report_lists_violated_checks_with_an_example(width):
-    result = score(gold(2), [{"id": "d0", "flow": {"value": "x|\x1b[31m", "unit": "m³/h"}}], SPEC, ScoreOptions(replicates=0))
+    result = score(
+        gold(2),
+        [{"id": "d0", "flow": {"value": "x|\x1b[31m", "unit": "m³/h"}}],
+        SPEC,
+        ScoreOptions(replicates=0),
+    )
     text = render_terminal(summarize(result), Screen(width))
     assert "Checks that predictions violate" in text and "unit_format" in text and "\x1b[31m" not in text
     assert max(map(len, text.splitlines())) <= width
@@ -216,7 +269,12 @@ HOSTILE = {
 def test_hostile_predictions_are_counted_and_listed_briefly(case, tmp_path):
     value = HOSTILE[case]
     data = {"flow": {"value": value, "unit": value}, "more": value, "notes": 1}
-    result = score(gold(1), [{"id": "d0", **data}], SPEC, ScoreOptions(replicates=0, evidence="none", evidence_folder=tmp_path))
+    result = score(
+        gold(1),
+        [{"id": "d0", **data}],
+        SPEC,
+        ScoreOptions(replicates=0, evidence="none", evidence_folder=tmp_path),
+    )
     merge_violations(tmp_path, tmp_path / "all.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_bytes().splitlines()]
     assert result.value("check_violations") == len(rows) > 0

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.api.validating import validate
 from fieldassay.errors import ProblemsError
 from fieldassay.plan.compile import compile_plan, read_plan
 from fieldassay.plan.describe import describe_checks
 from fieldassay.plan.digest import digest_of
 from fieldassay.presets import catalogue
+from fieldassay.scoring.validate import validate
 from fieldassay.spec.freeze import freeze_options
 from fieldassay.spec.model import Call, Field, Spec
 from fieldassay.spec.parse import read_spec
@@ -47,7 +47,20 @@ OPTIONS = {
     "range": [{"least": 0}, {"least": -1.5, "most": 10**20}],
     "length": [{"least": 1, "most": 3}],
 }
-PATHS = ["", ".", "total", "**.*_unit", "a[].b", 'x["odd.key"]', "**", "*", "a.b", "lines[3]", '["true"]', "1"]
+PATHS = [
+    "",
+    ".",
+    "total",
+    "**.*_unit",
+    "a[].b",
+    'x["odd.key"]',
+    "**",
+    "*",
+    "a.b",
+    "lines[3]",
+    '["true"]',
+    "1",
+]
 
 
 @st.composite
@@ -56,7 +69,9 @@ def calls(draw):
     return Call(name, freeze_options(draw(st.sampled_from(OPTIONS[name]))))
 
 
-CHECKS = st.dictionaries(st.sampled_from(PATHS), st.lists(calls(), min_size=1, max_size=3).map(tuple), max_size=5)
+CHECKS = st.dictionaries(
+    st.sampled_from(PATHS), st.lists(calls(), min_size=1, max_size=3).map(tuple), max_size=5
+)
 
 
 @given(checks=CHECKS)
@@ -65,7 +80,9 @@ def test_a_spec_with_checks_is_written_and_read_back_equal_and_compiles(checks):
     again = read_spec(write_spec(spec))
     assert again == spec
     plan = compile_plan(again)
-    assert [(planned.path, planned.name) for planned in plan.checks] == [(path, call.name) for path, made in spec.checks for call in made]
+    assert [(planned.path, planned.name) for planned in plan.checks] == [
+        (path, call.name) for path, made in spec.checks for call in made
+    ]
 
 
 BAD = """
@@ -108,7 +125,11 @@ def test_all_problems_come_at_once_each_at_its_line():
     with pytest.raises(ProblemsError) as refusal:
         read_plan(BAD)
     told = [str(problem) for problem in refusal.value.problems]
-    lacking = [place for place, said in SAID.items() if not any(f": {place}" in line and said in line for line in told)]
+    lacking = [
+        place
+        for place, said in SAID.items()
+        if not any(f": {place}" in line and said in line for line in told)
+    ]
     assert lacking == []
     assert all(line.split(":")[1].isdigit() for line in told)
 
@@ -144,7 +165,10 @@ def test_checks_come_from_the_protocol_unless_the_spec_has_its_own(preset, own, 
 
 
 def test_the_digest_covers_checks_and_their_order():
-    specs = [Spec("s", (Field("a"),), checks=checks) for checks in ((), (("a", (Call("number"),)), ("b", (Call("not_empty"),))))]
+    specs = [
+        Spec("s", (Field("a"),), checks=checks)
+        for checks in ((), (("a", (Call("number"),)), ("b", (Call("not_empty"),))))
+    ]
     turned = Spec("s", (Field("a"),), checks=specs[1].checks[::-1])
     assert len({digest_of(spec) for spec in (*specs, turned)}) == 3
 
@@ -159,9 +183,18 @@ def test_checks_are_described_with_their_options():
 
 
 IDLE = {
-    "a path that the spec does not declare": ("fields: {total: number}\nchecks: {totl: number}", ["number at totl"]),
-    "a declared field that no prediction has": ("fields: {total: number, tax: number}\nchecks: {tax: number}", []),
-    "a field of items that no prediction has": ("fields: {rows: {items: {fields: {n: number}}}}\nchecks: {'rows[].n': number}", []),
+    "a path that the spec does not declare": (
+        "fields: {total: number}\nchecks: {totl: number}",
+        ["number at totl"],
+    ),
+    "a declared field that no prediction has": (
+        "fields: {total: number, tax: number}\nchecks: {tax: number}",
+        [],
+    ),
+    "a field of items that no prediction has": (
+        "fields: {rows: {items: {fields: {n: number}}}}\nchecks: {'rows[].n': number}",
+        [],
+    ),
     "wherever it is, in a tree": ("type: any\nchecks: {'**.unit': unit_format}", []),
     "one place of a tree": ("type: any\nchecks: {flow.unit: unit_format}", ["unit_format at flow.unit"]),
     "what the protocol checks": ("protocol: engineering-extractor", []),

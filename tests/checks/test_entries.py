@@ -55,7 +55,19 @@ CASES = {
     "length most": ("length", {"most": 0}, ["", [], {}], [" ", [None], None]),
     "length null": ("length", {"least": 1, **ALLOWED}, [None, "a"], [""]),
 }  # fmt: skip
-HOSTILE = ["x" * 10_000_000, "\0" * 1000, "\u202e\ud800", "a" * 9_999 + "!", DEEP, {"a": DEEP}, NAN, INF, HUGE, ["°"] * 100_000, {"": {}}]
+HOSTILE = [
+    "x" * 10_000_000,
+    "\0" * 1000,
+    "\u202e\ud800",
+    "a" * 9_999 + "!",
+    DEEP,
+    {"a": DEEP},
+    NAN,
+    INF,
+    HUGE,
+    ["°"] * 100_000,
+    {"": {}},
+]
 
 
 def build(name, options):
@@ -64,7 +76,11 @@ def build(name, options):
 
 @pytest.mark.parametrize(
     ("name", "options", "value"),
-    [pytest.param(*case[:2], value, id=f"{label}-{value!r:.30}") for label, case in CASES.items() for value in case[2]],
+    [
+        pytest.param(*case[:2], value, id=f"{label}-{value!r:.30}")
+        for label, case in CASES.items()
+        for value in case[2]
+    ],
 )
 def test_what_is_accepted_has_no_fault(name, options, value):
     assert list(build(name, options).faults(value)) == []
@@ -72,7 +88,11 @@ def test_what_is_accepted_has_no_fault(name, options, value):
 
 @pytest.mark.parametrize(
     ("name", "options", "value"),
-    [pytest.param(*case[:2], value, id=f"{label}-{value!r:.30}") for label, case in CASES.items() for value in case[3]],
+    [
+        pytest.param(*case[:2], value, id=f"{label}-{value!r:.30}")
+        for label, case in CASES.items()
+        for value in case[3]
+    ],
 )
 def test_what_is_refused_has_a_fault_with_words(name, options, value):
     faults = build(name, options).faults(value)
@@ -166,6 +186,8 @@ def test_any_json_is_judged_without_a_crash_and_the_same_each_time(value, case):
 @given(value=JSON)
 def test_the_kinds_divide_all_json(value):
     fitting = [
-        kind for kind in ("text", "number", "boolean", "list", "object", "null") if not build("kind", {"kinds": (kind,)}).faults(value)
+        kind
+        for kind in ("text", "number", "boolean", "list", "object", "null")
+        if not build("kind", {"kinds": (kind,)}).faults(value)
     ]
     assert len(fitting) == 1

@@ -10,10 +10,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from doc_pages import TEXTS, blocks
 
-from fieldassay.api.checking import check_records
 from fieldassay.checks.catalogue import CHECKS
 from fieldassay.plan.compile import read_plan
 from fieldassay.records.record import Meta, Record
+from fieldassay.scoring.checking import check_records
 
 PAGE = "docs/checks.md"
 PLAN = read_plan(next(text for text in blocks(PAGE, "yaml") if "name: engineering" in text))
@@ -24,13 +24,19 @@ TOP = PLAN.checks[0].check.keys
 def test_the_page_has_every_check_with_its_options(name):
     (row,) = [line for line in TEXTS[PAGE].splitlines() if line.startswith(f"| `{name}` |")]
     options = row.split("|")[2]
-    assert [field.name for field in dataclasses.fields(CHECKS.load(name)) if field.init and f"`{field.name}`" not in options] == []
+    assert [
+        field.name
+        for field in dataclasses.fields(CHECKS.load(name))
+        if field.init and f"`{field.name}`" not in options
+    ] == []
 
 
 def violations(**parts):
     found = []
     data = {**{key: {} for key in TOP}, **parts}
-    check_records(PLAN, "a", [Record("d", data, Meta(), "p:1")], lambda _, one: found.append((one.path, one.check)))
+    check_records(
+        PLAN, "a", [Record("d", data, Meta(), "p:1")], lambda _, one: found.append((one.path, one.check))
+    )
     return found
 
 
@@ -45,8 +51,16 @@ KINDS = {
         "mg/Nm3 mg/m3 ppm ppb vol% g/h",
         "mg/m³ % kg/h PPM",
     ),
-    "temperature": (lambda unit: {"process_parameters": {"temperature": {"unit": unit}}}, "degC K F", "°C C degF"),
-    "pressure": (lambda unit: {"process_parameters": {"pressure": {"unit": unit}}}, "mbar Pa kPa bar atm", "hPa Bar psi"),
+    "temperature": (
+        lambda unit: {"process_parameters": {"temperature": {"unit": unit}}},
+        "degC K F",
+        "°C C degF",
+    ),
+    "pressure": (
+        lambda unit: {"process_parameters": {"pressure": {"unit": unit}}},
+        "mbar Pa kPa bar atm",
+        "hPa Bar psi",
+    ),
     "any other": (lambda unit: {"site_conditions": {"area": {"unit": unit}}}, "m2 m furlong", "m² m^2 °F m³"),
 }
 

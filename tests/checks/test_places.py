@@ -51,7 +51,11 @@ def test_a_record_without_members_is_found_by_its_own_pattern_only(record):
 
 
 KEYS = st.sampled_from(["a", "b", "ab", "a_unit", "x.y", ""])
-TREES = st.recursive(st.integers(0, 3), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=12)
+TREES = st.recursive(
+    st.integers(0, 3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=12,
+)
 PARTS = st.lists(st.sampled_from(["a", "b", "*", "**", "a*", "*_unit", '["x.y"]', "[]", "[1]"]), max_size=4)
 
 
@@ -61,7 +65,9 @@ def written(parts):
 
 def everywhere(value, steps=()):
     yield steps, value
-    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    members = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
     for step, inner in members:
         yield from everywhere(inner, (*steps, step))
 
@@ -69,7 +75,9 @@ def everywhere(value, steps=()):
 @given(record=TREES, parts=PARTS)
 def test_found_places_are_those_whose_paths_match(record, parts):
     pattern = Pattern(written(parts))
-    assert list(pattern.find(record)) == [(steps, value) for steps, value in everywhere(record) if pattern.matches_steps(steps)]
+    assert list(pattern.find(record)) == [
+        (steps, value) for steps, value in everywhere(record) if pattern.matches_steps(steps)
+    ]
 
 
 def test_many_stars_in_a_deep_record_take_little_time():

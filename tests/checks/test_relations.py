@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.doc_pages import blocks
 from tests.doc_tables import rows
 
-from fieldassay.api.validating import validate
 from fieldassay.errors import ProblemsError
 from fieldassay.plan.compile import read_plan
+from fieldassay.scoring.validate import validate
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.write import write_spec
 
@@ -37,9 +37,14 @@ FIELDS = """
 HOLDS, FAILS, SILENT = (1, 0, 0), (1, 1, 0), (0, 0, 1)
 
 
-def counts(rule: str, record: dict[str, Any], at: str = ".", spec: str = f"fields:{FIELDS}") -> tuple[int, int, int]:
+def counts(
+    rule: str, record: dict[str, Any], at: str = ".", spec: str = f"fields:{FIELDS}"
+) -> tuple[int, int, int]:
     """Return how often the rule was judged, was violated, and did not apply."""
-    found = validate(f"{spec}\nnull_values: [N/A]\nchecks: {{'{at}': {{holds: '{rule}'}}}}", predictions={"a": [{"id": 1, **record}]})
+    found = validate(
+        f"{spec}\nnull_values: [N/A]\nchecks: {{'{at}': {{holds: '{rule}'}}}}",
+        predictions={"a": [{"id": 1, **record}]},
+    )
     assert found.problems == ()
     (count,) = found.counts
     return count.values, count.violations, count.not_applicable
@@ -95,8 +100,12 @@ CASES: list[tuple[str, dict[str, Any], tuple[int, int, int]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "record", "wanted"), CASES, ids=[f"{rule}-{number}" for number, (rule, _, _) in enumerate(CASES)])
-def test_a_relation_is_judged_by_the_types_of_the_fields(rule: str, record: dict[str, Any], wanted: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize(
+    ("rule", "record", "wanted"), CASES, ids=[f"{rule}-{number}" for number, (rule, _, _) in enumerate(CASES)]
+)
+def test_a_relation_is_judged_by_the_types_of_the_fields(
+    rule: str, record: dict[str, Any], wanted: tuple[int, int, int]
+) -> None:
     assert counts(rule, record) == wanted
 
 
@@ -106,17 +115,33 @@ def test_a_relation_may_stand_under_the_items_that_it_is_about() -> None:
 
 
 def test_a_relation_reads_a_tree_as_its_values_are() -> None:
-    assert counts("sum(rows[].n) == total", {"rows": [{"n": 1}, {"n": 2.5}], "total": 3.5}, spec="type: any") == HOLDS
-    assert counts("sum(rows[].n) == total", {"rows": [{"n": 1}, {"n": "2.5"}], "total": 3.5}, spec="type: any") == SILENT
+    assert (
+        counts("sum(rows[].n) == total", {"rows": [{"n": 1}, {"n": 2.5}], "total": 3.5}, spec="type: any")
+        == HOLDS
+    )
+    assert (
+        counts("sum(rows[].n) == total", {"rows": [{"n": 1}, {"n": "2.5"}], "total": 3.5}, spec="type: any")
+        == SILENT
+    )
     typed = 'type: any\nfields: {"**.n": money, "**": any}'
-    assert counts("sum(rows[].n) == total", {"rows": [{"n": "$1.00"}, {"n": "2.5"}], "total": 3.5}, spec=typed) == HOLDS
+    assert (
+        counts("sum(rows[].n) == total", {"rows": [{"n": "$1.00"}, {"n": "2.5"}], "total": 3.5}, spec=typed)
+        == HOLDS
+    )
 
 
 def test_a_violation_says_what_both_sides_are_and_where() -> None:
     spec = f"fields:{FIELDS}checks: ['sum(lines[].amount) == total', 'lines[].amount > 0']"
-    found = validate(spec, predictions={"a": [{"id": "d", **lines(-1, 2), "total": "5.00"}]}, lists_violations=True)
+    found = validate(
+        spec, predictions={"a": [{"id": "d", **lines(-1, 2), "total": "5.00"}]}, lists_violations=True
+    )
     assert [(one["path"], one["check"], one["message"], one["value"]) for one in found.violations] == [
-        ("total", "sum(lines[].amount) == total", "does not hold: sum(lines[].amount) is 1, and total is 5.00", '"5.00"'),
+        (
+            "total",
+            "sum(lines[].amount) == total",
+            "does not hold: sum(lines[].amount) is 1, and total is 5.00",
+            '"5.00"',
+        ),
         ("lines[0].amount", "lines[].amount > 0", "does not hold: lines[].amount is -1, and 0 is 0", '"-1"'),
     ]
 
@@ -124,7 +149,9 @@ def test_a_violation_says_what_both_sides_are_and_where() -> None:
 def test_validate_finds_gold_for_which_a_relation_does_not_hold() -> None:
     spec = f"fields:{FIELDS}checks: {{'.': ['net + tax == gross', has_keys: [net]], net: number}}"
     found = validate(spec, [{"id": 1, "net": 1, "tax": 1, "gross": 3}])
-    assert [(one.system, one.check, one.violations) for one in found.counts] == [("gold", "net + tax == gross", 1)]
+    assert [(one.system, one.check, one.violations) for one in found.counts] == [
+        ("gold", "net + tax == gross", 1)
+    ]
     assert [note for note in found.notes if "no prediction" in note] == []
 
 
@@ -163,7 +190,13 @@ def test_a_relation_cannot_stand_under_a_star() -> None:
 
 
 @pytest.mark.parametrize(
-    "checks", [["a > 0"], {".": "a > 0"}, {".": ["a > 0", "number"]}, {".": {"holds": {"relation": "a > 0", "within": 0.5}}}]
+    "checks",
+    [
+        ["a > 0"],
+        {".": "a > 0"},
+        {".": ["a > 0", "number"]},
+        {".": {"holds": {"relation": "a > 0", "within": 0.5}}},
+    ],
 )
 def test_relations_are_written_as_they_were_read(checks: Any) -> None:
     spec = read_spec({"fields": {"a": "number"}, "checks": checks})
@@ -173,11 +206,17 @@ def test_relations_are_written_as_they_were_read(checks: Any) -> None:
 @given(st.lists(st.decimals(-10_000, 10_000, places=2), min_size=1, max_size=8), st.integers(-2, 2))
 def test_sums_are_exact_to_the_cent(amounts: list[Decimal], cents: int) -> None:
     total = sum(amounts, Decimal(0)) + Decimal(cents) / 100
-    assert counts("sum(lines[].amount) == total", {**lines(*map(str, amounts)), "total": str(total)}) == (HOLDS if cents == 0 else FAILS)
+    assert counts("sum(lines[].amount) == total", {**lines(*map(str, amounts)), "total": str(total)}) == (
+        HOLDS if cents == 0 else FAILS
+    )
 
 
-PAGE = next(text for text in blocks("docs/checks.md", "yaml") if "name: invoices" in text).partition("checks:")[0]
-ROWS = [tuple(row.values()) for row in rows(Path(__file__).parents[2] / "docs" / "checks.md", "Across fields")]
+PAGE = next(text for text in blocks("docs/checks.md", "yaml") if "name: invoices" in text).partition(
+    "checks:"
+)[0]
+ROWS = [
+    tuple(row.values()) for row in rows(Path(__file__).parents[2] / "docs" / "checks.md", "Across fields")
+]
 OUTCOMES = {"holds": HOLDS, "violated": FAILS, "does not apply": SILENT}
 
 

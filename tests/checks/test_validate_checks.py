@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from fieldassay.api.validating import validate
 from fieldassay.cli.main import main
+from fieldassay.scoring.validate import validate
 
 SPEC = "name: s\nfields: {total: money, unit: text}\nchecks: {total: number, unit: unit_format}\n"
 GOLD = [{"id": "a", "total": 5, "unit": "m3/h"}, {"id": "b", "total": 6, "unit": "K"}]
@@ -21,7 +21,14 @@ def run(tmp_path, capsys):
             (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
         places = {"GOLD": tmp_path / "gold.jsonl", "PRED": tmp_path / "llama.jsonl"}
         capsys.readouterr()
-        code = main(["validate", "--spec", str(tmp_path / "spec.yaml"), *(str(places.get(one, one)) for one in arguments)])
+        code = main(
+            [
+                "validate",
+                "--spec",
+                str(tmp_path / "spec.yaml"),
+                *(str(places.get(one, one)) for one in arguments),
+            ]
+        )
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
@@ -31,7 +38,9 @@ def run(tmp_path, capsys):
 def test_violations_without_gold_exit_with_1_and_are_listed_the_worst_first(run):
     code, out, err = run("--pred", "PRED")
     assert (code, err) == (1, "")
-    assert out.index("total: number: 2 violations in 2 documents (2 values looked at)") < out.index("unit: unit_format: 1 violation")
+    assert out.index("total: number: 2 violations in 2 documents (2 values looked at)") < out.index(
+        "unit: unit_format: 1 violation"
+    )
     assert "a: unit \"m³/h\" holds '³'" in out and "3 violations of checks, and no other problem." in out
 
 
@@ -66,9 +75,15 @@ def test_json_lists_every_violation(run):
 
 
 def test_the_list_for_people_is_capped(run):
-    spec = "name: s\nfields: {total: money}\nchecks:\n" + "".join(f"  k{number}: number\n" for number in range(30))
-    code, out, _ = run("--pred", "PRED", spec=spec, pred=[{"id": "a", **{f"k{number}": "x" for number in range(30)}}])
-    assert code == 1 and out.count("1 violation in") == 20 and "and 10 more; --json lists every violation" in out
+    spec = "name: s\nfields: {total: money}\nchecks:\n" + "".join(
+        f"  k{number}: number\n" for number in range(30)
+    )
+    code, out, _ = run(
+        "--pred", "PRED", spec=spec, pred=[{"id": "a", **{f"k{number}": "x" for number in range(30)}}]
+    )
+    assert (
+        code == 1 and out.count("1 violation in") == 20 and "and 10 more; --json lists every violation" in out
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,7 +113,9 @@ def test_the_spec_alone_shows_its_checks(run):
 
 
 def test_a_check_with_a_wrong_path_is_noted(run):
-    code, out, _ = run("--pred", "PRED", spec=SPEC.replace("unit: unit_format", "uint: unit_format"), pred=GOLD)
+    code, out, _ = run(
+        "--pred", "PRED", spec=SPEC.replace("unit: unit_format", "uint: unit_format"), pred=GOLD
+    )
     assert code == 0 and "are their paths right? unit_format at uint" in " ".join(out.split())
 
 

@@ -17,14 +17,16 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from fieldassay.api.sampling import sample
 from fieldassay.cli.main import main
+from fieldassay.scoring.sampling import sample
 
 ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = YAML(typ="safe").load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 SCRIPTS = [step for step in STEPS if "run" in step]
-WORKFLOW: dict[str, Any] = YAML(typ="safe").load((ROOT / "examples" / "ci" / "extraction.yml").read_text(encoding="utf-8"))
+WORKFLOW: dict[str, Any] = YAML(typ="safe").load(
+    (ROOT / "examples" / "ci" / "extraction.yml").read_text(encoding="utf-8")
+)
 
 # Stands in for GitHub's command-line program: keeps comments in a file, and answers the three calls that the action makes.
 GH = """
@@ -90,13 +92,19 @@ class Runner:
         (self.folder / "run").mkdir(exist_ok=True)
         (self.folder / "run" / "comment.md").write_text(page, encoding="utf-8")
         ended = Ended(outputs={"score": {"run": "run"}})
-        self.run_step(next(step for step in SCRIPTS if step["name"] == "Comment"), ended, comment="true", **inputs)
+        self.run_step(
+            next(step for step in SCRIPTS if step["name"] == "Comment"), ended, comment="true", **inputs
+        )
         return ended
 
     def run_step(self, step: dict[str, Any], ended: Ended, **inputs: str) -> None:
         given = {name: str(one.get("default", "")) for name, one in ACTION["inputs"].items()}
         given |= {name.replace("_", "-"): value for name, value in inputs.items()}
-        names = {"inputs": given, "steps": ended.outputs, "github": {"event_name": "pull_request", "event.pull_request.number": "7"}}
+        names = {
+            "inputs": given,
+            "steps": ended.outputs,
+            "github": {"event_name": "pull_request", "event.pull_request.number": "7"},
+        }
         if holds(step.get("if", ""), names):
             self._step(step, names, ended)
 
@@ -108,7 +116,14 @@ class Runner:
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
         environment = {**self.environment, **own, "GITHUB_OUTPUT": str(output)}
         done = subprocess.run(
-            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, check=False
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=600,
+            check=False,
         )
         ended.logs[step["name"]] = done.stdout
         ended.outputs[step.get("id", step["name"])] = read_outputs(output.read_text(encoding="utf-8"))
@@ -133,7 +148,10 @@ def holds(condition: str, names: Mapping[str, Any]) -> bool:
         return True
     parts = condition.removeprefix("${{ ").removesuffix(" }}").split(" && ")
     compared = [re.fullmatch(r"(\S+) (==|!=) '(.*)'", part) for part in parts]
-    return all((look_up(one[1], names) == one[3]) is (one[2] == "==") for one in compared if one is not None) and None not in compared
+    return (
+        all((look_up(one[1], names) == one[3]) is (one[2] == "==") for one in compared if one is not None)
+        and None not in compared
+    )
 
 
 def read_outputs(text: str) -> dict[str, str]:
@@ -172,14 +190,19 @@ def test_a_run_that_passes_leaves_a_summary_a_junit_file_and_a_comment(runner: R
     assert runner.summary.startswith("## GO: sample")
     assert ended.outputs["score"] == {"exit-code": "0", "run": "fieldassay-run"}
     assert ET.parse(runner.folder / ended.outputs["report"]["junit"]).getroot()[0].attrib["failures"] == "0"
-    assert [one["body"].split("\n")[:2] for one in runner.comments[1:]] == [["<!-- fieldassay:fieldassay -->", "## GO: sample"]]
+    assert [one["body"].split("\n")[:2] for one in runner.comments[1:]] == [
+        ["<!-- fieldassay:fieldassay -->", "## GO: sample"]
+    ]
 
 
 def test_a_run_that_fails_fails_the_job_after_everything_was_reported(runner: Runner) -> None:
     ended = runner.run(**DATA, pred="new model=atlas.jsonl\nbirch=birch.jsonl", comment="true")
     assert ended.code == 1 and ended.outputs["score"]["exit-code"] == "1"
     assert runner.summary.startswith("## NO-GO: sample")
-    assert "## NO-GO: sample" in runner.comments[1]["body"] and "<code>new model</code>" in runner.comments[1]["body"]
+    assert (
+        "## NO-GO: sample" in runner.comments[1]["body"]
+        and "<code>new model</code>" in runner.comments[1]["body"]
+    )
     commands = [line for line in ended.logs["Report"].splitlines() if line.startswith("::")]
     assert len(commands) == 10 and commands[0].startswith("::error title=gate failed")
     assert any("file=gold.jsonl,line=37," in line for line in commands)
@@ -189,7 +212,11 @@ def test_the_comment_is_updated_and_not_written_again(runner: Runner) -> None:
     first, second = (f"<!-- fieldassay:{name} -->\n" for name in ("fieldassay", "second"))
     for page in (f"{first}one\n", f"{first}two\n", f"{second}three\n", f"{first}four | `x` $(id)\n"):
         assert runner.comment(page).code == 0
-    assert [one["body"] for one in runner.comments] == [f"{first}not ours", f"{first}four | `x` $(id)\n", f"{second}three\n"]
+    assert [one["body"] for one in runner.comments] == [
+        f"{first}not ours",
+        f"{first}four | `x` $(id)\n",
+        f"{second}three\n",
+    ]
 
 
 @pytest.mark.parametrize("refused", ["--paginate", "--silent"], ids=["reading", "writing"])
@@ -200,9 +227,22 @@ def test_a_token_that_may_not_comment_is_a_warning(runner: Runner, refused: str)
     assert ended.code == 0
 
 
-def test_a_run_that_is_worse_than_its_baseline_fails_and_says_by_how_much(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_is_worse_than_its_baseline_fails_and_says_by_how_much(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(runner.folder)
-    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "new=atlas.jsonl", "--pred-key", "prediction", "--bootstrap", "100")
+    data = (
+        "--spec",
+        "spec.yaml",
+        "--gold",
+        "gold.jsonl",
+        "--pred",
+        "new=atlas.jsonl",
+        "--pred-key",
+        "prediction",
+        "--bootstrap",
+        "100",
+    )
     assert main(["score", *data, "--out", "old", "--quiet"]) == 0
     assert main(["baseline", "set", "old", "--out", "base.json", "--reason", "first"]) == 0
     held = {"baseline": "base.json", "fail_on_regression": "accuracy=0.01\n"}
@@ -219,7 +259,9 @@ def test_wrong_input_fails_and_reports_nothing(runner: Runner) -> None:
 
 
 def test_the_log_takes_no_command_while_it_can_hold_values_of_documents(runner: Runner) -> None:
-    (runner.folder / "evil.jsonl").write_text(json.dumps({"id": "inv-001", "prediction": {"supplier_name": "##[add-path]/evil"}}) + "\n")
+    (runner.folder / "evil.jsonl").write_text(
+        json.dumps({"id": "inv-001", "prediction": {"supplier_name": "##[add-path]/evil"}}) + "\n"
+    )
     log = runner.run(**DATA, pred="##[add-path]x=evil.jsonl").logs["Score"].splitlines()
     opened = next(line for line in log if line.startswith("::stop-commands::"))
     closed = log.index(f"::{opened.removeprefix('::stop-commands::')}::")
@@ -231,7 +273,11 @@ EVIL = "$(touch pwned)`touch pwned`'; touch pwned; \"&& touch pwned"
 
 
 @pytest.mark.parametrize(
-    "names", [("spec", "gold", "pred", "args", "protocol", "baseline", "fail_on_regression"), ("out", "name", "annotations")]
+    "names",
+    [
+        ("spec", "gold", "pred", "args", "protocol", "baseline", "fail_on_regression"),
+        ("out", "name", "annotations"),
+    ],
 )
 def test_inputs_are_never_run(runner: Runner, names: tuple[str, ...]) -> None:
     ended = runner.run(**{**DATA, "pred": "atlas.jsonl", "comment": "true", **dict.fromkeys(names, EVIL)})
@@ -251,16 +297,28 @@ def test_every_name_in_an_expression_is_declared() -> None:
     known = {f"inputs.{name}" for name in ACTION["inputs"]} | {f"steps.{name}.outputs" for name in ids}
     known |= {"github.token", "github.event_name", "github.event.pull_request"}
     text = (ROOT / "action.yml").read_text(encoding="utf-8")
-    used = {name for part in re.findall(r"\$\{\{(.*?)\}\}", text) for name in re.findall(r"(?:inputs|steps|github)\.[\w.-]+", part)}
-    assert {name for name in used if not any(name == one or name.startswith(f"{one}.") for one in known)} == set()
-    assert set(ACTION["inputs"]) == {name.removeprefix("inputs.") for name in used if name.startswith("inputs.")}
+    used = {
+        name
+        for part in re.findall(r"\$\{\{(.*?)\}\}", text)
+        for name in re.findall(r"(?:inputs|steps|github)\.[\w.-]+", part)
+    }
+    assert {
+        name for name in used if not any(name == one or name.startswith(f"{one}.") for one in known)
+    } == set()
+    assert set(ACTION["inputs"]) == {
+        name.removeprefix("inputs.") for name in used if name.startswith("inputs.")
+    }
 
 
 def test_the_options_that_the_action_gives_are_options(capsys: pytest.CaptureFixture[str]) -> None:
     scripts = "".join(step["run"] for step in SCRIPTS if step["name"] in ("Score", "Report"))
     assert main(["score", "--help"]) == main(["report", "--help"]) == 0
     known = capsys.readouterr().out
-    assert [option for option in sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", scripts))) if option not in known] == []
+    assert [
+        option
+        for option in sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", scripts)))
+        if option not in known
+    ] == []
 
 
 def test_the_example_gives_the_action_what_it_takes() -> None:
@@ -274,7 +332,9 @@ def test_the_example_gives_the_action_what_it_takes() -> None:
 
 
 def test_the_gitlab_example_runs_the_command_line_there_is(capsys: pytest.CaptureFixture[str]) -> None:
-    job = YAML(typ="safe").load((ROOT / "examples" / "ci" / "gitlab.yml").read_text(encoding="utf-8"))["extraction"]
+    job = YAML(typ="safe").load((ROOT / "examples" / "ci" / "gitlab.yml").read_text(encoding="utf-8"))[
+        "extraction"
+    ]
     line = next(line for line in job["script"] if line.startswith("fieldassay score"))
     assert main(["score", "--help"]) == 0
     known = capsys.readouterr().out

@@ -25,9 +25,17 @@ ANSWERS = {
 }
 TOLD = {
     "sound": [],
-    "sorry": ["the answer could not be read (no JSON in the answer: 'I am sorry,", "the answer begins: I am sorry, I cannot read"],
-    "mended": ["the answer was repaired (prose_around, trailing_comma)", 'the answer begins: Here: {"n": 1,}'],
-    "error": ["there is an error instead of an answer (HTTP 500 from the service); it is judged as an empty prediction"],
+    "sorry": [
+        "the answer could not be read (no JSON in the answer: 'I am sorry,",
+        "the answer begins: I am sorry, I cannot read",
+    ],
+    "mended": [
+        "the answer was repaired (prose_around, trailing_comma)",
+        'the answer begins: Here: {"n": 1,}',
+    ],
+    "error": [
+        "there is an error instead of an answer (HTTP 500 from the service); it is judged as an empty prediction"
+    ],
     "timeout": ["there is a timeout instead of an answer (request timed out after 60 s)"],
     "absent": ["there is no prediction for this document"],
 }
@@ -38,8 +46,23 @@ def scored(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("spec.yaml").write_text("fields: {n: number}")
     Path("gold.jsonl").write_text("".join(json.dumps({"id": name, "n": 1}) + "\n" for name in ANSWERS))
-    Path("pred.jsonl").write_text("".join(json.dumps({"id": name, **answer}) + "\n" for name, answer in ANSWERS.items() if answer))
-    ran = run("score", "--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "m=pred.jsonl", "--out", "run", "-q", "--bootstrap", 0)
+    Path("pred.jsonl").write_text(
+        "".join(json.dumps({"id": name, **answer}) + "\n" for name, answer in ANSWERS.items() if answer)
+    )
+    ran = run(
+        "score",
+        "--spec",
+        "spec.yaml",
+        "--gold",
+        "gold.jsonl",
+        "--pred",
+        "m=pred.jsonl",
+        "--out",
+        "run",
+        "-q",
+        "--bootstrap",
+        0,
+    )
     assert ran.code == 0, ran.err
     return Path("run")
 
@@ -69,7 +92,9 @@ def test_runs_without_the_reasons_are_still_read(run: Run, scored: Path) -> None
     facts = json.loads((scored / "run.json").read_bytes())
     del facts["sha256"], facts["files"]
     (scored / "run.json").write_text(json.dumps(facts))
-    pl.read_parquet(scored / "documents.parquet").drop(*ANSWER_COLUMNS, "repairs").write_parquet(scored / "documents.parquet")
+    pl.read_parquet(scored / "documents.parquet").drop(*ANSWER_COLUMNS, "repairs").write_parquet(
+        scored / "documents.parquet"
+    )
     remarks = json.loads(run("explain", scored, "sorry", "--json").out)["remarks"]["m"]
     assert remarks == ["the answer could not be read; it is judged as an empty prediction"]
     assert run("report", scored, "--format", "html", "--out", "page.html").code == 0

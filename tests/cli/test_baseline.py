@@ -36,7 +36,17 @@ class Project:
         (self.folder / "spec.yaml").write_text(text, encoding="utf-8")
 
     def score(self, name: str, *more: Any) -> Ran:
-        return self.run("score", "--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", f"sys={name}.jsonl", *FAST, *more)
+        return self.run(
+            "score",
+            "--spec",
+            "spec.yaml",
+            "--gold",
+            "gold.jsonl",
+            "--pred",
+            f"sys={name}.jsonl",
+            *FAST,
+            *more,
+        )
 
     def set(self, name: str, *more: Any) -> Ran:
         assert self.score(name, "--out", f"runs/{name}").code in (0, 1)
@@ -51,9 +61,16 @@ def project(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Projec
 
 def test_a_baseline_is_set_and_shown(project: Project) -> None:
     ran = project.set("old", "--reason", "the first")
-    assert ran.code == 0 and "baseline written to fieldassay-baseline.json" in ran.out and "commit it" in ran.out
+    assert (
+        ran.code == 0 and "baseline written to fieldassay-baseline.json" in ran.out and "commit it" in ran.out
+    )
     shown = project.run("baseline", "show")
-    assert shown.code == 0 and "reason: the first" in shown.out and "accuracy" in shown.out and "0.950" in shown.out
+    assert (
+        shown.code == 0
+        and "reason: the first" in shown.out
+        and "accuracy" in shown.out
+        and "0.950" in shown.out
+    )
     data = json.loads(project.run("baseline", "show", "--json").out)
     assert (data["documents"], data["systems"], data["reason"]) == (40, ["sys"], "the first")
     assert set(data["digests"]) == {"spec", "formulas", "models", "gold"}
@@ -63,7 +80,10 @@ def test_the_history_goes_on(project: Project) -> None:
     project.set("old", "--reason", "one")
     project.set("better", "--reason", "two")
     data = json.loads(project.run("baseline", "show", "--json").out)
-    assert [(entry["run"], entry["reason"]) for entry in data["history"]] == [("old", "one"), ("better", "two")]
+    assert [(entry["run"], entry["reason"]) for entry in data["history"]] == [
+        ("old", "one"),
+        ("better", "two"),
+    ]
     assert "one" in project.run("baseline", "show").out
 
 
@@ -116,8 +136,15 @@ def test_a_run_is_compared_with_the_baseline(project: Project) -> None:
     project.score("worse", "--out", "runs/worse")
     ran = project.run("baseline", "check", "runs/worse")
     assert ran.code == 0 and "-0.200" in ran.out and "worse" in ran.out and "p < .001" in ran.out
-    data = json.loads(project.run("baseline", "check", "runs/worse", "--json", "--metrics", "accuracy,field_accuracy[name]").out)
-    assert [(one["metric"], round(one["change"], 6)) for one in data["changes"]] == [("accuracy", -0.2), ("field_accuracy[name]", -0.4)]
+    data = json.loads(
+        project.run(
+            "baseline", "check", "runs/worse", "--json", "--metrics", "accuracy,field_accuracy[name]"
+        ).out
+    )
+    assert [(one["metric"], round(one["change"], 6)) for one in data["changes"]] == [
+        ("accuracy", -0.2),
+        ("field_accuracy[name]", -0.4),
+    ]
 
 
 CHECKS = [
@@ -170,7 +197,13 @@ def test_finished_runs_are_decided_against_the_baseline(project: Project) -> Non
 
 
 @pytest.mark.parametrize(
-    "rule", ["regression(accuracy) < 0.5", "regression(accuracy) <= 0.5", "regression(accuracy) > -2", "accuracy <= 90"]
+    "rule",
+    [
+        "regression(accuracy) < 0.5",
+        "regression(accuracy) <= 0.5",
+        "regression(accuracy) > -2",
+        "accuracy <= 90",
+    ],
 )
 def test_a_rule_of_a_gates_file_that_cannot_be_meant_never_passes(rule: str, project: Project) -> None:
     project.set("old")
@@ -181,7 +214,10 @@ def test_a_rule_of_a_gates_file_that_cannot_be_meant_never_passes(rule: str, pro
 
 REFUSALS = {
     "no baseline": (("--fail-on-regression", "accuracy"), "there is no baseline here"),
-    "no such file": (("--baseline", "nowhere.json", "--fail-on-regression", "f1"), "there is no baseline here"),
+    "no such file": (
+        ("--baseline", "nowhere.json", "--fail-on-regression", "f1"),
+        "there is no baseline here",
+    ),
     "no gate": (("--baseline", "spec.yaml"), "no gate compares with it"),
     "no metric": (("--fail-on-regression", "acuracy"), "did you mean 'accuracy'?"),
     "no number": (("--fail-on-regression", "accuracy=much"), "expected a number"),
@@ -224,7 +260,8 @@ def test_a_thousand_documents_of_twenty_fields_are_well_below_a_megabyte(project
     names = [f"f{at}" for at in range(20)]
     rows = [{"id": f"document-{at:05d}", **{name: f"{name} {at}" for name in names}} for at in range(1000)]
     predictions = [
-        {**row, **{name: "?" for place, name in enumerate(names) if (at * 31 + place * 17) % 13 == 0}} for at, row in enumerate(rows)
+        {**row, **{name: "?" for place, name in enumerate(names) if (at * 31 + place * 17) % 13 == 0}}
+        for at, row in enumerate(rows)
     ]
     project.files.write("gold.jsonl", rows)
     project.files.write("old.jsonl", predictions)
@@ -235,7 +272,11 @@ def test_a_thousand_documents_of_twenty_fields_are_well_below_a_megabyte(project
 
 def _edit(folder: Path, name: str) -> None:
     data = (folder / name).read_bytes()
-    (folder / name).write_bytes(data.replace(b"0.5", b"0.9") if name == "metrics.json" else (folder.parent / "old" / name).read_bytes())
+    (folder / name).write_bytes(
+        data.replace(b"0.5", b"0.9")
+        if name == "metrics.json"
+        else (folder.parent / "old" / name).read_bytes()
+    )
 
 
 @pytest.mark.parametrize("name", ["metrics.json", "statistics.parquet"])
@@ -248,7 +289,9 @@ def _edit(folder: Path, name: str) -> None:
     ],
     ids=lambda command: " ".join(command[:2]),
 )
-def test_a_run_with_a_file_that_is_not_as_it_wrote_it_passes_nothing(project: Project, command: tuple[str, ...], name: str) -> None:
+def test_a_run_with_a_file_that_is_not_as_it_wrote_it_passes_nothing(
+    project: Project, command: tuple[str, ...], name: str
+) -> None:
     assert project.set("old").code == 0
     assert project.score("worse", "--out", "runs/worse").code == 0
     Path("gates.yaml").write_text("gates: [accuracy >= 0.1, regression(accuracy) > -0.9]")
@@ -256,7 +299,9 @@ def test_a_run_with_a_file_that_is_not_as_it_wrote_it_passes_nothing(project: Pr
     _edit(Path("runs/worse"), name)
     before = Path("fieldassay-baseline.json").read_bytes()
     ran = project.run(*command)
-    assert ran.code == 2 and f"runs/worse: is damaged: {name} is not as the run wrote it; score again" in ran.err
+    assert (
+        ran.code == 2 and f"runs/worse: is damaged: {name} is not as the run wrote it; score again" in ran.err
+    )
     assert Path("fieldassay-baseline.json").read_bytes() == before
 
 
@@ -264,8 +309,13 @@ def test_the_verdict_in_json_is_the_one_that_is_printed(project: Project) -> Non
     assert project.set("old").code == 0
     assert project.score("worse", "--out", "runs/worse").code == 0
     assert "worse" in project.run("baseline", "check", "runs/worse", "--metrics", "accuracy").out
-    [line] = json.loads(project.run("baseline", "check", "runs/worse", "--metrics", "accuracy", "--json").out)["changes"]
-    assert line["comparison"]["verdict"] == "worse" and line["comparison"]["p_adjusted"] == line["comparison"]["p"]
+    [line] = json.loads(
+        project.run("baseline", "check", "runs/worse", "--metrics", "accuracy", "--json").out
+    )["changes"]
+    assert (
+        line["comparison"]["verdict"] == "worse"
+        and line["comparison"]["p_adjusted"] == line["comparison"]["p"]
+    )
 
 
 def test_an_interval_of_too_few_replicates_passes_nothing(project: Project) -> None:
@@ -286,5 +336,10 @@ def test_folders_of_a_store_that_changed_names_are_told_and_not_used(project: Pr
     Path("aside").rename(second)
     for folder in (first, second):
         ran = project.run("baseline", "set", folder.name.rpartition("_")[2], "--runs", "store")
-        assert ran.code == 2 and "is of another run" in ran.err and not Path("fieldassay-baseline.json").exists()
-    assert {row["status"] for row in json.loads(project.run("runs", "list", "--runs", "store", "--json").out)["runs"]} == {"damaged"}
+        assert (
+            ran.code == 2 and "is of another run" in ran.err and not Path("fieldassay-baseline.json").exists()
+        )
+    assert {
+        row["status"]
+        for row in json.loads(project.run("runs", "list", "--runs", "store", "--json").out)["runs"]
+    } == {"damaged"}

@@ -15,16 +15,40 @@ Run = Callable[..., Ran]
 def make_run(run: Run, files: Files, name: str, n: int = 400, wrong: int = 40, *more: str) -> Path:
     """Return the folder of a run: confidences fall with the document's number, the last documents are wrong."""
     spec = files.folder / "bills.yaml"
-    spec.write_text("{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text}}", encoding="utf-8")
-    gold = files.write(f"{name}-gold.jsonl", [{"id": f"{name}{at}", "total": 5, "name": "Elm"} for at in range(n)])
+    spec.write_text(
+        "{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text}}", encoding="utf-8"
+    )
+    gold = files.write(
+        f"{name}-gold.jsonl", [{"id": f"{name}{at}", "total": 5, "name": "Elm"} for at in range(n)]
+    )
     rows = [
-        {"id": f"{name}{at}", "total": 5 + (at >= n - wrong), "name": "Elm", "confidence": {"total": 0.99 - 0.9 * at / n, "name": 0.97}}
+        {
+            "id": f"{name}{at}",
+            "total": 5 + (at >= n - wrong),
+            "name": "Elm",
+            "confidence": {"total": 0.99 - 0.9 * at / n, "name": 0.97},
+        }
         for at in range(n)
     ]
     pred = files.write(f"{name}-pred.jsonl", rows)
     out = files.folder / name
     assert (
-        run("score", "--spec", spec, "--gold", gold, "--pred", f"llama={pred}", "--out", out, "--quiet", "--bootstrap", 0, *more).code == 0
+        run(
+            "score",
+            "--spec",
+            spec,
+            "--gold",
+            gold,
+            "--pred",
+            f"llama={pred}",
+            "--out",
+            out,
+            "--quiet",
+            "--bootstrap",
+            0,
+            *more,
+        ).code
+        == 0
     )
     return out
 
@@ -42,11 +66,20 @@ def test_the_plan_for_several_fields_shares_the_confidence(run: Run) -> None:
     assert (data["families"], data["rows"][0]["needed"]) == (5, 459)
 
 
-def test_a_run_is_calibrated_a_policy_written_and_another_run_checked(run: Run, files: Files, tmp_path: Path) -> None:
+def test_a_run_is_calibrated_a_policy_written_and_another_run_checked(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
     first, second, policy = make_run(run, files, "a"), make_run(run, files, "b"), tmp_path / "policy.json"
     ran = run("calibrate", first, "--risk", 0.05, "--per-field", "--out", policy)
     assert (ran.code, ran.err) == (0, f"policy written to {policy}\n")
-    for title in ("Calibration", "Accepting without review", "By field", "Review threshold", "AUROC", "Brier"):
+    for title in (
+        "Calibration",
+        "Accepting without review",
+        "By field",
+        "Review threshold",
+        "AUROC",
+        "Brier",
+    ):
         assert title in ran.out
     ran = run("calibrate", second, "--apply", policy)
     assert ran.code == 0
@@ -54,7 +87,11 @@ def test_a_run_is_calibrated_a_policy_written_and_another_run_checked(run: Run, 
 
 
 def test_a_broken_promise_ends_with_code_1(run: Run, files: Files, tmp_path: Path) -> None:
-    first, second, policy = make_run(run, files, "a"), make_run(run, files, "b", 400, 300), tmp_path / "policy.json"
+    first, second, policy = (
+        make_run(run, files, "a"),
+        make_run(run, files, "b", 400, 300),
+        tmp_path / "policy.json",
+    )
     assert run("calibrate", first, "--risk", 0.05, "--per-field", "--out", policy).code == 0
     ran = run("calibrate", second, "--apply", policy)
     assert ran.code == 1
@@ -63,7 +100,9 @@ def test_a_broken_promise_ends_with_code_1(run: Run, files: Files, tmp_path: Pat
     assert [check["standing"] for check in data["checks"]] == ["broken", "held"]
 
 
-def test_too_few_labels_write_a_policy_that_reviews_everything(run: Run, files: Files, tmp_path: Path) -> None:
+def test_too_few_labels_write_a_policy_that_reviews_everything(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
     ran = run("calibrate", make_run(run, files, "a", 60, 3), "--out", tmp_path / "policy.json")
     assert ran.code == 0
     assert ran.err.endswith("; it reviews everything\n")
@@ -125,17 +164,25 @@ def test_a_run_of_a_store_is_found_by_its_tag(run: Run, files: Files, tmp_path: 
 
 def make_policy(run: Run, files: Files) -> Path:
     policy = files.folder / "policy.json"
-    assert run("calibrate", make_run(run, files, "a"), "--risk", 0.05, "--out", policy, "--audit-share", 0).code == 0
+    assert (
+        run("calibrate", make_run(run, files, "a"), "--risk", 0.05, "--out", policy, "--audit-share", 0).code
+        == 0
+    )
     return policy
 
 
 def new_predictions(files: Files, **confidence: float) -> Path:
     sure = [{key: value - at / 100 for key, value in confidence.items()} for at in range(3)]
-    return files.write("new.jsonl", [{"id": f"n{at}", "total": at, "name": "Elm", "confidence": one} for at, one in enumerate(sure)])
+    return files.write(
+        "new.jsonl",
+        [{"id": f"n{at}", "total": at, "name": "Elm", "confidence": one} for at, one in enumerate(sure)],
+    )
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "jsonl", "xlsx"])
-def test_new_predictions_become_a_queue_in_the_order_of_what_a_look_is_worth(run: Run, files: Files, ending: str) -> None:
+def test_new_predictions_become_a_queue_in_the_order_of_what_a_look_is_worth(
+    run: Run, files: Files, ending: str
+) -> None:
     import polars as pl
 
     policy, pred = make_policy(run, files), new_predictions(files, total=0.12, name=0.99)
@@ -143,22 +190,30 @@ def test_new_predictions_become_a_queue_in_the_order_of_what_a_look_is_worth(run
     ran = run("calibrate", "--policy", policy, "--pred", pred, "-o", out)
     assert (ran.code, ran.err) == (0, f"queue written to {out}\n")
     if ending == "xlsx":
-        from fieldassay.api.starting import open_source
+        from fieldassay.scoring.draft_spec import open_source
 
         rows = [row.value for row in open_source(out).rows.read(range(len(open_source(out))))]
     elif ending == "csv":
         rows = pl.read_csv(out).to_dicts()
     else:
-        rows = json.loads(out.read_text())["queue"] if ending == "json" else list(map(json.loads, out.read_text().splitlines()))
+        rows = (
+            json.loads(out.read_text())["queue"]
+            if ending == "json"
+            else list(map(json.loads, out.read_text().splitlines()))
+        )
     named = [(row["document"], row["path"], row["reason"]) for row in rows]
     assert named[:3] == [(f"n{at}", "total", "below the threshold") for at in (2, 1, 0)]
     assert [int(row["order"]) for row in rows] == list(range(1, len(rows) + 1))
     assert "6 values in 3 documents" in ran.out
 
 
-def test_the_queue_is_printed_without_a_file_and_knows_a_value_without_confidence(run: Run, files: Files) -> None:
+def test_the_queue_is_printed_without_a_file_and_knows_a_value_without_confidence(
+    run: Run, files: Files
+) -> None:
     policy, pred = make_policy(run, files), new_predictions(files, total=0.12)
-    ran = run("calibrate", "--policy", policy, "--pred", f"llama={pred}", "--spec", files.folder / "bills.yaml")
+    ran = run(
+        "calibrate", "--policy", policy, "--pred", f"llama={pred}", "--spec", files.folder / "bills.yaml"
+    )
     assert ran.code == 0
     assert "no confidence: 3" in ran.out and "below the threshold: 3" in ran.out
     assert ran.out.index("n2") < ran.out.rindex("n0")
@@ -166,9 +221,17 @@ def test_the_queue_is_printed_without_a_file_and_knows_a_value_without_confidenc
 
 MISMATCHES = {
     "no confidence": ({}, [], "no predicted value has a confidence"),
-    "another system": ({"total": 0.5}, ["--pred", "qwen=new.jsonl"], "the policy is for the system 'llama', not for 'qwen'"),
+    "another system": (
+        {"total": 0.5},
+        ["--pred", "qwen=new.jsonl"],
+        "the policy is for the system 'llama', not for 'qwen'",
+    ),
     "another spec": ({"total": 0.5}, ["--pred", "new.jsonl", "--spec", "other.yaml"], "is another spec"),
-    "an ending": ({"total": 0.5}, ["--pred", "new.jsonl", "-o", "queue.pdf"], "use one of: .csv, .json, .jsonl, .xlsx"),
+    "an ending": (
+        {"total": 0.5},
+        ["--pred", "new.jsonl", "-o", "queue.pdf"],
+        "use one of: .csv, .json, .jsonl, .xlsx",
+    ),
     "a risk of its own": (
         {"total": 0.5},
         ["--pred", "new.jsonl", "--risk", "0.1"],
@@ -179,7 +242,9 @@ MISMATCHES = {
 
 
 @pytest.mark.parametrize("name", MISMATCHES)
-def test_predictions_that_the_policy_is_not_for_are_refused(run: Run, files: Files, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predictions_that_the_policy_is_not_for_are_refused(
+    run: Run, files: Files, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     confidence, more, told = MISMATCHES[name]
     monkeypatch.chdir(files.folder)
     policy = make_policy(run, files)
@@ -192,15 +257,23 @@ def test_predictions_that_the_policy_is_not_for_are_refused(run: Run, files: Fil
     assert told in " ".join(ran.err.split())
 
 
-def test_where_nothing_can_be_certified_the_nearest_promise_is_said_and_holds_when_it_is_asked_for(run: Run, files: Files) -> None:
+def test_where_nothing_can_be_certified_the_nearest_promise_is_said_and_holds_when_it_is_asked_for(
+    run: Run, files: Files
+) -> None:
     folder = make_run(run, files, "a", 200, 20)
     ran = run("calibrate", folder, "--field", "total", "--risk", 0.005, "--json")
     found = json.loads(ran.out)["thresholds"][0]
     nearest = found["nearest"]
     assert found["threshold"] is None and 0.005 < nearest["risk"] < 0.5
     assert f"there are 200, so at least {found['needed'] - 200} more" in found["reason"]
-    again = json.loads(run("calibrate", folder, "--field", "total", "--risk", nearest["risk"], "--json").out)["thresholds"][0]
-    assert (again["threshold"], again["coverage"], again["nearest"]) == (nearest["threshold"], nearest["coverage"], None)
+    again = json.loads(run("calibrate", folder, "--field", "total", "--risk", nearest["risk"], "--json").out)[
+        "thresholds"
+    ][0]
+    assert (again["threshold"], again["coverage"], again["nearest"]) == (
+        nearest["threshold"],
+        nearest["coverage"],
+        None,
+    )
     text = " ".join(run("calibrate", folder, "--field", "total", "--risk", 0.005).out.split())
     assert f"nearest promise with these labels: at most {100 * nearest['risk']:g} % wrong" in text
 

@@ -42,7 +42,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files.write("llama.jsonl", PRED)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(files.folder)
-        data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", "--pred", "qwen=llama.jsonl")
+        data = (
+            "--spec",
+            "spec.yaml",
+            "--gold",
+            "gold.jsonl",
+            "--pred",
+            "llama.jsonl",
+            "--pred",
+            "qwen=llama.jsonl",
+        )
         assert main(["score", *data, "--out", "good", "--quiet", "--bootstrap", "50"]) == 0
         assert main(["baseline", "set", "good", "--out", "baseline.json"]) == 0
         Path("gates.yaml").write_text("gates: [accuracy >= 0.5]\n")
@@ -99,38 +108,66 @@ DAMAGE: dict[str, Callable[[], object]] = {
     "no spec": lambda: edit("run.json", lambda data: data.pop("spec")),
     "no inputs": lambda: edit("run.json", lambda data: data.pop("inputs")),
     "the counts are a list": lambda: edit("run.json", lambda data: data.update(counts=[])),
-    "a class is a text": lambda: edit("run.json", lambda data: data["counts"]["systems"]["llama"]["classes"].update(scored="x")),
+    "a class is a text": lambda: edit(
+        "run.json", lambda data: data["counts"]["systems"]["llama"]["classes"].update(scored="x")
+    ),
     "a level of 7": lambda: edit("run.json", lambda data: data["bootstrap"].update(level=7)),
     "slices of numbers": lambda: edit("run.json", lambda data: data.update(slices=[5])),
     "a metric of nothing": lambda: edit("run.json", lambda data: data["kept"].update(compared=["("])),
     "headline of lists": lambda: edit("run.json", lambda data: data.update(headline=[[]])),
-    "options without names": lambda: edit("run.json", lambda data: data["inputs"].update(options={"id_names": 5})),
+    "options without names": lambda: edit(
+        "run.json", lambda data: data["inputs"].update(options={"id_names": 5})
+    ),
     "an estimate is a list": lambda: edit("metrics.json", lambda data: data["estimates"].append([])),
     "a value is a text": lambda: edit("metrics.json", lambda data: data["estimates"][0].update(value="x")),
-    "a slice is a list": lambda: edit("metrics.json", lambda data: data["estimates"][0].update(slice={"a": []})),
-    "an interval of one": lambda: edit("metrics.json", lambda data: data["estimates"][0].update(interval=[0.5])),
+    "a slice is a list": lambda: edit(
+        "metrics.json", lambda data: data["estimates"][0].update(slice={"a": []})
+    ),
+    "an interval of one": lambda: edit(
+        "metrics.json", lambda data: data["estimates"][0].update(interval=[0.5])
+    ),
     "provenance is a list": lambda: edit("metrics.json", lambda data: data.update(run=[])),
-    "comparison of one system": lambda: edit("comparisons.json", lambda data: data["comparisons"][0].update(systems=["llama"])),
-    "comparison of a stranger": lambda: edit("comparisons.json", lambda data: data["comparisons"][0].update(systems=["llama", "x"])),
+    "comparison of one system": lambda: edit(
+        "comparisons.json", lambda data: data["comparisons"][0].update(systems=["llama"])
+    ),
+    "comparison of a stranger": lambda: edit(
+        "comparisons.json", lambda data: data["comparisons"][0].update(systems=["llama", "x"])
+    ),
     "documents without systems": lambda: edit_table("documents.parquet", lambda table: table.drop("system")),
     "documents of another system": lambda: edit_table("documents.parquet", swap_system),
-    "a claim is a text": lambda: edit_table("documents.parquet", lambda table: table.with_columns(is_invalid=pl.lit("x"))),
+    "a claim is a text": lambda: edit_table(
+        "documents.parquet", lambda table: table.with_columns(is_invalid=pl.lit("x"))
+    ),
     "no documents": lambda: (Path("bad") / "documents.parquet").unlink(),
     "documents cut short": lambda: (Path("bad") / "documents.parquet").write_bytes(b"PAR1"),
     "evidence without kinds": lambda: edit_table("evidence.parquet", lambda table: table.drop("kind")),
-    "evidence of numbers": lambda: edit_table("evidence.parquet", lambda table: table.with_columns(pred=pl.lit(5))),
+    "evidence of numbers": lambda: edit_table(
+        "evidence.parquet", lambda table: table.with_columns(pred=pl.lit(5))
+    ),
     "evidence of another system": lambda: edit_table("evidence.parquet", swap_system),
-    "an unknown outcome": lambda: edit_table("evidence.parquet", lambda table: table.with_columns(outcome=pl.lit("fine"))),
+    "an unknown outcome": lambda: edit_table(
+        "evidence.parquet", lambda table: table.with_columns(outcome=pl.lit("fine"))
+    ),
     "evidence without flags": lambda: edit_table(
         "evidence.parquet", lambda table: table.with_columns(flags=pl.lit(None, table["flags"].dtype))
     ),
-    "statistics under no name": lambda: edit_table("statistics.parquet", lambda table: table.rename({table.columns[-1]: "x"})),
-    "evidence without documents": lambda: edit_table("evidence.parquet", lambda table: table.with_columns(doc=pl.lit(None, pl.String))),
+    "statistics under no name": lambda: edit_table(
+        "statistics.parquet", lambda table: table.rename({table.columns[-1]: "x"})
+    ),
+    "evidence without documents": lambda: edit_table(
+        "evidence.parquet", lambda table: table.with_columns(doc=pl.lit(None, pl.String))
+    ),
     "evidence cut short": lambda: (Path("bad") / "evidence.parquet").write_bytes(b"PAR1 nonsense PAR1"),
     "a flipped byte of evidence": lambda: flip("evidence.parquet", 50),
-    "statistics without systems": lambda: edit_table("statistics.parquet", lambda table: table.rename({'["system"]': "x"})),
-    "statistics of texts": lambda: edit_table("statistics.parquet", lambda table: table.with_columns(pl.col(pl.Int64).cast(pl.String))),
-    "statistics of other documents": lambda: edit_table("statistics.parquet", lambda table: table.head(len(table) - 1)),
+    "statistics without systems": lambda: edit_table(
+        "statistics.parquet", lambda table: table.rename({'["system"]': "x"})
+    ),
+    "statistics of texts": lambda: edit_table(
+        "statistics.parquet", lambda table: table.with_columns(pl.col(pl.Int64).cast(pl.String))
+    ),
+    "statistics of other documents": lambda: edit_table(
+        "statistics.parquet", lambda table: table.head(len(table) - 1)
+    ),
     "metrics.json is gone": lambda: (Path("bad") / "metrics.json").unlink(),
     "a pipe for metrics": lambda: replace_by_pipe("metrics.json"),
     "a pipe for documents": lambda: replace_by_pipe("documents.parquet"),
@@ -177,7 +214,10 @@ def no_import() -> Iterator[None]:
 @pytest.mark.parametrize("text", ["evil_module:Spec", "evil_module.inner:Spec"])
 def test_nothing_that_a_run_says_is_imported(bad: Path, text: str, run: Run, no_import: None) -> None:
     for name in ("run.json", "metrics.json"):
-        edit(name, lambda data, name=name: (data if name == "run.json" else data["run"])["spec"].update(text=text))
+        edit(
+            name,
+            lambda data, name=name: (data if name == "run.json" else data["run"])["spec"].update(text=text),
+        )
     for command in COMMANDS.values():
         assert run(*command).code in (0, 1, 2, 4)
 

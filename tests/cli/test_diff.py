@@ -20,7 +20,9 @@ def runs(run: Run, files: Files) -> tuple[Path, Path]:
     made = []
     for name, rows in (("before", PRED), ("after", BETTER)):
         files.write("llama.jsonl", rows)
-        assert run("score", *files.inputs, "--out", files.folder / name, "--bootstrap", 50, "--quiet").code == 0
+        assert (
+            run("score", *files.inputs, "--out", files.folder / name, "--bootstrap", 50, "--quiet").code == 0
+        )
         made.append(files.folder / name)
     return made[0], made[1]
 
@@ -29,7 +31,9 @@ def test_two_runs_are_told_on_standard_output(run: Run, runs: tuple[Path, Path])
     ran = run("diff", *runs)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("before → after: 3 documents\n")
-    assert [head for head in ("Overall", "By field", "Fixed and broken") if f"\n{head}\n" not in ran.out] == []
+    assert [
+        head for head in ("Overall", "By field", "Fixed and broken") if f"\n{head}\n" not in ran.out
+    ] == []
     assert "2 values fixed, 0 broken, 2 wrong in both" in ran.out
 
 
@@ -45,9 +49,12 @@ def test_two_systems_of_one_run_are_compared(run: Run, files: Files) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ending", "begins"), [(".json", "{"), (".md", "# "), (".html", "<section"), (".csv", "change,doc,"), (".txt", "")]
+    ("ending", "begins"),
+    [(".json", "{"), (".md", "# "), (".html", "<section"), (".csv", "change,doc,"), (".txt", "")],
 )
-def test_the_ending_of_a_file_says_what_is_written(run: Run, runs: tuple[Path, Path], tmp_path: Path, ending: str, begins: str) -> None:
+def test_the_ending_of_a_file_says_what_is_written(
+    run: Run, runs: tuple[Path, Path], tmp_path: Path, ending: str, begins: str
+) -> None:
     target = tmp_path / f"diff{ending}"
     ran = run("diff", *runs, "--out", target)
     assert (ran.code, ran.out) == (0, "")
@@ -89,8 +96,15 @@ def test_metrics_and_slices_can_be_chosen(run: Run, files: Files) -> None:
     out = files.folder / "run"
     given = ["--pred", better, "--out", out, "--slice", "kind", "--bootstrap", 0, "--quiet"]
     assert run("score", *files.inputs, *given).code == 0
-    data = json.loads(run("diff", out, "--metrics", "recall,field_accuracy[total]", "--slice", "kind", "--format", "json").out)
-    assert [(one["metric"], one["field"]) for one in data["overall"]] == [("recall", None), ("field_accuracy", "total")]
+    data = json.loads(
+        run(
+            "diff", out, "--metrics", "recall,field_accuracy[total]", "--slice", "kind", "--format", "json"
+        ).out
+    )
+    assert [(one["metric"], one["field"]) for one in data["overall"]] == [
+        ("recall", None),
+        ("field_accuracy", "total"),
+    ]
     assert [one["slice"] for one in data["by_slice"]] == [{"kind": "a"}, {"kind": "b"}]
 
 
@@ -107,7 +121,9 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
 
 
 @pytest.mark.parametrize(("arguments", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_done_ends_with_2_and_a_sentence(run: Run, runs: tuple[Path, Path], arguments: list[Any], said: str) -> None:
+def test_what_cannot_be_done_ends_with_2_and_a_sentence(
+    run: Run, runs: tuple[Path, Path], arguments: list[Any], said: str
+) -> None:
     places = {"BEFORE": runs[0], "AFTER": runs[1]}
     ran = run("diff", *(places.get(one, one) for one in arguments))
     assert (ran.code, ran.out) == (2, "")
@@ -115,7 +131,9 @@ def test_what_cannot_be_done_ends_with_2_and_a_sentence(run: Run, runs: tuple[Pa
     assert "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize("place", ["before/run.json", "before/new.md", "after/evidence.parquet", "gold.jsonl", "llama.jsonl"])
+@pytest.mark.parametrize(
+    "place", ["before/run.json", "before/new.md", "after/evidence.parquet", "gold.jsonl", "llama.jsonl"]
+)
 def test_nothing_of_a_run_is_overwritten(run: Run, files: Files, runs: tuple[Path, Path], place: str) -> None:
     target = files.folder / place
     before = target.read_bytes() if target.exists() else None
@@ -124,7 +142,9 @@ def test_nothing_of_a_run_is_overwritten(run: Run, files: Files, runs: tuple[Pat
     assert (target.read_bytes() if target.exists() else None) == before
 
 
-def test_runs_on_other_gold_are_refused_and_compared_where_they_agree(run: Run, files: Files, runs: tuple[Path, Path]) -> None:
+def test_runs_on_other_gold_are_refused_and_compared_where_they_agree(
+    run: Run, files: Files, runs: tuple[Path, Path]
+) -> None:
     files.write("gold.jsonl", [{**GOLD[0], "name": "Eve"}, *GOLD[1:]])
     assert run("score", *files.inputs, "--out", files.folder / "other", "--bootstrap", 0, "--quiet").code == 0
     ran = run("diff", runs[0], files.folder / "other")
@@ -133,7 +153,9 @@ def test_runs_on_other_gold_are_refused_and_compared_where_they_agree(run: Run, 
     assert "--common" in ran.err
     shared = run("diff", runs[0], files.folder / "other", "--common")
     assert shared.code == 0
-    assert "WARNING: only the 2 documents that all runs have with the same gold are compared" in " ".join(shared.out.split())
+    assert "WARNING: only the 2 documents that all runs have with the same gold are compared" in " ".join(
+        shared.out.split()
+    )
 
 
 def test_json_has_an_option_of_its_own(run: Run, runs: tuple[Path, Path]) -> None:

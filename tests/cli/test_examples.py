@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from command_runs import Ran
 
-from fieldassay.api.scoring import score
 from fieldassay.plan.compile import read_plan
+from fieldassay.scoring.score import score
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -30,22 +30,35 @@ def test_spec_compiles_and_is_in_the_readme(path: Path) -> None:
     assert f"examples/{path.parent.name}/spec.yaml" in (EXAMPLES / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("gold", "pred"), [("60.000", "60,000"), ("24,000", 24000), ("*46000", "46.000"), ("Rp.62.000", "Rp 62.000")])
+@pytest.mark.parametrize(
+    ("gold", "pred"),
+    [("60.000", "60,000"), ("24,000", 24000), ("*46000", "46.000"), ("Rp.62.000", "Rp 62.000")],
+)
 def test_cord_reads_points_and_commas_as_thousands(gold: str, pred: str | int) -> None:
-    result = score([{"id": 1, "TotalPrice": gold}], [{"id": 1, "TotalPrice": pred}], EXAMPLES / "cord" / "spec.yaml")
+    result = score(
+        [{"id": 1, "TotalPrice": gold}], [{"id": 1, "TotalPrice": pred}], EXAMPLES / "cord" / "spec.yaml"
+    )
     assert result.value("accuracy") == 1.0
 
 
 def test_finrag_takes_spellings_of_one_unit_for_the_same() -> None:
     gold = {"main_question": "67571.0", "currency": "USD", "unit": "millions", "year": 2023, "duration": "12"}
-    pred = {"main_question": "67,571", "currency": "$", "unit": "in millions", "year": "2023", "duration": "12 months"}
+    pred = {
+        "main_question": "67,571",
+        "currency": "$",
+        "unit": "in millions",
+        "year": "2023",
+        "duration": "12 months",
+    }
     records = [[{"source_identifier": "a", "answers": [answer]}] for answer in (gold, pred)]
     assert score(*records, EXAMPLES / "finrag" / "spec.yaml").value("accuracy") == 1.0
 
 
 def commands(text: str) -> list[str]:
     """Return the lines of the shell blocks of a page."""
-    return [line for block in re.findall(r"^```sh\n(.*?)^```", text, re.S | re.M) for line in block.splitlines()]
+    return [
+        line for block in re.findall(r"^```sh\n(.*?)^```", text, re.S | re.M) for line in block.splitlines()
+    ]
 
 
 def run_all(run: Callable[..., Ran], lines: list[str]) -> None:
@@ -66,7 +79,9 @@ def run_all(run: Callable[..., Ran], lines: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, text in PAGES.items() if commands(text)])
-def test_the_commands_of_an_example_run(run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_the_commands_of_an_example_run(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     monkeypatch.chdir(tmp_path / "examples" / name if "In this folder:" in PAGES[name] else tmp_path)
     run_all(run, commands(PAGES[name]))
@@ -82,4 +97,9 @@ def test_the_commands_of_the_page_of_examples_run(
     for path in SECTIONS[name].glob("*.jsonl"):
         (tmp_path / path.name).symlink_to(path)
     monkeypatch.chdir(tmp_path)
-    run_all(run, commands((EXAMPLES / "README.md").read_text(encoding="utf-8").split(f"## {name}\n")[1].split("\n## ")[0]))
+    run_all(
+        run,
+        commands(
+            (EXAMPLES / "README.md").read_text(encoding="utf-8").split(f"## {name}\n")[1].split("\n## ")[0]
+        ),
+    )

@@ -17,27 +17,47 @@ Run = Callable[..., Ran]
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--type", "money", "$1,234.56", "1234.6", "--option", "currency=AUD"], ("1234.56 AUD", "1234.6 AUD", "mismatch", ["rounding"])),
-        (["--type", "money", "5.00", "5.04", "--option", "tolerance={absolute: 0.05}"], ("5", "5.04", "match", [])),
-        (["--type", "date", "3/4/2024", "2024-04-03", "--locale", "en_AU"], ("2024-04-03", "2024-04-03", "match", [])),
+        (
+            ["--type", "money", "$1,234.56", "1234.6", "--option", "currency=AUD"],
+            ("1234.56 AUD", "1234.6 AUD", "mismatch", ["rounding"]),
+        ),
+        (
+            ["--type", "money", "5.00", "5.04", "--option", "tolerance={absolute: 0.05}"],
+            ("5", "5.04", "match", []),
+        ),
+        (
+            ["--type", "date", "3/4/2024", "2024-04-03", "--locale", "en_AU"],
+            ("2024-04-03", "2024-04-03", "match", []),
+        ),
         (
             ["--type", "date", "3/4/2024", "2024-04-03", "--locale", "en_US"],
             ("2024-03-04", "2024-04-03", "mismatch", ["day_month_exchanged"]),
         ),
-        (["--type", "text", "Main St", "MAIN ST", "--normalize", "case"], ("main st", "main st", "match", [])),
-        (["--type", "text", "Main St", "Main Sr", "--compare", "levenshtein"], ("Main St", "Main Sr", "match", [])),
+        (
+            ["--type", "text", "Main St", "MAIN ST", "--normalize", "case"],
+            ("main st", "main st", "match", []),
+        ),
+        (
+            ["--type", "text", "Main St", "Main Sr", "--compare", "levenshtein"],
+            ("Main St", "Main Sr", "match", []),
+        ),
         (
             ["--type", "text", "Main St", "Main Sr", "--compare", "levenshtein", "--option", "accept=0.9"],
             ("Main St", "Main Sr", "partial", None),
         ),
-        (["--type", "text", "abcd", "abzz", "--compare", "anls:threshold=0.4"], ("abcd", "abzz", "match", [])),
+        (
+            ["--type", "text", "abcd", "abzz", "--compare", "anls:threshold=0.4"],
+            ("abcd", "abzz", "match", []),
+        ),
         (["--type", "number", "5", "S"], ("5", "S", "mismatch", None)),
         (["--type", "text", "", "x"], (None, "x", "spurious", ["spurious"])),
         (["--type", "number", "--", "-5", "(5)"], ("-5", "-5", "match", [])),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_two_values_are_read_compared_and_diagnosed(run: Run, arguments: list[str], expected: tuple[Any, ...]) -> None:
+def test_two_values_are_read_compared_and_diagnosed(
+    run: Run, arguments: list[str], expected: tuple[Any, ...]
+) -> None:
     ran = run("explain", "--json", *arguments)
     assert ran.code == 0, ran.err
     [step] = json.loads(ran.out)
@@ -79,8 +99,15 @@ def _plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("evidence", ["all", "errors"])
-def test_document_is_explained_alike_from_inputs_run_and_evidence(run: Run, files: Files, tmp_path: Path, evidence: str) -> None:
-    assert run("score", *files.inputs, "--out", tmp_path / "run", "--bootstrap", "0", "--evidence", evidence).code == 0
+def test_document_is_explained_alike_from_inputs_run_and_evidence(
+    run: Run, files: Files, tmp_path: Path, evidence: str
+) -> None:
+    assert (
+        run(
+            "score", *files.inputs, "--out", tmp_path / "run", "--bootstrap", "0", "--evidence", evidence
+        ).code
+        == 0
+    )
     from_inputs = json.loads(run("explain", "--json", *files.inputs, "d1").out)
     from_run = json.loads(run("explain", "--json", tmp_path / "run", "d1").out)
     assert from_inputs["rows"] == from_run["rows"]
@@ -106,7 +133,9 @@ def test_pairs_of_reordered_items_are_shown_with_their_similarity(run: Run, file
 def test_field_and_value_get_their_steps(run: Run, files: Files, field: str, paths: list[str]) -> None:
     found = json.loads(run("explain", "--json", *files.inputs, "d1", field).out)
     assert sorted(step["gold_path"] for step in found["steps"]) == sorted(paths)
-    assert [step["outcome"] for step in found["steps"]] == [row["outcome"] for row in found["rows"] if row["kind"] == "value"]
+    assert [step["outcome"] for step in found["steps"]] == [
+        row["outcome"] for row in found["rows"] if row["kind"] == "value"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +156,9 @@ def test_unknown_names_get_the_nearest(run: Run, files: Files, what: list[str], 
 
 def test_system_chooses_among_several(run: Run, files: Files) -> None:
     other = files.write("other.jsonl", PRED)
-    found = json.loads(run("explain", "--json", *files.inputs, "--pred", other, "d3", "total", "--system", "other").out)
+    found = json.loads(
+        run("explain", "--json", *files.inputs, "--pred", other, "d3", "total", "--system", "other").out
+    )
     assert {row["system"] for row in found["rows"]} == {"other"} and len(found["steps"]) == 1
     both = run("explain", *files.inputs, "--pred", other, "d3").out
     assert "d3, llama" in both and "d3, other" in both

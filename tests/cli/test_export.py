@@ -16,11 +16,11 @@ from command_runs import Files, Ran
 from python_calamine import CalamineWorkbook
 
 from fieldassay import score
-from fieldassay.api.exporting import write_csv
-from fieldassay.api.guide import guide_result
-from fieldassay.api.judgements import Judgement
-from fieldassay.api.spreadsheets import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
+from fieldassay.atomic.spreadsheets import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
 from fieldassay.errors import ProblemsError
+from fieldassay.reports.export.export import write_csv
+from fieldassay.reports.export.guide import guide_result
+from fieldassay.reports.export.judgements import Judgement
 from fieldassay.scoring.options import ScoreOptions
 
 Run = Callable[..., Ran]
@@ -32,7 +32,18 @@ PROTOCOL = {"protocol": "business-documents"}
 def folder(run: Run, tmp_path: Path) -> Path:
     systems = [part for name in ("atlas", "birch") for part in ("--pred", SAMPLE / f"{name}.csv")]
     options = ["--bootstrap", 200, "--quiet", "--out", tmp_path / "run"]
-    assert run("score", "--protocol", "business-documents", "--gold", SAMPLE / "ground_truth.csv", *systems, *options).code == 0
+    assert (
+        run(
+            "score",
+            "--protocol",
+            "business-documents",
+            "--gold",
+            SAMPLE / "ground_truth.csv",
+            *systems,
+            *options,
+        ).code
+        == 0
+    )
     return tmp_path / "run"
 
 
@@ -46,17 +57,46 @@ def test_a_csv_has_every_judged_value_of_every_system(run: Run, folder: Path, tm
     assert (ran.code, ran.out) == (0, "")
     assert "judged values" in ran.err
     rows = rows_of(tmp_path / "all.csv")
-    assert list(rows[0]) == ["doc", "system", "field", "extracted", "ground_truth", "correct", "score", "outcome", "reason", "diagnosis"]
-    assert {row["system"]: sum(1 for other in rows if other["system"] == row["system"]) for row in rows} == {"atlas": 110, "birch": 110}
+    assert list(rows[0]) == [
+        "doc",
+        "system",
+        "field",
+        "extracted",
+        "ground_truth",
+        "correct",
+        "score",
+        "outcome",
+        "reason",
+        "diagnosis",
+    ]
+    assert {row["system"]: sum(1 for other in rows if other["system"] == row["system"]) for row in rows} == {
+        "atlas": 110,
+        "birch": 110,
+    }
     known = {(row["system"], row["doc"], row["field"]): row for row in rows}
     name = known["atlas", "invoice_01.png", "SUPPLIER_NAME"]
-    assert (name["extracted"], name["correct"], name["score"], name["reason"]) == ("Wattle Stationery Supplies", "true", "0.9", "contained")
+    assert (name["extracted"], name["correct"], name["score"], name["reason"]) == (
+        "Wattle Stationery Supplies",
+        "true",
+        "0.9",
+        "contained",
+    )
     date = known["atlas", "invoice_01.png", "INVOICE_DATE"]
     assert (date["correct"], date["diagnosis"]) == ("true", "day_month_exchanged")
     silent = known["atlas", "statement_01.png", "BUSINESS_ABN"]
-    assert (silent["extracted"], silent["correct"], silent["score"], silent["outcome"]) == ("", "true", "1.0", "absent")
+    assert (silent["extracted"], silent["correct"], silent["score"], silent["outcome"]) == (
+        "",
+        "true",
+        "1.0",
+        "absent",
+    )
     lost = known["birch", "statement_02.png", "CONTACT_PHONE"]
-    assert (lost["ground_truth"], lost["correct"], lost["score"], lost["diagnosis"]) == ("13 44 55", "false", "0.0", "missing")
+    assert (lost["ground_truth"], lost["correct"], lost["score"], lost["diagnosis"]) == (
+        "13 44 55",
+        "false",
+        "0.0",
+        "missing",
+    )
 
 
 def test_one_system_can_be_chosen(run: Run, folder: Path, tmp_path: Path) -> None:
@@ -70,7 +110,11 @@ def test_the_scores_of_a_csv_add_up_to_the_metrics(run: Run, folder: Path, tmp_p
     run("export", folder, "--to", tmp_path / "all.csv")
     scores = [float(row["score"]) for row in rows_of(tmp_path / "all.csv") if row["system"] == "atlas"]
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["estimates"]
-    pooled = next(estimate for estimate in metrics if estimate["metric"] == "pooled_accuracy" and estimate["system"] == "atlas")
+    pooled = next(
+        estimate
+        for estimate in metrics
+        if estimate["metric"] == "pooled_accuracy" and estimate["system"] == "atlas"
+    )
     assert (len(scores), sum(scores) / len(scores)) == (pooled["n"], pytest.approx(pooled["value"], abs=1e-9))
 
 
@@ -96,7 +140,9 @@ def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path
         "correct": True,
         "accuracy_score": 1.0,
     }
-    assert first["overall_accuracy"] == pytest.approx(sum(field["accuracy_score"] for field in first["fields"].values()) / 15, abs=1e-9)
+    assert first["overall_accuracy"] == pytest.approx(
+        sum(field["accuracy_score"] for field in first["fields"].values()) / 15, abs=1e-9
+    )
     assert "TRANSACTION_DATES" not in first["fields"]
     stats = atlas["summary_stats"]
     assert (stats["worst_fields"][0][0], len(stats["best_fields"])) == ("TRANSACTION_DATES", 5)
@@ -109,7 +155,10 @@ def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path
 def test_a_comparison_names_no_leader_among_few_documents(run: Run, folder: Path, tmp_path: Path) -> None:
     assert run("export", folder, "--to", tmp_path / "executive.md").code == 0
     text = (tmp_path / "executive.md").read_text(encoding="utf-8")
-    assert "atlas is highest with 95.1% (birch 78.2%); the difference to birch (p = .38) may be chance (n = 8)" in text
+    assert (
+        "atlas is highest with 95.1% (birch 78.2%); the difference to birch (p = .38) may be chance (n = 8)"
+        in text
+    )
     assert "leads" not in text
     assert "| invoice | 3 | 96.1% | 85.1% |" in text
 
@@ -123,7 +172,9 @@ def test_a_comparison_names_no_leader_among_few_documents(run: Run, folder: Path
         ("run/out.csv", "in its folder"),
     ],
 )
-def test_a_target_that_cannot_be_is_refused(run: Run, folder: Path, tmp_path: Path, target: str, said: str) -> None:
+def test_a_target_that_cannot_be_is_refused(
+    run: Run, folder: Path, tmp_path: Path, target: str, said: str
+) -> None:
     before = sorted(tmp_path.rglob("*"))
     ran = run("export", folder, "--to", tmp_path / target)
     assert (ran.code, said in ran.err) == (2, True), ran.err
@@ -135,7 +186,18 @@ def test_an_input_is_never_written_over(run: Run, files: Files, tmp_path: Path) 
     gold.write_text("id,total\n1,5\n", encoding="utf-8")
     (tmp_path / "pred.csv").write_text("id,total\n1,6\n", encoding="utf-8")
     (tmp_path / "spec.yaml").write_text("fields: {total: number}\n", encoding="utf-8")
-    run("score", "--spec", tmp_path / "spec.yaml", "--gold", gold, "--pred", tmp_path / "pred.csv", "--out", tmp_path / "r", "--quiet")
+    run(
+        "score",
+        "--spec",
+        tmp_path / "spec.yaml",
+        "--gold",
+        gold,
+        "--pred",
+        tmp_path / "pred.csv",
+        "--out",
+        tmp_path / "r",
+        "--quiet",
+    )
     ran = run("export", tmp_path / "r", "--to", gold)
     assert (ran.code, gold.read_text(encoding="utf-8")) == (2, "id,total\n1,5\n")
 
@@ -143,7 +205,17 @@ def test_an_input_is_never_written_over(run: Run, files: Files, tmp_path: Path) 
 def test_a_run_that_kept_only_errors_says_so(run: Run, tmp_path: Path) -> None:
     inputs = ["--gold", SAMPLE / "ground_truth.csv", "--pred", SAMPLE / "atlas.csv"]
     run(
-        "score", "--protocol", "business-documents", *inputs, "--evidence", "errors", "--out", tmp_path / "run", "--quiet", "--bootstrap", 0
+        "score",
+        "--protocol",
+        "business-documents",
+        *inputs,
+        "--evidence",
+        "errors",
+        "--out",
+        tmp_path / "run",
+        "--quiet",
+        "--bootstrap",
+        0,
     )
     ran = run("export", tmp_path / "run", "--to", tmp_path / "x.csv")
     assert (ran.code, "--evidence all" in ran.err) == (2, True)
@@ -177,9 +249,18 @@ def test_hostile_values_survive_the_way_through_a_csv(run: Run, tmp_path: Path) 
     gold = [{"id": number, "name": "Ada"} for number in range(len(values))]
     pred = [{"id": number, "name": value} for number, value in enumerate(values)]
     for name, records in (("gold", gold), ("pred", pred)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+        (tmp_path / f"{name}.jsonl").write_text(
+            "".join(json.dumps(record) + "\n" for record in records), encoding="utf-8"
+        )
     (tmp_path / "spec.yaml").write_text("fields: {name: text}\n", encoding="utf-8")
-    options = ["--spec", tmp_path / "spec.yaml", "--gold", tmp_path / "gold.jsonl", "--pred", tmp_path / "pred.jsonl"]
+    options = [
+        "--spec",
+        tmp_path / "spec.yaml",
+        "--gold",
+        tmp_path / "gold.jsonl",
+        "--pred",
+        tmp_path / "pred.jsonl",
+    ]
     run("score", *options, "--out", tmp_path / "run", "--quiet")
     assert run("export", tmp_path / "run", "--to", tmp_path / "out.csv").code == 0
     found = [row["extracted"] for row in rows_of(tmp_path / "out.csv")]
@@ -187,14 +268,24 @@ def test_hostile_values_survive_the_way_through_a_csv(run: Run, tmp_path: Path) 
 
 
 def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
-    gold = [{"id": "a", "name": "Ada", "lines": [{"sku": "x", "n": 1}, {"sku": "y", "n": 2}]}, {"id": "b", "name": None, "lines": []}]
+    gold = [
+        {"id": "a", "name": "Ada", "lines": [{"sku": "x", "n": 1}, {"sku": "y", "n": 2}]},
+        {"id": "b", "name": None, "lines": []},
+    ]
     pred = [{"id": "a", "name": "Bo", "lines": [{"sku": "x", "n": 1}]}]
     spec = "fields: {name: text, lines: {items: {fields: {sku: id, n: number}}, align: {key: sku}}}"
     found = guide_result(score(gold, pred, spec, ScoreOptions(replicates=0)))
-    assert (found["overall_accuracy"], found["overall_correct"], found["overall_total"]) == pytest.approx((2 / 5, 2, 5), abs=1e-9)
+    assert (found["overall_accuracy"], found["overall_correct"], found["overall_total"]) == pytest.approx(
+        (2 / 5, 2, 5), abs=1e-9
+    )
     assert [image["overall_accuracy"] for image in found["detailed_results"]] == [pytest.approx(2 / 5), None]
     fields = found["detailed_results"][0]["fields"]
-    assert fields["lines[1].n"] == {"extracted": None, "ground_truth": 2, "correct": False, "accuracy_score": 0.0}
+    assert fields["lines[1].n"] == {
+        "extracted": None,
+        "ground_truth": 2,
+        "correct": False,
+        "accuracy_score": 0.0,
+    }
     assert found["detailed_results"][1]["fields"] == {}
 
 
@@ -208,7 +299,12 @@ def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
     ],
 )
 def test_what_a_result_lacks_is_told(options: ScoreOptions, system: str | None, said: str) -> None:
-    result = score([{"id": 1, "n": 5}], {"a": [{"id": 1, "n": 5}], "b": [{"id": 1, "n": 6}]}, "fields: {n: number}", options)
+    result = score(
+        [{"id": 1, "n": 5}],
+        {"a": [{"id": 1, "n": 5}], "b": [{"id": 1, "n": 6}]},
+        "fields: {n: number}",
+        options,
+    )
     with pytest.raises(ProblemsError, match=said):
         guide_result(result, system)
 
@@ -222,11 +318,22 @@ ENTRIES = {
 def test_the_curve_of_paired_items_is_a_table_and_a_drawing(run: Run, tmp_path: Path) -> None:
     for name, text in ENTRIES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    given = ("--protocol", "entry-matching", "--gold", tmp_path / "gold.jsonl", "--pred", tmp_path / "=a.jsonl")
+    given = (
+        "--protocol",
+        "entry-matching",
+        "--gold",
+        tmp_path / "gold.jsonl",
+        "--pred",
+        tmp_path / "=a.jsonl",
+    )
     assert run("score", *given, "--out", tmp_path / "run", "--quiet").code == 0
     assert run("export", tmp_path / "run", "--to", tmp_path / "curve.csv").code == 0
     rows = rows_of(tmp_path / "curve.csv")
-    assert [(round(float(row["t"]), 3), float(row["share"]), row["n"]) for row in rows] == [(0, 1, "2"), (0.889, 0.5, "2"), (1, 0, "2")]
+    assert [(round(float(row["t"]), 3), float(row["share"]), row["n"]) for row in rows] == [
+        (0, 1, "2"),
+        (0.889, 0.5, "2"),
+        (1, 0, "2"),
+    ]
     assert {row["system"] for row in rows} == {"'=a"}
     assert run("export", tmp_path / "run", "--to", tmp_path / "curve.svg").code == 0
     assert (tmp_path / "curve.svg").read_text(encoding="utf-8").startswith("<svg")
@@ -238,7 +345,9 @@ def test_a_run_without_such_lists_has_no_curve(run: Run, folder: Path, tmp_path:
     assert not (tmp_path / "curve.csv").exists()
 
 
-def test_a_comparison_comes_with_a_drawing_and_recommends_nothing_that_may_be_chance(run: Run, folder: Path, tmp_path: Path) -> None:
+def test_a_comparison_comes_with_a_drawing_and_recommends_nothing_that_may_be_chance(
+    run: Run, folder: Path, tmp_path: Path
+) -> None:
     assert run("export", folder, "--to", tmp_path / "executive.md").code == 0
     text = (tmp_path / "executive.md").read_text(encoding="utf-8")
     assert "![Accuracy by system, with intervals](executive.svg)" in text
@@ -254,11 +363,22 @@ def test_a_system_that_is_ahead_beyond_chance_is_recommended(run: Run, tmp_path:
     for name, least in (("gold", 0), ("good", 0), ("b<a>d", 30)):
         lines = "".join(f'{{"id": {at}, "total": {at if at >= least else -1}}}\n' for at in range(40))
         (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-    given = ("--gold", tmp_path / "gold.jsonl", "--pred", tmp_path / "good.jsonl", "--pred", tmp_path / "b<a>d.jsonl")
+    given = (
+        "--gold",
+        tmp_path / "gold.jsonl",
+        "--pred",
+        tmp_path / "good.jsonl",
+        "--pred",
+        tmp_path / "b<a>d.jsonl",
+    )
     (tmp_path / "spec.yaml").write_text("fields: {total: number}\n", encoding="utf-8")
-    assert run("score", "--spec", tmp_path / "spec.yaml", *given, "--out", tmp_path / "run", "--quiet").code == 0
+    assert (
+        run("score", "--spec", tmp_path / "spec.yaml", *given, "--out", tmp_path / "run", "--quiet").code == 0
+    )
     assert run("export", tmp_path / "run", "--to", tmp_path / "executive.md").code == 0
-    assert "- **Choose good**: it is ahead of every other system beyond chance." in (tmp_path / "executive.md").read_text(encoding="utf-8")
+    assert "- **Choose good**: it is ahead of every other system beyond chance." in (
+        tmp_path / "executive.md"
+    ).read_text(encoding="utf-8")
     assert "b&lt;a&gt;d" in (tmp_path / "executive.svg").read_text(encoding="utf-8")
 
 
@@ -270,7 +390,18 @@ def test_a_parquet_file_has_the_evidence_of_one_system(run: Run, folder: Path, t
     assert pl.read_parquet(tmp_path / "all.parquet").equals(evidence)
 
 
-SMUGGLED = ("x\r=cmd|' /C calc'!A0", "x\n=1+1", "\r=1+1", "=1+1", "\t=1+1", "a,b", 'say "x"', "\x0b=1", "\x85=1", "\u2028=1")
+SMUGGLED = (
+    "x\r=cmd|' /C calc'!A0",
+    "x\n=1+1",
+    "\r=1+1",
+    "=1+1",
+    "\t=1+1",
+    "a,b",
+    'say "x"',
+    "\x0b=1",
+    "\x85=1",
+    "\u2028=1",
+)
 
 
 @pytest.mark.parametrize("text", SMUGGLED, ids=ascii)
@@ -306,10 +437,18 @@ def test_a_workbook_has_the_estimates_and_the_values(run: Run, folder: Path, tmp
     assert sheets["values"][0] == list(rows[0])
     assert len(sheets["values"]) == len(rows) + 1
     first = dict(zip(sheets["values"][0], sheets["values"][1], strict=True))
-    assert (first["doc"], first["correct"], first["score"]) == (rows[0]["doc"], rows[0]["correct"] == "true", float(rows[0]["score"]))
+    assert (first["doc"], first["correct"], first["score"]) == (
+        rows[0]["doc"],
+        rows[0]["correct"] == "true",
+        float(rows[0]["score"]),
+    )
     summary = [dict(zip(sheets["summary"][0], row, strict=True)) for row in sheets["summary"][1:]]
     metrics = json.loads((folder / "metrics.json").read_bytes())["estimates"]
-    expected = {(one["system"], one["metric"]): one["value"] for one in metrics if one["field"] is None and not one["slice"]}
+    expected = {
+        (one["system"], one["metric"]): one["value"]
+        for one in metrics
+        if one["field"] is None and not one["slice"]
+    }
     found = {(row["system"], row["metric"]): row["value"] for row in summary if row["slice"] == ""}
     assert all(found[key] == pytest.approx(value) for key, value in expected.items() if value is not None)
 
@@ -321,7 +460,11 @@ def test_texts_of_a_workbook_are_no_formulas_and_no_links(tmp_path: Path) -> Non
     )
     with zipfile.ZipFile(tmp_path / "book.xlsx") as packed:
         page = packed.read("xl/worksheets/sheet1.xml").decode()
-        links = [name for name in packed.namelist() if name.endswith(".rels") and "/hyperlink" in packed.read(name).decode()]
+        links = [
+            name
+            for name in packed.namelist()
+            if name.endswith(".rels") and "/hyperlink" in packed.read(name).decode()
+        ]
     assert not links and "<hyperlink" not in page
     assert "<f>" not in page and "<v>" not in page
     read = [row[0] for row in sheets_of(tmp_path / "book.xlsx")["t"][1:]]
@@ -330,6 +473,12 @@ def test_texts_of_a_workbook_are_no_formulas_and_no_links(tmp_path: Path) -> Non
 
 
 def test_more_rows_than_a_sheet_holds_go_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fieldassay.api.spreadsheets.MOST_ROWS", 4)
-    (tmp_path / "book.xlsx").write_bytes(b"".join(workbook_bytes([Sheet("t", ["n"], [[number] for number in range(7)])])))
-    assert {name: len(rows) for name, rows in sheets_of(tmp_path / "book.xlsx").items()} == {"t": 4, "t (2)": 4, "t (3)": 2}
+    monkeypatch.setattr("fieldassay.atomic.spreadsheets.MOST_ROWS", 4)
+    (tmp_path / "book.xlsx").write_bytes(
+        b"".join(workbook_bytes([Sheet("t", ["n"], [[number] for number in range(7)])]))
+    )
+    assert {name: len(rows) for name, rows in sheets_of(tmp_path / "book.xlsx").items()} == {
+        "t": 4,
+        "t (2)": 4,
+        "t (3)": 2,
+    }

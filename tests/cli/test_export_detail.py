@@ -19,8 +19,15 @@ def write(path: Path, rows: list[dict[str, object]]) -> str:
     return str(path)
 
 
-def score_run(folder: Path, gold: list[dict[str, object]], prediction: list[dict[str, object]], *more: str) -> str:
-    data = ["--gold", write(folder / "gold.jsonl", gold), "--pred", "s=" + write(folder / "p.jsonl", prediction)]
+def score_run(
+    folder: Path, gold: list[dict[str, object]], prediction: list[dict[str, object]], *more: str
+) -> str:
+    data = [
+        "--gold",
+        write(folder / "gold.jsonl", gold),
+        "--pred",
+        "s=" + write(folder / "p.jsonl", prediction),
+    ]
     assert main(["score", *data, "--out", str(folder / "run"), "--quiet", "--bootstrap", "0", *more]) == 0
     return str(folder / "run")
 
@@ -28,7 +35,9 @@ def score_run(folder: Path, gold: list[dict[str, object]], prediction: list[dict
 @pytest.fixture
 def scored(tmp_path: Path) -> str:
     (tmp_path / "spec.yaml").write_text("fields: {a: text, b: text}\n")
-    return score_run(tmp_path, GOLD, PREDICTION, "--spec", str(tmp_path / "spec.yaml"), "--metrics", "f1,report")
+    return score_run(
+        tmp_path, GOLD, PREDICTION, "--spec", str(tmp_path / "spec.yaml"), "--metrics", "f1,report"
+    )
 
 
 def test_the_report_has_the_rows_and_columns_of_scikit_learn(scored: str, tmp_path: Path) -> None:
@@ -45,7 +54,9 @@ def test_the_report_has_the_rows_and_columns_of_scikit_learn(scored: str, tmp_pa
     }
 
 
-def test_the_report_is_printed_and_written_as_markdown_and_json(scored: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_is_printed_and_written_as_markdown_and_json(
+    scored: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["export", scored, "--what", "classification"]) == 0
     assert "weighted avg" in capsys.readouterr().out
     for ending in ("md", "json"):
@@ -53,7 +64,9 @@ def test_the_report_is_printed_and_written_as_markdown_and_json(scored: str, tmp
         assert "weighted avg" in (tmp_path / f"c.{ending}").read_text(encoding="utf-8")
 
 
-def test_a_run_without_the_metrics_is_refused_with_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_the_metrics_is_refused_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "spec.yaml").write_text("fields: {a: text, b: text}\n")
     run = score_run(tmp_path, GOLD, PREDICTION, "--spec", str(tmp_path / "spec.yaml"))
     assert main(["export", run, "--what", "classification"]) == 2
@@ -61,20 +74,40 @@ def test_a_run_without_the_metrics_is_refused_with_what_to_do(tmp_path: Path, ca
 
 
 def test_business_documents_have_the_report(tmp_path: Path) -> None:
-    rows: list[dict[str, object]] = [{"image_file": "a.png", "DOCUMENT_TYPE": "INVOICE", "SUPPLIER_NAME": "Acme", "TOTAL_AMOUNT": "$5"}]
+    rows: list[dict[str, object]] = [
+        {"image_file": "a.png", "DOCUMENT_TYPE": "INVOICE", "SUPPLIER_NAME": "Acme", "TOTAL_AMOUNT": "$5"}
+    ]
     run = score_run(tmp_path, rows, rows, "--protocol", "business-documents")
     assert main(["export", run, "--what", "classification", "-o", str(tmp_path / "c.json")]) == 0
     found = {row["field"]: row for row in json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))}
     assert (found["SUPPLIER_NAME"]["f1-score"], found["weighted avg"]["support"]) == (1.0, 3)
 
 
-def test_the_pairs_that_are_least_alike_come_first_with_both_items(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    gold = [{"id": 1, "entries": [{"name": "Dupont", "pages": [1, 2]}, {"name": "Durand", "pages": [7]}, {"name": "Petit", "pages": [9]}]}]
-    entries = [{"name": "Petit", "pages": [9]}, {"name": "Xy", "pages": [8]}, {"name": "Dupond", "pages": [1, 3]}]
+def test_the_pairs_that_are_least_alike_come_first_with_both_items(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold = [
+        {
+            "id": 1,
+            "entries": [
+                {"name": "Dupont", "pages": [1, 2]},
+                {"name": "Durand", "pages": [7]},
+                {"name": "Petit", "pages": [9]},
+            ],
+        }
+    ]
+    entries = [
+        {"name": "Petit", "pages": [9]},
+        {"name": "Xy", "pages": [8]},
+        {"name": "Dupond", "pages": [1, 3]},
+    ]
     run = score_run(tmp_path, gold, [{"id": 1, "entries": entries}], "--protocol", "entry-matching")
     assert main(["export", run, "--what", "pairs", "-o", str(tmp_path / "pairs.json")]) == 0
     rows = json.loads((tmp_path / "pairs.json").read_text(encoding="utf-8"))
-    assert [(row["gold_path"], row["pred_path"]) for row in rows] == [("entries[1]", "entries[1]"), ("entries[0]", "entries[2]")]
+    assert [(row["gold_path"], row["pred_path"]) for row in rows] == [
+        ("entries[1]", "entries[1]"),
+        ("entries[0]", "entries[2]"),
+    ]
     assert [row["similarity"] for row in rows] == [pytest.approx(0.0), pytest.approx(8 / 9)]
     assert json.loads(rows[1]["gold"]) == {"name": "Dupont", "pages": [1, 2]}
     assert json.loads(rows[1]["pred"]) == {"name": "Dupond", "pages": [1, 3]}

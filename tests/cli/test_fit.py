@@ -16,25 +16,40 @@ from fieldassay.scoring.options import InputOptions, ScoreOptions
 
 Run = Callable[..., Ran]
 
-SHOP = [{"id": "a1", "supplier": "Oak", "total": "1,250.00"}, {"id": "a2", "supplier": "Elm", "total": "80.00"}]
+SHOP = [
+    {"id": "a1", "supplier": "Oak", "total": "1,250.00"},
+    {"id": "a2", "supplier": "Elm", "total": "80.00"},
+]
 SPEECH = [{"id": "p1", "liste": [{"nom": "Dupont", "references": [1]}]}]
 SILENT = [{"id": "a1", "total": None}, {"id": "a2"}]
 
 NOTHING = {
-    "a spec of other fields": (["--spec", "fields: {invoice: text, amount: money}"], SHOP, "the spec (invoice, amount)"),
+    "a spec of other fields": (
+        ["--spec", "fields: {invoice: text, amount: money}"],
+        SHOP,
+        "the spec (invoice, amount)",
+    ),
     "near names are named": (["--spec", "fields: {Total_: money}"], SHOP, "'total' may be 'Total_'"),
     "the preset of another world": (
         ["--protocol", "prescription"],
         SHOP,
         "the protocol 'prescription' (medications); keys supplier, total in",
     ),
-    "a preset that counts silence as right": (["--protocol", "slot-filling-chamfer"], SHOP, "the protocol 'slot-filling-chamfer'"),
+    "a preset that counts silence as right": (
+        ["--protocol", "slot-filling-chamfer"],
+        SHOP,
+        "the protocol 'slot-filling-chamfer'",
+    ),
     "a preset that skips absent columns": (
         ["--protocol", "business-documents"],
         [{"image_file": "p1.png", "liste": "Dupont"}],
         "DOCUMENT_TYPE",
     ),
-    "keys that the preset does not know": (["--protocol", "entry-matching"], SPEECH, "(entries); keys liste in"),
+    "keys that the preset does not know": (
+        ["--protocol", "entry-matching"],
+        SPEECH,
+        "(entries); keys liste in",
+    ),
 }
 
 
@@ -49,7 +64,12 @@ def given(tmp_path: Path, spec: list[str], gold: list[Any], *predictions: list[A
         (tmp_path / "spec.yaml").write_text(spec[1])
         spec = ["--spec", str(tmp_path / "spec.yaml")]
     files = [write(tmp_path / f"s{number}.jsonl", records) for number, records in enumerate(predictions)]
-    return [*spec, "--gold", write(tmp_path / "gold.jsonl", gold), *(part for file in files for part in ("--pred", file))]
+    return [
+        *spec,
+        "--gold",
+        write(tmp_path / "gold.jsonl", gold),
+        *(part for file in files for part in ("--pred", file)),
+    ]
 
 
 @pytest.mark.parametrize("spec,data,told", NOTHING.values(), ids=NOTHING.keys())
@@ -59,7 +79,9 @@ def test_a_spec_without_a_field_of_the_data_evaluates_nothing(
     arguments = given(tmp_path, spec, data, data)
     scored = run("score", *arguments, "--out", tmp_path / "run", "--quiet")
     assert scored.code == 5 and scored.out == "" and not (tmp_path / "run").exists()
-    assert scored.err.startswith("nothing was evaluated") and told in scored.err and scored.err.count("\n") == 1
+    assert (
+        scored.err.startswith("nothing was evaluated") and told in scored.err and scored.err.count("\n") == 1
+    )
     validated = run("validate", *arguments)
     assert validated.code == 2 and "No problem found." not in validated.out and told in validated.err
 
@@ -67,7 +89,11 @@ def test_a_spec_without_a_field_of_the_data_evaluates_nothing(
 def test_records_one_level_down_on_both_sides_are_told(run: Run, tmp_path: Path) -> None:
     data = [{"id": row["id"], "data": row} for row in SHOP]
     scored = run("score", *given(tmp_path, ["--spec", "fields: {supplier: text, total: money}"], data, data))
-    assert scored.code == 5 and "did you mean `--gold-key data`?" in scored.err and "did you mean `--pred-key data`?" in scored.err
+    assert (
+        scored.code == 5
+        and "did you mean `--gold-key data`?" in scored.err
+        and "did you mean `--pred-key data`?" in scored.err
+    )
 
 
 def test_in_python_such_a_spec_raises() -> None:
@@ -82,7 +108,9 @@ def test_fields_that_are_empty_everywhere_have_no_number_and_exit_with_5(run: Ru
 
 
 def test_correct_silence_is_a_result_where_the_spec_counts_it() -> None:
-    result = score_in_python(SILENT, {"s": SILENT}, "{fields: {total: money}, metrics: [accuracy(regime=baseline)]}")
+    result = score_in_python(
+        SILENT, {"s": SILENT}, "{fields: {total: money}, metrics: [accuracy(regime=baseline)]}"
+    )
     assert result.value("accuracy(regime=baseline)") == 1.0
 
 
@@ -146,7 +174,9 @@ def test_one_system_with_nothing_in_common_is_told(run: Run, tmp_path: Path) -> 
 def test_the_counts_of_keys_do_not_depend_on_the_partition(workers: int) -> None:
     gold = [{"id": str(at), "total": 1, f"k{at % 7}": 1, "note": "x"} for at in range(450)]
     pred = [{"id": str(at), "total": 1, f"p{at % 5}": 1} for at in range(450)]
-    result = score_in_python(gold, {"s": pred}, "fields: {total: number}", ScoreOptions(replicates=0, workers=workers, batch=100))
+    result = score_in_python(
+        gold, {"s": pred}, "fields: {total: number}", ScoreOptions(replicates=0, workers=workers, batch=100)
+    )
     assert result.counts["gold"] == {
         "is_empty": False,
         "undeclared": {"note": 450, "k0": 65, "k1": 65, **{f"k{at}": 64 for at in range(2, 7)}},
@@ -177,12 +207,18 @@ def test_what_is_said_of_keys_is_bounded(run: Run, tmp_path: Path, extra: dict[s
         assert len(run(command, *other).err) < 2000
 
 
-ROWS = [{"id": one["id"], "total": "1", "model": "gpt", "n": 3, "note": "as asked", "result": {**one}} for one in SHOP]
+ROWS = [
+    {"id": one["id"], "total": "1", "model": "gpt", "n": 3, "note": "as asked", "result": {**one}}
+    for one in SHOP
+]
 SHOP_SPEC = "fields: {supplier: text, total: money}"
 WRAPPED = {
     "beside a declared key": (ROWS, "`--pred-key result`"),
     "in a text": ([{"id": one["id"], "output": json.dumps(one)} for one in SHOP], "`--pred-key output`"),
-    "in a text with prose": ([{"id": one["id"], "said": f"Here: {json.dumps(one)}!"} for one in SHOP], "`--pred-key said`"),
+    "in a text with prose": (
+        [{"id": one["id"], "said": f"Here: {json.dumps(one)}!"} for one in SHOP],
+        "`--pred-key said`",
+    ),
 }
 
 
@@ -193,22 +229,40 @@ def test_a_record_under_another_key_is_found(name: str) -> None:
     assert [warning for warning in warnings if warning.endswith(f"did you mean {hint}?")]
 
 
-@pytest.mark.parametrize("rows", [SHOP, [{**one, "vendor": {"total": 1}} for one in SHOP]], ids=["flat", "one key below"])
+@pytest.mark.parametrize(
+    "rows", [SHOP, [{**one, "vendor": {"total": 1}} for one in SHOP]], ids=["flat", "one key below"]
+)
 def test_records_in_their_place_get_no_hint(rows: list[dict[str, Any]]) -> None:
-    assert not any("did you mean" in warning for warning in score_in_python(SHOP, {"m": rows}, SHOP_SPEC).warnings)
+    assert not any(
+        "did you mean" in warning for warning in score_in_python(SHOP, {"m": rows}, SHOP_SPEC).warnings
+    )
 
 
 HOLDS_NONE = {
     "number": ("n", ROWS, "'n' holds no record in the first rows: it is a number; did you mean 'result'?"),
-    "text": ("model", ROWS, "'model' holds no record in the first rows: it is a string; did you mean 'result'?"),
-    "the rows are the records": ("note", [{**one, "note": "x"} for one in SHOP], "leave the key out: the rows are the records"),
-    "nothing but numbers": ("n", [{"id": one["id"], "n": 1} for one in SHOP], "it is a number; name the key that holds the record"),
+    "text": (
+        "model",
+        ROWS,
+        "'model' holds no record in the first rows: it is a string; did you mean 'result'?",
+    ),
+    "the rows are the records": (
+        "note",
+        [{**one, "note": "x"} for one in SHOP],
+        "leave the key out: the rows are the records",
+    ),
+    "nothing but numbers": (
+        "n",
+        [{"id": one["id"], "n": 1} for one in SHOP],
+        "it is a number; name the key that holds the record",
+    ),
 }
 
 
 @pytest.mark.parametrize("quiet", [(), ("-q",)], ids=["", "quiet"])
 @pytest.mark.parametrize("name", HOLDS_NONE)
-def test_a_key_that_holds_no_record_is_an_error(name: str, quiet: tuple[str, ...], run: Run, tmp_path: Path) -> None:
+def test_a_key_that_holds_no_record_is_an_error(
+    name: str, quiet: tuple[str, ...], run: Run, tmp_path: Path
+) -> None:
     key, rows, said = HOLDS_NONE[name]
     for file, given in (("gold.jsonl", SHOP), ("m.jsonl", rows)):
         (tmp_path / file).write_text("".join(json.dumps(row) + "\n" for row in given))
@@ -220,5 +274,7 @@ def test_a_key_that_holds_no_record_is_an_error(name: str, quiet: tuple[str, ...
 
 def test_a_system_that_refused_every_document_is_scored(run: Run) -> None:
     rows = [{"id": one["id"], "answer": "I cannot read this."} for one in SHOP]
-    result = score_in_python(SHOP, {"m": rows}, SHOP_SPEC, ScoreOptions(inputs=InputOptions(pred_key="answer")))
+    result = score_in_python(
+        SHOP, {"m": rows}, SHOP_SPEC, ScoreOptions(inputs=InputOptions(pred_key="answer"))
+    )
     assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (0.0, 2)

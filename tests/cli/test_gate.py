@@ -29,8 +29,18 @@ RECORDS: dict[str, Any] = {
     "manifest": ["d0", "d1"],
     "pipeline": [{"doc_id": "d0", "error": None, "parse_success": True, "items": 3}] * 10,
     "reliability": [{**RUN, "started": f"2026-03-01T09:{10 + number}:00Z"} for number in range(5)],
-    "offline": [{"backend": "transformers", "command": "python demo.py", "hardware": "8 cores", "latency_seconds": 41.5}],
-    "proofs": [{"doc_id": f"d{number}", "before": 2, "after": 4, "interpretation": "Finds twice as many."} for number in (0, 1)],
+    "offline": [
+        {
+            "backend": "transformers",
+            "command": "python demo.py",
+            "hardware": "8 cores",
+            "latency_seconds": 41.5,
+        }
+    ],
+    "proofs": [
+        {"doc_id": f"d{number}", "before": 2, "after": 4, "interpretation": "Finds twice as many."}
+        for number in (0, 1)
+    ],
 }
 
 
@@ -40,14 +50,23 @@ def write_records(folder: Path, **changes: Any) -> Path:
     return path
 
 
-def score_run(folder: Path, name: str, wrong: int, system: str = "llama", documents: int = 20, extra: str = "") -> Path:
+def score_run(
+    folder: Path, name: str, wrong: int, system: str = "llama", documents: int = 20, extra: str = ""
+) -> Path:
     (folder / "spec.yaml").write_text(SPEC.format(name=name) + extra, encoding="utf-8")
     rows = [{"id": f"d{number}", "drug": f"x{number}"} for number in range(documents)]
     (folder / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     answers = [{**row, "drug": "zzz"} if number < wrong else row for number, row in enumerate(rows)]
     (folder / "pred.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers), encoding="utf-8")
     out = folder / f"{name}-{wrong}-{system}"
-    data = ["--spec", folder / "spec.yaml", "--gold", folder / "gold.jsonl", "--pred", f"{system}={folder / 'pred.jsonl'}"]
+    data = [
+        "--spec",
+        folder / "spec.yaml",
+        "--gold",
+        folder / "gold.jsonl",
+        "--pred",
+        f"{system}={folder / 'pred.jsonl'}",
+    ]
     assert main(["score", *map(str, data), "--out", str(out), "--quiet", *FAST]) == 0
     return out
 
@@ -68,17 +87,47 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 CLINICAL: dict[str, tuple[tuple[str, str], dict[str, Any], int, str]] = {
-    "all exactly at the threshold": (("rx", "lab"), {"pipeline": [*RECORDS["pipeline"][1:], {"error": "boom"}]}, 0, "GO: 6 of 6 gates"),
-    "prescriptions below": (("rx bad", "lab"), {}, 1, "prescription_accuracy >= 85 failed: 80.0 % is not at least 85 %"),
+    "all exactly at the threshold": (
+        ("rx", "lab"),
+        {"pipeline": [*RECORDS["pipeline"][1:], {"error": "boom"}]},
+        0,
+        "GO: 6 of 6 gates",
+    ),
+    "prescriptions below": (
+        ("rx bad", "lab"),
+        {},
+        1,
+        "prescription_accuracy >= 85 failed: 80.0 % is not at least 85 %",
+    ),
     "labs below": (("rx", "lab bad"), {}, 1, "lab_accuracy >= 75 failed: 70.0 % is not at least 75 %"),
-    "pipeline below": (("rx", "lab"), {"pipeline": [*RECORDS["pipeline"][2:], {}, {}]}, 1, "pipeline_success_rate >= 90 failed: 80.0 %"),
+    "pipeline below": (
+        ("rx", "lab"),
+        {"pipeline": [*RECORDS["pipeline"][2:], {}, {}]},
+        1,
+        "pipeline_success_rate >= 90 failed: 80.0 %",
+    ),
     "pipeline pooled over the runs": (("rx", "lab"), {"pipeline": None}, 1, "together 32 of 40"),
     "pipeline pooled at the threshold": (("rx good", "lab good"), {"pipeline": None}, 0, "together 36 of 40"),
-    "four runs": (("rx", "lab"), {"reliability": RECORDS["reliability"][1:]}, 1, "reliability_runs >= 5 failed: 4 is not at least 5"),
+    "four runs": (
+        ("rx", "lab"),
+        {"reliability": RECORDS["reliability"][1:]},
+        1,
+        "reliability_runs >= 5 failed: 4 is not at least 5",
+    ),
     "nothing offline": (("rx", "lab"), {"offline": []}, 1, "offline_runs >= 1 failed: 0 is not at least 1"),
-    "one proof": (("rx", "lab"), {"proofs": RECORDS["proofs"][:1] * 2}, 1, "proofs >= 2 failed: 1 is not at least 2"),
+    "one proof": (
+        ("rx", "lab"),
+        {"proofs": RECORDS["proofs"][:1] * 2},
+        1,
+        "proofs >= 2 failed: 1 is not at least 2",
+    ),
     "a proof of no document": (("rx", "lab"), {"manifest": ["d0"]}, 1, "'d1' is not in the manifest"),
-    "systems of other names": (("rx", "lab of qwen"), {}, 0, "the runs call their systems llama, qwen; they are decided on as one"),
+    "systems of other names": (
+        ("rx", "lab of qwen"),
+        {},
+        0,
+        "the runs call their systems llama, qwen; they are decided on as one",
+    ),
     "both runs of one kind": (("rx", "rx good"), {}, 4, "2 runs have prescription_accuracy"),
 }
 
@@ -87,7 +136,9 @@ CLINICAL: dict[str, tuple[tuple[str, str], dict[str, Any], int, str]] = {
 def test_clinical_decision(run: Run, runs: dict[str, Path], tmp_path: Path, case: str) -> None:
     chosen, changes, code, said = CLINICAL[case]
     records = write_records(tmp_path, **changes)
-    ran = run("gate", *(runs[name] for name in chosen), "--protocol", "clinical-decision", "--records", records)
+    ran = run(
+        "gate", *(runs[name] for name in chosen), "--protocol", "clinical-decision", "--records", records
+    )
     assert ran.code == code, ran.out + ran.err
     assert said in " ".join(ran.out.split())
 
@@ -99,8 +150,18 @@ def test_without_records_or_a_run_nothing_is_decided(run: Run, runs: dict[str, P
     assert ran.code == 4 and "no metric 'lab_accuracy'" in " ".join(ran.out.split())
 
 
-def test_every_gate_shows_value_threshold_verdict_and_evidence_in_every_format(run: Run, runs: dict[str, Path], tmp_path: Path) -> None:
-    arguments = ["gate", runs["rx"], runs["lab"], "--protocol", "clinical-decision", "--records", write_records(tmp_path)]
+def test_every_gate_shows_value_threshold_verdict_and_evidence_in_every_format(
+    run: Run, runs: dict[str, Path], tmp_path: Path
+) -> None:
+    arguments = [
+        "gate",
+        runs["rx"],
+        runs["lab"],
+        "--protocol",
+        "clinical-decision",
+        "--records",
+        write_records(tmp_path),
+    ]
     data = json.loads(run(*arguments, "--json").out)
     table, markdown = run(*arguments).out, run(*arguments, "--format", "markdown").out
     assert data["answer"] == "GO" and len(data["decisions"][0]["gates"]) == 6
@@ -111,11 +172,25 @@ def test_every_gate_shows_value_threshold_verdict_and_evidence_in_every_format(r
     assert "41.5 s" in table and "41.5 s" in markdown
 
 
-@pytest.mark.parametrize(("name", "begins"), [("page.md", "# clinical-decision: GO"), ("deep/page.json", "{")])
-def test_the_page_is_written_where_it_is_asked_for(run: Run, runs: dict[str, Path], tmp_path: Path, name: str, begins: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "begins"), [("page.md", "# clinical-decision: GO"), ("deep/page.json", "{")]
+)
+def test_the_page_is_written_where_it_is_asked_for(
+    run: Run, runs: dict[str, Path], tmp_path: Path, name: str, begins: str
+) -> None:
     target = tmp_path / name
     records = write_records(tmp_path)
-    ran = run("gate", runs["rx"], runs["lab"], "--protocol", "clinical-decision", "--records", records, "--out", target)
+    ran = run(
+        "gate",
+        runs["rx"],
+        runs["lab"],
+        "--protocol",
+        "clinical-decision",
+        "--records",
+        records,
+        "--out",
+        target,
+    )
     assert ran.code == 0 and f"written to {target}" in ran.err
     assert target.read_text(encoding="utf-8").startswith(begins)
     assert [path.name for path in target.parent.iterdir() if path.name.startswith(".")] == []
@@ -124,13 +199,25 @@ def test_the_page_is_written_where_it_is_asked_for(run: Run, runs: dict[str, Pat
 def test_the_page_never_replaces_what_is_read(run: Run, runs: dict[str, Path], tmp_path: Path) -> None:
     records = write_records(tmp_path)
     for target in (records, runs["rx"] / "metrics.json", tmp_path):
-        assert run("gate", runs["rx"], "--protocol", "clinical-decision", "--records", records, "--out", target).code == 2
+        assert (
+            run(
+                "gate", runs["rx"], "--protocol", "clinical-decision", "--records", records, "--out", target
+            ).code
+            == 2
+        )
     assert json.loads(records.read_text()) == RECORDS
 
 
-def test_gates_of_a_file_over_several_systems_are_decided_one_by_one(run: Run, files: Files, tmp_path: Path) -> None:
+def test_gates_of_a_file_over_several_systems_are_decided_one_by_one(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
     gold = files.folder / "gold.jsonl"
-    assert run("score", *files.inputs, "--pred", f"perfect={gold}", *FAST, "--quiet", "--out", tmp_path / "run").code == 0
+    assert (
+        run(
+            "score", *files.inputs, "--pred", f"perfect={gold}", *FAST, "--quiet", "--out", tmp_path / "run"
+        ).code
+        == 0
+    )
     (tmp_path / "gates.yaml").write_text("gates: [accuracy >= 0.99]", encoding="utf-8")
     arguments = ["gate", tmp_path / "run", "--gates", tmp_path / "gates.yaml"]
     ran = run(*arguments, "--json")
@@ -147,10 +234,18 @@ def test_records_of_one_system_never_stand_for_another(
     run: Run, files: Files, tmp_path: Path, system: str | None, options: list[str], code: int
 ) -> None:
     gold = files.folder / "gold.jsonl"
-    assert run("score", *files.inputs, "--pred", f"perfect={gold}", *FAST, "--quiet", "--out", tmp_path / "run").code == 0
+    assert (
+        run(
+            "score", *files.inputs, "--pred", f"perfect={gold}", *FAST, "--quiet", "--out", tmp_path / "run"
+        ).code
+        == 0
+    )
     (tmp_path / "gates.yaml").write_text("gates: [proofs >= 2]", encoding="utf-8")
     records = write_records(tmp_path, **({} if system is None else {"system": system}))
-    assert run("gate", tmp_path / "run", "--gates", tmp_path / "gates.yaml", "--records", records, *options).code == code
+    assert (
+        run("gate", tmp_path / "run", "--gates", tmp_path / "gates.yaml", "--records", records, *options).code
+        == code
+    )
 
 
 def test_without_other_gates_each_run_is_decided_by_its_own_spec(run: Run, tmp_path: Path) -> None:
@@ -167,7 +262,10 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "two sources": (["rx", "--gates", "a.yaml", "--protocol", "clinical-decision"], "not both"),
     "unknown protocol": (["rx", "--protocol", "clinical"], "clinical-decision"),
     "no such gates file": (["rx", "--gates", "nowhere.yaml"], "cannot be read"),
-    "no such records": (["rx", "--protocol", "clinical-decision", "--records", "nowhere.yaml"], "cannot be read"),
+    "no such records": (
+        ["rx", "--protocol", "clinical-decision", "--records", "nowhere.yaml"],
+        "cannot be read",
+    ),
 }
 
 
@@ -204,7 +302,8 @@ def test_a_damaged_run_decides_nothing(run: Run, runs: dict[str, Path], tmp_path
 
 def test_hostile_names_are_shown_harmlessly(run: Run, tmp_path: Path) -> None:
     (tmp_path / "gates.yaml").write_text(
-        'name: "a\\u001b[31m|<script>"\ngates: [{gate: accuracy >= 0.1, title: "b\\u202ec | d"}]', encoding="utf-8"
+        'name: "a\\u001b[31m|<script>"\ngates: [{gate: accuracy >= 0.1, title: "b\\u202ec | d"}]',
+        encoding="utf-8",
     )
     folder = score_run(tmp_path, "prescription", 1, "lla|ma<b>")
     for shape in ("table", "markdown"):
@@ -219,15 +318,35 @@ SCORED: dict[str, tuple[str, list[str], int, str]] = {
     "fails quietly": ("[accuracy >= 0.99]", ["--quiet"], 1, "at least 0.99 is asked for"),
     "exits with zero": ("[accuracy >= 0.99]", ["--exit-zero"], 0, "failed: llama"),
     "threshold exits with zero": ("[]", ["--fail-under", "accuracy=0.99", "--exit-zero"], 0, "failed: llama"),
-    "too few": ("[lower(accuracy) >= 0.1]", [], 0, "inconclusive: llama: lower(accuracy) >= 0.1: too few documents (3;"),
+    "too few": (
+        "[lower(accuracy) >= 0.1]",
+        [],
+        0,
+        "inconclusive: llama: lower(accuracy) >= 0.1: too few documents (3;",
+    ),
     "too few, strict": ("[lower(accuracy) >= 0.1]", ["--strict"], 4, "inconclusive"),
     "passes, strict": ("[accuracy >= 0.5]", ["--strict"], 0, ""),
     "failed before open": ("[lower(accuracy) >= 0.1, accuracy >= 0.99]", ["--strict"], 1, "failed"),
-    "metric that is not listed": ("[perfect_documents >= 0.9]", ["--metrics", "f1"], 1, "failed: llama: perfect_documents is"),
+    "metric that is not listed": (
+        "[perfect_documents >= 0.9]",
+        ["--metrics", "f1"],
+        1,
+        "failed: llama: perfect_documents is",
+    ),
     "empty slice": ("['accuracy{kind=zzz} >= 0']", ["--strict"], 4, "undefined"),
-    "empty slice, if present": ("['accuracy{kind=zzz} >= 0.9 if present', accuracy >= 0.1]", ["--strict"], 0, ""),
+    "empty slice, if present": (
+        "['accuracy{kind=zzz} >= 0.9 if present', accuracy >= 0.1]",
+        ["--strict"],
+        0,
+        "",
+    ),
     "all skipped": ("['accuracy{kind=zzz} >= 0.9 if present']", ["--strict"], 4, ""),
-    "slice with documents": ("['accuracy{kind=b} >= 0.99 if present']", [], 1, "failed: llama: accuracy{kind=b}"),
+    "slice with documents": (
+        "['accuracy{kind=b} >= 0.99 if present']",
+        [],
+        1,
+        "failed: llama: accuracy{kind=b}",
+    ),
     "critical where nothing is": ("['critical_accuracy{kind=zzz} >= 1']", ["--strict"], 4, "undefined"),
     "errors": ("[errors(documents_missing) == 0]", [], 0, ""),
     "better when lower": ("[latency_p95 <= 2000]", ["--strict"], 4, "undefined"),
@@ -246,12 +365,17 @@ def test_gates_of_a_scoring_run(run: Run, files: Files, case: str) -> None:
     ran = run("score", *files.inputs, *FAST, *options)
     assert ran.code == code, ran.out + ran.err
     assert said in ran.err and "not applied" not in ran.out
-    assert ("Gates" in ran.out) == (code != 2 and gates != "[]" and "--quiet" not in options) or "--fail-under" in options
+    assert ("Gates" in ran.out) == (
+        code != 2 and gates != "[]" and "--quiet" not in options
+    ) or "--fail-under" in options
 
 
 def test_a_run_folder_holds_what_came_of_its_gates(run: Run, files: Files, tmp_path: Path) -> None:
     spec = files.folder / "spec.yaml"
-    spec.write_text(f"{spec.read_text(encoding='utf-8')}gates: [accuracy >= 0.5, 'field_accuracy[total] >= 0.99']\n", encoding="utf-8")
+    spec.write_text(
+        f"{spec.read_text(encoding='utf-8')}gates: [accuracy >= 0.5, 'field_accuracy[total] >= 0.99']\n",
+        encoding="utf-8",
+    )
     ran = run("score", *files.inputs, *FAST, "--fail-under", "f1=0.1", "--out", tmp_path / "run")
     assert ran.code == 1 and "gates.json" in ran.err
     [decision] = json.loads((tmp_path / "run" / "gates.json").read_text(encoding="utf-8"))["decisions"]
@@ -263,7 +387,15 @@ def test_a_run_folder_holds_what_came_of_its_gates(run: Run, files: Files, tmp_p
     ]
     estimates = json.loads((tmp_path / "run" / "metrics.json").read_text(encoding="utf-8"))["estimates"]
     names = [
-        (one["metric"], one["field"], str(one["slice"]), one["regime"], one["granularity"], str(one["parameters"])) for one in estimates
+        (
+            one["metric"],
+            one["field"],
+            str(one["slice"]),
+            one["regime"],
+            one["granularity"],
+            str(one["parameters"]),
+        )
+        for one in estimates
     ]
     assert len(names) == len(set(names))
 

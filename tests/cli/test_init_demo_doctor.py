@@ -9,11 +9,17 @@ from pathlib import Path
 import pytest
 from command_runs import GOLD, Files, Ran, spawn
 
-from fieldassay.api.sampling import sample
 from fieldassay.plan.compile import read_plan
+from fieldassay.scoring.sampling import sample
 
 Run = Callable[..., Ran]
-SCHEMA = {"type": "object", "properties": {"total": {"type": "number", "description": "With tax"}, "status": {"enum": ["paid", "open"]}}}
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "total": {"type": "number", "description": "With tax"},
+        "status": {"enum": ["paid", "open"]},
+    },
+}
 
 
 def test_inferred_spec_scores_its_own_gold_as_perfect(run: Run, files: Files) -> None:
@@ -23,12 +29,27 @@ def test_inferred_spec_scores_its_own_gold_as_perfect(run: Run, files: Files) ->
     assert "# 3 of 3 documents" in spec.read_text()
     gold = files.folder / "gold.jsonl"
     assert (
-        run("score", "--spec", spec, "--gold", gold, "--pred", f"same={gold}", "--fail-under", "accuracy=1", "--bootstrap", "0").code == 0
+        run(
+            "score",
+            "--spec",
+            spec,
+            "--gold",
+            gold,
+            "--pred",
+            f"same={gold}",
+            "--fail-under",
+            "accuracy=1",
+            "--bootstrap",
+            "0",
+        ).code
+        == 0
     )
 
 
 def test_gold_key_finds_record_and_outer_id(run: Run, files: Files) -> None:
-    path = files.write("nested.jsonl", [{"doc_id": row["id"], "gold": {"total": row["total"]}} for row in GOLD])
+    path = files.write(
+        "nested.jsonl", [{"doc_id": row["id"], "gold": {"total": row["total"]}} for row in GOLD]
+    )
     plan = read_plan(run("init", "--gold", path, "--gold-key", "gold").out)
     assert plan.spec.id == ("doc_id",) and plan.slots == ("total",)
 
@@ -81,7 +102,7 @@ def test_doctor_finds_this_installation_sound(run: Run) -> None:
 
 
 def test_doctor_fails_if_one_estimate_differs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fieldassay.api.checkup.DOCUMENTS", 23)
+    monkeypatch.setattr("fieldassay.scoring.doctor.DOCUMENTS", 23)
     ran = run("doctor")
     assert ran.code == 1 and "FAILED" in ran.out
 
@@ -111,13 +132,18 @@ def test_gold_without_ids_is_scored_by_position_with_every_field(run: Run, files
 
 
 def test_an_id_named_by_the_user_is_taken(run: Run, files: Files) -> None:
-    plan = read_plan(run("init", "--gold", files.write("plain.jsonl", UNIDENTIFIED), "--id-key", "vendor_tax_id").out)
+    plan = read_plan(
+        run("init", "--gold", files.write("plain.jsonl", UNIDENTIFIED), "--id-key", "vendor_tax_id").out
+    )
     assert plan.spec.id == ("vendor_tax_id",) and plan.slots == ("total", "vendor")
 
 
 @pytest.mark.parametrize(
     ("key", "said"),
-    [("vendor", "plain.jsonl:2: duplicate id 'Oak'"), ("vendor_id", "no row has the id key 'vendor_id'; did you mean 'vendor_tax_id'?")],
+    [
+        ("vendor", "plain.jsonl:2: duplicate id 'Oak'"),
+        ("vendor_id", "no row has the id key 'vendor_id'; did you mean 'vendor_tax_id'?"),
+    ],
 )
 def test_an_id_named_by_the_user_that_is_none_is_refused(run: Run, files: Files, key: str, said: str) -> None:
     ran = run("init", "--gold", files.write("plain.jsonl", UNIDENTIFIED), "--id-key", key)
@@ -132,7 +158,19 @@ def test_in_a_folder_the_file_name_is_the_id(run: Run, files: Files) -> None:
     spec = files.folder / "folder.yaml"
     assert run("init", "--gold", folder, "--out", spec).code == 0
     assert "documents are matched by file name" in spec.read_text()
-    ran = run("score", "--spec", spec, "--gold", folder, "--pred", f"same={folder}", "--format", "json", "--bootstrap", "0")
+    ran = run(
+        "score",
+        "--spec",
+        spec,
+        "--gold",
+        folder,
+        "--pred",
+        f"same={folder}",
+        "--format",
+        "json",
+        "--bootstrap",
+        "0",
+    )
     assert estimate(ran, "accuracy") == 1 and read_plan(spec).slots == ("vendor_tax_id", "total", "vendor")
 
 
@@ -143,7 +181,9 @@ def test_gold_key_is_written_into_the_spec(run: Run, files: Files, key: str) -> 
     ran = run("init", "--gold", gold, "--gold-key", key, "--out", spec)
     assert f"--spec {spec} --gold {gold}\n" in ran.err
     pred = files.write("flat.jsonl", [{"doc_id": row["id"], "total": row["total"]} for row in GOLD])
-    scored = run("score", "--spec", spec, "--gold", gold, "--pred", pred, "--format", "json", "--bootstrap", "0")
+    scored = run(
+        "score", "--spec", spec, "--gold", gold, "--pred", pred, "--format", "json", "--bootstrap", "0"
+    )
     assert estimate(scored, "accuracy") == 1
 
 
@@ -161,8 +201,12 @@ ENVELOPES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("row", "asks"), [case[1:] for case in ENVELOPES], ids=[case[0] for case in ENVELOPES])
-def test_one_object_beside_the_id_is_asked_about(run: Run, files: Files, row: dict[str, object], asks: bool) -> None:
+@pytest.mark.parametrize(
+    ("row", "asks"), [case[1:] for case in ENVELOPES], ids=[case[0] for case in ENVELOPES]
+)
+def test_one_object_beside_the_id_is_asked_about(
+    run: Run, files: Files, row: dict[str, object], asks: bool
+) -> None:
     ran = run("init", "--gold", files.write("rows.jsonl", [row]))
     assert ran.code == 0
     assert ("did you mean --gold-key" in ran.err) == ("did you mean --gold-key" in ran.out) == asks
@@ -175,11 +219,21 @@ COMBINED = {
         "total": {"type": "number"},
         "count": {"type": "string"},
         "tax": {"type": "number"},
-        "lines": {"type": "array", "items": {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}}},
+        "lines": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}},
+        },
     }
 }
 GERMAN = [
-    {"id": "a", "day": "15.03.2025", "total": "1.234,56", "count": "7", "lines": [{"day": "31.01.2025", "sku": "x"}], "note": "n/a"},
+    {
+        "id": "a",
+        "day": "15.03.2025",
+        "total": "1.234,56",
+        "count": "7",
+        "lines": [{"day": "31.01.2025", "sku": "x"}],
+        "note": "n/a",
+    },
     {"id": "b", "day": "01.04.2025", "total": "80,00", "count": "9", "lines": [], "note": "x"},
 ]
 
@@ -200,7 +254,10 @@ def test_schema_and_gold_together_give_structure_and_writing(run: Run, files: Fi
     }
     assert dict(plan.spec.fields[-1].items.fields[0].options) == {"order": "dmy"}
     assert "gold has keys that the schema does not have: note, lines[].sku" in ran.out
-    assert "# not in the gold seen\n  tax: number" in ran.out and "gold looks like the type integer\n  count: text" in ran.out
+    assert (
+        "# not in the gold seen\n  tax: number" in ran.out
+        and "gold looks like the type integer\n  count: text" in ran.out
+    )
 
 
 def test_umlauts_in_gold_suggest_the_normalizer_without_using_it(run: Run, files: Files) -> None:

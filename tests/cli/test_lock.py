@@ -82,19 +82,28 @@ def test_a_lock_is_written_once_and_then_left_alone(run: Run, files: Files) -> N
     assert made.file.read_bytes() == data
 
 
-def test_the_default_name_is_in_the_current_folder(run: Run, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_name_is_in_the_current_folder(
+    run: Run, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("lock", *files.inputs[:4]).code == 0
     assert (tmp_path / "fieldassay.lock.json").is_file()
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_change_is_refused_by_every_command_and_nothing_is_written(name: str, locked: Locked, tmp_path: Path) -> None:
+def test_a_change_is_refused_by_every_command_and_nothing_is_written(
+    name: str, locked: Locked, tmp_path: Path
+) -> None:
     change, said = CHANGES[name]
     data = locked.file.read_bytes()
     change(locked)
     before = locked.names()
-    for ran in (locked.lock(), locked.lock("--check"), locked.score("--out", tmp_path / "run"), locked.score("--quiet")):
+    for ran in (
+        locked.lock(),
+        locked.lock("--check"),
+        locked.score("--out", tmp_path / "run"),
+        locked.score("--quiet"),
+    ):
         assert (ran.code, ran.out) == (2, "")
         assert said in ran.err and "--reset-baseline" in ran.err
     assert locked.file.read_bytes() == data and locked.names() == before
@@ -121,7 +130,9 @@ def test_check_says_as_json_what_differs(name: str, locked: Locked) -> None:
 
 
 def test_what_decides_no_number_is_no_change(locked: Locked) -> None:
-    locked.change_spec("name: tiny", "name: other\ngates: [accuracy >= 0.5]\nslices: [kind]\ndescription: the same")
+    locked.change_spec(
+        "name: tiny", "name: other\ngates: [accuracy >= 0.5]\nslices: [kind]\ndescription: the same"
+    )
     locked.files.write("gold.jsonl", [dict(reversed(row.items())) for row in reversed(GOLD)])
     ran = locked.lock("--check")
     assert ran.code == 0 and "as locked" in ran.out
@@ -142,7 +153,9 @@ def test_scoring_with_a_reset_writes_the_run_and_the_lock(locked: Locked, tmp_pa
     facts = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))["lock"]
     assert ran.code == 0 and f"number 2: {REASON}" in ran.err
     assert (facts["status"], facts["reason"], facts["documents"]) == ("reset", REASON, 3)
-    assert facts["digests"] == {part: locked.history[1][part] for part in ("spec", "formulas", "models", "gold")}
+    assert facts["digests"] == {
+        part: locked.history[1][part] for part in ("spec", "formulas", "models", "gold")
+    }
 
 
 def test_a_run_says_which_lock_it_was_held_to(locked: Locked, tmp_path: Path) -> None:
@@ -163,8 +176,10 @@ def test_a_failed_run_does_not_start_a_baseline(locked: Locked, tmp_path: Path) 
     assert ran.code == 2 and locked.file.read_bytes() == data
 
 
-def test_a_lock_that_changes_while_a_run_lasts_is_not_overwritten(locked: Locked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fieldassay.api import scoring
+def test_a_lock_that_changes_while_a_run_lasts_is_not_overwritten(
+    locked: Locked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fieldassay.scoring import score as scoring
 
     whole = scoring.score
 
@@ -172,7 +187,12 @@ def test_a_lock_that_changes_while_a_run_lasts_is_not_overwritten(locked: Locked
         found = whole(*given)
         code = f"import sys; from fieldassay.cli.main import main; sys.exit(main({['lock', *locked.files.inputs[:4], '--lock', str(locked.file)]!r}"
         code += " + ['--reset-baseline', '--reason', 'theirs']))"
-        subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True, timeout=600)
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            check=True,
+            timeout=600,
+        )
         return found
 
     monkeypatch.setattr(scoring, "score", score_while_another_resets)
@@ -220,7 +240,9 @@ def test_check_writes_nothing(run: Run, files: Files) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--reset-baseline", "--reason", REASON)])
-def test_scoring_against_a_lock_that_is_not_there_is_refused(options: tuple[str, ...], run: Run, files: Files, tmp_path: Path) -> None:
+def test_scoring_against_a_lock_that_is_not_there_is_refused(
+    options: tuple[str, ...], run: Run, files: Files, tmp_path: Path
+) -> None:
     made = Locked(run, files)
     ran = made.score("--out", tmp_path / "run", *options)
     assert ran.code == 2 and "there is no lock here" in ran.err
@@ -242,13 +264,29 @@ def test_the_gold_may_stand_under_a_key(run: Run, files: Files) -> None:
     made = Locked(run, files)
     assert made.lock().code == 0
     gold = files.write("nested.jsonl", [{"id": row["id"], "gold": row, "prediction": "x"} for row in GOLD])
-    again = run("lock", *files.inputs[:2], "--gold", gold, "--gold-key", "gold", "--lock", made.file, "--check", "--json")
+    again = run(
+        "lock",
+        *files.inputs[:2],
+        "--gold",
+        gold,
+        "--gold-key",
+        "gold",
+        "--lock",
+        made.file,
+        "--check",
+        "--json",
+    )
     assert json.loads(again.out)["documents"] == 3
 
 
 def test_a_broken_lock_is_refused_by_every_command(locked: Locked) -> None:
     locked.file.write_text("<<<<<<< ours\n", encoding="utf-8")
-    for ran in (locked.lock(), locked.lock("--check"), locked.lock("--reset-baseline", "--reason", REASON), locked.score()):
+    for ran in (
+        locked.lock(),
+        locked.lock("--check"),
+        locked.lock("--reset-baseline", "--reason", REASON),
+        locked.score(),
+    ):
         assert ran.code == 2 and "is not JSON" in ran.err and "version control" in ran.err
     assert locked.file.read_text(encoding="utf-8") == "<<<<<<< ours\n"
 

@@ -42,7 +42,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-@pytest.mark.parametrize("name", ["pkg_of_test.models:Invoice", "pkg_of_test/models.py:Invoice", "./pkg_of_test/models.py:Invoice"])
+@pytest.mark.parametrize(
+    "name", ["pkg_of_test.models:Invoice", "pkg_of_test/models.py:Invoice", "./pkg_of_test/models.py:Invoice"]
+)
 def test_a_model_of_the_project_is_found_from_its_folder(run: Run, project: Path, name: str) -> None:
     before = list(sys.path)
     ran = run("init", "--schema", name)
@@ -70,7 +72,9 @@ def test_a_model_that_cannot_be_found_is_a_problem(run: Run, project: Path, name
         assert ran.code == 2 and said in ran.out + ran.err
 
 
-def test_a_file_of_another_folder_is_refused_with_what_to_write(run: Run, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_folder_is_refused_with_what_to_write(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inner = project / "inner"
     inner.mkdir()
     monkeypatch.chdir(inner)

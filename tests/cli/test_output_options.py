@@ -9,18 +9,22 @@ import click
 import pytest
 from command_runs import Files, Ran
 
-from fieldassay.api.exporting import EXPORTS
 from fieldassay.cli.main import COMMANDS, commands
+from fieldassay.reports.export.export import EXPORTS
 
 Run = Callable[..., Ran]
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("runs", "baseline", "lock", "protocols")])
+@pytest.mark.parametrize(
+    "name", [name for name in COMMANDS if name not in ("runs", "baseline", "lock", "protocols")]
+)
 def test_whatever_is_written_is_written_with_the_same_option(name: str) -> None:
     command = commands.get_command(click.Context(commands), name)
     assert command is not None
     for option in command.params:
-        assert ("--out" in option.opts) == ("-o" in option.opts) and ("--json" in option.opts) == ("-j" in option.opts)
+        assert ("--out" in option.opts) == ("-o" in option.opts) and ("--json" in option.opts) == (
+            "-j" in option.opts
+        )
 
 
 @pytest.fixture
@@ -31,9 +35,12 @@ def folder(run: Run, files: Files, tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("ending", "begins"), [(".md", "# "), (".html", "<!doctype html>"), (".xml", "<?xml"), (".tex", "%"), (".txt", "")]
+    ("ending", "begins"),
+    [(".md", "# "), (".html", "<!doctype html>"), (".xml", "<?xml"), (".tex", "%"), (".txt", "")],
 )
-def test_the_ending_of_a_report_says_its_format(run: Run, folder: str, tmp_path: Path, ending: str, begins: str) -> None:
+def test_the_ending_of_a_report_says_its_format(
+    run: Run, folder: str, tmp_path: Path, ending: str, begins: str
+) -> None:
     target = tmp_path / f"report{ending}"
     assert run("report", folder, "-o", str(target)).code == 0
     assert target.read_text().casefold().startswith(begins)
@@ -44,12 +51,16 @@ def test_a_report_without_a_format_is_for_the_terminal(run: Run, folder: str) ->
     assert ran.code == 0 and "What to fix first" in ran.out and "Worst fields" in ran.out
 
 
-def test_an_ending_that_says_nothing_is_refused_with_those_that_do(run: Run, folder: str, tmp_path: Path) -> None:
+def test_an_ending_that_says_nothing_is_refused_with_those_that_do(
+    run: Run, folder: str, tmp_path: Path
+) -> None:
     ran = run("report", folder, "-o", str(tmp_path / "r.json"))
     assert ran.code == 2 and ".html" in ran.err and "fieldassay export" in ran.err
 
 
-@pytest.mark.parametrize(("what", "ending"), [(name, ending) for name, export in EXPORTS.items() for ending in export.writers])
+@pytest.mark.parametrize(
+    ("what", "ending"), [(name, ending) for name, export in EXPORTS.items() for ending in export.writers]
+)
 def test_an_export_can_be_named(run: Run, folder: str, tmp_path: Path, what: str, ending: str) -> None:
     target = tmp_path / f"anything{ending}"
     ran = run("export", folder, "--what", what, "-o", str(target))
@@ -70,7 +81,9 @@ def test_an_export_can_be_named(run: Run, folder: str, tmp_path: Path, what: str
     ],
     ids=["unknown", "another ending", "no file", "nothing"],
 )
-def test_an_export_that_cannot_be_meant_is_refused(run: Run, folder: str, arguments: list[str], said: str) -> None:
+def test_an_export_that_cannot_be_meant_is_refused(
+    run: Run, folder: str, arguments: list[str], said: str
+) -> None:
     ran = run("export", folder, *arguments)
     assert ran.code == 2 and said in ran.err
 
@@ -101,7 +114,9 @@ def test_what_to_fix_first_can_be_printed(run: Run, folder: str) -> None:
         ("acuracy >= 0.9", 2, "did you mean 'accuracy'?"),
     ],
 )
-def test_a_threshold_is_a_gate_under_either_name(run: Run, files: Files, option: str, text: str, code: int, said: str) -> None:
+def test_a_threshold_is_a_gate_under_either_name(
+    run: Run, files: Files, option: str, text: str, code: int, said: str
+) -> None:
     ran = run("score", *files.inputs, "-q", "--bootstrap", "100", option, text)
     assert ran.code == code and said in ran.err, ran.err
 
@@ -115,7 +130,9 @@ def test_a_threshold_is_a_gate_under_either_name(run: Run, files: Files, option:
     ],
     ids=" ".join,
 )
-def test_a_regression_is_asked_for_in_one_grammar(run: Run, files: Files, folder: str, arguments: list[str]) -> None:
+def test_a_regression_is_asked_for_in_one_grammar(
+    run: Run, files: Files, folder: str, arguments: list[str]
+) -> None:
     assert run("score", *files.inputs, "-q", *arguments).code == 2  # there is no baseline
     baseline = str(files.folder / "baseline.json")
     assert run("baseline", "set", folder, "-o", baseline).code == 0

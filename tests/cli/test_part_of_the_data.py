@@ -15,8 +15,16 @@ from fieldassay.scoring.options import ScoreOptions
 
 Run = Callable[..., Ran]
 SPEC = "name: r\nfields: {shop: text, total: money}\n"
-GOLD = [{"id": "a", "shop": "Oak", "total": 1}, {"id": "b", "shop": "Elm", "total": 2}, {"id": "c", "shop": "Ash", "total": 3}]
-PRED = [{"id": "a", "shop": "Oak", "total": 1}, {"id": "b", "shop": "Elm", "total": 9}, {"id": "c", "shop": "X", "total": 9}]
+GOLD = [
+    {"id": "a", "shop": "Oak", "total": 1},
+    {"id": "b", "shop": "Elm", "total": 2},
+    {"id": "c", "shop": "Ash", "total": 3},
+]
+PRED = [
+    {"id": "a", "shop": "Oak", "total": 1},
+    {"id": "b", "shop": "Elm", "total": 9},
+    {"id": "c", "shop": "X", "total": 9},
+]
 
 
 @pytest.fixture
@@ -36,7 +44,9 @@ def data(tmp_path: Path) -> list[str]:
     ]
 
 
-def accuracy(only: tuple[str, ...] | None = None, fields: tuple[str, ...] | None = None, spec: str = SPEC) -> float | None:
+def accuracy(
+    only: tuple[str, ...] | None = None, fields: tuple[str, ...] | None = None, spec: str = SPEC
+) -> float | None:
     return score(GOLD, PRED, spec, ScoreOptions(replicates=0, only=only, fields=fields)).value("accuracy")
 
 
@@ -49,7 +59,10 @@ def test_only_the_fields_that_are_named_are_scored_and_the_others_are_not_undecl
     result = score(GOLD, PRED, SPEC, ScoreOptions(replicates=0, fields=("shop",)))
     assert result.value("accuracy") == pytest.approx(2 / 3)
     assert result.warnings == ()
-    assert result.run["spec"]["digest"] == score(GOLD, PRED, "name: r\nfields: {shop: text}").run["spec"]["digest"]
+    assert (
+        result.run["spec"]["digest"]
+        == score(GOLD, PRED, "name: r\nfields: {shop: text}").run["spec"]["digest"]
+    )
     assert accuracy(fields=("shop",), spec=SPEC + "extra: spurious\n") == pytest.approx(2 / 3)
 
 
@@ -84,7 +97,9 @@ def test_a_run_of_a_part_is_never_compared_in_silence_with_a_whole_one(
     assert recorded[choice[0][2:]] == [choice[1]]
     again = run("score", "--run", tmp_path / "part", "--out", tmp_path / "again", "--quiet")
     assert again.code == 0
-    numbers = [json.loads((tmp_path / name / "metrics.json").read_text())["estimates"] for name in ("part", "again")]
+    numbers = [
+        json.loads((tmp_path / name / "metrics.json").read_text())["estimates"] for name in ("part", "again")
+    ]
     assert numbers[0] == numbers[1]
 
 
@@ -101,7 +116,9 @@ def test_an_id_key_that_a_side_lacks_stops_the_run_even_where_rows_are_equally_m
     if how == "spec":
         (tmp_path / "spec.yaml").write_text("id: invoice_no\n" + SPEC)
     if how == "gold only":
-        (tmp_path / "gold.jsonl").write_text("\n".join(json.dumps({"invoice_no": row["id"], **row}) for row in GOLD))
+        (tmp_path / "gold.jsonl").write_text(
+            "\n".join(json.dumps({"invoice_no": row["id"], **row}) for row in GOLD)
+        )
     found = run("score", *data, *([] if how == "spec" else ["--id-key", "invoice_no"]), "--quiet")
     assert found.code == 2
     sides = ["m.jsonl"] if how == "gold only" else ["gold.jsonl", "m.jsonl"]
@@ -111,22 +128,34 @@ def test_an_id_key_that_a_side_lacks_stops_the_run_even_where_rows_are_equally_m
         assert run("score", *data, "--id-key", "invoice_no", "--id-key", "id", "--quiet").code == 0
 
 
-def test_ids_matched_by_stem_give_the_same_numbers_and_the_run_says_so(run: Run, data: list[str], tmp_path: Path) -> None:
+def test_ids_matched_by_stem_give_the_same_numbers_and_the_run_says_so(
+    run: Run, data: list[str], tmp_path: Path
+) -> None:
     assert run("score", *data, "--out", tmp_path / "exact", "--quiet").code == 0
-    (tmp_path / "m.jsonl").write_text("\n".join(json.dumps({**row, "id": f"out/{row['id']}.pdf.json"}) for row in PRED))
+    (tmp_path / "m.jsonl").write_text(
+        "\n".join(json.dumps({**row, "id": f"out/{row['id']}.pdf.json"}) for row in PRED)
+    )
     refused = run("score", *data, "--quiet")
     assert refused.code == 5 and "--match-ids stem would match them" in refused.err
     assert run("score", *data, "--match-ids", "stem", "--out", tmp_path / "stem", "--quiet").code == 0
-    numbers = [json.loads((tmp_path / name / "metrics.json").read_text())["estimates"] for name in ("exact", "stem")]
+    numbers = [
+        json.loads((tmp_path / name / "metrics.json").read_text())["estimates"] for name in ("exact", "stem")
+    ]
     assert numbers[0] == numbers[1]
-    assert json.loads((tmp_path / "stem" / "run.json").read_text())["inputs"]["options"]["match_ids"] == "stem"
+    assert (
+        json.loads((tmp_path / "stem" / "run.json").read_text())["inputs"]["options"]["match_ids"] == "stem"
+    )
 
 
 def test_rows_of_a_long_table_are_grouped_by_the_option_and_by_the_spec(run: Run, tmp_path: Path) -> None:
-    spec = "name: r\nfields: {lines: {type: list, items: {type: object, fields: {sku: id, amount: number}}}}\n"
+    spec = (
+        "name: r\nfields: {lines: {type: list, items: {type: object, fields: {sku: id, amount: number}}}}\n"
+    )
     (tmp_path / "spec.yaml").write_text(spec)
     (tmp_path / "gold.csv").write_text("id,sku,amount\na,X,1\na,Y,2\n")
-    (tmp_path / "m.jsonl").write_text(json.dumps({"id": "a", "lines": [{"sku": "X", "amount": 1}, {"sku": "Y", "amount": 2}]}))
+    (tmp_path / "m.jsonl").write_text(
+        json.dumps({"id": "a", "lines": [{"sku": "X", "amount": 1}, {"sku": "Y", "amount": 2}]})
+    )
     data = [
         "--spec",
         tmp_path / "spec.yaml",

@@ -32,14 +32,23 @@ for name in sys.argv[1:]:
 def test_help_starts_fast_for_it_imports_little_and_nothing_heavy() -> None:
     """One process for all commands: none may leave anything heavy behind."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    ran = subprocess.run([sys.executable, "-c", HELPS, *COMMANDS], capture_output=True, text=True, check=True, env=environment)
-    told = {name: (int(count), heavy) for name, count, *heavy in (line.split("\t") for line in ran.stderr.splitlines())}
+    ran = subprocess.run(
+        [sys.executable, "-c", HELPS, *COMMANDS], capture_output=True, text=True, check=True, env=environment
+    )
+    told = {
+        name: (int(count), heavy)
+        for name, count, *heavy in (line.split("\t") for line in ran.stderr.splitlines())
+    }
     assert list(told) == list(COMMANDS)
     assert {name: heavy for name, (_, heavy) in told.items() if heavy} == {}
     assert told[next(iter(COMMANDS))][0] < MOST_MODULES
 
 
-@pytest.mark.parametrize("arguments", [[], *([name] for name in COMMANDS)], ids=lambda arguments: " ".join(arguments) or "fieldassay")
+@pytest.mark.parametrize(
+    "arguments",
+    [[], *([name] for name in COMMANDS)],
+    ids=lambda arguments: " ".join(arguments) or "fieldassay",
+)
 def test_help_says_what_the_command_does(run: Run, arguments: list[str]) -> None:
     ran = run(*arguments, "--help")
     assert ran.code == 0 and ran.out.startswith("Usage: fieldassay")
@@ -78,11 +87,14 @@ def test_internal_error_is_one_line_without_traceback(run: Run, monkeypatch: pyt
     def fail(*_: object) -> None:
         raise RuntimeError("boom\x1b[31m")
 
-    monkeypatch.setattr("fieldassay.api.checkup.check_up", fail)
+    monkeypatch.setattr("fieldassay.scoring.doctor.check_up", fail)
     monkeypatch.delenv("FIELDASSAY_DEBUG", raising=False)
     ran = run("doctor")
     assert ran.code == 70
-    assert ran.err == "internal error: RuntimeError: boom\\x1b[31m; run with FIELDASSAY_DEBUG=1 for the traceback\n"
+    assert (
+        ran.err
+        == "internal error: RuntimeError: boom\\x1b[31m; run with FIELDASSAY_DEBUG=1 for the traceback\n"
+    )
     monkeypatch.setenv("FIELDASSAY_DEBUG", "1")
     with pytest.raises(RuntimeError, match="boom"):
         run("doctor")
@@ -91,7 +103,11 @@ def test_internal_error_is_one_line_without_traceback(run: Run, monkeypatch: pyt
 def test_values_of_documents_cannot_move_the_cursor(run: Run, files: Files) -> None:
     files.write("gold.jsonl", [{"id": "d\x1b[2J1", "name": "a\x1b[31m\u202eb", "total": "[bold]5[/bold]"}])
     files.write("llama.jsonl", [{"id": "d\x1b[2J1", "name": "\u2066x\r\ny", "total": "6", "k\x07ey": 1}])
-    for arguments in (["score", *files.inputs, "--bootstrap", "0"], ["explain", *files.inputs, "d\x1b[2J1"], ["validate", *files.inputs]):
+    for arguments in (
+        ["score", *files.inputs, "--bootstrap", "0"],
+        ["explain", *files.inputs, "d\x1b[2J1"],
+        ["validate", *files.inputs],
+    ):
         ran = run(*arguments)
         shown = ran.out + ran.err
         assert not set(shown) & set("\x1b\r\x07\u202e\u2066")
@@ -101,14 +117,18 @@ def test_values_of_documents_cannot_move_the_cursor(run: Run, files: Files) -> N
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_narrow_encodings_lose_nothing_but_shapes(files: Files, encoding: str) -> None:
-    process = spawn("explain", "--type", "text", "Zoë 東京", "Zoe", environment={"PYTHONIOENCODING": encoding})
+    process = spawn(
+        "explain", "--type", "text", "Zoë 東京", "Zoe", environment={"PYTHONIOENCODING": encoding}
+    )
     out, err = process.communicate(timeout=600)
     assert process.returncode == 0 and err == b""
     assert b"\\u6771\\u4eac" in out and b"accents only" not in err
 
 
 @pytest.mark.parametrize("width", ["60", "80", "120", "200"])
-def test_no_line_is_wider_than_the_terminal(run: Run, files: Files, monkeypatch: pytest.MonkeyPatch, width: str) -> None:
+def test_no_line_is_wider_than_the_terminal(
+    run: Run, files: Files, monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
     monkeypatch.setenv("COLUMNS", width)
     shown = (["score", "--bootstrap", "20"], ["validate"], ["explain", "d1", "lines"])
     for arguments in (*([name, *files.inputs, *rest] for name, *rest in shown), ["doctor"]):
@@ -147,12 +167,24 @@ def test_help_of_score_has_its_options_in_groups_and_each_in_one(run: Run) -> No
     said = run("score", "--help").out
     titles = [line[:-1] for line in said.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles == ["Inputs", "Judging", "Output", "Statistics", "Gates and baselines", "Work", "Options"]
-    assert said.split("\nOptions:\n")[1].split() == ["-h,", "--help", "Show", "this", "message", "and", "exit."]
+    assert said.split("\nOptions:\n")[1].split() == [
+        "-h,",
+        "--help",
+        "Show",
+        "this",
+        "message",
+        "and",
+        "exit.",
+    ]
 
 
 @pytest.mark.parametrize("group", [[], ["runs"], ["baseline"], ["protocols"]], ids=" ".join)
-def test_list_of_commands_cuts_no_description(run: Run, group: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_of_commands_cuts_no_description(
+    run: Run, group: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     said = run(*group, "--help").out
     names = [inner.split("  ")[0] for inner in re.findall(r"\n  ([a-z]+  )", said)]
-    assert "..." not in said.replace("[ARGS]...", "") and len(names) > 1 and (group or names == list(COMMANDS))
+    assert (
+        "..." not in said.replace("[ARGS]...", "") and len(names) > 1 and (group or names == list(COMMANDS))
+    )

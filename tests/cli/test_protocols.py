@@ -41,12 +41,18 @@ def test_show_prints_the_file_and_the_head_says_version_source_and_purpose(run: 
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_a_protocol_compiles_and_so_does_a_copy_with_the_same_rules(run: Runner, name: str, tmp_path: Path) -> None:
+def test_a_protocol_compiles_and_so_does_a_copy_with_the_same_rules(
+    run: Runner, name: str, tmp_path: Path
+) -> None:
     mine = tmp_path / "mine.yaml"
     assert run("protocols", "new", name, "--out", str(mine)).code == 0
     assert mine.read_text() == own_copy(name)
     plan, copy = read_plan(preset_text(name)), read_plan(mine)
-    assert (plan.digest, plan.spec.definitions, plan.spec.metrics) == (copy.digest, copy.spec.definitions, copy.spec.metrics)
+    assert (plan.digest, plan.spec.definitions, plan.spec.metrics) == (
+        copy.digest,
+        copy.spec.definitions,
+        copy.spec.metrics,
+    )
     assert copy.spec.name == f"my-{name}"
     taken = read_plan({"protocol": name})
     assert (taken.digest, taken.spec.metrics) == (plan.digest, plan.spec.metrics)

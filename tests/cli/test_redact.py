@@ -39,7 +39,10 @@ GOLD = [
     for at in range(6)
 ]  # fmt: skip
 PRED: list[dict[str, Any]] = [
-    {"id": "doc0", "raw": '```json\n{"sort": "Rechnung", "total": "1204,56", "customer": "Feuerstein", "region": "Nordland",}\n```'},
+    {
+        "id": "doc0",
+        "raw": '```json\n{"sort": "Rechnung", "total": "1204,56", "customer": "Feuerstein", "region": "Nordland",}\n```',
+    },
     {"id": "doc1", "raw": "Leider unlesbar, sagt Wilma"},
     {"id": "doc2", "error": "Fehler im Dienst Bedrock"},
     {**GOLD[3], "customer": "Feuerstein & Sohn", "Unbekannt": "Fremdwert"},
@@ -63,8 +66,22 @@ def texts_of(value: Any) -> Iterator[str]:
 
 
 SECRETS = sorted(
-    {text for text in texts_of([GOLD, [{key: one for key, one in row.items() if key != "raw"} for row in PRED]]) if len(text) >= 4}
-    | {"Zanzibar", "NOTHING_HERE", "Ungenannt", "Leider unlesbar", "Wilma", "Rechnung", "Geroellheimer", "gold.jsonl", "Bedrock"}
+    {
+        text
+        for text in texts_of([GOLD, [{key: one for key, one in row.items() if key != "raw"} for row in PRED]])
+        if len(text) >= 4
+    }
+    | {
+        "Zanzibar",
+        "NOTHING_HERE",
+        "Ungenannt",
+        "Leider unlesbar",
+        "Wilma",
+        "Rechnung",
+        "Geroellheimer",
+        "gold.jsonl",
+        "Bedrock",
+    }
 )
 
 
@@ -77,7 +94,20 @@ def scored(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, rows in (("gold", GOLD), ("pred", PRED), ("other", GOLD[:4])):
         Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     for name in ("pred", "other"):
-        ran = run("score", "-s", "spec.yaml", "--gold", "gold.jsonl", "--pred", f"m={name}.jsonl", "--out", name, "--bootstrap", 50, "-q")
+        ran = run(
+            "score",
+            "-s",
+            "spec.yaml",
+            "--gold",
+            "gold.jsonl",
+            "--pred",
+            f"m={name}.jsonl",
+            "--out",
+            name,
+            "--bootstrap",
+            50,
+            "-q",
+        )
         assert ran.code in (0, 1), ran.err
     return tmp_path
 
@@ -90,7 +120,10 @@ def read_everything(folder: Path) -> Iterator[tuple[str, str]]:
         if path.suffix == ".parquet":
             yield (
                 path.name,
-                json.dumps(pl.read_parquet(path).with_columns(pl.col(pl.Binary).cast(pl.String)).to_dicts(), ensure_ascii=False),
+                json.dumps(
+                    pl.read_parquet(path).with_columns(pl.col(pl.Binary).cast(pl.String)).to_dicts(),
+                    ensure_ascii=False,
+                ),
             )
 
 
@@ -108,17 +141,26 @@ def test_every_number_stays(run: Run, scored: Path, options: tuple[str, ...]) ->
     assert run("redact", "pred", "--out", "shared", *options).code == 0
     before, after = (json.loads((scored / name / "metrics.json").read_bytes()) for name in ("pred", "shared"))
     numbers = ("metric", "system", "value", "n", "documents", "failed", "interval", "marks", "unit")
-    assert [[one[key] for key in numbers] for one in before["estimates"]] == [[one[key] for key in numbers] for one in after["estimates"]]
+    assert [[one[key] for key in numbers] for one in before["estimates"]] == [
+        [one[key] for key in numbers] for one in after["estimates"]
+    ]
     for name in ("documents", "evidence", "statistics"):
         tables = [
-            pl.read_parquet(scored / folder / f"{name}.parquet").select(pl.col(pl.Float64, pl.Int64)) for folder in ("pred", "shared")
+            pl.read_parquet(scored / folder / f"{name}.parquet").select(pl.col(pl.Float64, pl.Int64))
+            for folder in ("pred", "shared")
         ]
-        one, other = (table.sort(table.columns).rename({old: str(at) for at, old in enumerate(table.columns)}) for table in tables)
+        one, other = (
+            table.sort(table.columns).rename({old: str(at) for at, old in enumerate(table.columns)})
+            for table in tables
+        )
         assert one.equals(other)
 
 
 USES: dict[str, tuple[Any, ...]] = {
-    **{name: ("report", "shared", "--format", name) for name in ("markdown", "junit", "github", "annotations", "comment", "latex")},
+    **{
+        name: ("report", "shared", "--format", name)
+        for name in ("markdown", "junit", "github", "annotations", "comment", "latex")
+    },
     "html": ("report", "shared", "--format", "html", "--out", "page.html"),
     "diff": ("diff", "shared", "shared2"),
     "explain": ("explain", "shared", "doc3"),
@@ -147,7 +189,10 @@ def test_gates_are_decided_as_before(run: Run, scored: Path) -> None:
     assert run("redact", "pred", "--out", "shared").code == 0
     [before, after] = [run("gate", name, "--json") for name in ("pred", "shared")]
     assert before.code == after.code
-    told = [[(gate["verdict"], gate["value"]) for gate in json.loads(one.out)["decisions"][0]["gates"]] for one in (before, after)]
+    told = [
+        [(gate["verdict"], gate["value"]) for gate in json.loads(one.out)["decisions"][0]["gates"]]
+        for one in (before, after)
+    ]
     assert told[0] == told[1]
 
 
@@ -155,7 +200,8 @@ def test_a_diff_of_redacted_runs_says_what_that_of_the_runs_says(run: Run, score
     for name in ("pred", "other"):
         assert run("redact", name, "--out", f"{name}2", "--key-file", "key.txt").code == 0
     [one, two] = [
-        json.loads(run("diff", first, second, "--format", "json").out) for first, second in (("pred", "other"), ("pred2", "other2"))
+        json.loads(run("diff", first, second, "--format", "json").out)
+        for first, second in (("pred", "other"), ("pred2", "other2"))
     ]
     assert [found["changes"]["fixed"] for found in (one, two)] == [one["changes"]["fixed"]] * 2
     assert [line["difference"] for line in one["overall"]] == [line["difference"] for line in two["overall"]]

@@ -61,7 +61,9 @@ def test_places_are_told_from_the_checkout(run: Run, scored: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("change", ["changed", "gone", "outside"])
-def test_no_place_is_named_where_gold_is_not_as_it_was(run: Run, scored: Path, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_place_is_named_where_gold_is_not_as_it_was(
+    run: Run, scored: Path, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gold = Path("gold.jsonl")
     if change == "changed":
         gold.write_text('{"id": "x"}\n' + gold.read_text())
@@ -74,17 +76,24 @@ def test_no_place_is_named_where_gold_is_not_as_it_was(run: Run, scored: Path, c
     assert done.code == 0 and "::error title=d3 by llama::" in done.out and "file=" not in done.out
 
 
-def test_a_step_summary_is_appended_to_what_github_names(run: Run, scored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_summary_is_appended_to_what_github_names(
+    run: Run, scored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Path("summary").write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary")
     done = run("report", scored, "--format", "github")
     assert (done.code, done.out) == (0, "")
     assert Path("summary").read_text().startswith("before\n## NO-GO: tiny")
     assert run("report", scored, "--format", "github", "--out", "own.md").code == 0
-    assert Path("own.md").read_text().startswith("## NO-GO") and Path("summary").read_text().count("## NO-GO") == 1
+    assert (
+        Path("own.md").read_text().startswith("## NO-GO")
+        and Path("summary").read_text().count("## NO-GO") == 1
+    )
 
 
-def test_a_step_summary_that_cannot_be_written_is_said(run: Run, scored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_summary_that_cannot_be_written_is_said(
+    run: Run, scored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "no/such/folder")
     done = run("report", scored, "--format", "github")
     assert done.code == 2 and "cannot be written" in done.err
@@ -93,14 +102,21 @@ def test_a_step_summary_that_cannot_be_written_is_said(run: Run, scored: Path, m
 def test_several_runs_stand_in_one_report(run: Run, scored: Path) -> None:
     shutil.copytree(scored, "other")
     root = ET.fromstring(run("report", scored, "other", "--format", "junit").out.encode())
-    assert [one.attrib["name"] for one in root] == ["run: gates", "run: all documents", "other: gates", "other: all documents"]
+    assert [one.attrib["name"] for one in root] == [
+        "run: gates",
+        "run: all documents",
+        "other: gates",
+        "other: all documents",
+    ]
     assert run("report", scored, "other", "--format", "comment").out.count("## NO-GO") == 2
 
 
 def test_the_bound_of_cases_and_the_name_of_a_comment_can_be_chosen(run: Run, scored: Path) -> None:
     root = ET.fromstring(run("report", scored, "--format", "junit", "--max-cases", "2").out.encode())
     assert [one.attrib["tests"] for one in root] == ["2", "2"]
-    assert run("report", scored, "--format", "comment", "--name", "a -->").out.startswith("<!-- fieldassay:a -->\n")
+    assert run("report", scored, "--format", "comment", "--name", "a -->").out.startswith(
+        "<!-- fieldassay:a -->\n"
+    )
 
 
 def test_what_was_fixed_and_broken_since_an_earlier_run_is_told(run: Run, scored: Path, files: Files) -> None:
@@ -113,10 +129,12 @@ def test_what_was_fixed_and_broken_since_an_earlier_run_is_told(run: Run, scored
         page = run("report", "next", "--against", "run", "--format", name).out
         assert "### llama since run" in page and "- 1 value broken, 1 fixed" in page
         assert (
-            "| <code>d1</code> | <code>name</code> | <code>Ada</code> | <code>Ada</code> | <code>Adda &#124; &#60;b&#62;</code> |" in page
+            "| <code>d1</code> | <code>name</code> | <code>Ada</code> | <code>Ada</code> | <code>Adda &#124; &#60;b&#62;</code> |"
+            in page
         )
         assert (
-            "| <code>d3</code> | <code>total</code> | <code>&#34;7&#34;</code> | <code>seven</code> | <code>7</code> | critical: " in page
+            "| <code>d3</code> | <code>total</code> | <code>&#34;7&#34;</code> | <code>seven</code> | <code>7</code> | critical: "
+            in page
         )
 
 
@@ -146,7 +164,9 @@ def test_a_run_of_other_systems_or_other_gold_is_no_earlier_run(run: Run, scored
     ],
     ids=["against", "format", "no-run", "twice", "input", "part-of-run", "folder", "no-folder", "no-format"],
 )
-def test_what_cannot_be_meant_is_refused(run: Run, scored: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_meant_is_refused(
+    run: Run, scored: Path, arguments: tuple[str, ...], said: str
+) -> None:
     gold = Path("gold.jsonl").read_bytes()
     done = run("report", *arguments)
     assert done.code == 2 and said in done.err and "Traceback" not in done.err
@@ -154,7 +174,12 @@ def test_what_cannot_be_meant_is_refused(run: Run, scored: Path, arguments: tupl
 
 
 @pytest.mark.parametrize(
-    "damage", ['{"schema_version": 2}', "[", '{"schema_version": 1, "decisions": [{"system": "llama", "gates": [{}]}]}']
+    "damage",
+    [
+        '{"schema_version": 2}',
+        "[",
+        '{"schema_version": 1, "decisions": [{"system": "llama", "gates": [{}]}]}',
+    ],
 )
 def test_a_damaged_file_of_gates_is_said(run: Run, scored: Path, damage: str) -> None:
     (scored / "gates.json").write_text(damage)
@@ -170,7 +195,9 @@ def record_again(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("change", ["removed", "made to pass"])
-def test_a_gate_is_decided_by_the_estimates_whatever_the_file_of_gates_says(run: Run, scored: Path, change: str) -> None:
+def test_a_gate_is_decided_by_the_estimates_whatever_the_file_of_gates_says(
+    run: Run, scored: Path, change: str
+) -> None:
     file = scored / "gates.json"
     if change == "removed":
         file.unlink()
@@ -182,10 +209,17 @@ def test_a_gate_is_decided_by_the_estimates_whatever_the_file_of_gates_says(run:
     assert "## NO-GO: tiny" in out and "all is well" not in out and "1 cannot be decided" in out
 
 
-def test_what_only_the_run_could_know_of_a_baseline_is_taken_from_its_file_of_gates(run: Run, scored: Path) -> None:
+def test_what_only_the_run_could_know_of_a_baseline_is_taken_from_its_file_of_gates(
+    run: Run, scored: Path
+) -> None:
     file = scored / "gates.json"
     data = json.loads(file.read_text())
-    data["decisions"][0]["gates"][1] |= {"verdict": "FAIL", "value": -0.25, "interval": [-0.3, -0.2], "rule": "it lost too much"}
+    data["decisions"][0]["gates"][1] |= {
+        "verdict": "FAIL",
+        "value": -0.25,
+        "interval": [-0.3, -0.2],
+        "rule": "it lost too much",
+    }
     file.write_text(json.dumps(data))
     record_again(scored, "gates.json")
     out = run("report", scored, "--format", "comment").out
@@ -195,7 +229,12 @@ def test_what_only_the_run_could_know_of_a_baseline_is_taken_from_its_file_of_ga
 def test_a_regression_that_was_made_to_pass_by_hand_is_not_taken_for_one(run: Run, scored: Path) -> None:
     file = scored / "gates.json"
     data = json.loads(file.read_text())
-    data["decisions"][0]["gates"][1] |= {"verdict": "PASS", "value": 0.0, "interval": [0.0, 0.0], "rule": "all is well"}
+    data["decisions"][0]["gates"][1] |= {
+        "verdict": "PASS",
+        "value": 0.0,
+        "interval": [0.0, 0.0],
+        "rule": "all is well",
+    }
     file.write_text(json.dumps(data))
     out = run("report", scored, "--format", "comment").out
     assert "all is well" not in out and "1 cannot be decided" in out
@@ -203,23 +242,44 @@ def test_a_regression_that_was_made_to_pass_by_hand_is_not_taken_for_one(run: Ru
 
 @pytest.mark.parametrize(
     ("change", "told"),
-    [("removed", "evidence.parquet: is missing"), ("of another run", "is damaged: evidence.parquet is not as the run wrote it")],
+    [
+        ("removed", "evidence.parquet: is missing"),
+        ("of another run", "is damaged: evidence.parquet is not as the run wrote it"),
+    ],
 )
-def test_judged_values_that_are_not_those_of_the_run_are_not_reported(run: Run, scored: Path, change: str, told: str) -> None:
+def test_judged_values_that_are_not_those_of_the_run_are_not_reported(
+    run: Run, scored: Path, change: str, told: str
+) -> None:
     file = scored / "evidence.parquet"
     if change == "removed":
         file.unlink()
     else:
         file.write_bytes(file.read_bytes() + b" ")
     shutil.copytree(scored, "copy")
-    for command in (("report", scored, "--format", "junit"), ("export", scored, "--to", "all.csv"), ("diff", "copy", scored)):
+    for command in (
+        ("report", scored, "--format", "junit"),
+        ("export", scored, "--to", "all.csv"),
+        ("diff", "copy", scored),
+    ):
         done = run(*command)
         assert done.code == 2 and told in done.err
 
 
 def test_score_writes_reports_into_its_folder_and_to_files(run: Run, scored: Path) -> None:
     data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST)
-    done = run("score", *data, "--out", "new", "--report", "junit", "--report", "comment=pr.md", "--report", "github", "--quiet")
+    done = run(
+        "score",
+        *data,
+        "--out",
+        "new",
+        "--report",
+        "junit",
+        "--report",
+        "comment=pr.md",
+        "--report",
+        "github",
+        "--quiet",
+    )
     assert done.code == 1
     assert {"junit.xml", "summary.md", "run.json"} <= {path.name for path in Path("new").iterdir()}
     assert Path("pr.md").read_text() == run("report", "new", "--format", "comment").out
@@ -254,8 +314,12 @@ def test_a_report_without_a_folder_has_all_values(run: Run, scored: Path) -> Non
         ("junit=no/such/x", "there is no such folder"),
     ],
 )
-def test_score_refuses_a_report_that_cannot_be_meant_before_anything_is_scored(run: Run, scored: Path, report: str, said: str) -> None:
-    done = run("score", "--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", "--report", report)
+def test_score_refuses_a_report_that_cannot_be_meant_before_anything_is_scored(
+    run: Run, scored: Path, report: str, said: str
+) -> None:
+    done = run(
+        "score", "--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", "--report", report
+    )
     assert (done.code, done.out) == (2, "") and said in done.err
 
 
@@ -281,15 +345,21 @@ def test_the_help_names_every_format(run: Run) -> None:
 
 
 @pytest.mark.parametrize("kept", [(), ("--evidence", "errors")], ids=["all", "errors"])
-def test_score_prints_the_same_junit_as_a_report_of_the_run(run: Run, scored: Path, kept: tuple[str, ...]) -> None:
+def test_score_prints_the_same_junit_as_a_report_of_the_run(
+    run: Run, scored: Path, kept: tuple[str, ...]
+) -> None:
     data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST, *kept)
     printed = run("score", *data, "--format", "junit", "--out", "again")
     assert printed.code == 1
-    cases = [(case.get("classname"), case.get("name")) for case in ET.fromstring(printed.out).iter("testcase")]
+    cases = [
+        (case.get("classname"), case.get("name")) for case in ET.fromstring(printed.out).iter("testcase")
+    ]
     again = [
         (case.get("classname"), case.get("name"))
         for case in ET.fromstring(run("report", "again", "--format", "junit").out).iter("testcase")
     ]
     assert cases == again != []
     alone = run("score", *data, "--format", "junit")
-    assert [(case.get("classname"), case.get("name")) for case in ET.fromstring(alone.out).iter("testcase")] == cases
+    assert [
+        (case.get("classname"), case.get("name")) for case in ET.fromstring(alone.out).iter("testcase")
+    ] == cases

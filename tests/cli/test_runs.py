@@ -62,10 +62,19 @@ def store(run: Run, files: Files) -> Store:
 def test_a_run_gets_a_name_of_its_own_and_is_listed(store: Store) -> None:
     record = store.score("--evidence", "errors")
     (folder,) = store.folder.iterdir()
-    assert folder.name == f"{record['started'][:19].replace('-', '').replace(':', '')}Z_tiny_llama_{record['id']}"
+    assert (
+        folder.name
+        == f"{record['started'][:19].replace('-', '').replace(':', '')}Z_tiny_llama_{record['id']}"
+    )
     assert set(record["files"]) == {path.name for path in folder.iterdir()} - {"run.json"}
     (run,) = store.listed()["runs"]
-    assert (run["id"], run["status"], run["systems"], run["spec"], run["gates"]) == (record["id"], "complete", ["llama"], "tiny", None)
+    assert (run["id"], run["status"], run["systems"], run["spec"], run["gates"]) == (
+        record["id"],
+        "complete",
+        ["llama"],
+        "tiny",
+        None,
+    )
     assert run["headline"][0]["metric"] == "accuracy"
     ran = store.runs("list")
     assert record["id"] in ran.out
@@ -83,8 +92,12 @@ def test_the_record_says_where_and_from_what_it_was_made(store: Store) -> None:
 
 
 def test_digests_are_those_of_a_lock_and_the_same_however_the_run_is_made(store: Store) -> None:
-    store.files.write("gold.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in GOLD])
-    store.files.write("llama.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in PRED])
+    store.files.write(
+        "gold.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in GOLD]
+    )
+    store.files.write(
+        "llama.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in PRED]
+    )
     inputs = store.files.inputs[:4]
     lock = store.run("lock", *inputs, "--lock", store.files.folder / "lock.json", "--json")
     wanted = json.loads(lock.out)["digests"]
@@ -103,24 +116,40 @@ def test_the_classes_of_documents_add_up(store: Store) -> None:
         {"id": "timeout", "error": "timed out"},
         {"id": "error with data", "total": 1, "error": "cut off"},
     ]
-    store.files.write("gold.jsonl", [{"id": row["id"], "total": "1"} for row in answers] + [{"id": "missing", "total": "1"}])
+    store.files.write(
+        "gold.jsonl", [{"id": row["id"], "total": "1"} for row in answers] + [{"id": "missing", "total": "1"}]
+    )
     store.files.write("llama.jsonl", answers)
     classes = store.score()["counts"]["systems"]["llama"]["classes"]
-    assert classes == {"attempted": 6, "scored": 1, "missing": 1, "invalid": 1, "error": 2, "timeout": 1, "failed": 0}
+    assert classes == {
+        "attempted": 6,
+        "scored": 1,
+        "missing": 1,
+        "invalid": 1,
+        "error": 2,
+        "timeout": 1,
+        "failed": 0,
+    }
     assert classes["attempted"] == sum(classes.values()) - classes["attempted"]
     assert "error" in store.runs("show", "latest").out
 
 
 def test_values_that_cannot_be_judged_make_their_documents_failed(store: Store) -> None:
-    (store.files.folder / "spec.yaml").write_text("{name: tiny, unreadable_gold: failed, fields: {total: number}}")
-    store.files.write("gold.jsonl", [{"id": 1, "total": "1"}, {"id": 2, "total": "what?"}, {"id": 3, "total": "what?"}])
+    (store.files.folder / "spec.yaml").write_text(
+        "{name: tiny, unreadable_gold: failed, fields: {total: number}}"
+    )
+    store.files.write(
+        "gold.jsonl", [{"id": 1, "total": "1"}, {"id": 2, "total": "what?"}, {"id": 3, "total": "what?"}]
+    )
     store.files.write("llama.jsonl", [{"id": 1, "total": 1}, {"id": 2, "total": 1}])
     classes = store.score()["counts"]["systems"]["llama"]["classes"]
     assert (classes["attempted"], classes["scored"], classes["failed"], classes["missing"]) == (3, 1, 1, 1)
 
 
 @pytest.mark.parametrize("state", ["none", "no commit", "clean", "dirty"])
-def test_the_commit_of_the_current_folder_is_kept(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+def test_the_commit_of_the_current_folder_is_kept(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
@@ -138,7 +167,9 @@ def test_the_commit_of_the_current_folder_is_kept(store: Store, tmp_path: Path, 
     if state in ("none", "no commit"):
         assert found is None
         return
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+    ).stdout.strip()
     assert found == {"commit": commit, "is_dirty": state == "dirty"}
 
 
@@ -158,7 +189,9 @@ def test_gates_and_limits_are_in_the_status(store: Store) -> None:
 
 
 def test_the_first_own_metric_is_the_headline(store: Store) -> None:
-    (store.files.folder / "spec.yaml").write_text(SPEC + "definitions: {quality: 0.5*accuracy + 0.5*f1}\nmetrics: [accuracy, quality]\n")
+    (store.files.folder / "spec.yaml").write_text(
+        SPEC + "definitions: {quality: 0.5*accuracy + 0.5*f1}\nmetrics: [accuracy, quality]\n"
+    )
     store.score()
     assert store.listed()["runs"][0]["headline"][0]["metric"] == "quality"
 
@@ -198,7 +231,9 @@ def test_runs_are_held_against_a_baseline_in_a_file(store: Store) -> None:
 
 def test_many_systems_are_listed_best_first(store: Store) -> None:
     store.files.write("good.jsonl", GOLD)
-    more = [part for number in range(4) for part in ("--pred", f"s{number}={store.files.folder / 'llama.jsonl'}")]
+    more = [
+        part for number in range(4) for part in ("--pred", f"s{number}={store.files.folder / 'llama.jsonl'}")
+    ]
     record = store.score(*more, "--pred", f"good={store.files.folder / 'good.jsonl'}")
     (folder,) = store.folder.iterdir()
     assert f"_llama+5_{record['id']}" in folder.name
@@ -219,13 +254,21 @@ def test_old_predictions_are_scored_again_as_they_were(store: Store) -> None:
 
 def test_old_predictions_are_scored_again_with_a_new_spec_or_new_gold(store: Store) -> None:
     first = store.score()
-    (store.files.folder / "new.yaml").write_text(SPEC.replace("name: text", "name: {type: text, compare: words}"))
+    (store.files.folder / "new.yaml").write_text(
+        SPEC.replace("name: text", "name: {type: text, compare: words}")
+    )
     with_spec = store.rescore(first["id"], "--spec", store.files.folder / "new.yaml")
-    assert with_spec["digests"]["spec"] != first["digests"]["spec"] and with_spec["digests"]["gold"] == first["digests"]["gold"]
+    assert (
+        with_spec["digests"]["spec"] != first["digests"]["spec"]
+        and with_spec["digests"]["gold"] == first["digests"]["gold"]
+    )
     new = store.files.write("new.jsonl", PRED)
     (store.files.folder / "gold.jsonl").unlink()
     with_gold = store.rescore(first["id"], "--gold", new)
-    assert with_gold["digests"]["gold"] != first["digests"]["gold"] and with_gold["digests"]["spec"] == first["digests"]["spec"]
+    assert (
+        with_gold["digests"]["gold"] != first["digests"]["gold"]
+        and with_gold["digests"]["spec"] == first["digests"]["spec"]
+    )
     assert with_gold["headline"][0]["value"] == pytest.approx(1.0)
 
 
@@ -236,7 +279,10 @@ def test_many_systems_in_one_file_and_variants_are_scored_again(store: Store) ->
     assert list(first["counts"]["systems"]) == ["a=b", "c"]
     again = store.rescore(first["id"])
     assert again["headline"] == first["headline"]
-    store.files.write("llama.jsonl", [{"id": row["id"], "variant": name, "record": row} for row in PRED for name in ("x", "y")])
+    store.files.write(
+        "llama.jsonl",
+        [{"id": row["id"], "variant": name, "record": row} for row in PRED for name in ("x", "y")],
+    )
     first = store.score("--pred-key", "record")
     assert len(first["counts"]["systems"]) == 2
     assert store.rescore(first["id"])["headline"] == first["headline"]
@@ -250,7 +296,9 @@ def test_many_systems_in_one_file_and_variants_are_scored_again(store: Store) ->
     ],
 )
 @pytest.mark.parametrize("name", ["llama.jsonl", "gold.jsonl"])
-def test_inputs_that_changed_are_not_scored_again(store: Store, change: Callable[[Path], object], said: str, name: str) -> None:
+def test_inputs_that_changed_are_not_scored_again(
+    store: Store, change: Callable[[Path], object], said: str, name: str
+) -> None:
     store.score()
     file = store.files.folder / name
     change(file)
@@ -261,7 +309,14 @@ def test_inputs_that_changed_are_not_scored_again(store: Store, change: Callable
 
 
 def test_standard_input_cannot_be_read_again(store: Store) -> None:
-    inputs = ["--spec", store.files.folder / "spec.yaml", "--gold", store.files.folder / "gold.jsonl", "--pred", "llama=-"]
+    inputs = [
+        "--spec",
+        store.files.folder / "spec.yaml",
+        "--gold",
+        store.files.folder / "gold.jsonl",
+        "--pred",
+        "llama=-",
+    ]
     with (store.files.folder / "llama.jsonl").open("rb") as stream:
         process = spawn("score", *inputs, *FAST, "--runs", store.folder, stdin=stream)
         assert process.communicate()[1] is not None
@@ -285,7 +340,9 @@ def test_a_run_from_another_place_needs_a_place_to_go(store: Store) -> None:
         (["--run", "latest"], "leave out --pred"),
     ],
 )
-def test_options_that_contradict_each_other_are_refused(store: Store, arguments: list[str], said: str) -> None:
+def test_options_that_contradict_each_other_are_refused(
+    store: Store, arguments: list[str], said: str
+) -> None:
     ran = store.run("score", *store.files.inputs, *arguments)
     assert ran.code == 2 and said in ran.err
 
@@ -336,7 +393,13 @@ def test_runs_are_pruned(store: Store) -> None:
     assert store.runs("prune", "--older-than", "12h", "--keep", "1").code == 2
     assert store.runs("prune", "--older-than", "soon").code == 2
     told = json.loads(store.runs("prune", "--keep", "1", "--dry-run", "--json").out)
-    assert {name: len(folders) for name, folders in told.items()} == {"runs": 2, "tagged": 1, "damaged": 0, "foreign": 0, "leftovers": 0}
+    assert {name: len(folders) for name, folders in told.items()} == {
+        "runs": 2,
+        "tagged": 1,
+        "damaged": 0,
+        "foreign": 0,
+        "leftovers": 0,
+    }
     assert "2 runs removed" in store.runs("prune", "--keep", "1").err
     assert "1 run removed" in store.runs("prune", "--older-than", "12h").err
 
@@ -362,16 +425,30 @@ def test_history_shows_how_a_value_was_judged_run_after_run(store: Store) -> Non
     found = json.loads(store.runs("history", "d3", "total", "--json").out)["judgements"]
     assert [one["outcome"] for one in found] == ["mismatch", "", "match", ""]
     assert [one["pred"] for one in found] == ['"seven"', None, '"7"', None]
-    assert (found[1]["note"], found[3]["note"]) == ("the run kept no evidence", "no error there (the run kept errors only)")
+    assert (found[1]["note"], found[3]["note"]) == (
+        "the run kept no evidence",
+        "no error there (the run kept errors only)",
+    )
     assert found[0]["diagnoses"]
     text = store.runs("history", "d3", "total").out
     assert "d3 total: gold" in text and "seven" in text
-    assert len(json.loads(store.runs("history", "d1", "lines[].amount", "--json", "--limit", "1").out)["judgements"]) == 1
+    assert (
+        len(
+            json.loads(store.runs("history", "d1", "lines[].amount", "--json", "--limit", "1").out)[
+                "judgements"
+            ]
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["d33", "total"], "did you mean 'd3'?"), (["d3", "a..b"], "not a path"), (["d3", "total", "--system", "x"], "d3")],
+    [
+        (["d33", "total"], "did you mean 'd3'?"),
+        (["d3", "a..b"], "not a path"),
+        (["d3", "total", "--system", "x"], "d3"),
+    ],
 )
 def test_history_of_what_is_not_there_is_told(store: Store, arguments: list[str], said: str) -> None:
     store.score()
@@ -391,7 +468,9 @@ def test_killed_runs_of_the_program_leave_no_damaged_run(store: Store) -> None:
 
 
 def test_two_runs_of_the_program_go_into_one_store_at_the_same_time(store: Store) -> None:
-    processes = [spawn("score", *store.files.inputs, *FAST, "--runs", store.folder, "--quiet") for _ in range(3)]
+    processes = [
+        spawn("score", *store.files.inputs, *FAST, "--runs", store.folder, "--quiet") for _ in range(3)
+    ]
     ends = [process.communicate() for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], ends
     runs = store.listed()["runs"]
@@ -430,7 +509,9 @@ def test_a_record_of_any_form_is_listed_and_shown_without_harm(store: Store, key
     assert store.run("score", "--run", folder, "--runs", store.folder).code == 2
 
 
-@pytest.mark.parametrize("text", ['{"format": "fieldassay run", "schema_version": 1, "x": NaN}', "null", '"' + "x" * 1_000_000])
+@pytest.mark.parametrize(
+    "text", ['{"format": "fieldassay run", "schema_version": 1, "x": NaN}', "null", '"' + "x" * 1_000_000]
+)
 def test_a_record_that_is_no_json_is_damaged(store: Store, text: str) -> None:
     folder = make_run(store.folder)
     (folder / "run.json").write_text(text)
@@ -455,7 +536,11 @@ def test_gate_explain_and_export_take_runs_of_a_store_by_tag_and_id(
     assert run("runs", "tag", "latest", "good", "--runs", "store").code == 0
     place = ("--runs", "store")
     assert run("gate", reference, *place).code == 0
-    assert run("explain", reference, "d1", *place).out == run("explain", next(Path("store").iterdir()), "d1").out != ""
+    assert (
+        run("explain", reference, "d1", *place).out
+        == run("explain", next(Path("store").iterdir()), "d1").out
+        != ""
+    )
     assert run("export", reference, "--to", "all.csv", *place).code == 0 and Path("all.csv").is_file()
     for command in (("gate", "nope"), ("explain", "nope", "d1"), ("export", "nope", "--to", "x.csv")):
         ran = run(*command, *place)

@@ -36,7 +36,9 @@ def test_json_is_the_bytes_of_the_metrics_file(run: Run, files: Files, tmp_path:
 
 
 @pytest.mark.parametrize("shape", ["json", "junit"])
-def test_warnings_that_a_format_has_no_place_for_go_to_standard_error(run: Run, files: Files, shape: str) -> None:
+def test_warnings_that_a_format_has_no_place_for_go_to_standard_error(
+    run: Run, files: Files, shape: str
+) -> None:
     files.write("llama.jsonl", [{"id": row["id"], "answer": row} for row in GOLD])
     ran = run("score", *files.inputs, *FAST, "--format", shape)
     assert "warning: llama: no prediction has a value in a field of the spec" in ran.err
@@ -45,8 +47,12 @@ def test_warnings_that_a_format_has_no_place_for_go_to_standard_error(run: Run, 
 
 
 def test_markdown_has_the_same_numbers_as_the_terminal(run: Run, files: Files) -> None:
-    table, markdown = (run("score", *files.inputs, *FAST, "--format", shape).out for shape in ("table", "markdown"))
-    number = next(word for line in table.splitlines() if line.startswith("accuracy ") for word in line.split()[1:])
+    table, markdown = (
+        run("score", *files.inputs, *FAST, "--format", shape).out for shape in ("table", "markdown")
+    )
+    number = next(
+        word for line in table.splitlines() if line.startswith("accuracy ") for word in line.split()[1:]
+    )
     assert f"| accuracy | {number} " in markdown
 
 
@@ -54,26 +60,62 @@ def test_run_folder_has_all_files_and_nothing_else(run: Run, files: Files, tmp_p
     ran = run("score", *files.inputs, *FAST, "--out", tmp_path / "deep" / "run")
     assert ran.code == 0 and "written to" in ran.err
     found = sorted(path.name for path in (tmp_path / "deep").rglob("*"))
-    assert found == ["documents.parquet", "evidence.parquet", "metrics.json", "run", "run.json", "statistics.parquet"]
+    assert found == [
+        "documents.parquet",
+        "evidence.parquet",
+        "metrics.json",
+        "run",
+        "run.json",
+        "statistics.parquet",
+    ]
     facts = json.loads((tmp_path / "deep" / "run" / "run.json").read_text())
-    assert facts["counts"]["documents"] == 3 and facts["spec"]["digest"] and facts["command"][0] == "fieldassay"
-    assert pl.read_parquet(tmp_path / "deep" / "run" / "documents.parquet")["doc"].to_list() == ["d1", "d2", "d3"]
+    assert (
+        facts["counts"]["documents"] == 3 and facts["spec"]["digest"] and facts["command"][0] == "fieldassay"
+    )
+    assert pl.read_parquet(tmp_path / "deep" / "run" / "documents.parquet")["doc"].to_list() == [
+        "d1",
+        "d2",
+        "d3",
+    ]
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_metrics_file_is_the_same_bytes_however_it_is_computed(run: Run, files: Files, tmp_path: Path, workers: str) -> None:
+def test_metrics_file_is_the_same_bytes_however_it_is_computed(
+    run: Run, files: Files, tmp_path: Path, workers: str
+) -> None:
     files.write("gold.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in GOLD])
-    files.write("llama.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in reversed(GOLD)])
+    files.write(
+        "llama.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in reversed(GOLD)]
+    )
     written = []
     for name, batch in (("first", "1000"), ("second", "37")):
-        assert run("score", *files.inputs, *FAST, "--out", tmp_path / name, "--workers", workers, "--batch", batch).code == 0
+        assert (
+            run(
+                "score",
+                *files.inputs,
+                *FAST,
+                "--out",
+                tmp_path / name,
+                "--workers",
+                workers,
+                "--batch",
+                batch,
+            ).code
+            == 0
+        )
         written.append((tmp_path / name / "metrics.json").read_bytes())
     assert written[0] == written[1]
-    assert len(pl.read_parquet(tmp_path / "second" / "evidence.parquet")) == len(pl.read_parquet(tmp_path / "first" / "evidence.parquet"))
+    assert len(pl.read_parquet(tmp_path / "second" / "evidence.parquet")) == len(
+        pl.read_parquet(tmp_path / "first" / "evidence.parquet")
+    )
 
 
-@pytest.mark.parametrize(("evidence", "outcomes"), [("all", {"match", "mismatch"}), ("errors", {"mismatch"}), ("none", None)])
-def test_evidence_keeps_what_was_asked_for(run: Run, files: Files, tmp_path: Path, evidence: str, outcomes: set[str] | None) -> None:
+@pytest.mark.parametrize(
+    ("evidence", "outcomes"), [("all", {"match", "mismatch"}), ("errors", {"mismatch"}), ("none", None)]
+)
+def test_evidence_keeps_what_was_asked_for(
+    run: Run, files: Files, tmp_path: Path, evidence: str, outcomes: set[str] | None
+) -> None:
     assert run("score", *files.inputs, *FAST, "--out", tmp_path / "run", "--evidence", evidence).code == 0
     file = tmp_path / "run" / "evidence.parquet"
     assert file.exists() == (outcomes is not None)
@@ -82,7 +124,9 @@ def test_evidence_keeps_what_was_asked_for(run: Run, files: Files, tmp_path: Pat
         assert found == outcomes
 
 
-def test_perfect_predictions_leave_an_evidence_table_without_errors(run: Run, files: Files, tmp_path: Path) -> None:
+def test_perfect_predictions_leave_an_evidence_table_without_errors(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
     files.write("llama.jsonl", GOLD)
     ran = run("score", *files.inputs, *FAST, "--out", tmp_path / "run", "--evidence", "errors")
     assert ran.code == 0 and "no field has an error" in ran.out
@@ -110,7 +154,9 @@ def test_perfect_predictions_leave_an_evidence_table_without_errors(run: Run, fi
         (["hr=0.1"], 2, "better when lower"),
     ],
 )
-def test_threshold_passes_only_if_every_system_reaches_it(run: Run, files: Files, thresholds: list[str], code: int, said: str) -> None:
+def test_threshold_passes_only_if_every_system_reaches_it(
+    run: Run, files: Files, thresholds: list[str], code: int, said: str
+) -> None:
     arguments = [part for text in thresholds for part in ("--fail-under", text)]
     ran = run("score", *files.inputs, *FAST, "--quiet", *arguments)
     assert (ran.code, ran.out) == (code, "")
@@ -124,7 +170,15 @@ def test_threshold_fails_if_one_of_two_systems_is_below(run: Run, files: Files) 
 
 
 def test_chosen_metrics_and_slices_are_shown(run: Run, files: Files) -> None:
-    ran = run("score", *files.inputs, *FAST, "--metrics", "f1(granularity=slot), perfect_documents", "--slice", "kind")
+    ran = run(
+        "score",
+        *files.inputs,
+        *FAST,
+        "--metrics",
+        "f1(granularity=slot), perfect_documents",
+        "--slice",
+        "kind",
+    )
     assert "f1(granularity=slot)" in ran.out and "perfect_documents" in ran.out
     assert "by kind" in ran.out
     assert "\naccuracy" not in ran.out
@@ -140,7 +194,9 @@ def test_chosen_metrics_and_slices_are_shown(run: Run, files: Files) -> None:
         (["--limit", "0"], 2, "--limit"),
     ],
 )
-def test_options_that_cannot_be_meant_are_refused(run: Run, files: Files, arguments: list[str], code: int, said: str) -> None:
+def test_options_that_cannot_be_meant_are_refused(
+    run: Run, files: Files, arguments: list[str], code: int, said: str
+) -> None:
     ran = run("score", *files.inputs, *arguments)
     assert ran.code == code and said in ran.err and ran.out == ""
 
@@ -163,7 +219,9 @@ def test_nothing_in_common_exits_with_5(run: Run, files: Files) -> None:
 
 
 @pytest.mark.parametrize("kind", ["folder with other files", "file", "current folder"])
-def test_what_is_not_a_run_is_left_alone(run: Run, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_what_is_not_a_run_is_left_alone(
+    run: Run, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     target = tmp_path / "mine"
     if kind == "file":
         target.write_text("precious")
@@ -185,11 +243,15 @@ def test_a_run_and_an_empty_folder_are_replaced(run: Run, files: Files, tmp_path
     (target / "notes.txt").touch()
     assert run("score", *files.inputs, *FAST, "--out", target, "--evidence", "none").code == 0
     own = ["documents.parquet", "metrics.json", "run.json", "statistics.parquet"]
-    assert sorted(path.name for path in target.iterdir()) == sorted([*own, "notes.txt"])  # what is not the run's own stays
+    assert sorted(path.name for path in target.iterdir()) == sorted(
+        [*own, "notes.txt"]
+    )  # what is not the run's own stays
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "run"]
 
 
-def test_a_failing_run_keeps_the_earlier_one_and_leaves_nothing(run: Run, files: Files, tmp_path: Path) -> None:
+def test_a_failing_run_keeps_the_earlier_one_and_leaves_nothing(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
     target = tmp_path / "a" / "run"
     assert run("score", *files.inputs, *FAST, "--out", target).code == 0
     before = (target / "metrics.json").read_bytes()
@@ -218,7 +280,9 @@ def test_interrupted_run_leaves_no_output(run: Run, files: Files, tmp_path: Path
     if not is_new:
         assert run("score", *files.inputs, *FAST, "--out", folder / "run").code == 0
     # nobody writes to its standard input, so the run waits
-    process = spawn("score", *files.inputs, "--pred", "late=-", "--out", folder / "run", stdin=subprocess.PIPE)
+    process = spawn(
+        "score", *files.inputs, "--pred", "late=-", "--out", folder / "run", stdin=subprocess.PIPE
+    )
     while not any(path.name.startswith(".run.partial") for path in folder.iterdir()):
         assert process.poll() is None
         time.sleep(0.02)

@@ -33,9 +33,16 @@ def test_problems_of_spec_and_data_come_at_once(run: Run, files: Files) -> None:
     assert "problems:" in ran.out
 
 
-def test_unreadable_ambiguous_missing_and_undeclared_are_counted_with_examples(run: Run, files: Files) -> None:
+def test_unreadable_ambiguous_missing_and_undeclared_are_counted_with_examples(
+    run: Run, files: Files
+) -> None:
     files.write(
-        "gold.jsonl", [*GOLD, {"id": "d4", "total": "about 5", "name": "x", "extra": 1}, {"id": "d5", "total": "1.234", "lines": "no list"}]
+        "gold.jsonl",
+        [
+            *GOLD,
+            {"id": "d4", "total": "about 5", "name": "x", "extra": 1},
+            {"id": "d5", "total": "1.234", "lines": "no list"},
+        ],
     )
     data = json.loads(run("validate", "--json", *files.inputs).out)
     total = next(one for one in data["gold"]["fields"] if one["field"] == "total")
@@ -55,7 +62,9 @@ def test_predictions_without_gold_are_a_problem(run: Run, files: Files) -> None:
     assert ran.code == 2 and "--gold" in ran.err
 
 
-@pytest.mark.parametrize("text", ["", "[]", "fields: [", "x" * 100_000, "\0"], ids=["empty", "list", "broken", "long", "nul"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "fields: [", "x" * 100_000, "\0"], ids=["empty", "list", "broken", "long", "nul"]
+)
 def test_text_that_is_no_spec_is_a_problem_and_no_crash(run: Run, files: Files, text: str) -> None:
     (files.folder / "spec.yaml").write_text(text)
     ran = run("validate", *files.inputs)
@@ -77,7 +86,16 @@ def test_text_that_is_no_spec_is_a_problem_and_no_crash(run: Run, files: Files, 
         ("{type: money, currency: AUD, decimal: .}", "1.250", 0),
     ],
 )
-def test_a_value_that_the_field_itself_decides_is_not_ambiguous(run: Run, files: Files, definition: str, value: str, count: int) -> None:
+def test_a_value_that_the_field_itself_decides_is_not_ambiguous(
+    run: Run, files: Files, definition: str, value: str, count: int
+) -> None:
     (files.folder / "one.yaml").write_text(f"fields:\n  x: {definition}\n")
-    ran = run("validate", "--spec", files.folder / "one.yaml", "--gold", files.write("one.jsonl", [{"id": "a", "x": value}]), "--json")
+    ran = run(
+        "validate",
+        "--spec",
+        files.folder / "one.yaml",
+        "--gold",
+        files.write("one.jsonl", [{"id": "a", "x": value}]),
+        "--json",
+    )
     assert json.loads(ran.out)["gold"]["fields"][0]["ambiguous"] == count

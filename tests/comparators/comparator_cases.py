@@ -13,9 +13,16 @@ from pydantic import TypeAdapter
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.catalogue import COMPARATORS
 from fieldassay.comparators.tolerance import decimal_of
-from fieldassay.values.amounts import Money, NumberRange, Quantity, canonical_amount, canonical_money, canonical_quantity
-from fieldassay.values.column import Column, Reading
-from fieldassay.values.period import Date, Period
+from fieldassay.types.column import Column, Reading
+from fieldassay.types.dates.period import Date, Period
+from fieldassay.types.numbers.amounts import (
+    Money,
+    NumberRange,
+    Quantity,
+    canonical_amount,
+    canonical_money,
+    canonical_quantity,
+)
 
 
 def build(call: str | Mapping[str, Any]) -> Comparator:

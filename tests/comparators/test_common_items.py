@@ -17,7 +17,9 @@ LISTS = st.lists(st.lists(st.sampled_from(["a", "b", "c", "ab", ""]), max_size=5
 
 @pytest.mark.parametrize("comparator", [SetIou(), SetOverlap()], ids=["iou", "overlap"])
 @given(lists=LISTS)
-def test_all_pairs_at_once_score_as_one_by_one(comparator: SetIou | SetOverlap, lists: list[list[str]]) -> None:
+def test_all_pairs_at_once_score_as_one_by_one(
+    comparator: SetIou | SetOverlap, lists: list[list[str]]
+) -> None:
     column = list_column(lists)
     gold, pred = (side.ravel() for side in np.indices((len(lists), len(lists))))
     together = comparator.compare_at(column, gold, pred)

@@ -12,7 +12,7 @@ from tests.comparators.comparator_cases import LISTS, build, column, list_column
 
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.catalogue import COMPARATORS
-from fieldassay.values.column import Column, Reading, objects
+from fieldassay.types.column import Column, Reading, objects
 
 SCALARS = {
     "number": ["1", "1.0", "2", "101", "100", "-3.5", "0", "1 to 2", "1 to 2.01", "x"],
@@ -40,19 +40,32 @@ TEXTS = [
 ]
 CALLS = {
     **{name: [name] for name in COMPARATORS.entries if name != "cascade"},
-    "cascade": [{"cascade": {"steps": [{"exact": {"ignore": " ,"}}, "words", "levenshtein"], "scores": [None, 0.95, None]}}],
+    "cascade": [
+        {
+            "cascade": {
+                "steps": [{"exact": {"ignore": " ,"}}, "words", "levenshtein"],
+                "scores": [None, 0.95, None],
+            }
+        }
+    ],
 }
 CALLS["exact"] = ["exact", {"exact": {"ignore": ",$ "}}]
 CALLS["exact"].append({"exact": {"ignore": ",$ abc", "nothing_left": "equal"}})
 CALLS["bare_number"] = ["bare_number", {"bare_number": {"tolerance": 0.01}}]
 CALLS["synonyms"] = [{"synonyms": {"words": {"a": ["A"], "5": ["abc", "12346"]}}}]
-CALLS["number"] = ["number", {"number": {"tolerance": 0.01}}, {"number": {"tolerance": {"ulp": 1, "zero": 0.5, "absolute": 0.1}}}]
+CALLS["number"] = [
+    "number",
+    {"number": {"tolerance": 0.01}},
+    {"number": {"tolerance": {"ulp": 1, "zero": 0.5, "absolute": 0.1}}},
+]
 CALLS["range"] = [{"range": {"by": by, "tolerance": 0.01}} for by in ("ends", "inside", "overlap")]
 CALLS["money"] = ["money", {"money": {"currency": "strict"}}]
 CALLS["quantity"] = ["quantity", {"quantity": {"strict": True}}, {"quantity": {"missing_unit": "ignored"}}]
 CALLS["date"] = ["date", {"date": {"days": 2}}, {"date": {"precision": "coarsest"}}]
 CALLS["token_set"] = [
-    {"token_set": {"measure": measure, "repeats": repeats}} for measure in ("jaccard", "dice") for repeats in (True, False)
+    {"token_set": {"measure": measure, "repeats": repeats}}
+    for measure in ("jaccard", "dice")
+    for repeats in (True, False)
 ]
 for entry in LISTS:
     CALLS[entry] = [entry, {entry: {"items": "levenshtein"}}]
@@ -61,7 +74,9 @@ CASES = [pytest.param(name, call, id=str(call)) for name, calls in CALLS.items()
 
 def all_values(name):
     if name in LISTS:
-        return list_column([[], ["a"], ["a", "b"], ["b", "a"], ["a", "a", "b"], ["acme corp", "acme"], ["x"], ["", "a", ""]])
+        return list_column(
+            [[], ["a"], ["a", "b"], ["b", "a"], ["a", "a", "b"], ["acme corp", "acme"], ["x"], ["", "a", ""]]
+        )
     return column(name, SCALARS.get(name, TEXTS))
 
 
@@ -115,11 +130,15 @@ def test_no_pairs_give_no_scores(name, call):
     assert (scores.score.shape, scores.reason.shape) == ((0,), (0,))
 
 
-@pytest.mark.parametrize(("name", "call"), [case for case in CASES if getattr(build(case.values[1]), "is_symmetric", False)])
+@pytest.mark.parametrize(
+    ("name", "call"), [case for case in CASES if getattr(build(case.values[1]), "is_symmetric", False)]
+)
 def test_swapped_sides_score_the_same(name, call):
     gold, pred = every_pair(all_values(name))
     comparator = build(call)
-    assert np.allclose(comparator.compare(gold, pred).score, comparator.compare(pred, gold).score, rtol=0, atol=1e-15)
+    assert np.allclose(
+        comparator.compare(gold, pred).score, comparator.compare(pred, gold).score, rtol=0, atol=1e-15
+    )
 
 
 @pytest.mark.parametrize(("name", "call"), CASES)
@@ -156,7 +175,10 @@ HOSTILE = [
 def test_hostile_texts_and_values_raise_nothing(name, call):
     values = [*HOSTILE, None, float("nan"), float("inf"), Decimal("sNaN"), Decimal("1e999999"), True, 10**400]
     hostile = Column(
-        *(objects([str(value) for value in values]) if kind != "values" else objects(values) for kind in ("texts", "values", "canonical"))
+        *(
+            objects([str(value) for value in values]) if kind != "values" else objects(values)
+            for kind in ("texts", "values", "canonical")
+        )
     )
     comparator = build(call)
     gold, pred = every_pair(hostile)
@@ -166,11 +188,25 @@ def test_hostile_texts_and_values_raise_nothing(name, call):
 
 
 @pytest.mark.parametrize(
-    "name", ["exact", "digits", "words", "token_set", "indel", "levenshtein", "ratcliff", "jaro_winkler", "anls", "date_parts"]
+    "name",
+    [
+        "exact",
+        "digits",
+        "words",
+        "token_set",
+        "indel",
+        "levenshtein",
+        "ratcliff",
+        "jaro_winkler",
+        "anls",
+        "date_parts",
+    ],
 )
 @given(pairs=st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), max_size=6))
 def test_any_texts_are_scored_within_bounds(name, pairs):
-    gold, pred = (Column.of([Reading(pair[side], pair[side], pair[side]) for pair in pairs]) for side in (0, 1))
+    gold, pred = (
+        Column.of([Reading(pair[side], pair[side], pair[side]) for pair in pairs]) for side in (0, 1)
+    )
     scores = build(name).compare(gold, pred)
     assert ((scores.score >= 0) & (scores.score <= 1)).all()
 
@@ -180,7 +216,11 @@ def test_comparators_are_values(name, call):
     assert build(call) == build(call)
     assert hash(build(call)) == hash(build(call))
     copy = pickle.loads(pickle.dumps(build(call)))
-    assert (copy, copy.reasons, copy.by_canonical) == (build(call), build(call).reasons, build(call).by_canonical)
+    assert (copy, copy.reasons, copy.by_canonical) == (
+        build(call),
+        build(call).reasons,
+        build(call).by_canonical,
+    )
     assert get_type_hints(type(build(call)))["reasons"]
     assert isinstance(build(call), Comparator)
 

@@ -33,7 +33,9 @@ def typed(name, options, text):
     return reading(name, text)
 
 
-@pytest.mark.parametrize(("name", "gold", "pred", "options", "score", "reason"), EXAMPLES, ids=lambda cell: cell[:40])
+@pytest.mark.parametrize(
+    ("name", "gold", "pred", "options", "score", "reason"), EXAMPLES, ids=lambda cell: cell[:40]
+)
 def test_every_documented_example_is_true(name, gold, pred, options, score, reason):
     given = (YAML(typ="safe").load(options) or {}) if options else {}
     comparator = build({name: given})

@@ -13,7 +13,7 @@ from tests.comparators.comparator_cases import build, list_column, list_reading,
 from fieldassay.comparators import lists
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.catalogue import COMPARATORS
-from fieldassay.values.column import Column
+from fieldassay.types.column import Column
 
 LISTS = st.lists(st.sampled_from(["a", "b", "c", "ab", "bc"]), max_size=5)
 PAIRS = st.lists(st.tuples(LISTS, LISTS), min_size=1, max_size=4)
@@ -29,12 +29,16 @@ class Table(Comparator):
     def compare(self, gold, pred):
         self.calls.append(len(gold))
         pairs = zip(gold.canonical, pred.canonical, strict=True)
-        score = np.array([1.0 if one == other else self.cosines.get(frozenset((one, other)), 0.0) for one, other in pairs])
+        score = np.array(
+            [1.0 if one == other else self.cosines.get(frozenset((one, other)), 0.0) for one, other in pairs]
+        )
         return Scores(score, np.where(score == 1, 0, 1).astype(np.int16))
 
 
 def soft(cosines, **options):
-    return COMPARATORS.load("soft_coverage")(items=Table({frozenset(pair): cosine for pair, cosine in cosines.items()}), **options)
+    return COMPARATORS.load("soft_coverage")(
+        items=Table({frozenset(pair): cosine for pair, cosine in cosines.items()}), **options
+    )
 
 
 def test_soft_coverage_of_the_worked_example():
@@ -66,7 +70,9 @@ def test_soft_coverage_takes_texts_as_sets_of_one():
     assert soft({("a", "b"): 0.3}).compare(gold, pred).score.tolist() == [pytest.approx(0.3)]
 
 
-@pytest.mark.parametrize("name", ["soft_coverage", "iou", "bag", "contained_items", "sequence", "by_position", "overlap"])
+@pytest.mark.parametrize(
+    "name", ["soft_coverage", "iou", "bag", "contained_items", "sequence", "by_position", "overlap"]
+)
 def test_items_are_compared_once_per_batch_on_distinct_pairs(name):
     inner = Table({})
     gold, pred = list_column([["a", "b"]] * 50 + [["c"]]), list_column([["a", "c", "d"]] * 50 + [["d"]])
@@ -92,7 +98,9 @@ def test_lists_with_too_many_candidates_are_not_judged(monkeypatch):
     assert [comparator.reasons[code] for code in scores.reason] == ["too_many_items", "different"]
 
 
-@pytest.mark.parametrize("name", ["soft_coverage", "iou", "bag", "contained_items", "sequence", "by_position", "overlap"])
+@pytest.mark.parametrize(
+    "name", ["soft_coverage", "iou", "bag", "contained_items", "sequence", "by_position", "overlap"]
+)
 def test_a_list_with_an_item_that_could_not_be_judged_is_not_judged(name):
     comparator = COMPARATORS.load(name)(items=Table({frozenset(("a", "?")): np.nan}))
     scores = comparator.compare(list_column([["a"], ["a"]]), list_column([["?"], ["b"]]))
@@ -106,7 +114,10 @@ def matching(gold, pred, match):
     """The most one-to-one matches, by trying every assignment."""
     short, long, swapped = (gold, pred, False) if len(gold) <= len(pred) else (pred, gold, True)
     return max(
-        sum(match(other, one) if swapped else match(one, other) for one, other in zip(short, order, strict=False))
+        sum(
+            match(other, one) if swapped else match(one, other)
+            for one, other in zip(short, order, strict=False)
+        )
         for order in permutations(long)
     )
 
@@ -161,7 +172,9 @@ def test_list_scores_are_their_definitions(name, items, pairs):
 @given(gold=LISTS, pred=LISTS)
 def test_a_bag_of_exact_items_counts_repeats(gold, pred):
     score, _ = build({"bag": {"measure": "f1"}}).compare_one(list_reading(gold), list_reading(pred))
-    assert score == (1.0 if gold == pred else share(2 * (Counter(gold) & Counter(pred)).total(), len(gold) + len(pred)))
+    assert score == (
+        1.0 if gold == pred else share(2 * (Counter(gold) & Counter(pred)).total(), len(gold) + len(pred))
+    )
 
 
 def test_page_sets_of_the_entry_matching_example():

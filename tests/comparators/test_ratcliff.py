@@ -13,7 +13,7 @@ from tests.effort import costs_at_most
 from fieldassay.comparators import matching_blocks
 from fieldassay.comparators.matching_blocks import LONGEST, matched_characters
 from fieldassay.comparators.ratcliff import FEWEST_TOGETHER, ratcliff_similarity
-from fieldassay.values.column import objects
+from fieldassay.types.column import objects
 
 
 def words(text):
@@ -28,7 +28,20 @@ SENATORS = words("""
 FIRST_NAMES = words(
     "Jean Pierre Michel André Philippe René Louis Alain Gaston Marie-Thérèse Hélène Éliane Nathalie François Gérard Loïc Hervé"
 )
-MISREAD = {"l": "1", "i": "l", "o": "0", "e": "c", "é": "e", "n": "u", "m": "rn", "(": "{", " ": "", "a": "á", "h": "li", ",": "."}
+MISREAD = {
+    "l": "1",
+    "i": "l",
+    "o": "0",
+    "e": "c",
+    "é": "e",
+    "n": "u",
+    "m": "rn",
+    "(": "{",
+    " ": "",
+    "a": "á",
+    "h": "li",
+    ",": ".",
+}
 ASTRAL = "😀😁𝔸𝔹aé\ud800\x00"
 
 
@@ -39,7 +52,14 @@ def random_texts(source, alphabet, shortest, longest, count):
 def entry(source):
     last, first, other = (source.choice(names) for names in (SENATORS, FIRST_NAMES, FIRST_NAMES))
     return source.choice(
-        [f"{last} ({first})", f"{last}, {first}", f"{first} {last}", f"{last} {first[0]}.", f"M. {last.upper()}", f"{last} {other}"]
+        [
+            f"{last} ({first})",
+            f"{last}, {first}",
+            f"{first} {last}",
+            f"{last} {first[0]}.",
+            f"M. {last.upper()}",
+            f"{last} {other}",
+        ]
     )
 
 
@@ -47,7 +67,9 @@ def misread(source, text):
     """The text with some characters as an OCR might have them, and now and then one more or one less."""
     read = "".join(MISREAD.get(letter, letter) if source.random() < 0.12 else letter for letter in text)
     at = source.randrange(len(read))
-    return source.choice([read, read, read[:at] + read[at + 1 :], read[:at] + source.choice("eai .") + read[at:]])
+    return source.choice(
+        [read, read, read[:at] + read[at + 1 :], read[:at] + source.choice("eai .") + read[at:]]
+    )
 
 
 def paired(texts):
@@ -63,17 +85,24 @@ def index_entries(source, count):
 
 def common_prefixes(source, count):
     gold, pred = paired(random_texts(source, "ab1", 0, 6, 2 * count))
-    prefixes = source.choices(["", "Annual report ", "page page page ", "x" * 40, "Compte rendu des débats, séance du "], k=count)
+    prefixes = source.choices(
+        ["", "Annual report ", "page page page ", "x" * 40, "Compte rendu des débats, séance du "], k=count
+    )
     return [[prefix + text for prefix, text in zip(prefixes, side, strict=True)] for side in (gold, pred)]
 
 
 def repeated(source, count):
-    return paired([source.choice(["ab", "aab", "a", "xyx", "12"]) * source.randint(0, 8) for _ in range(2 * count)])
+    return paired(
+        [source.choice(["ab", "aab", "a", "xyx", "12"]) * source.randint(0, 8) for _ in range(2 * count)]
+    )
 
 
 def around_word_sizes(source, count):
     return [
-        [text[: source.choice((1, 14, 15, 16, 30, 31, 32, 62, 63, 64))] for text in random_texts(source, "abc de", 64, 64, count)]
+        [
+            text[: source.choice((1, 14, 15, 16, 30, 31, 32, 62, 63, 64))]
+            for text in random_texts(source, "abc de", 64, 64, count)
+        ]
         for _ in "gp"
     ]
 
@@ -86,14 +115,28 @@ def with_long_texts(source, count):
 
 
 GROUPS = [
-    pytest.param(30_000, lambda source, count: paired(random_texts(source, "ab", 0, 9, 2 * count)), id="two letters: ties everywhere"),
-    pytest.param(22_000, lambda source, count: paired(random_texts(source, "abcde é", 0, 11, 2 * count)), id="seven letters"),
+    pytest.param(
+        30_000,
+        lambda source, count: paired(random_texts(source, "ab", 0, 9, 2 * count)),
+        id="two letters: ties everywhere",
+    ),
+    pytest.param(
+        22_000,
+        lambda source, count: paired(random_texts(source, "abcde é", 0, 11, 2 * count)),
+        id="seven letters",
+    ),
     pytest.param(28_000, index_entries, id="names, some misread"),
-    pytest.param(5_000, lambda source, count: paired(random_texts(source, ASTRAL, 0, 9, 2 * count)), id="astral, surrogates, NUL"),
+    pytest.param(
+        5_000,
+        lambda source, count: paired(random_texts(source, ASTRAL, 0, 9, 2 * count)),
+        id="astral, surrogates, NUL",
+    ),
     pytest.param(4_000, common_prefixes, id="long common prefixes"),
     pytest.param(5_000, repeated, id="repeats"),
     pytest.param(2_500, around_word_sizes, id="lengths around those of machine words"),
-    pytest.param(3_500, with_long_texts, id="some of more than 200 characters, where difflib has its heuristic"),
+    pytest.param(
+        3_500, with_long_texts, id="some of more than 200 characters, where difflib has its heuristic"
+    ),
 ]
 
 
@@ -143,7 +186,13 @@ def test_matched_characters_are_those_of_difflibs_blocks(pairs):
         pytest.param("abcxab", "ab", 2, 0.5, id="the first ab"),
         pytest.param("xab", "abyab", 2, 0.5, id="the prediction's first ab leaves nothing before it"),
         pytest.param("abcd", "cdab", 2, 0.5, id="swapped halves: one of them"),
-        pytest.param("one two", "two one", 3, 6 / 14, id="swapped words: gold's one, since neither space is beside more"),
+        pytest.param(
+            "one two",
+            "two one",
+            3,
+            6 / 14,
+            id="swapped words: gold's one, since neither space is beside more",
+        ),
         pytest.param("ab", "xy", 0, 0.0, id="nothing in common"),
         pytest.param("", "a", 0, 0.0, id="nothing against something"),
         pytest.param("", "", 0, 1.0, id="nothing against nothing"),
@@ -152,7 +201,10 @@ def test_matched_characters_are_those_of_difflibs_blocks(pairs):
 def test_worked_examples(gold, pred, matched, ratio):
     assert together([gold], [pred]) == [matched]
     assert ratios([gold], [pred]) == [ratio]
-    assert build("ratcliff").compare_one(column("text", [gold]).reading(0), column("text", [pred]).reading(0))[0] == ratio
+    assert (
+        build("ratcliff").compare_one(column("text", [gold]).reading(0), column("text", [pred]).reading(0))[0]
+        == ratio
+    )
 
 
 def grid(source, size):
@@ -167,9 +219,19 @@ def test_a_batch_is_judged_as_its_pairs_are_one_by_one():
     scores = comparator.compare_at(values, gold, pred)
     assert same_scores(scores, comparator.compare(values.take(gold), values.take(pred)))
     alone = [
-        comparator.compare_one(values.reading(one), values.reading(other)) for one, other in zip(gold.tolist(), pred.tolist(), strict=True)
+        comparator.compare_one(values.reading(one), values.reading(other))
+        for one, other in zip(gold.tolist(), pred.tolist(), strict=True)
     ]
-    assert list(zip(scores.score.tolist(), (comparator.reasons[code] for code in scores.reason.tolist()), strict=True)) == alone
+    assert (
+        list(
+            zip(
+                scores.score.tolist(),
+                (comparator.reasons[code] for code in scores.reason.tolist()),
+                strict=True,
+            )
+        )
+        == alone
+    )
 
 
 @pytest.mark.parametrize(("bound", "value"), [("PORTION", 100), ("BLOCK_BYTES", 500), ("TABLE_BYTES", 2_000)])

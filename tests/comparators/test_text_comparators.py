@@ -22,13 +22,16 @@ def test_ratcliff_is_difflib_on_5000_pairs():
     gold, pred = random_texts(5_000, 1), random_texts(5_000, 2)
     scores = build("ratcliff").compare(column("text", gold), column("text", pred))
     assert scores.score.tolist() == [
-        difflib.SequenceMatcher(None, left.strip(), right.strip(), autojunk=False).ratio() for left, right in zip(gold, pred, strict=True)
+        difflib.SequenceMatcher(None, left.strip(), right.strip(), autojunk=False).ratio()
+        for left, right in zip(gold, pred, strict=True)
     ]
 
 
 def test_ratcliff_has_no_heuristic_for_long_texts():
     gold, pred = "abcd " * 60 + "x", "bcad " * 61
-    score, _ = build("ratcliff").compare_one(column("text", [gold]).reading(0), column("text", [pred]).reading(0))
+    score, _ = build("ratcliff").compare_one(
+        column("text", [gold]).reading(0), column("text", [pred]).reading(0)
+    )
     assert score == difflib.SequenceMatcher(None, gold.strip(), pred.strip(), autojunk=False).ratio()
 
 
@@ -37,7 +40,10 @@ def edits(left, right, substitution):
     for above, one in enumerate(left, 1):
         corner, row[0] = row[0], above
         for at, other in enumerate(right, 1):
-            corner, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, corner + (one != other) * substitution)
+            corner, row[at] = (
+                row[at],
+                min(row[at] + 1, row[at - 1] + 1, corner + (one != other) * substitution),
+            )
     return row[-1]
 
 
@@ -48,7 +54,9 @@ def test_edit_similarities_are_their_definitions(gold, pred):
     longest, both = max(len(left), len(right)), len(left) + len(right)
     levenshtein = 1.0 if not longest else (longest - edits(left, right, 1)) / longest
     assert build("levenshtein").compare(*pair).score[0] == levenshtein
-    assert build("indel").compare(*pair).score[0] == (1.0 if not both else (both - edits(left, right, 2)) / both)
+    assert build("indel").compare(*pair).score[0] == (
+        1.0 if not both else (both - edits(left, right, 2)) / both
+    )
     assert build("anls").compare(*pair).score[0] == (levenshtein if levenshtein >= 0.5 else 0.0)
     assert build("ratcliff").compare(*pair).score[0] <= build("indel").compare(*pair).score[0] + 1e-12
 
@@ -59,7 +67,9 @@ def test_two_empty_texts_are_equal_and_one_empty_text_is_nothing(name):
     assert scores.score.tolist() == [1.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize(("name", "limit"), [("levenshtein", edit.LONGEST_PRODUCT), ("ratcliff", LONGEST_MATCHED_PRODUCT)])
+@pytest.mark.parametrize(
+    ("name", "limit"), [("levenshtein", edit.LONGEST_PRODUCT), ("ratcliff", LONGEST_MATCHED_PRODUCT)]
+)
 def test_a_pair_too_long_to_judge_is_not_judged_and_says_so(name, limit):
     length = int(limit**0.5) + 1
     values = column("text", ["a" * length, "b" * length, "ab"])

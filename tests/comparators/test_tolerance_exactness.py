@@ -11,13 +11,21 @@ from tests.comparators.comparator_cases import build
 
 from fieldassay.comparators.closeness import DIFFERENT, EQUAL, WITHIN, number_codes
 from fieldassay.comparators.tolerance import Tolerance, printed_unit, tolerance_of
-from fieldassay.values.column import Column, Reading, objects
+from fieldassay.types.column import Column, Reading, objects
 
 NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-10_000, max_value=10_000)
-WIDE = st.builds(lambda digits, power: Decimal(digits).scaleb(power), st.integers(-(10**18), 10**18), st.integers(-330, 320))
+WIDE = st.builds(
+    lambda digits, power: Decimal(digits).scaleb(power),
+    st.integers(-(10**18), 10**18),
+    st.integers(-330, 320),
+)
 SHARES = st.sampled_from([Decimal(share) for share in ("0", "0.001", "0.01", "0.02", "0.1", "1", "3")])
 TOLERANCES = st.builds(
-    Tolerance, relative=SHARES, absolute=st.none() | SHARES, zero=st.none() | SHARES, scale=st.sampled_from(["gold", "at_least_one"])
+    Tolerance,
+    relative=SHARES,
+    absolute=st.none() | SHARES,
+    zero=st.none() | SHARES,
+    scale=st.sampled_from(["gold", "at_least_one"]),
 )
 
 
@@ -38,16 +46,28 @@ def fast_verdicts(pairs, tolerance):
     return number_codes(gold, pred, objects([str(value) for value in gold]), tolerance).tolist()
 
 
-@given(pairs=st.lists(st.tuples(NUMBERS, NUMBERS) | st.tuples(WIDE, WIDE), min_size=1, max_size=8), tolerance=TOLERANCES)
-@example(
-    pairs=[(Decimal("1e-400"), Decimal("2e-400")), (Decimal("1e400"), Decimal("1.01e400"))], tolerance=Tolerance(relative=Decimal("0.01"))
+@given(
+    pairs=st.lists(st.tuples(NUMBERS, NUMBERS) | st.tuples(WIDE, WIDE), min_size=1, max_size=8),
+    tolerance=TOLERANCES,
 )
-@example(pairs=[(Decimal("1e-400"), Decimal("0.01"))], tolerance=Tolerance(relative=Decimal(0), zero=Decimal("0.01")))
+@example(
+    pairs=[(Decimal("1e-400"), Decimal("2e-400")), (Decimal("1e400"), Decimal("1.01e400"))],
+    tolerance=Tolerance(relative=Decimal("0.01")),
+)
+@example(
+    pairs=[(Decimal("1e-400"), Decimal("0.01"))],
+    tolerance=Tolerance(relative=Decimal(0), zero=Decimal("0.01")),
+)
 def test_any_numbers_get_the_exact_verdict(pairs, tolerance):
     assert fast_verdicts(pairs, tolerance) == [fraction_verdict(*pair, tolerance) for pair in pairs]
 
 
-@given(gold=NUMBERS | WIDE, share=SHARES, sign=st.sampled_from([-1, 1]), nudge=st.sampled_from(["0", "1e-30", "-1e-30", "1e-12", "-1e-12"]))
+@given(
+    gold=NUMBERS | WIDE,
+    share=SHARES,
+    sign=st.sampled_from([-1, 1]),
+    nudge=st.sampled_from(["0", "1e-30", "-1e-30", "1e-12", "-1e-12"]),
+)
 def test_numbers_at_the_limit_get_the_exact_verdict(gold, share, sign, nudge):
     tolerance = Tolerance(relative=share)
     pred = gold + sign * abs(gold) * share * (1 + Decimal(nudge))
@@ -59,7 +79,10 @@ def test_floats_mean_their_shortest_text_at_the_limit(cents, percent):
     gold = Decimal(cents) / 100
     limit, beyond = gold + gold * percent / 100, gold + gold * percent / 100 + Decimal("0.0001")
     tolerance = Tolerance(relative=Decimal(percent) / 100)
-    assert fast_verdicts([(float(gold), float(limit)), (float(gold), float(beyond))], tolerance) == [WITHIN, DIFFERENT]
+    assert fast_verdicts([(float(gold), float(limit)), (float(gold), float(beyond))], tolerance) == [
+        WITHIN,
+        DIFFERENT,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +128,13 @@ def test_the_last_printed_place_is_found(text, number, unit):
 
 def test_ulp_looks_at_the_text_of_gold():
     comparator = build({"number": {"tolerance": {"ulp": 1}}})
-    cases = {("2.50", "2.51"): 1.0, ("2.50", "2.6"): 0.0, ("2.5", "2.6"): 1.0, ("2", "3"): 1.0, ("2", "3.1"): 0.0}
+    cases = {
+        ("2.50", "2.51"): 1.0,
+        ("2.50", "2.6"): 0.0,
+        ("2.5", "2.6"): 1.0,
+        ("2", "3"): 1.0,
+        ("2", "3.1"): 0.0,
+    }
     for (gold, pred), score in cases.items():
         readings = [Reading(text, Decimal(text), str(Decimal(text).normalize())) for text in (gold, pred)]
         assert comparator.compare_one(*readings)[0] == score, (gold, pred)
@@ -121,7 +150,9 @@ def test_what_is_no_number_is_never_near_one(value):
 
 def test_infinities_are_near_themselves_only():
     infinite = Decimal("Infinity")
-    assert fast_verdicts([(infinite, infinite), (infinite, -infinite), (Decimal(1), infinite)], Tolerance(relative=Decimal(9))) == [
+    assert fast_verdicts(
+        [(infinite, infinite), (infinite, -infinite), (Decimal(1), infinite)], Tolerance(relative=Decimal(9))
+    ) == [
         EQUAL,
         DIFFERENT,
         DIFFERENT,
@@ -129,14 +160,26 @@ def test_infinities_are_near_themselves_only():
 
 
 @pytest.mark.parametrize(
-    "option", ["0.01", 0.01, Decimal("0.01"), {"relative": 0.01}, (("relative", "0.01"),), Tolerance(relative=Decimal("0.01"))], ids=repr
+    "option",
+    [
+        "0.01",
+        0.01,
+        Decimal("0.01"),
+        {"relative": 0.01},
+        (("relative", "0.01"),),
+        Tolerance(relative=Decimal("0.01")),
+    ],
+    ids=repr,
 )
 def test_every_way_to_write_a_tolerance_means_the_same(option):
     assert build({"number": {"tolerance": option}}) == build({"number": {"tolerance": {"relative": "0.01"}}})
 
 
 def test_mixed_kinds_of_numbers_share_a_column():
-    gold, pred = objects([1, 2.5, Decimal(3), "4.0", 10**400]), objects([1.0, Decimal("2.5"), "3", 4, 10**400 + 1])
+    gold, pred = (
+        objects([1, 2.5, Decimal(3), "4.0", 10**400]),
+        objects([1.0, Decimal("2.5"), "3", 4, 10**400 + 1]),
+    )
     codes = number_codes(gold, pred, objects(["1", "2.5", "3", "4.0", "1"]), Tolerance())
     assert codes.tolist() == [EQUAL, EQUAL, EQUAL, EQUAL, DIFFERENT]
     assert codes.dtype == np.int16

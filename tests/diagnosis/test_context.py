@@ -9,12 +9,16 @@ from hypothesis import strategies as st
 from fieldassay.diagnosis.catalogue import BIT, diagnosis_names
 from fieldassay.diagnosis.context import TRIVIAL, ValueRows, diagnose_context, diagnose_outcomes
 from fieldassay.evidence import FLAG, Outcome
-from fieldassay.values.column import objects
+from fieldassay.types.column import objects
 
 FIELDS = 4
 ARE_ITEMS = np.array([False, False, True, False])
-TEXTS = st.sampled_from(["red", "green", "blue", "red, green", "x", "7", "true", "100", "\ud800ab", "a\0b", ""])
-VALUES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, FIELDS - 1), st.integers(-1, 2), TEXTS), max_size=15)
+TEXTS = st.sampled_from(
+    ["red", "green", "blue", "red, green", "x", "7", "true", "100", "\ud800ab", "a\0b", ""]
+)
+VALUES = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, FIELDS - 1), st.integers(-1, 2), TEXTS), max_size=15
+)
 
 Value = tuple[int, int, int, str]
 
@@ -28,7 +32,10 @@ def first_other_field(value: Value, gold: list[Value]) -> int:
     doc, field, _, text = value
     if len(text) < 3 or text in TRIVIAL:
         return -1
-    return min((other for where, other, _, found in gold if where == doc and found == text and other != field), default=-1)
+    return min(
+        (other for where, other, _, found in gold if where == doc and found == text and other != field),
+        default=-1,
+    )
 
 
 @given(wrong=VALUES, gold=VALUES)
@@ -36,7 +43,9 @@ def test_other_field_is_the_first_that_a_loop_finds(wrong: list[Value], gold: li
     found = diagnose_context(table(wrong), table(gold), ARE_ITEMS)
     expected = [first_other_field(value, gold) for value in wrong]
     assert found.other_field.tolist() == expected
-    assert [bool(bits & BIT["value_of_another_field"]) for bits in found.bits.tolist()] == [field >= 0 for field in expected]
+    assert [bool(bits & BIT["value_of_another_field"]) for bits in found.bits.tolist()] == [
+        field >= 0 for field in expected
+    ]
 
 
 @given(wrong=VALUES, gold=VALUES)
@@ -44,7 +53,11 @@ def test_documents_do_not_depend_on_each_other(wrong: list[Value], gold: list[Va
     together = diagnose_context(table(wrong), table(gold), ARE_ITEMS)
     for doc in {value[0] for value in wrong}:
         rows = [row for row, value in enumerate(wrong) if value[0] == doc]
-        alone = diagnose_context(table([wrong[row] for row in rows]), table([value for value in gold if value[0] == doc]), ARE_ITEMS)
+        alone = diagnose_context(
+            table([wrong[row] for row in rows]),
+            table([value for value in gold if value[0] == doc]),
+            ARE_ITEMS,
+        )
         assert alone.bits.tolist() == together.bits[rows].tolist()
         assert alone.other_field.tolist() == together.other_field[rows].tolist()
 
@@ -61,7 +74,9 @@ def test_other_documents_have_no_say() -> None:
 
 
 def test_outcomes_and_flags_are_diagnoses() -> None:
-    outcome = np.array([Outcome.MISSING, Outcome.SPURIOUS, Outcome.MISMATCH, Outcome.MATCH, Outcome.SPURIOUS], dtype=np.int8)
+    outcome = np.array(
+        [Outcome.MISSING, Outcome.SPURIOUS, Outcome.MISMATCH, Outcome.MATCH, Outcome.SPURIOUS], dtype=np.int8
+    )
     flags = np.array([0, 0, FLAG["wrong_kind"], FLAG["wrong_kind"], FLAG["duplicate_item"]], dtype=np.int64)
     names = [diagnosis_names(bits) for bits in diagnose_outcomes(outcome, flags).tolist()]
     assert names == [("missing",), ("spurious",), ("wrong_kind",), (), ("duplicate_item", "spurious")]

@@ -13,8 +13,8 @@ from fieldassay.diagnosis.catalogue import DIAGNOSES, diagnosis_names
 from fieldassay.diagnosis.context import diagnose_context
 from fieldassay.diagnosis.value_rows import ValueRows
 from fieldassay.diagnosis.values import diagnose_pairs
-from fieldassay.readers.catalogue import READERS
-from fieldassay.values.column import Column, objects
+from fieldassay.types.catalogue import READERS
+from fieldassay.types.column import Column, objects
 
 PAGE = Path(__file__).parents[2] / "docs" / "diagnosis.md"
 PAIRS = rows(PAGE, "Examples") + rows(PAGE, "Units in fields that compare texts")
@@ -33,7 +33,9 @@ def read(type_name: str, text: str) -> Column:
 @pytest.mark.parametrize("row", PAIRS, ids=named)
 def test_pair_has_the_diagnosis_exactly_if_the_page_says_so(row: dict[str, str]) -> None:
     bits = diagnose_pairs(row["type"], read(row["type"], row["gold"]), read(row["type"], row["prediction"]))
-    assert (row["name"].lstrip("-") in diagnosis_names(int(bits[0]))) == (row["name"][0] != "-"), diagnosis_names(int(bits[0]))
+    assert (row["name"].lstrip("-") in diagnosis_names(int(bits[0]))) == (row["name"][0] != "-"), (
+        diagnosis_names(int(bits[0]))
+    )
 
 
 def items(cell: str) -> list[str]:
@@ -42,7 +44,11 @@ def items(cell: str) -> list[str]:
 
 def diagnose_lists(gold: list[str], pred: list[str], other: str) -> tuple[set[str], set[int]]:
     """Compare two lists of field 1 by position, with one value of field 0 beside it."""
-    wrong = [(place if place < len(gold) else -1, text) for place, text in enumerate(pred) if gold[place : place + 1] != [text]]
+    wrong = [
+        (place if place < len(gold) else -1, text)
+        for place, text in enumerate(pred)
+        if gold[place : place + 1] != [text]
+    ]
     every = [(0, -1, other), *((1, place, text) for place, text in enumerate(gold))]
     wrong_rows = ValueRows(
         np.zeros(len(wrong), np.int32),
@@ -53,7 +59,9 @@ def diagnose_lists(gold: list[str], pred: list[str], other: str) -> tuple[set[st
     field, place, text = zip(*every, strict=True)
     gold_rows = ValueRows(np.zeros(len(every), np.int32), np.int32(field), np.int32(place), objects(text))
     found = diagnose_context(wrong_rows, gold_rows, np.array([False, True]))
-    return {name for bits in found.bits.tolist() for name in diagnosis_names(bits)}, set(found.other_field.tolist())
+    return {name for bits in found.bits.tolist() for name in diagnosis_names(bits)}, set(
+        found.other_field.tolist()
+    )
 
 
 @pytest.mark.parametrize("row", LISTS, ids=named)
@@ -65,7 +73,9 @@ def test_document_has_the_diagnosis_exactly_if_the_page_says_so(row: dict[str, s
 
 def test_every_diagnosis_has_three_examples_and_two_that_come_near() -> None:
     counts = Counter(row["name"] for row in PAIRS + LISTS)
-    short = [name for name in DIAGNOSES if name not in OF_OUTCOMES and (counts[name] < 3 or counts[f"-{name}"] < 2)]
+    short = [
+        name for name in DIAGNOSES if name not in OF_OUTCOMES and (counts[name] < 3 or counts[f"-{name}"] < 2)
+    ]
     assert short == []
 
 

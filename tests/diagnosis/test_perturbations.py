@@ -14,10 +14,12 @@ from tests.effort import few_examples
 
 from fieldassay.diagnosis.catalogue import BIT, DIAGNOSES, diagnosis_names
 from fieldassay.diagnosis.values import diagnose_pairs
-from fieldassay.readers.catalogue import READERS
-from fieldassay.values.column import Column, Reading
+from fieldassay.types.catalogue import READERS
+from fieldassay.types.column import Column, Reading
 
-WORDS = st.lists(st.from_regex(r"[A-Z][a-z]{3,8}", fullmatch=True), min_size=2, max_size=5, unique_by=str.casefold)
+WORDS = st.lists(
+    st.from_regex(r"[A-Z][a-z]{3,8}", fullmatch=True), min_size=2, max_size=5, unique_by=str.casefold
+)
 AMOUNTS = st.decimals(min_value=Decimal("1.01"), max_value=Decimal("99999.99"), places=2)
 DAYS = st.dates(dt.date(1950, 1, 1), dt.date(2049, 12, 31))
 TYPES = (
@@ -109,7 +111,10 @@ def test_exchanged_digits_of_an_id_are_named(digits: str, place: int) -> None:
 
 
 @few
-@given(head=st.text("ACEFHKN", min_size=2, max_size=5), pair=st.sampled_from(["0O", "1I", "1l", "5S", "8B", "2Z", "6G", "9g"]))
+@given(
+    head=st.text("ACEFHKN", min_size=2, max_size=5),
+    pair=st.sampled_from(["0O", "1I", "1l", "5S", "8B", "2Z", "6G", "9g"]),
+)
 def test_confused_characters_are_named(head: str, pair: str) -> None:
     assert names_of("id", f"{head}{pair[0]}7", f"{head}{pair[1]}7")[0] == "ocr_confusion"
 
@@ -140,15 +145,22 @@ ANY_TEXT = st.one_of(
 
 def columns(type_name: str, pairs: list[tuple[str, str]]) -> tuple[Column, Column]:
     reader = READERS.load(type_name)()
-    return Column.of([reader.read(gold) for gold, _ in pairs]), Column.of([reader.read(pred) for _, pred in pairs])
+    return Column.of([reader.read(gold) for gold, _ in pairs]), Column.of(
+        [reader.read(pred) for _, pred in pairs]
+    )
 
 
 @pytest.mark.parametrize("type_name", [*TYPES, "list"])
 @given(pairs=st.lists(st.tuples(ANY_TEXT, ANY_TEXT), max_size=12))
-def test_bits_of_a_pair_do_not_depend_on_the_others_and_are_never_empty(type_name: str, pairs: list[tuple[str, str]]) -> None:
+def test_bits_of_a_pair_do_not_depend_on_the_others_and_are_never_empty(
+    type_name: str, pairs: list[tuple[str, str]]
+) -> None:
     gold, pred = columns("text" if type_name == "list" else type_name, pairs)
     bits = diagnose_pairs(type_name, gold, pred)
-    alone = [int(diagnose_pairs(type_name, gold.take(np.array([row])), pred.take(np.array([row])))[0]) for row in range(len(pairs))]
+    alone = [
+        int(diagnose_pairs(type_name, gold.take(np.array([row])), pred.take(np.array([row])))[0])
+        for row in range(len(pairs))
+    ]
     assert bits.tolist() == alone
     assert bits.dtype == np.int64
     assert all(0 < each < 1 << len(DIAGNOSES) for each in alone)
@@ -184,4 +196,8 @@ def test_numbers_beyond_float_do_not_raise() -> None:
     values = [10**400, Decimal("1E+5000"), Decimal("1E-5000"), float("1e308"), Decimal("NaN")]
     gold = Column.of([Reading(str(value), value, str(value)) for value in values])
     pred = Column.of([Reading("7", 7, "7")] * len(values))
-    assert set(diagnose_pairs("number", gold, pred).tolist()) <= {BIT["different"], BIT["extended"], BIT["truncated"]}
+    assert set(diagnose_pairs("number", gold, pred).tolist()) <= {
+        BIT["different"],
+        BIT["extended"],
+        BIT["truncated"],
+    }

@@ -10,12 +10,22 @@ from hypothesis import strategies as st
 from tests.judging import leaves_of, result_of
 
 ALIGNERS = ("ordered", "sequence", "assignment")
-BASELINE = ("accuracy(regime=baseline)", "hr", "fda", "absent", "accuracy_pooled(regime=baseline)", "f1", "accuracy")
+BASELINE = (
+    "accuracy(regime=baseline)",
+    "hr",
+    "fda",
+    "absent",
+    "accuracy_pooled(regime=baseline)",
+    "f1",
+    "accuracy",
+)
 
 
 def spec(align: str, empty_items: str = "drop", **more: Any) -> dict[str, Any]:
     return {
-        "fields": {"t": {"type": "list", "items": "text", "align": align, "empty_items": empty_items, **more}},
+        "fields": {
+            "t": {"type": "list", "items": "text", "align": align, "empty_items": empty_items, **more}
+        },
         "metrics": list(BASELINE),
     }
 
@@ -56,7 +66,9 @@ def test_blank_items_make_the_rows(case: str) -> None:
 @pytest.mark.parametrize("align", ALIGNERS)
 @pytest.mark.parametrize("empty_items", ["drop", "keep"])
 @pytest.mark.parametrize(("gold", "pred"), [("a||c", "a|b|c"), ("a||c", "a|c"), ("||a", "a"), (" | ", "")])
-def test_a_text_with_a_separator_is_judged_as_the_list_of_its_parts(align: str, empty_items: str, gold: str, pred: str) -> None:
+def test_a_text_with_a_separator_is_judged_as_the_list_of_its_parts(
+    align: str, empty_items: str, gold: str, pred: str
+) -> None:
     one = spec(align, empty_items, separator="|")
     parts = [side.split("|") if side else [] for side in (gold, pred)]
     assert figures(one, gold, pred) == figures(one, *parts)
@@ -66,11 +78,20 @@ ITEMS = st.lists(st.sampled_from(["", " ", "a", "b"]), max_size=4)
 
 
 @given(gold=ITEMS, pred=ITEMS, align=st.sampled_from(ALIGNERS), blanks=st.integers(0, 3))
-def test_no_number_of_blank_items_after_the_others_moves_a_figure(gold: list[str], pred: list[str], align: str, blanks: int) -> None:
+def test_no_number_of_blank_items_after_the_others_moves_a_figure(
+    gold: list[str], pred: list[str], align: str, blanks: int
+) -> None:
     assert figures(spec(align), gold, pred + [""] * blanks) == figures(spec(align), gold, pred)
 
 
-NESTED = {"fields": {"rows": {"align": "ordered", "items": {"fields": {"n": "text", "tags": {"items": "text", "align": "ordered"}}}}}}
+NESTED = {
+    "fields": {
+        "rows": {
+            "align": "ordered",
+            "items": {"fields": {"n": "text", "tags": {"items": "text", "align": "ordered"}}},
+        }
+    }
+}
 
 
 def test_what_is_in_a_blank_item_makes_no_rows() -> None:

@@ -10,17 +10,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldassay.api.comparing import compare
-from fieldassay.api.scoring import score
-from fieldassay.engine.exchange import Arena
+from fieldassay.compare.permutation_test import Arena
+from fieldassay.compare.systems import compare
 from fieldassay.errors import ProblemsError
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 from fieldassay.stats.paired import mcnemar
 
 SPEC: dict[str, Any] = {"name": "t", "fields": {"a": "integer", "b": "integer", "c": "text"}}
-EVERYTHING = ("accuracy", "f1", "accuracy_pooled", "accuracy_by_field", "perfect_documents", "hr", "recall[b]", "correct", "macro_f1")
+EVERYTHING = (
+    "accuracy",
+    "f1",
+    "accuracy_pooled",
+    "accuracy_by_field",
+    "perfect_documents",
+    "hr",
+    "recall[b]",
+    "correct",
+    "macro_f1",
+)
 Records = list[dict[str, Any]]
 
 
@@ -37,14 +47,25 @@ def draw(rng: np.random.Generator, count: int, right: float, silent: float = 0.1
 
 def gold(count: int) -> Records:
     """Every fifth has no `b`, so that something can be spurious, and every seventh has nothing at all."""
-    full = [{"id": f"d{at:03}", "kind": f"k{at % 2}", "a": at, "b": 2 * at, "c": f"t{at}"} for at in range(count)]
-    return [{"id": row["id"], "kind": row["kind"]} if at % 7 == 6 else row if at % 5 else {**row, "b": None} for at, row in enumerate(full)]
+    full = [
+        {"id": f"d{at:03}", "kind": f"k{at % 2}", "a": at, "b": 2 * at, "c": f"t{at}"} for at in range(count)
+    ]
+    return [
+        {"id": row["id"], "kind": row["kind"]} if at % 7 == 6 else row if at % 5 else {**row, "b": None}
+        for at, row in enumerate(full)
+    ]
 
 
 def run(count: int = 60, systems: int = 2, **options: Any) -> Result:
     rng = np.random.default_rng(count + systems)
     predictions = {f"s{number}": draw(rng, count, 0.6 + 0.12 * number) for number in range(systems)}
-    chosen: dict[str, Any] = {"replicates": 300, "evidence": "none", "compare": EVERYTHING, "metrics": EVERYTHING, **options}
+    chosen: dict[str, Any] = {
+        "replicates": 300,
+        "evidence": "none",
+        "compare": EVERYTHING,
+        "metrics": EVERYTHING,
+        **options,
+    }
     return score(gold(count), predictions, SPEC, ScoreOptions(**chosen))
 
 
@@ -54,7 +75,9 @@ def find(result: Result, metric: str) -> Comparison:
 
 def test_values_are_those_of_the_estimates_and_differences_are_second_minus_first() -> None:
     result = run()
-    assert [one.metric + (f"[{one.field}]" if one.field else "") for one in result.comparisons] == list(EVERYTHING)
+    assert [one.metric + (f"[{one.field}]" if one.field else "") for one in result.comparisons] == list(
+        EVERYTHING
+    )
     for one in result.comparisons:
         assert one.values == tuple(result.value(one.metric, name, one.field) for name in one.systems)
         assert one.difference == one.values[1] - one.values[0]  # type: ignore[operator]
@@ -66,13 +89,17 @@ def test_directions_are_those_of_the_metrics() -> None:
     found = {one.metric: one for one in run(200).comparisons}
     assert found["accuracy"].verdict == found["f1"].verdict == "better"
     right, wrong = [{"id": at, "a": 1} for at in range(30)], [{"id": at, "a": 1, "b": 1} for at in range(30)]
-    result = score(right, {"clean": right, "chatty": wrong}, SPEC, ScoreOptions(compare=("hr",), metrics=("hr",)))
+    result = score(
+        right, {"clean": right, "chatty": wrong}, SPEC, ScoreOptions(compare=("hr",), metrics=("hr",))
+    )
     [one] = result.comparisons
     assert (one.difference, one.better, one.verdict, one.wins, one.losses) == (0.5, "lower", "worse", 0, 30)
 
 
 @pytest.mark.parametrize("metric", ["f1", "accuracy_by_field", "accuracy", "recall[b]", "correct"])
-def test_few_documents_are_exchanged_in_every_way_and_the_metric_is_computed_again_each_time(metric: str) -> None:
+def test_few_documents_are_exchanged_in_every_way_and_the_metric_is_computed_again_each_time(
+    metric: str,
+) -> None:
     count = 7
     rng = np.random.default_rng(3)
     sides = [draw(rng, count, right) for right in (0.4, 0.8)]
@@ -94,7 +121,13 @@ def test_means_over_the_same_documents_are_a_sign_flip_of_their_differences() ->
 
     truth = [{"id": f"d{at}", "a": at, "b": at, "c": "x"} for at in range(80)]
     rng = np.random.default_rng(5)
-    sides = [[{"id": f"d{at}", "a": at + int(rng.integers(0, 2)), "b": at, "c": rng.choice(["x", "y"])} for at in range(80)] for _ in "pq"]
+    sides = [
+        [
+            {"id": f"d{at}", "a": at + int(rng.integers(0, 2)), "b": at, "c": rng.choice(["x", "y"])}
+            for at in range(80)
+        ]
+        for _ in "pq"
+    ]
     result = score(truth, {"p": sides[0], "q": sides[1]}, SPEC, ScoreOptions(replicates=0, evidence="none"))
     assert result.documents is not None
     wide = result.documents.pivot(on="system", index="doc", values="accuracy")
@@ -109,9 +142,20 @@ def test_yes_or_no_per_document_is_mcnemar() -> None:
     right = [{"id": at, "a": 1} for at in range(40)]
     first = [{"id": at, "a": 1 if at < 1 or at >= 9 else 2} for at in range(40)]
     second = [{"id": at, "a": 2 if at < 1 else 1} for at in range(40)]
-    result = score(right, {"x": first, "y": second}, "fields: {a: integer}", ScoreOptions(compare=("perfect_documents", "recall")))
+    result = score(
+        right,
+        {"x": first, "y": second},
+        "fields: {a: integer}",
+        ScoreOptions(compare=("perfect_documents", "recall")),
+    )
     for one in result.comparisons:
-        assert (one.method, one.p, one.wins, one.losses, one.ties) == ("mcnemar_exact", mcnemar(1, 8), 8, 1, 31)
+        assert (one.method, one.p, one.wins, one.losses, one.ties) == (
+            "mcnemar_exact",
+            mcnemar(1, 8),
+            8,
+            1,
+            31,
+        )
         assert one.p == 0.0390625
         assert one.p_adjusted == 0.078125
 
@@ -127,8 +171,12 @@ def test_the_interval_is_that_of_the_paired_replicates() -> None:
     assert one.interval == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
     assert one.interval[0] < one.difference < one.interval[1]  # type: ignore[index, operator]
     bounds = [result.estimate("f1", name).interval for name in ("s0", "s1")]
-    each = [np.quantile(pair.view.evaluate(sums[pair.view.rows]), [0.025, 0.975]) for sums in arena.replicates]
-    assert [pytest.approx(list(found)) for found in each] == [list(bound) for bound in bounds if bound is not None]
+    each = [
+        np.quantile(pair.view.evaluate(sums[pair.view.rows]), [0.025, 0.975]) for sums in arena.replicates
+    ]
+    assert [pytest.approx(list(found)) for found in each] == [
+        list(bound) for bound in bounds if bound is not None
+    ]
     assert one.detectable == pytest.approx(2.8015852 * drawn.std(ddof=1))
 
 
@@ -152,7 +200,12 @@ def test_undefined_stays_undefined_and_leaves_the_family() -> None:
     options = ScoreOptions(metrics=("precision", "recall"), compare=("precision", "recall"))
     precision, recall = score(nothing, {"right": nothing, "silent": silent}, SPEC, options).comparisons
     assert precision.values == (1.0, None)
-    assert (precision.verdict, precision.difference, precision.p, precision.interval) == ("undefined", None, None, None)
+    assert (precision.verdict, precision.difference, precision.p, precision.interval) == (
+        "undefined",
+        None,
+        None,
+        None,
+    )
     assert (recall.p, recall.p_adjusted, recall.verdict) == (2 / 256, 2 / 256, "worse")
     assert {"few_documents", "no_width"} <= set(recall.marks)
 
@@ -161,11 +214,16 @@ def test_undefined_stays_undefined_and_leaves_the_family() -> None:
 def test_neither_batches_nor_workers_nor_order_can_be_seen(options: dict[str, Any]) -> None:
     count, rng = 450, np.random.default_rng(1)
     predictions = {name: draw(rng, count, right) for name, right in {"x": 0.7, "y": 0.75, "z": 0.7}.items()}
-    plain = ScoreOptions(replicates=100, evidence="none", compare=EVERYTHING, metrics=EVERYTHING, slices=("kind",))
+    plain = ScoreOptions(
+        replicates=100, evidence="none", compare=EVERYTHING, metrics=EVERYTHING, slices=("kind",)
+    )
     whole = score(gold(count), predictions, SPEC, plain)
     order = rng.permutation(count)
     shuffled = score(
-        [gold(count)[at] for at in order], {name: rows[::-1] for name, rows in predictions.items()}, SPEC, replace(plain, **options)
+        [gold(count)[at] for at in order],
+        {name: rows[::-1] for name, rows in predictions.items()},
+        SPEC,
+        replace(plain, **options),
     )
     assert shuffled.comparisons == whole.comparisons
     assert shuffled.rankings == whole.rankings
@@ -174,7 +232,12 @@ def test_neither_batches_nor_workers_nor_order_can_be_seen(options: dict[str, An
 def test_swapping_the_systems_mirrors_everything() -> None:
     result = run(80)
     for there, back in zip(compare(result, "s0", "s1"), compare(result, "s1", "s0"), strict=True):
-        assert (back.p, back.p_adjusted, back.documents, back.ties) == (there.p, there.p_adjusted, there.documents, there.ties)
+        assert (back.p, back.p_adjusted, back.documents, back.ties) == (
+            there.p,
+            there.p_adjusted,
+            there.documents,
+            there.ties,
+        )
         assert (back.wins, back.losses) == (there.losses, there.wins)
         assert back.difference == pytest.approx(-there.difference)  # type: ignore[operator]
         if there.interval is not None:
@@ -191,8 +254,15 @@ def test_counts_have_a_p_value_and_no_interval() -> None:
 def test_slices_are_families_of_their_own_and_compare_the_first_metric() -> None:
     result = run(60, slices=("kind",))
     sliced = [one for one in result.comparisons if one.slice]
-    assert [(one.metric, dict(one.slice)) for one in sliced] == [("accuracy", {"kind": "k0"}), ("accuracy", {"kind": "k1"})]
-    assert all(one.values == tuple(result.value(f"accuracy{{kind={one.slice['kind']}}}", name) for name in one.systems) for one in sliced)
+    assert [(one.metric, dict(one.slice)) for one in sliced] == [
+        ("accuracy", {"kind": "k0"}),
+        ("accuracy", {"kind": "k1"}),
+    ]
+    assert all(
+        one.values
+        == tuple(result.value(f"accuracy{{kind={one.slice['kind']}}}", name) for name in one.systems)
+        for one in sliced
+    )
     assert [one for one in result.comparisons if not one.slice] == list(run(60).comparisons)
     assert max(one.p_adjusted for one in sliced) <= 2 * max(one.p for one in sliced)  # type: ignore[type-var, operator]
 
@@ -209,7 +279,9 @@ def test_a_ranking_says_which_places_are_certain() -> None:
     result = run(150, 4, compare=("accuracy", "f1"))
     assert [ranking.metric for ranking in result.rankings] == ["accuracy", "f1"]
     ranking = result.rankings[0]
-    assert [place.value for place in ranking.places] == sorted((place.value for place in ranking.places), reverse=True)  # type: ignore[type-var]
+    assert [place.value for place in ranking.places] == sorted(
+        (place.value for place in ranking.places), reverse=True
+    )  # type: ignore[type-var]
     assert len(ranking.pairs) == 6
     shown = [pair.systems for pair in ranking.pairs if pair.p_adjusted <= 0.05]
     for place in ranking.places:
@@ -237,7 +309,9 @@ def test_many_documents_are_exchanged_in_groups(monkeypatch: pytest.MonkeyPatch)
     ],
     ids=str,
 )
-def test_what_cannot_be_compared_is_refused_before_anything_is_scored(options: Mapping[str, Any], kind: str, said: str) -> None:
+def test_what_cannot_be_compared_is_refused_before_anything_is_scored(
+    options: Mapping[str, Any], kind: str, said: str
+) -> None:
     with pytest.raises(ProblemsError) as caught:
         run(20, **options)
     assert caught.value.problems[0].kind == kind
@@ -269,19 +343,34 @@ def test_one_system_and_a_result_from_a_file_have_nothing_to_compare() -> None:
     ("spec", "metrics", "compared"),
     [
         pytest.param({}, None, ["accuracy", "f1"], id="usual"),
-        pytest.param({}, ("recall", "latency_mean", "correct", "hr"), ["recall", "hr"], id="the first that are shares"),
-        pytest.param({}, ("accuracy(regime=baseline)", "f1"), ["accuracy(regime=baseline)", "f1"], id="with their parameters"),
         pytest.param(
-            {"score": "mine", "definitions": {"mine": "100 * f1", "other": "recall"}}, None, ["mine", "other"], id="the score and its own"
+            {}, ("recall", "latency_mean", "correct", "hr"), ["recall", "hr"], id="the first that are shares"
+        ),
+        pytest.param(
+            {},
+            ("accuracy(regime=baseline)", "f1"),
+            ["accuracy(regime=baseline)", "f1"],
+            id="with their parameters",
+        ),
+        pytest.param(
+            {"score": "mine", "definitions": {"mine": "100 * f1", "other": "recall"}},
+            None,
+            ["mine", "other"],
+            id="the score and its own",
         ),
         pytest.param({}, ("latency_p50", "correct"), [], id="nothing to compare by"),
     ],
 )
-def test_systems_are_compared_by_the_main_metrics(spec: dict[str, Any], metrics: tuple[str, ...] | None, compared: list[str]) -> None:
+def test_systems_are_compared_by_the_main_metrics(
+    spec: dict[str, Any], metrics: tuple[str, ...] | None, compared: list[str]
+) -> None:
     predictions = {"x": gold(5), "y": gold(5)}
     result = score(gold(5), predictions, {**SPEC, **spec}, ScoreOptions(metrics=metrics, replicates=10))
     assert [one.metric for one in result.comparisons] == compared
 
 
 def test_the_reference_may_be_chosen() -> None:
-    assert [one.systems for one in run(20, 3, reference="s1", compare=("f1",)).comparisons] == [("s1", "s0"), ("s1", "s2")]
+    assert [one.systems for one in run(20, 3, reference="s1", compare=("f1",)).comparisons] == [
+        ("s1", "s0"),
+        ("s1", "s2"),
+    ]

@@ -34,13 +34,17 @@ FIELDS = [
 SLOTS = ("total", "name", "lines", "tags")
 METRICS = (
     *select_metrics(),
-    *select_metrics(["f1(granularity=slot)", "accuracy(regime=baseline)", "perfect_documents(threshold=0.5)", "f1{tag=x}"]),
+    *select_metrics(
+        ["f1(granularity=slot)", "accuracy(regime=baseline)", "perfect_documents(threshold=0.5)", "f1{tag=x}"]
+    ),
 )
 PLAN = FoldPlan(METRICS, ("type",), 300, 5, 0.9, keeps_statistics=True)
 OUTCOMES = ("match", "partial", "mismatch", "missing", "spurious", "absent", "failed")
 
 
-def judge(name: str) -> tuple[list[tuple[str, str, str, float | None]], dict[str, float], dict[str, list[str]]]:
+def judge(
+    name: str,
+) -> tuple[list[tuple[str, str, str, float | None]], dict[str, float], dict[str, list[str]]]:
     """Return the rows, numbers and groups of a document, made of its name alone."""
     chance = random.Random(name)
     rows = []
@@ -49,7 +53,10 @@ def judge(name: str) -> tuple[list[tuple[str, str, str, float | None]], dict[str
             outcome = chance.choices(OUTCOMES, [8, 3, 2, 1, 1, 2, 0.3])[0]
             rows.append((name, info.path, outcome, chance.random() if outcome == "partial" else None))
     tags = chance.sample(["x", "y"], chance.randrange(3))
-    numbers = {"duration_ms": chance.expovariate(0.01), "cost_usd": chance.random() if chance.random() < 0.8 else np.nan}
+    numbers = {
+        "duration_ms": chance.expovariate(0.01),
+        "cost_usd": chance.random() if chance.random() < 0.8 else np.nan,
+    }
     return rows, numbers, {"type": [chance.choice("ab")], "tag": tags}
 
 
@@ -81,8 +88,12 @@ def test_any_partition_in_any_order_gives_bit_identical_estimates(parts: int) ->
 
 @few_examples()
 @given(st.lists(st.integers(0, 5), min_size=42, max_size=42), st.randoms(use_true_random=False))
-def test_any_assignment_to_batches_gives_bit_identical_estimates(chosen: list[int], chance: random.Random) -> None:
-    groups = [[name for name, group in zip(NAMES, chosen, strict=True) if group == number] for number in set(chosen)]
+def test_any_assignment_to_batches_gives_bit_identical_estimates(
+    chosen: list[int], chance: random.Random
+) -> None:
+    groups = [
+        [name for name, group in zip(NAMES, chosen, strict=True) if group == number] for number in set(chosen)
+    ]
     chance.shuffle(groups)
     assert repr(estimates(PLAN, merge([fold(PLAN, *batch(group)) for group in groups]))) == repr(WHOLE)
 
@@ -162,7 +173,9 @@ def test_replicates_are_the_metric_under_the_documents_weights() -> None:
 
 
 def test_fields_that_differ_between_batches_are_joined_by_path() -> None:
-    plan = FoldPlan(select_metrics(["field_accuracy(regime=filled)", "accuracy_pooled(regime=filled)"]), (), 40)
+    plan = FoldPlan(
+        select_metrics(["field_accuracy(regime=filled)", "accuracy_pooled(regime=filled)"]), (), 40
+    )
     rows = {"a": ("x", "match"), "b": ("y", "mismatch"), "c": ("x", "mismatch")}
     parts = []
     for name, (path, outcome) in rows.items():
@@ -178,7 +191,9 @@ def test_fields_that_differ_between_batches_are_joined_by_path() -> None:
 
 
 def test_a_field_that_was_asked_for_but_never_judged_is_undefined() -> None:
-    found = estimate("field_accuracy[nowhere]", evidence([("a", "x", "match")], [value("x")]), field="nowhere")
+    found = estimate(
+        "field_accuracy[nowhere]", evidence([("a", "x", "match")], [value("x")]), field="nowhere"
+    )
     assert (found.value, found.n) == (None, 0)
 
 
@@ -228,7 +243,9 @@ def test_documents_frame_holds_every_id_and_does_not_depend_on_the_partition() -
     whole, parts = documents_frame([fold(PLAN, *batch(NAMES))]), documents_frame([fold_parts(NAMES[::-1], 5)])
     assert whole.equals(parts.select(whole.columns))
     odd = evidence([("\ud800", "x", "match")], [value("x")])
-    assert documents_frame([fold(FoldPlan((), (), 0), odd, documents(odd.documents))])["doc"].to_list() == ["\\ud800"]
+    assert documents_frame([fold(FoldPlan((), (), 0), odd, documents(odd.documents))])["doc"].to_list() == [
+        "\\ud800"
+    ]
     assert isinstance(whole, pl.DataFrame)
 
 

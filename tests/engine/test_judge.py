@@ -36,7 +36,9 @@ def test_a_scalar_has_one_row_with_this_outcome(gold: Any, pred: Any, outcome: s
 
 
 def test_a_missing_prediction_is_an_empty_one() -> None:
-    result = result_of(SCALARS, [{"id": "1", "a": "x", "n": 1}, {"id": "2", "a": "y"}], [{"id": "1", "a": "x", "n": 1}])
+    result = result_of(
+        SCALARS, [{"id": "1", "a": "x", "n": 1}, {"id": "2", "a": "y"}], [{"id": "1", "a": "x", "n": 1}]
+    )
     assert result.counts["systems"]["s"]["missing"] == 1
     assert result.value("recall") == pytest.approx(2 / 3)
     assert result.value("precision") == 1.0
@@ -45,9 +47,15 @@ def test_a_missing_prediction_is_an_empty_one() -> None:
 @pytest.mark.parametrize(
     ("gold", "pred", "outcome", "flags"),
     [
-        pytest.param("12 pcs", "12 pcs", "match", ["unreadable_gold"], id="unreadable-gold-is-compared-as-text"),
-        pytest.param("12 pcs", 12, "mismatch", ["unreadable_gold"], id="unreadable-gold-does-not-equal-a-number"),
-        pytest.param("12 pcs", None, "missing", ["unreadable_gold"], id="unreadable-gold-stays-in-the-denominator"),
+        pytest.param(
+            "12 pcs", "12 pcs", "match", ["unreadable_gold"], id="unreadable-gold-is-compared-as-text"
+        ),
+        pytest.param(
+            "12 pcs", 12, "mismatch", ["unreadable_gold"], id="unreadable-gold-does-not-equal-a-number"
+        ),
+        pytest.param(
+            "12 pcs", None, "missing", ["unreadable_gold"], id="unreadable-gold-stays-in-the-denominator"
+        ),
         pytest.param(12, "12 pcs", "mismatch", ["unreadable_pred"], id="unreadable-prediction-is-wrong"),
         pytest.param(12, [12], "mismatch", ["unreadable_pred", "wrong_kind"], id="a-list-is-wrong"),
         pytest.param("12", 12.0, "match", [], id="a-number-in-a-string"),
@@ -67,7 +75,9 @@ def test_unreadable_gold_can_be_left_out_whatever_the_prediction(pred: Any) -> N
     assert result.estimate("accuracy").n == 0
 
 
-LINES = {"fields": {"lines": {"type": "list", "items": {"type": "object", "fields": {"sku": "id", "n": "number"}}}}}
+LINES = {
+    "fields": {"lines": {"type": "list", "items": {"type": "object", "fields": {"sku": "id", "n": "number"}}}}
+}
 
 
 def test_a_wrong_kind_is_one_structure_mismatch_and_gold_stays_in_recall() -> None:
@@ -83,10 +93,15 @@ def test_a_wrong_kind_is_one_structure_mismatch_and_gold_stays_in_recall() -> No
         ]
     )
     assert all(
-        "under_wrong_kind" in row["flags"] for row in rows.filter(pl.col("outcome") == "missing", kind="value").iter_rows(named=True)
+        "under_wrong_kind" in row["flags"]
+        for row in rows.filter(pl.col("outcome") == "missing", kind="value").iter_rows(named=True)
     )
     result = result_of(LINES, [{"lines": [{"sku": "a", "n": 1}]}], [{"lines": "see attachment"}])
-    assert (result.value("precision"), result.value("recall"), result.value("structure_errors")) == (0.0, 0.0, 1)
+    assert (result.value("precision"), result.value("recall"), result.value("structure_errors")) == (
+        0.0,
+        0.0,
+        1,
+    )
 
 
 def test_gold_of_another_kind_is_compared_as_text_and_flagged() -> None:
@@ -110,7 +125,10 @@ def test_a_list_is_coerced_where_that_is_sensible(pred: Any, count: int) -> None
 
 def test_a_delimited_string_is_a_list_where_the_spec_says_so() -> None:
     spec = {"fields": {"tags": {"type": "list", "items": "text", "separator": "|"}}}
-    assert leaves_of(spec, {"tags": "a | b |"}, {"tags": ["b", "a"]}) == [("tags[0]", "match"), ("tags[1]", "match")]
+    assert leaves_of(spec, {"tags": "a | b |"}, {"tags": ["b", "a"]}) == [
+        ("tags[0]", "match"),
+        ("tags[1]", "match"),
+    ]
 
 
 def test_every_leaf_of_missing_and_spurious_items_counts() -> None:
@@ -126,14 +144,22 @@ def test_every_leaf_of_missing_and_spurious_items_counts() -> None:
 def test_item_rows_say_how_well_the_pair_agrees() -> None:
     rows = rows_of(LINES, {"lines": [{"sku": "a", "n": 1}]}, {"lines": [{"sku": "a", "n": 2}]})
     item = rows.filter(kind="item").row(0, named=True)
-    assert (item["gold_path"], item["pred_path"], item["outcome"], item["score"]) == ("lines[0]", "lines[0]", "partial", 0.5)
+    assert (item["gold_path"], item["pred_path"], item["outcome"], item["score"]) == (
+        "lines[0]",
+        "lines[0]",
+        "partial",
+        0.5,
+    )
 
 
 def test_paths_say_where_each_side_was() -> None:
     gold = {"lines": [{"sku": "a", "n": 1}, {"sku": "b", "n": 2}]}
     pred = {"lines": [{"sku": "b", "n": 2}, {"sku": "a", "n": 1}]}
     rows = rows_of(LINES, gold, pred).filter(field="lines[].sku")
-    assert rows.select("gold_path", "pred_path").rows() == [("lines[0].sku", "lines[1].sku"), ("lines[1].sku", "lines[0].sku")]
+    assert rows.select("gold_path", "pred_path").rows() == [
+        ("lines[0].sku", "lines[1].sku"),
+        ("lines[1].sku", "lines[0].sku"),
+    ]
 
 
 NESTED = {
@@ -146,7 +172,10 @@ NESTED = {
                     "no": "id",
                     "lines": {
                         "type": "list",
-                        "items": {"type": "object", "fields": {"sku": "id", "tags": {"type": "list", "items": "text"}}},
+                        "items": {
+                            "type": "object",
+                            "fields": {"sku": "id", "tags": {"type": "list", "items": "text"}},
+                        },
                     },
                 },
             },
@@ -156,10 +185,24 @@ NESTED = {
 
 
 def test_nested_lists_are_aligned_inside_their_items() -> None:
-    gold = {"orders": [{"no": "1", "lines": [{"sku": "a", "tags": ["x", "y"]}, {"sku": "b"}]}, {"no": "2", "lines": [{"sku": "c"}]}]}
-    pred = {"orders": [{"no": "9", "lines": [{"sku": "c"}]}, {"no": "1", "lines": [{"sku": "b"}, {"sku": "a", "tags": ["y", "z", "x"]}]}]}
+    gold = {
+        "orders": [
+            {"no": "1", "lines": [{"sku": "a", "tags": ["x", "y"]}, {"sku": "b"}]},
+            {"no": "2", "lines": [{"sku": "c"}]},
+        ]
+    }
+    pred = {
+        "orders": [
+            {"no": "9", "lines": [{"sku": "c"}]},
+            {"no": "1", "lines": [{"sku": "b"}, {"sku": "a", "tags": ["y", "z", "x"]}]},
+        ]
+    }
     rows = rows_of(NESTED, gold, pred).filter(kind="value")
-    told = {(row["gold_path"], row["pred_path"], row["outcome"]) for row in rows.iter_rows(named=True) if row["outcome"] != "absent"}
+    told = {
+        (row["gold_path"], row["pred_path"], row["outcome"])
+        for row in rows.iter_rows(named=True)
+        if row["outcome"] != "absent"
+    }
     assert told == {
         ("orders[0].no", "orders[1].no", "match"),
         ("orders[1].no", "orders[0].no", "mismatch"),
@@ -182,7 +225,9 @@ def test_nested_lists_are_aligned_inside_their_items() -> None:
 )
 def test_the_aligner_decides_what_order_means(align: str, matches: int) -> None:
     spec = {"fields": {"tags": {"type": "list", "items": "text", "align": align}}}
-    told = leaves_of(spec, {"tags": ["a", "b", "c"]}, {"tags": ["b", "c", "a"] if align != "ordered" else ["a", "c", "b"]})
+    told = leaves_of(
+        spec, {"tags": ["a", "b", "c"]}, {"tags": ["b", "c", "a"] if align != "ordered" else ["a", "c", "b"]}
+    )
     assert sum(outcome == "match" for _, outcome in told) == matches
 
 
@@ -206,7 +251,12 @@ def test_a_key_pairs_items_whatever_else_they_hold() -> None:
 def test_repeated_items_count_as_often_as_they_stand_there_unless_distinct() -> None:
     spec = {"fields": {"tags": {"type": "list", "items": "text"}}}
     gold, pred = {"tags": ["a", "a", "b"]}, {"tags": ["a", "b", "b"]}
-    assert sorted(outcome for _, outcome in leaves_of(spec, gold, pred)) == ["match", "match", "missing", "spurious"]
+    assert sorted(outcome for _, outcome in leaves_of(spec, gold, pred)) == [
+        "match",
+        "match",
+        "missing",
+        "spurious",
+    ]
     distinct = {"fields": {"tags": {"type": "list", "items": "text", "distinct": True}}}
     assert sorted(outcome for _, outcome in leaves_of(distinct, gold, pred)) == ["match", "match"]
 
@@ -220,9 +270,17 @@ def test_fields_that_do_not_apply_make_no_row() -> None:
             "rows": {"type": "list", "items": "text", "applies_to": ["statement"]},
         },
     }
-    gold = [{"kind": "Tax Invoice", "total": 5, "rows": ["x"]}, {"kind": "statement", "total": 5, "rows": ["x"]}]
+    gold = [
+        {"kind": "Tax Invoice", "total": 5, "rows": ["x"]},
+        {"kind": "statement", "total": 5, "rows": ["x"]},
+    ]
     rows = rows_of(spec, gold, gold).filter(kind="value")
-    assert rows.select("doc", "field").rows() == [("0", "kind"), ("1", "kind"), ("0", "total"), ("1", "rows[]")]
+    assert rows.select("doc", "field").rows() == [
+        ("0", "kind"),
+        ("1", "kind"),
+        ("0", "total"),
+        ("1", "rows[]"),
+    ]
 
 
 def test_a_document_of_unknown_type_has_all_fields_and_a_warning() -> None:
@@ -238,19 +296,31 @@ def test_a_document_of_unknown_type_has_all_fields_and_a_warning() -> None:
 def test_accepted_values_are_right_beside_gold() -> None:
     spec = {"fields": {"a": {"type": "text", "accepted": ["n/k", "unknown"]}}}
     row = rows_of(spec, {"a": "x"}, {"a": "unknown"}).row(0, named=True)
-    assert (row["outcome"], row["score"], row["reason"], row["flags"]) == ("match", 1.0, "accepted", ["accepted_variation"])
+    assert (row["outcome"], row["score"], row["reason"], row["flags"]) == (
+        "match",
+        1.0,
+        "accepted",
+        ["accepted_variation"],
+    )
 
 
 def test_null_can_be_a_value() -> None:
     spec = {"fields": {"a": {"type": "number", "null": "value"}}}
     told = [
         leaves_of(spec, gold, pred)[0][1]
-        for gold, pred in [({"a": None}, {"a": None}), ({"a": None}, {}), ({"a": 1}, {"a": None}), ({}, {"a": None})]
+        for gold, pred in [
+            ({"a": None}, {"a": None}),
+            ({"a": None}, {}),
+            ({"a": 1}, {"a": None}),
+            ({}, {"a": None}),
+        ]
     ]
     assert told == ["match", "missing", "mismatch", "spurious"]
 
 
-@pytest.mark.parametrize(("accept", "outcome"), [(None, "partial"), (0.5, "match"), ("> 0.75", "partial"), (">= 0.75", "match")])
+@pytest.mark.parametrize(
+    ("accept", "outcome"), [(None, "partial"), (0.5, "match"), ("> 0.75", "partial"), (">= 0.75", "match")]
+)
 def test_accept_decides_the_outcome_and_never_the_score(accept: Any, outcome: str) -> None:
     field = {"type": "text", "compare": "levenshtein"} | ({} if accept is None else {"accept": accept})
     row = rows_of({"fields": {"a": field}}, {"a": "abcd"}, {"a": "abcx"}).row(0, named=True)
@@ -267,7 +337,11 @@ def test_undeclared_keys_can_be_spurious() -> None:
     spec = {"fields": {"o": {"type": "object", "extra": "spurious", "fields": {"a": "text"}}}}
     told = leaves_of(spec, {"o": {"a": "x"}}, {"o": {"a": "x", "iban": "DE00", "more": {"deep": [1, 2]}}})
     assert told[0] == ("o.a", "match")
-    assert sorted(told[1:]) == [("o.iban", "spurious"), ("o.more.deep[0]", "spurious"), ("o.more.deep[1]", "spurious")]
+    assert sorted(told[1:]) == [
+        ("o.iban", "spurious"),
+        ("o.more.deep[0]", "spurious"),
+        ("o.more.deep[1]", "spurious"),
+    ]
 
 
 TREE = {"fields": {"t": {"type": "any", "align": "ordered"}}}
@@ -290,7 +364,10 @@ def test_a_tree_without_a_schema_is_walked() -> None:
 
 def test_a_tree_reports_a_container_of_another_kind_once() -> None:
     rows = rows_of(TREE, {"t": {"a": {"b": 1, "c": 2}, "d": 5}}, {"t": {"a": "text", "d": {"x": 1}}})
-    told = {(row["kind"], row["field"], row["outcome"], "wrong_kind" in row["flags"]) for row in rows.iter_rows(named=True)}
+    told = {
+        (row["kind"], row["field"], row["outcome"], "wrong_kind" in row["flags"])
+        for row in rows.iter_rows(named=True)
+    }
     assert {
         ("object", "t.a", "mismatch", True),
         ("value", "t.a.b", "missing", False),
@@ -302,26 +379,40 @@ def test_a_tree_reports_a_container_of_another_kind_once() -> None:
 
 def test_tree_leaves_take_their_type_from_the_first_pattern_that_matches() -> None:
     spec = {"fields": {"t": {"type": "any", "fields": {"**.*_unit": "unit", "**": "any"}}}}
-    told = dict(leaves_of(spec, {"t": {"flow_unit": "m³/h", "name": "A"}}, {"t": {"flow_unit": "m3/h", "name": "a"}}))
+    told = dict(
+        leaves_of(spec, {"t": {"flow_unit": "m³/h", "name": "A"}}, {"t": {"flow_unit": "m3/h", "name": "a"}})
+    )
     assert told == {"t.flow_unit": "match", "t.name": "mismatch"}
 
 
 def test_undeclared_top_level_keys_can_be_spurious() -> None:
     spec = {"extra": "spurious", "fields": {"a": "text"}}
     assert leaves_of(spec, {"a": "x"}, {"a": "x", "iban": "DE00"}) == [("a", "match"), ("iban", "spurious")]
-    result = result_of(spec, [{"a": "x"}], [{"a": "x", "iban": "DE00"}], metrics=("precision", "precision(granularity=slot)"))
+    result = result_of(
+        spec, [{"a": "x"}], [{"a": "x", "iban": "DE00"}], metrics=("precision", "precision(granularity=slot)")
+    )
     assert result.value("precision") == 0.5
     assert result.value("precision(granularity=slot)") == 1.0
 
 
 def test_equal_keys_pair_by_the_rest_of_the_item() -> None:
     spec = {"fields": {"lines": {**LINES["fields"]["lines"], "align": {"key": "sku"}}}}
-    told = leaves_of(spec, {"lines": [{"sku": "b", "n": 2}, {"sku": "b", "n": 3}]}, {"lines": [{"sku": "b", "n": 3}]})
+    told = leaves_of(
+        spec, {"lines": [{"sku": "b", "n": 2}, {"sku": "b", "n": 3}]}, {"lines": [{"sku": "b", "n": 3}]}
+    )
     assert sorted(outcome for _, outcome in told) == ["match", "match", "missing", "missing"]
 
 
 def test_a_pair_agrees_in_every_key_whatever_combine_says() -> None:
-    spec = {"fields": {"lines": {**LINES["fields"]["lines"], "combine": "product", "align": {"key": {"fields": ["sku", "n"]}}}}}
+    spec = {
+        "fields": {
+            "lines": {
+                **LINES["fields"]["lines"],
+                "combine": "product",
+                "align": {"key": {"fields": ["sku", "n"]}},
+            }
+        }
+    }
     told = leaves_of(spec, {"lines": [{"sku": "b", "n": 2}]}, {"lines": [{"sku": "b", "n": 3}]})
     assert {outcome for _, outcome in told} == {"missing", "spurious"}
 
@@ -333,8 +424,20 @@ ONLY_ITEM = {"type": "text", "other_kind": "only_item"}
     ("field", "pred", "outcome", "flags"),
     [
         pytest.param(ONLY_ITEM, ["Lima"], "match", ["coerced"], id="a-list-of-one-is-that-value"),
-        pytest.param(ONLY_ITEM, ["Lima", "Quito"], "mismatch", ["unreadable_pred", "wrong_kind"], id="a-list-of-two-is-of-another-kind"),
-        pytest.param(ONLY_ITEM, [["Lima"]], "mismatch", ["unreadable_pred", "wrong_kind"], id="a-list-in-a-list-is-of-another-kind"),
+        pytest.param(
+            ONLY_ITEM,
+            ["Lima", "Quito"],
+            "mismatch",
+            ["unreadable_pred", "wrong_kind"],
+            id="a-list-of-two-is-of-another-kind",
+        ),
+        pytest.param(
+            ONLY_ITEM,
+            [["Lima"]],
+            "mismatch",
+            ["unreadable_pred", "wrong_kind"],
+            id="a-list-in-a-list-is-of-another-kind",
+        ),
         pytest.param(ONLY_ITEM, [None], "missing", ["coerced"], id="a-list-of-nothing-is-nothing"),
         pytest.param("text", ["Lima"], "mismatch", ["unreadable_pred", "wrong_kind"], id="not-by-default"),
     ],

@@ -27,23 +27,47 @@ from tests.strategies_records import (
     name_of,
 )
 
-from fieldassay.api.inputs import open_inputs
-from fieldassay.api.scoring import fold_plan
-from fieldassay.api.shards import judge_batch
 from fieldassay.comparators.catalogue import COMPARATORS
 from fieldassay.engine.fold import estimates, fold, merge
 from fieldassay.plan.compile import read_plan
-from fieldassay.readers.catalogue import READERS
 from fieldassay.records.matching import batches
+from fieldassay.scoring.inputs import open_inputs
 from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.scoring.score import fold_plan
+from fieldassay.scoring.shards import judge_batch
+from fieldassay.types.catalogue import READERS
 
 pytestmark = pytest.mark.slow
 
-METRICS = ("accuracy", "f1", "presence", "items", "counts", "accuracy(regime=baseline)", "f1(granularity=slot)", "latency_p90")
+METRICS = (
+    "accuracy",
+    "f1",
+    "presence",
+    "items",
+    "counts",
+    "accuracy(regime=baseline)",
+    "f1(granularity=slot)",
+    "latency_p90",
+)
 UNORDERED = Tastes(aligners=("assignment", "key"), trees=False)
 WILD = Tastes(aligners=("assignment", "key", "ordered", "sequence"))
 EVERY_ALIGNER = Tastes(aligners=WILD.aligners, trees=False, odd_items=False)
-HOSTILE: list[Any] = [None, "", "junk", 7, -1.5, True, [], ["junk"], [["junk"]], {}, {"a": "junk"}, [{"a": "junk"}], "N/A", [None, 3]]
+HOSTILE: list[Any] = [
+    None,
+    "",
+    "junk",
+    7,
+    -1.5,
+    True,
+    [],
+    ["junk"],
+    [["junk"]],
+    {},
+    {"a": "junk"},
+    [{"a": "junk"}],
+    "N/A",
+    [None, 3],
+]
 Case = tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]
 
 
@@ -56,7 +80,11 @@ def case(chance: random.Random, tastes: Tastes, documents: int = 4) -> Case:
     maker = Maker(chance, tastes)
     spec = maker.spec()
     gold = [maker.record(spec) for _ in range(documents)]
-    return spec, gold, [{**maker.answer(spec, record), "timing": {"duration_ms": chance.randint(1, 9)}} for record in gold]
+    return (
+        spec,
+        gold,
+        [{**maker.answer(spec, record), "timing": {"duration_ms": chance.randint(1, 9)}} for record in gold],
+    )
 
 
 def told(spec: Any, gold: Any, pred: Any, **options: Any) -> list[dict[str, Any]]:
@@ -72,10 +100,28 @@ def wrong_leaves(evidence: pl.DataFrame) -> list[tuple[Any, ...]]:
 
 
 FIELDS: list[tuple[str, Any, list[Any]]] = [
-    *((kind, {"type": kind, **options}, VALUES[kind]) for kind in VALUES for options in OPTIONS.get(kind, [{}])),
-    *((f"text-{name_of(call)}", {"type": "text", "compare": call}, VALUES["text"]) for call in TEXT_COMPARATORS),
-    *((f"{kind}-{name}", {"type": kind, "compare": name}, VALUES[kind]) for kind, names in TYPED_COMPARATORS.items() for name in names),
-    *((f"any-{name_of(name)}", {"type": "any", "compare": name}, [1, "x", True, 1.5, "", [1, ["y"]], {"a": 2}]) for name in OF_ANY_KIND),
+    *(
+        (kind, {"type": kind, **options}, VALUES[kind])
+        for kind in VALUES
+        for options in OPTIONS.get(kind, [{}])
+    ),
+    *(
+        (f"text-{name_of(call)}", {"type": "text", "compare": call}, VALUES["text"])
+        for call in TEXT_COMPARATORS
+    ),
+    *(
+        (f"{kind}-{name}", {"type": kind, "compare": name}, VALUES[kind])
+        for kind, names in TYPED_COMPARATORS.items()
+        for name in names
+    ),
+    *(
+        (
+            f"any-{name_of(name)}",
+            {"type": "any", "compare": name},
+            [1, "x", True, 1.5, "", [1, ["y"]], {"a": 2}],
+        )
+        for name in OF_ANY_KIND
+    ),
     ("any", {"type": "any"}, [1, "x", True, 1.5, "", [1, [2, {"a": None}]], {"a": {"b": [3]}, "c.d": "x"}]),
 ]
 
@@ -85,11 +131,18 @@ def test_the_laws_cover_every_type_and_comparator() -> None:
     assert set(READERS.names()) == {*VALUES, "any"}
 
 
-@pytest.mark.parametrize(("field", "values"), [pytest.param(field, values, id=name) for name, field, values in FIELDS])
+@pytest.mark.parametrize(
+    ("field", "values"), [pytest.param(field, values, id=name) for name, field, values in FIELDS]
+)
 @pytest.mark.parametrize("unreadable", ["text", "failed"])
-def test_gold_is_right_against_itself_alone_and_in_lists(field: Any, values: list[Any], unreadable: str) -> None:
+def test_gold_is_right_against_itself_alone_and_in_lists(
+    field: Any, values: list[Any], unreadable: str
+) -> None:
     values = [*values, "see page 2", 17, [1], {"a": 1}, None]
-    aligned = {name: {"type": "list", "align": name, "items": field} for name in ("ordered", "sequence", "assignment")}
+    aligned = {
+        name: {"type": "list", "align": name, "items": field}
+        for name in ("ordered", "sequence", "assignment")
+    }
     spec = {"unreadable_gold": unreadable, "fields": {"v": field, **aligned}}
     gold: list[dict[str, Any]] = [{"v": value} for value in values] + [dict.fromkeys(aligned, values)]
     result = result_of(spec, gold, gold, metrics=METRICS)
@@ -97,7 +150,10 @@ def test_gold_is_right_against_itself_alone_and_in_lists(field: Any, values: lis
     assert wrong_leaves(result.evidence) == []
     right = result.evidence.filter(pl.col("kind") == "value", pl.col("outcome") == "match")
     assert set(right["score"]) == {1.0}
-    assert [result.value(name) for name in ("accuracy", "accuracy_pooled_strict", "precision", "recall", "soft_f1")] == [1.0] * 5
+    assert [
+        result.value(name)
+        for name in ("accuracy", "accuracy_pooled_strict", "precision", "recall", "soft_f1")
+    ] == [1.0] * 5
 
 
 @pytest.mark.parametrize("comparator", LIST_COMPARATORS)
@@ -151,14 +207,21 @@ def shuffled(field: Any, value: Any, chance: random.Random) -> Any:
         value = [shuffled(items, item, chance) for item in value]
         return chance.sample(value, len(value))
     if isinstance(value, dict) and field["type"] == "object":
-        return {name: shuffled(field["fields"].get(name, {"type": "text"}), inner, chance) for name, inner in value.items()}
+        return {
+            name: shuffled(field["fields"].get(name, {"type": "text"}), inner, chance)
+            for name, inner in value.items()
+        }
     return value
 
 
 def turned(spec: Any, records: list[dict[str, Any]], chance: random.Random) -> list[dict[str, Any]]:
     """Return the records with their lists in another order."""
     return [
-        {name: shuffled(spec["fields"].get(name, {"type": "text"}), value, chance) for name, value in record.items()} for record in records
+        {
+            name: shuffled(spec["fields"].get(name, {"type": "text"}), value, chance)
+            for name, value in record.items()
+        }
+        for record in records
     ]
 
 
@@ -173,11 +236,22 @@ def test_the_order_of_items_does_not_show(chance: random.Random) -> None:
 
 WORDS = st.sampled_from(["a", "ab", "abc", "b", "ba"])
 PARTS = st.fixed_dictionaries({"x": WORDS, "y": st.sampled_from([1, 2])})
-LINES = st.lists(st.fixed_dictionaries({"name": WORDS, "n": st.sampled_from([1, 2]), "parts": st.lists(PARTS, max_size=2)}), max_size=5)
+LINES = st.lists(
+    st.fixed_dictionaries(
+        {"name": WORDS, "n": st.sampled_from([1, 2]), "parts": st.lists(PARTS, max_size=2)}
+    ),
+    max_size=5,
+)
 
 
 @LAWS
-@given(LINES, LINES, st.sampled_from(["exact", "levenshtein"]), st.sampled_from(["mean", "weighted", "product"]), chances)
+@given(
+    LINES,
+    LINES,
+    st.sampled_from(["exact", "levenshtein"]),
+    st.sampled_from(["mean", "weighted", "product"]),
+    chances,
+)
 def test_the_order_of_items_does_not_show_among_many_ties(
     gold: list[Any], pred: list[Any], comparator: str, combine: str, chance: random.Random
 ) -> None:
@@ -216,7 +290,9 @@ def test_parts_merge_to_the_same_in_any_order(chance: random.Random, parts: int)
             (judged,) = judge_batch(plan, batch, ())
             partials.append(fold(folding, judged.evidence, judged.documents))
     chance.shuffle(partials)
-    assert [estimate.to_dict() for estimate in estimates(folding, merge(partials))] == told(spec, gold, pred, replicates=30)
+    assert [estimate.to_dict() for estimate in estimates(folding, merge(partials))] == told(
+        spec, gold, pred, replicates=30
+    )
 
 
 def test_processes_do_not_show() -> None:
@@ -238,7 +314,9 @@ def at_path(record: Any, path: list[str | int], value: Any) -> bool:
 
 def steps_of(path: str) -> list[str | int]:
     """Return the steps of a path without odd keys."""
-    return [int(step) if step.isdigit() else step for step in path.replace("[", ".").replace("]", "").split(".")]
+    return [
+        int(step) if step.isdigit() else step for step in path.replace("[", ".").replace("]", "").split(".")
+    ]
 
 
 @LAWS
@@ -253,7 +331,15 @@ def test_mending_a_value_lowers_nothing(chance: random.Random) -> None:
         if not at_path(mended[int(row["doc"])], steps_of(row["pred_path"]), json.loads(row["gold"])):
             continue
         after = result_of(spec, gold, mended)
-        for name in ("accuracy", "accuracy_strict", "accuracy_pooled", "accuracy_pooled_strict", "f1", "precision", "recall"):
+        for name in (
+            "accuracy",
+            "accuracy_strict",
+            "accuracy_pooled",
+            "accuracy_pooled_strict",
+            "f1",
+            "precision",
+            "recall",
+        ):
             old, new = before.value(name), after.value(name)
             assert old is None or (new is not None and new >= old), (name, row)
 
@@ -262,7 +348,9 @@ def gold_places(spec: Any, gold: Any, pred: Any) -> list[tuple[str, str, str]]:
     """Return the (document, field, path) of every value that gold brings into the denominators."""
     evidence = result_of(spec, gold, pred, metrics=("counts",)).evidence
     assert evidence is not None
-    counted = evidence.filter(pl.col("kind") == "value", pl.col("outcome").is_in(["match", "partial", "mismatch", "missing"]))
+    counted = evidence.filter(
+        pl.col("kind") == "value", pl.col("outcome").is_in(["match", "partial", "mismatch", "missing"])
+    )
     return sorted(counted.select("doc", "field", "gold_path").rows())
 
 

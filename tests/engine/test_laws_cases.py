@@ -16,7 +16,9 @@ def list_of(items: Any = None, **fields: Any) -> dict[str, Any]:
 
 def wrong(spec: Any, gold: Any) -> list[tuple[str, str]]:
     """Return the value rows of gold against itself that are not right."""
-    return [(path, outcome) for path, outcome in leaves_of(spec, gold, gold) if outcome not in ("match", "absent")]
+    return [
+        (path, outcome) for path, outcome in leaves_of(spec, gold, gold) if outcome not in ("match", "absent")
+    ]
 
 
 LINES = {"fields": {"lines": list_of(a="text", b="text")}}
@@ -70,7 +72,12 @@ def test_distinct_items_are_told_apart_by_their_lists() -> None:
     spec = {"fields": {"lines": {**list_of(tags={"type": "list", "items": "text"}), "distinct": True}}}
     record = {"lines": [{"tags": ["a"]}, {"tags": ["b"]}]}
     assert wrong(spec, record) == []
-    assert result_of(spec, [{"lines": [{"tags": ["a"]}]}], [{"lines": [{"tags": ["b"]}, {"tags": ["a"]}]}]).value("recall") == 1.0
+    assert (
+        result_of(
+            spec, [{"lines": [{"tags": ["a"]}]}], [{"lines": [{"tags": ["b"]}, {"tags": ["a"]}]}]
+        ).value("recall")
+        == 1.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +99,10 @@ def test_gold_equals_itself_whatever_its_items_are(spec: Any, gold: Any) -> None
 
 def test_the_order_of_items_of_another_kind_does_not_show() -> None:
     spec = {"fields": {"lines": {**list_of(a="text"), "combine": "product"}}}
-    values = [result_of(spec, [{"lines": [["red"]]}], [{"lines": order}]).value("correct") for order in ([["red"], [1]], [[1], ["red"]])]
+    values = [
+        result_of(spec, [{"lines": [["red"]]}], [{"lines": order}]).value("correct")
+        for order in ([["red"], [1]], [[1], ["red"]])
+    ]
     assert values[0] == values[1]
 
 
@@ -103,19 +113,26 @@ def test_a_long_prediction_does_not_take_gold_out_of_the_denominator() -> None:
 
 
 def test_the_row_of_gold_of_another_kind_shows_the_prediction() -> None:
-    row = rows_of({"fields": {"o": {"type": "object", "fields": {"a": "text"}}}}, {"o": "text"}, {"o": {"a": "x"}}).filter(kind="value")
+    row = rows_of(
+        {"fields": {"o": {"type": "object", "fields": {"a": "text"}}}}, {"o": "text"}, {"o": {"a": "x"}}
+    ).filter(kind="value")
     assert (row["outcome"][0], row["pred"][0]) == ("mismatch", '{"a":"x"}')
 
 
 @pytest.mark.parametrize("align", ["ordered", "sequence"])
 def test_empty_items_agree(align: str) -> None:
     spec = {"fields": {"lines": {**list_of(a="text"), "align": align}}}
-    outcomes = set(rows_of(spec, {"lines": [{}, {"a": "x"}]}, {"lines": [{}, {"a": "x"}]}).filter(kind="item")["outcome"])
+    outcomes = set(
+        rows_of(spec, {"lines": [{}, {"a": "x"}]}, {"lines": [{}, {"a": "x"}]}).filter(kind="item")["outcome"]
+    )
     assert not outcomes & {"mismatch", "missing", "spurious"}
 
 
 def test_the_path_of_a_field_without_a_name_is_quoted() -> None:
-    assert leaves_of({"fields": {"": "text", "a": "text"}}, {"": "x", "a": "y"}, {"": "x", "a": "y"}) == [('[""]', "match"), ("a", "match")]
+    assert leaves_of({"fields": {"": "text", "a": "text"}}, {"": "x", "a": "y"}, {"": "x", "a": "y"}) == [
+        ('[""]', "match"),
+        ("a", "match"),
+    ]
 
 
 @pytest.mark.parametrize("align", ["assignment", "ordered"])
@@ -130,7 +147,9 @@ def test_an_item_of_another_kind_leaves_other_documents_alone(align: str) -> Non
 def test_items_of_a_tree_count_once_in_any_batch() -> None:
     spec = {"fields": {"t": {"type": "any", "align": "ordered"}}}
     pred = [{"t": [[1]]}, {"t": [True]}]
-    values = [result_of(spec, [{}, {}], pred, batch=size).value("items_spurious", field="t[]") for size in (1, 2)]
+    values = [
+        result_of(spec, [{}, {}], pred, batch=size).value("items_spurious", field="t[]") for size in (1, 2)
+    ]
     assert values == [2, 2]
 
 
@@ -140,7 +159,12 @@ def test_an_empty_list_in_a_tree_agrees_with_itself() -> None:
 
 
 def test_the_mean_over_fields_does_not_depend_on_the_batch() -> None:
-    spec = {"fields": {"alpha": {"type": "any", "align": "ordered"}, "gamma": {"type": "list", "align": "sequence"}}}
+    spec = {
+        "fields": {
+            "alpha": {"type": "any", "align": "ordered"},
+            "gamma": {"type": "list", "align": "sequence"},
+        }
+    }
     tree = {"x y": {"x y": "red"}, "odd.key": 1.0}
     gold = [{}, {}, {"gamma": [{"a": "n"}]}, {"alpha": tree}]
     pred = [{}, {}, {"gamma": [{"a": "n"}, {"a": "m"}]}, {"alpha": tree, "gamma": [{"a": "p"}]}]

@@ -24,7 +24,9 @@ TASTES = Tastes(aligners=("assignment", "key", "ordered", "sequence"))
 FREE = Tastes(aligners=("assignment", "key", "ordered", "sequence"))
 
 
-def judged(chance: random.Random, tastes: Tastes) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Result, pl.DataFrame]:
+def judged(
+    chance: random.Random, tastes: Tastes
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Result, pl.DataFrame]:
     """Return random gold and predictions, their result and its evidence."""
     maker = Maker(chance, tastes)
     spec = maker.spec()
@@ -70,9 +72,14 @@ def test_estimates_are_what_a_recount_of_the_evidence_gives(chance: random.Rando
     for field in {row["field"] for row in rows}:
         own = recount([row for row in rows if row["field"] == field])
         names = ("precision", "recall", "f1", "soft_f1", "hr", "mr")
-        assert {name: result.value(name, field=field) for name in names} == pytest.approx({name: own[name] for name in names}, abs=1e-8)
+        assert {name: result.value(name, field=field) for name in names} == pytest.approx(
+            {name: own[name] for name in names}, abs=1e-8
+        )
         assert result.value("field_accuracy", field=field) == pytest.approx(own["accuracy_pooled"], abs=1e-8)
-    by_document = [recount([row for row in rows if row["doc"] == name])["accuracy_pooled"] for name in {row["doc"] for row in rows}]
+    by_document = [
+        recount([row for row in rows if row["doc"] == name])["accuracy_pooled"]
+        for name in {row["doc"] for row in rows}
+    ]
     defined = [value for value in by_document if value is not None]
     assert result.value("accuracy") == pytest.approx(ratio(sum(defined), len(defined)), abs=1e-8)
     assert result.estimate("accuracy").n == len(defined)
@@ -114,9 +121,16 @@ def test_paths_lead_to_the_values_given(chance: random.Random) -> None:
                 assert look_up(records[int(row["doc"])], row[f"{side}_path"]) == json.loads(row[side]), row
 
 
-@pytest.mark.parametrize("key", ["odd.key", "x[0]", " lead", 'quo"te', "a\\b", "naïve", "new\nline", "1", "a.b[].c"])
+@pytest.mark.parametrize(
+    "key", ["odd.key", "x[0]", " lead", 'quo"te', "a\\b", "naïve", "new\nline", "1", "a.b[].c"]
+)
 def test_paths_of_odd_keys_lead_to_their_values(key: str) -> None:
-    spec = {"fields": {key: {"type": "object", "fields": {key: {"type": "list", "align": "ordered", "items": "text"}}}, "t": "any"}}
+    spec = {
+        "fields": {
+            key: {"type": "object", "fields": {key: {"type": "list", "align": "ordered", "items": "text"}}},
+            "t": "any",
+        }
+    }
     record: dict[str, Any] = {key: {key: ["x", "y"]}, "t": {key: [{key: "z"}]}}
     evidence = result_of(spec, [record], [record]).evidence
     assert evidence is not None

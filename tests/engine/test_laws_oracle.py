@@ -13,7 +13,13 @@ from tests.judging import result_of
 LEAVES = {"name": "text", "n": "number"}
 PART = {"type": "object", "fields": {"p": "text", "q": "number"}}
 LINE = {"type": "object", "fields": {**LEAVES, "parts": {"type": "list", "items": PART}}}
-SPEC: dict[str, Any] = {"fields": {"title": "text", "lines": {"type": "list", "items": LINE}, "tags": {"type": "list", "items": "text"}}}
+SPEC: dict[str, Any] = {
+    "fields": {
+        "title": "text",
+        "lines": {"type": "list", "items": LINE},
+        "tags": {"type": "list", "items": "text"},
+    }
+}
 
 
 def is_nothing(value: Any) -> bool:
@@ -43,7 +49,11 @@ def pair(gold: Any, pred: Any) -> tuple[float, int, int]:
         return float(gold == pred), int(gold == pred), 1
     similarities, matches, union = [], 0, 0
     for name in gold:
-        found, leaves = pair_lists(gold[name], pred[name]) if isinstance(gold[name], list) else pair_leaves(gold[name], pred[name])
+        found, leaves = (
+            pair_lists(gold[name], pred[name])
+            if isinstance(gold[name], list)
+            else pair_leaves(gold[name], pred[name])
+        )
         similarities += [found / leaves] if leaves else []
         matches, union = matches + found, union + leaves
     return (sum(similarities) / len(similarities) if similarities else 0.0), matches, union
@@ -69,7 +79,11 @@ def best_pairings(gold: list[Any], pred: list[Any]) -> set[tuple[int, int]]:
     places = [*range(len(pred)), *([None] * len(gold))]
     found: dict[tuple[int, int], float] = {}
     for way in set(permutations(places, len(gold))):
-        chosen = [(row, column) for row, column in enumerate(way) if column is not None and table[row][column][0] > 0]
+        chosen = [
+            (row, column)
+            for row, column in enumerate(way)
+            if column is not None and table[row][column][0] > 0
+        ]
         alone = [item for row, item in enumerate(gold) if row not in dict(chosen)]
         alone += [item for column, item in enumerate(pred) if column not in [taken for _, taken in chosen]]
         matches = sum(table[row][column][1] for row, column in chosen)
@@ -105,7 +119,11 @@ def test_the_engine_finds_what_trying_every_pairing_finds(gold: dict[str, Any], 
     [
         ([{"name": "a", "n": 1, "parts": []}], [{"name": "a", "n": 2, "parts": []}], {(1, 2)}),
         ([{"name": "a", "n": 1, "parts": []}], [{"name": "b", "n": 2, "parts": []}], {(0, 4)}),
-        ([{"name": "a", "n": None, "parts": [{"p": "a", "q": 1}]}], [{"name": "a", "n": None, "parts": []}], {(1, 3)}),
+        (
+            [{"name": "a", "n": None, "parts": [{"p": "a", "q": 1}]}],
+            [{"name": "a", "n": None, "parts": []}],
+            {(1, 3)},
+        ),
     ],
 )
 def test_the_oracle_itself_counts_right(gold: Any, pred: Any, ways: set[tuple[int, int]]) -> None:

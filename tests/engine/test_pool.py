@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from fieldassay.engine.executors.pool import run_pool
+from fieldassay.executors.pool import run_pool
 
 
 def note(place: str) -> None:
@@ -41,17 +41,24 @@ def is_alive(number: int) -> bool:
         return False
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes the way Linux shows them")
+@pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="looks at processes the way Linux shows them"
+)
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     script, seen = tmp_path / "parent.py", tmp_path / "seen"
     script.write_text(PARENT)
     seen.mkdir()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    parent = subprocess.Popen([sys.executable, str(script), str(seen)], env=environment, stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, str(script), str(seen)], env=environment, stdout=subprocess.PIPE, text=True
+    )
     assert parent.stdout is not None and parent.stdout.readline() == "done\n"
     before = {path.name for path in seen.iterdir()}
     deadline = time.monotonic() + 600
-    while not (workers := {int(path.name) for path in seen.iterdir() if path.name not in before}) and time.monotonic() < deadline:
+    while (
+        not (workers := {int(path.name) for path in seen.iterdir() if path.name not in before})
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.05)
     parent.kill()
     parent.wait()

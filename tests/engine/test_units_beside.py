@@ -11,17 +11,22 @@ from tests.doc_pages import blocks
 from tests.doc_tables import rows
 from tests.judging import leaves_of, result_of, rows_of
 
-from fieldassay.api.locking import freeze
-from fieldassay.api.validating import validate
 from fieldassay.errors import ProblemsError
+from fieldassay.gates.baseline.locking import freeze
 from fieldassay.plan.compile import read_plan
+from fieldassay.scoring.validate import validate
 
 SPEC = next(text for text in blocks("docs/spec.md", "yaml") if "name: figures" in text)
-CASES = [tuple(row.values()) for row in rows(Path(__file__).parents[2] / "docs" / "spec.md", "Value and unit in two fields")]
+CASES = [
+    tuple(row.values())
+    for row in rows(Path(__file__).parents[2] / "docs" / "spec.md", "Value and unit in two fields")
+]
 REVENUE: dict[str, Any] = {"type": "number", "unit_field": "unit"}
 
 
-@pytest.mark.parametrize(("field", "gold", "pred", "outcome"), CASES, ids=[f"{gold}-{pred}" for _, gold, pred, _ in CASES])
+@pytest.mark.parametrize(
+    ("field", "gold", "pred", "outcome"), CASES, ids=[f"{gold}-{pred}" for _, gold, pred, _ in CASES]
+)
 def test_value_and_unit_are_one_value(field: str, gold: str, pred: str, outcome: str) -> None:
     found = rows_of(SPEC, json.loads(gold), json.loads(pred)).filter(field=field).to_dicts()
     assert [row["outcome"] for row in found] == [outcome]
@@ -29,7 +34,9 @@ def test_value_and_unit_are_one_value(field: str, gold: str, pred: str, outcome:
 
 def test_the_row_shows_both_and_no_key_is_undeclared() -> None:
     result = result_of(
-        {"fields": {"revenue": REVENUE}}, [{"revenue": 3464152, "unit": "thousands"}], [{"revenue": 3464152, "unit": "thousands"}]
+        {"fields": {"revenue": REVENUE}},
+        [{"revenue": 3464152, "unit": "thousands"}],
+        [{"revenue": 3464152, "unit": "thousands"}],
     )
     (row,) = result.evidence.to_dicts()  # type: ignore[union-attr]
     assert (row["gold"], row["gold_value"], row["outcome"]) == ('"3464152 thousands"', "3464152000", "match")

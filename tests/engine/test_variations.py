@@ -15,7 +15,11 @@ METRICS = ["accuracy", "accuracy_strict", "accuracy_pooled", "precision", "recal
            "accuracy(regime=baseline)", "accuracy(granularity=slot)", "critical_accuracy", "structure_errors"]  # fmt: skip
 TEXTS = {"type": "list", "items": "text"}
 LINES = {"type": "list", "items": {"fields": {"n": "text", "amount": "money", "tags": TEXTS}}}
-TREE = {"type": "any", "align": "ordered", "fields": {"**": {"type": "any", "null": "value", "blank": "value", "trim": False}}}
+TREE = {
+    "type": "any",
+    "align": "ordered",
+    "fields": {"**": {"type": "any", "null": "value", "blank": "value", "trim": False}},
+}
 
 
 def figures(spec: Any, gold: Any, pred: Any) -> dict[str, float | None]:
@@ -99,14 +103,21 @@ IN_SPECS: dict[str, tuple[Any, Any, Any]] = {
 def test_what_the_spec_accepts_scores_as_gold_itself(case: str) -> None:
     shape, gold, pred = IN_SPECS[case]
     spec = {"fields": {"v": shape, "z": "text"}}
-    assert figures(spec, {"v": gold, "z": "a"}, {"v": pred, "z": "a"}) == figures(spec, {"v": gold, "z": "a"}, {"v": gold, "z": "a"})
+    assert figures(spec, {"v": gold, "z": "a"}, {"v": pred, "z": "a"}) == figures(
+        spec, {"v": gold, "z": "a"}, {"v": gold, "z": "a"}
+    )
 
 
 NOT_EQUAL: dict[str, tuple[Any, Any, Any, Any]] = {
     "another item's variation": (TEXTS, ["a", "b"], {"v[0]": ["x"]}, ["a", "x"]),
     "a variation of another document's path": (TEXTS, ["a", "b"], {"w[0]": ["x"]}, ["x", "b"]),
     "one variation cannot stand for two items": (TEXTS, ["a", "b"], {"v[]": ["x"]}, ["x"]),
-    "nearly the object": ({"fields": {"x": "number", "y": "text"}}, {"x": 1, "y": "a"}, {"v": [{"x": 2, "y": "b"}]}, {"x": 2, "y": "c"}),
+    "nearly the object": (
+        {"fields": {"x": "number", "y": "text"}},
+        {"x": 1, "y": "a"},
+        {"v": [{"x": 2, "y": "b"}]},
+        {"x": 2, "y": "c"},
+    ),
     "silence that nobody accepts": (TEXTS, ["a", "b"], {"v": [["c"]]}, []),
 }
 
@@ -114,12 +125,18 @@ NOT_EQUAL: dict[str, tuple[Any, Any, Any, Any]] = {
 @pytest.mark.parametrize("case", NOT_EQUAL)
 def test_what_is_not_accepted_stays_wrong(case: str) -> None:
     shape, gold, accepted, pred = NOT_EQUAL[case]
-    assert figures(fields_of(shape), {"v": gold, "acceptable_variations": accepted}, {"v": pred})["accuracy"] < 1  # type: ignore[operator]
+    assert (
+        figures(fields_of(shape), {"v": gold, "acceptable_variations": accepted}, {"v": pred})["accuracy"] < 1
+    )  # type: ignore[operator]
 
 
 def test_the_rows_say_what_was_accepted() -> None:
     gold = {"v": ["a man", "a gun"], "acceptable_variations": {"v[0]": ["the suspect"]}}
-    rows = rows_of({"fields": {"v": TEXTS}}, gold, {"v": ["a gun", "the suspect"]}).filter(type="text").to_dicts()
+    rows = (
+        rows_of({"fields": {"v": TEXTS}}, gold, {"v": ["a gun", "the suspect"]})
+        .filter(type="text")
+        .to_dicts()
+    )
     assert [(row["gold_path"], row["pred_path"], row["reason"], row["flags"]) for row in rows] == [
         ("v[0]", "v[1]", "accepted", ["accepted_variation"]), ("v[1]", "v[0]", "equal", []),
     ]  # fmt: skip
@@ -131,7 +148,9 @@ PREDICTED = st.lists(st.sampled_from("abcdxy"), max_size=4)
 
 @given(gold=WORDS, pred=PREDICTED, values=st.lists(st.sampled_from(["x", "y", "c", None]), min_size=1, max_size=2),
        at=st.sampled_from(["v[0]", "v[1]", "v[]"]), align=st.sampled_from(["assignment", "ordered", "sequence"]))  # fmt: skip
-def test_one_more_accepted_item_never_lowers_a_score(gold: Any, pred: Any, values: Any, at: str, align: str) -> None:
+def test_one_more_accepted_item_never_lowers_a_score(
+    gold: Any, pred: Any, values: Any, at: str, align: str
+) -> None:
     spec = {"fields": {"v": {**TEXTS, "align": align}}}
     before = figures(spec, {"v": gold}, {"v": pred})
     after = figures(spec, {"v": gold, "acceptable_variations": {at: values}}, {"v": pred})
@@ -147,7 +166,9 @@ TREES = st.recursive(
 
 
 @given(gold=TREES, pred=TREES, more=TREES)
-def test_any_tree_in_place_of_any_tree_is_as_good_as_gold_if_it_is_accepted(gold: Any, pred: Any, more: Any) -> None:
+def test_any_tree_in_place_of_any_tree_is_as_good_as_gold_if_it_is_accepted(
+    gold: Any, pred: Any, more: Any
+) -> None:
     spec = {"fields": {"v": TREE}}
     record = {"v": {"k": gold, "z": 1}, "acceptable_variations": {"v.k": [more, pred]}}
     assert figures(spec, record, {"v": {"k": pred, "z": 1}}) == figures(spec, record, record)
@@ -156,6 +177,9 @@ def test_any_tree_in_place_of_any_tree_is_as_good_as_gold_if_it_is_accepted(gold
 @given(gold=TREES, pred=TREES, other=TREES)
 def test_an_accepted_tree_never_lowers_a_score(gold: Any, pred: Any, other: Any) -> None:
     spec, record, found = {"fields": {"v": TREE}}, {"v": {"k": gold, "z": 1}}, {"v": {"k": pred, "z": 1}}
-    before, after = (figures(spec, {**record, "acceptable_variations": accepted}, found) for accepted in ({}, {"v.k": [other]}))
+    before, after = (
+        figures(spec, {**record, "acceptable_variations": accepted}, found)
+        for accepted in ({}, {"v.k": [other]})
+    )
     for metric in ("accuracy", "recall", "f1"):
         assert (after[metric] or 0) >= (before[metric] or 0) - 1e-12

@@ -30,11 +30,18 @@ def main() -> int:
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="fuzz-corpus-"))
         nowhere = stack.enter_context(Path(os.devnull).open("w"))
-        with contextlib.chdir(folder), contextlib.redirect_stderr(nowhere), contextlib.redirect_stdout(nowhere):
+        with (
+            contextlib.chdir(folder),
+            contextlib.redirect_stderr(nowhere),
+            contextlib.redirect_stdout(nowhere),
+        ):
             make_corpus()
         while done < given.count and (given.seconds is None or time.monotonic() - started < given.seconds):
             done += _run_process(Path(folder), seed + done, min(AT_ONCE, given.count - done), failures)
-            print(f"{done:,} cases, {len(failures)} kinds of failures, {time.monotonic() - started:,.0f} s", flush=True)
+            print(
+                f"{done:,} cases, {len(failures)} kinds of failures, {time.monotonic() - started:,.0f} s",
+                flush=True,
+            )
     return 1 if failures else 0
 
 
@@ -51,8 +58,21 @@ def _arguments() -> argparse.Namespace:
 def _run_process(corpus: Path, seed: int, count: int, failures: Counter[str]) -> int:
     """Run cases in a process of its own, and return how many were done; one that ends the process is a failure."""
     only = [word for at, word in enumerate(sys.argv) if word == "--only" or sys.argv[at - 1] == "--only"]
-    command = [sys.executable, "-m", "tests.fuzz", "--corpus", str(corpus), "--seed", str(seed), "--count", str(count), *only]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fuzz",
+        "--corpus",
+        str(corpus),
+        "--seed",
+        str(seed),
+        "--count",
+        str(count),
+        *only,
+    ]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace"
+    ) as process:
         assert process.stdout is not None
         done, told = 0, []
         for line in process.stdout:

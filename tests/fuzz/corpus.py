@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.mutations import flip_bytes, mutate_json, mutate_lines, mutate_parquet, mutate_text, mutate_yaml
+from tests.fuzz.mutations import (
+    flip_bytes,
+    mutate_json,
+    mutate_lines,
+    mutate_parquet,
+    mutate_text,
+    mutate_yaml,
+)
 
 from fieldassay.cli.main import main
 
@@ -34,11 +41,14 @@ definitions: {own: {formula: 0.5 * accuracy + 0.5 * f1, description: mine}}
 checks: {total: number}
 gates: [accuracy >= 0.1, lower(f1) > 0.01, regression(accuracy) > -0.5]
 """
-TOML = (
-    '[fields]\nname = "text"\ntotal = {type = "money", currency = "AUD"}\n[fields.lines]\ntype = "list"\nitems = {fields = {sku = "id"}}\n'
-)
+TOML = '[fields]\nname = "text"\ntotal = {type = "money", currency = "AUD"}\n[fields.lines]\ntype = "list"\nitems = {fields = {sku = "id"}}\n'
 SCHEMA = {
-    "$defs": {"line": {"type": "object", "properties": {"sku": {"type": "string"}, "amount": {"type": ["number", "null"]}}}},
+    "$defs": {
+        "line": {
+            "type": "object",
+            "properties": {"sku": {"type": "string"}, "amount": {"type": ["number", "null"]}},
+        }
+    },
     "type": "object",
     "required": ["total"],
     "properties": {
@@ -46,8 +56,15 @@ SCHEMA = {
         "when": {"type": "string", "format": "date"},
         "kind": {"enum": ["a", "b"]},
         "lines": {"type": "array", "items": {"$ref": "#/$defs/line"}},
-        "who": {"allOf": [{"properties": {"name": {"type": "string"}}}, {"properties": {"age": {"type": "integer"}}}]},
-        "either": {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "number"}}]},
+        "who": {
+            "allOf": [
+                {"properties": {"name": {"type": "string"}}},
+                {"properties": {"age": {"type": "integer"}}},
+            ]
+        },
+        "either": {
+            "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "number"}}]
+        },
     },
 }
 GATES = "gates:\n  - accuracy >= 0.5\n  - {gate: lower(f1) > 0.1, title: sure}\n  - field_accuracy[total] >= 0.2\nname: release\n"
@@ -104,7 +121,9 @@ _GOLD = ("--gold", "gold.jsonl", *PRED)
 
 def _of_gold(file: str, *mutations: Mutation) -> Target:
     """Return a file of gold, which is scored and drafted from."""
-    return Target(file, mutations, (_score("--spec", "spec.yaml", "--gold", file, *PRED), ("init", "--gold", file)))
+    return Target(
+        file, mutations, (_score("--spec", "spec.yaml", "--gold", file, *PRED), ("init", "--gold", file))
+    )
 
 
 def _of_spec(file: str, *mutations: Mutation) -> Target:
@@ -120,21 +139,45 @@ TARGETS: dict[str, Target] = {
     "gold.parquet": _of_gold("gold.parquet", mutate_parquet),
     "gold.parquet, bytes": replace(_of_gold("gold.parquet", flip_bytes), can_end_the_process=True),
     "pred.jsonl": Target(
-        "pred.jsonl", (mutate_lines, mutate_text), (_score("--spec", "spec.yaml", *_GOLD), ("validate", "--spec", "spec.yaml", *_GOLD))
+        "pred.jsonl",
+        (mutate_lines, mutate_text),
+        (_score("--spec", "spec.yaml", *_GOLD), ("validate", "--spec", "spec.yaml", *_GOLD)),
     ),
     "spec.yaml": _of_spec("spec.yaml", mutate_yaml, mutate_yaml, mutate_text),
     "spec.toml": _of_spec("spec.toml", mutate_text),
     "spec.json": _of_spec("spec.json", mutate_json, mutate_text),
     "schema.json": Target(
-        "schema.json", (mutate_json, mutate_text), (_score("--spec", "schema.json", *_GOLD), ("init", "--schema", "schema.json"))
+        "schema.json",
+        (mutate_json, mutate_text),
+        (_score("--spec", "schema.json", *_GOLD), ("init", "--schema", "schema.json")),
     ),
-    "gates.yaml": Target("gates.yaml", (mutate_yaml, mutate_text), (("gate", "run", "--gates", "gates.yaml"),)),
-    "baseline.json": Target("baseline.json", (mutate_json, mutate_text), (("baseline", "check", "run", "baseline.json"),)),
-    "lock.json": Target("lock.json", (mutate_json, mutate_text), (_score("--spec", "spec.yaml", *_GOLD, "--lock", "lock.json"),)),
-    "policy.json": Target("policy.json", (mutate_json, mutate_text), (("calibrate", "run", "--system", "m", "--apply", "policy.json"),)),
-    **{f"run: {name}": Target(f"work/{name}", (mutate_json, mutate_text), _RUN_COMMANDS, "run") for name in _PARTS},
+    "gates.yaml": Target(
+        "gates.yaml", (mutate_yaml, mutate_text), (("gate", "run", "--gates", "gates.yaml"),)
+    ),
+    "baseline.json": Target(
+        "baseline.json", (mutate_json, mutate_text), (("baseline", "check", "run", "baseline.json"),)
+    ),
+    "lock.json": Target(
+        "lock.json",
+        (mutate_json, mutate_text),
+        (_score("--spec", "spec.yaml", *_GOLD, "--lock", "lock.json"),),
+    ),
+    "policy.json": Target(
+        "policy.json",
+        (mutate_json, mutate_text),
+        (("calibrate", "run", "--system", "m", "--apply", "policy.json"),),
+    ),
+    **{
+        f"run: {name}": Target(f"work/{name}", (mutate_json, mutate_text), _RUN_COMMANDS, "run")
+        for name in _PARTS
+    },
     **{f"run: {name}": Target(f"work/{name}", (mutate_parquet,), _RUN_COMMANDS, "run") for name in _TABLES},
-    **{f"run: {name}, bytes": Target(f"work/{name}", (flip_bytes,), _RUN_COMMANDS, "run", can_end_the_process=True) for name in _TABLES},
+    **{
+        f"run: {name}, bytes": Target(
+            f"work/{name}", (flip_bytes,), _RUN_COMMANDS, "run", can_end_the_process=True
+        )
+        for name in _TABLES
+    },
 }
 
 
@@ -143,11 +186,17 @@ def make_corpus() -> None:
     import polars as pl
     import xlsxwriter
 
-    gold, pred = records(0), [{**record, "confidence": {"total": 0.1 + at / 10}} for at, record in enumerate(records(1))]
+    gold, pred = (
+        records(0),
+        [{**record, "confidence": {"total": 0.1 + at / 10}} for at, record in enumerate(records(1))],
+    )
     for name, rows in (("gold", gold), ("pred", pred)):
         Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     Path("gold.json").write_text(json.dumps(gold))
-    flat = [{key: json.dumps(value) if isinstance(value, list) else value for key, value in record.items()} for record in gold]
+    flat = [
+        {key: json.dumps(value) if isinstance(value, list) else value for key, value in record.items()}
+        for record in gold
+    ]
     pl.DataFrame(flat).write_csv("gold.csv")
     pl.DataFrame(flat).write_parquet("gold.parquet")
     with xlsxwriter.Workbook("gold.xlsx") as book:
@@ -156,7 +205,11 @@ def make_corpus() -> None:
             sheet.write_row(at, 0, row)
     Path("spec.yaml").write_text(SPEC)
     Path("spec.toml").write_text(TOML)
-    fields = {"name": "text", "total": {"type": "money", "currency": "AUD"}, "lines": {"items": {"fields": {"sku": "id"}}}}
+    fields = {
+        "name": "text",
+        "total": {"type": "money", "currency": "AUD"},
+        "lines": {"items": {"fields": {"sku": "id"}}},
+    }
     Path("spec.json").write_text(json.dumps({"fields": fields}))
     Path("schema.json").write_text(json.dumps(SCHEMA))
     Path("gates.yaml").write_text(GATES)
@@ -167,7 +220,9 @@ def make_corpus() -> None:
         main(["lock", "--spec", "spec.yaml", "--gold", "gold.jsonl", "--lock", "lock.json"]),
         main(["calibrate", "run", "--system", "m", "--out", "policy.json"]),
     ]
-    missing = [target.file for target in TARGETS.values() if not target.copies and not Path(target.file).exists()]
+    missing = [
+        target.file for target in TARGETS.values() if not target.copies and not Path(target.file).exists()
+    ]
     assert not missing, f"the corpus lacks {missing}: {codes}"
 
 

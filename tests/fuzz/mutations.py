@@ -95,7 +95,11 @@ def mutate_lines(data: bytes, rng: Random) -> bytes:
     """Return JSON lines with some of them made wrong in their data."""
     lines = data.splitlines()
     for at in rng.sample(range(len(lines)), rng.choice((1, 1, 3))):
-        lines[at] = json.dumps(mutate_tree(json.loads(lines[at]), rng)).encode() if rng.random() < 0.8 else mutate_text(lines[at], rng)
+        lines[at] = (
+            json.dumps(mutate_tree(json.loads(lines[at]), rng)).encode()
+            if rng.random() < 0.8
+            else mutate_text(lines[at], rng)
+        )
     return b"\n".join(lines) + b"\n"
 
 
@@ -112,7 +116,9 @@ def mutate_parquet(data: bytes, rng: Random) -> bytes:
             lambda: table.with_columns(pl.lit(None).alias(name)),
             lambda: table.with_columns(pl.lit(rng.choice((5, "x", 1.5, float("nan"), True))).alias(name)),
             lambda: table.with_columns(pl.col(name).reverse()),
-            lambda: table.with_columns(pl.when(pl.int_range(pl.len()) % 3 == 0).then(None).otherwise(pl.col(name)).alias(name)),
+            lambda: table.with_columns(
+                pl.when(pl.int_range(pl.len()) % 3 == 0).then(None).otherwise(pl.col(name)).alias(name)
+            ),
             lambda: table.with_columns(pl.concat_list(pl.col(name)).alias(name)),
             lambda: table.head(rng.randrange(3)),
             lambda: pl.concat([table, table.head(2)]),

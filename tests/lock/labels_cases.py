@@ -6,11 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fieldassay.api.locking import freeze
-from fieldassay.lock.frozen import Labels
+from fieldassay.fingerprint.frozen import Labels
+from fieldassay.gates.baseline.locking import freeze
 
 GOLD: list[dict[str, Any]] = [
-    {"id": "d1", "total": "5.00", "name": "Ñandú 😀", "lines": [{"sku": "x", "n": 1}, {"sku": "y", "n": 2.5}]},
+    {
+        "id": "d1",
+        "total": "5.00",
+        "name": "Ñandú 😀",
+        "lines": [{"sku": "x", "n": 1}, {"sku": "y", "n": 2.5}],
+    },
     {"id": "d2", "total": 7, "name": None, "lines": []},
     {"id": "d3", "total": -0.0, "name": "", "flag": True},
 ]

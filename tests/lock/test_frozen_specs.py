@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from strategies_spec import specs
 
-from fieldassay.lock.specs import freeze_formulas, freeze_spec
+from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
 from fieldassay.metrics.definitions import Definition
 from fieldassay.plan.digest import digest_of
 from fieldassay.spec.model import Accept, Call, DocumentType, Field, Spec
@@ -83,7 +83,11 @@ def other(model: Any, part: str) -> Any:
     value = getattr(model, part)
     if isinstance(value, bool):
         return not value
-    return value + 1 if isinstance(value, float) else OTHER.get(part, ("x",) if isinstance(value, tuple) else "x")
+    return (
+        value + 1
+        if isinstance(value, float)
+        else OTHER.get(part, ("x",) if isinstance(value, tuple) else "x")
+    )
 
 
 @pytest.mark.parametrize("part", [part for part in parts(Field) if part not in ("name", "description")])
@@ -92,7 +96,9 @@ def test_every_part_of_a_field_is_in_the_digest_of_the_spec(part: str) -> None:
     field = Field("a", kind)
     changed = dataclasses.replace(field, **{part: other(field, part)})
     one, two = Spec("s", (field,)), Spec("s", (changed,))
-    assert freeze_spec(one).digest != freeze_spec(two).digest, f"does {part!r} decide scores? spec_data() does not write it"
+    assert freeze_spec(one).digest != freeze_spec(two).digest, (
+        f"does {part!r} decide scores? spec_data() does not write it"
+    )
     assert freeze_formulas(one) == freeze_formulas(two)
 
 

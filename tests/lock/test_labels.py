@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from tests.lock.labels_cases import GOLD, SPEC, labels, write_lines
 
 from fieldassay import score
-from fieldassay.api.locking import freeze
 from fieldassay.errors import ProblemsError
-from fieldassay.lock import labels as labels_module
+from fieldassay.fingerprint import labels as labels_module
+from fieldassay.gates.baseline.locking import freeze
 from fieldassay.scoring.options import InputOptions
 
 PINNED = "25684dae012688863a084d1a6106ce64ee42effe71fca4f75ec8e9ade1495eec"
@@ -90,8 +90,12 @@ def test_the_digest_is_the_same_in_every_file_that_holds_the_same_values(shape: 
 def test_csv_with_other_quotes_and_delimiters_has_the_same_digest(tmp_path: Path) -> None:
     plain, other, lines = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.jsonl"
     plain.write_text('id,total,name\nd1,5.00,"Oak, Elm"\nd2,,y\n', encoding="utf-8")
-    other.write_text('\ufeff"name";"id";"total"\r\n"y";"d2";""\r\n"Oak, Elm";"d1";"5.00"\r\n', encoding="utf-8", newline="")
-    write_lines(lines, [{"id": "d1", "total": "5.00", "name": "Oak, Elm"}, {"id": "d2", "total": "", "name": "y"}])
+    other.write_text(
+        '\ufeff"name";"id";"total"\r\n"y";"d2";""\r\n"Oak, Elm";"d1";"5.00"\r\n', encoding="utf-8", newline=""
+    )
+    write_lines(
+        lines, [{"id": "d1", "total": "5.00", "name": "Oak, Elm"}, {"id": "d2", "total": "", "name": "y"}]
+    )
     assert labels(plain).digest == labels(other).digest == labels(lines).digest
 
 
@@ -152,7 +156,10 @@ def test_the_digest_does_not_change_with_what_the_spec_does_not_declare(name: st
     [
         pytest.param("type: any", id="of-a-tree-everything"),
         pytest.param("{document_type: label_status, fields: {total: money}}", id="the-type-of-the-document"),
-        pytest.param("fields: {total: money, status: {type: text, names: [label_status]}}", id="another-name-of-a-field"),
+        pytest.param(
+            "fields: {total: money, status: {type: text, names: [label_status]}}",
+            id="another-name-of-a-field",
+        ),
     ],
 )
 def test_the_digest_changes_with_all_that_decides_a_score(spec: str) -> None:
@@ -161,13 +168,30 @@ def test_the_digest_changes_with_all_that_decides_a_score(spec: str) -> None:
 
 
 def test_the_digest_does_not_change_with_the_order_of_what_is_a_set() -> None:
-    one = [{"id": 1, "critical_fields": ["a", "b"], "tags": ["x", "y"], "acceptable_variations": {"a": [1, None, "2"], "b": []}}]
-    two = [{"id": 1, "critical_fields": ["b", "a", "a"], "tags": "y, x", "acceptable_variations": {"b": [], "a": ["2", 1, None]}}]
+    one = [
+        {
+            "id": 1,
+            "critical_fields": ["a", "b"],
+            "tags": ["x", "y"],
+            "acceptable_variations": {"a": [1, None, "2"], "b": []},
+        }
+    ]
+    two = [
+        {
+            "id": 1,
+            "critical_fields": ["b", "a", "a"],
+            "tags": "y, x",
+            "acceptable_variations": {"b": [], "a": ["2", 1, None]},
+        }
+    ]
     assert labels(one).digest == labels(two).digest
 
 
 def test_what_stands_beside_the_record_and_is_not_gold_has_no_part(tmp_path: Path) -> None:
-    first = write_lines(tmp_path / "a.jsonl", [{"id": "d1", "gold": {"total": 1}, "prediction": "old", "timing": {"duration_ms": 5}}])
+    first = write_lines(
+        tmp_path / "a.jsonl",
+        [{"id": "d1", "gold": {"total": 1}, "prediction": "old", "timing": {"duration_ms": 5}}],
+    )
     second = write_lines(tmp_path / "b.jsonl", [{"id": "d1", "gold": {"total": 1}, "prediction": "new"}])
     inputs = InputOptions(gold_key="gold")
     assert freeze(SPEC, first, inputs).gold == freeze(SPEC, second, inputs).gold
@@ -176,16 +200,22 @@ def test_what_stands_beside_the_record_and_is_not_gold_has_no_part(tmp_path: Pat
 def test_a_whole_number_and_a_fraction_differ_because_text_fields_tell_them_apart() -> None:
     spec = "fields: {name: text}"
     one, two = [{"id": 1, "name": 1}], [{"id": 1, "name": 1.0}]
-    assert score(one, [{"id": 1, "name": "1"}], spec).value("accuracy") != score(two, [{"id": 1, "name": "1"}], spec).value("accuracy")
+    assert score(one, [{"id": 1, "name": "1"}], spec).value("accuracy") != score(
+        two, [{"id": 1, "name": "1"}], spec
+    ).value("accuracy")
     assert labels(one, spec).digest != labels(two, spec).digest
 
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(min_size=1, max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(min_size=1, max_size=3), inner, max_size=3)
+    ),
     max_leaves=5,
 )
-RECORDS = st.dictionaries(st.sampled_from("abcdefgh"), st.dictionaries(st.sampled_from(["total", "name", "x"]), VALUES), min_size=1)
+RECORDS = st.dictionaries(
+    st.sampled_from("abcdefgh"), st.dictionaries(st.sampled_from(["total", "name", "x"]), VALUES), min_size=1
+)
 
 
 @given(gold=RECORDS, random=st.randoms(use_true_random=False))
@@ -209,9 +239,16 @@ def test_a_changed_value_is_found_in_its_document_alone(gold: dict[str, Any], va
 @pytest.mark.parametrize("seed", ["0", "1"])
 def test_the_digest_does_not_depend_on_the_process(seed: str, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "gold.jsonl", GOLD)
-    code = f"from fieldassay.api.locking import freeze; from pathlib import Path; print(freeze({SPEC!r}, Path({str(path)!r})).gold.digest)"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": seed, "LC_ALL": "C"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=600, check=True)
+    code = f"from fieldassay.gates.baseline.locking import freeze; from pathlib import Path; print(freeze({SPEC!r}, Path({str(path)!r})).gold.digest)"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYTHONHASHSEED": seed,
+        "LC_ALL": "C",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=600, check=True
+    )
     assert done.stdout.strip() == PINNED
 
 

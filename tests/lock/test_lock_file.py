@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from tests.lock.labels_cases import GOLD, SPEC
 
-from fieldassay.api.locking import MOST_REASON, freeze, hold_lock, make_lock, reset_lock
 from fieldassay.errors import ProblemsError
-from fieldassay.lock.file import lock_bytes, read_lock, write_lock
-from fieldassay.lock.frozen import Frozen
-from fieldassay.lock.lock import start
+from fieldassay.fingerprint.frozen import Frozen
+from fieldassay.gates.baseline.lock import start
+from fieldassay.gates.baseline.lock_file import lock_bytes, read_lock, write_lock
+from fieldassay.gates.baseline.locking import MOST_REASON, freeze, hold_lock, make_lock, reset_lock
 
 NOW = datetime(2026, 11, 21, 12, 30, 5, tzinfo=UTC)
 LATER = NOW + timedelta(days=1)
@@ -50,7 +50,9 @@ def test_a_lock_is_read_back_as_it_was_written(path: Path, frozen: Frozen) -> No
 
 @pytest.mark.parametrize("name", ["naïve 😀", "lone \ud800", "bidi \u202e", 'quo"te\n'])
 def test_any_text_in_a_spec_survives(name: str, tmp_path: Path) -> None:
-    frozen = freeze({"name": name, "fields": {name: {"type": "enum", "values": [name, "b"]}}}, [{"id": 1, name: "b"}])
+    frozen = freeze(
+        {"name": name, "fields": {name: {"type": "enum", "values": [name, "b"]}}}, [{"id": 1, name: "b"}]
+    )
     held = make_lock(tmp_path / "lock.json", frozen, NOW)
     held.save()
     assert read_lock(tmp_path / "lock.json")[0] == held.lock
@@ -60,7 +62,9 @@ def test_the_bytes_do_not_depend_on_the_order_of_fields_records_or_on_the_time_z
     spec = json.loads(json.dumps({"fields": {"b": {"weight": 2, "type": "id"}, "a": "text"}}))
     turned = {"fields": {"a": "text", "b": {"type": "id", "weight": 2}}}
     one = start(freeze(spec, [{"id": 1, "a": "x"}, {"id": 2}]), NOW, "1.0")
-    two = start(freeze(turned, [{"id": 2}, {"a": "x", "id": 1}]), NOW.astimezone(timezone(timedelta(hours=5))), "1.0")
+    two = start(
+        freeze(turned, [{"id": 2}, {"a": "x", "id": 1}]), NOW.astimezone(timezone(timedelta(hours=5))), "1.0"
+    )
     two = dataclasses.replace(two, frozen=dataclasses.replace(two.frozen, name=one.frozen.name))
     assert lock_bytes(one) == lock_bytes(two)
 
@@ -172,7 +176,11 @@ TEXTS: dict[str, bytes] = {
 def test_a_file_that_is_no_lock_is_refused(name: str, tmp_path: Path, frozen: Frozen) -> None:
     file = tmp_path / "lock.json"
     file.write_bytes(TEXTS[name])
-    for call in (lambda: hold_lock(file, frozen), lambda: make_lock(file, frozen, NOW), lambda: reset_lock(file, frozen, "why", NOW)):
+    for call in (
+        lambda: hold_lock(file, frozen),
+        lambda: make_lock(file, frozen, NOW),
+        lambda: reset_lock(file, frozen, "why", NOW),
+    ):
         assert problem(call).kind == ("version" if "version" in name else "bad_lock")
     assert file.read_bytes() == TEXTS[name]
 
@@ -273,11 +281,15 @@ def test_long_ids_and_values_are_cut_where_they_are_told(path: Path) -> None:
 
 
 def test_documents_that_are_too_many_to_list_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fieldassay.lock.labels.MOST_LISTED", 2)
+    monkeypatch.setattr("fieldassay.fingerprint.labels.MOST_LISTED", 2)
     held = hold_lock(path, freeze(SPEC, [*GOLD, {"id": "d4"}]))
-    assert [one.told() for one in held.differences] == ["the gold differs: 3 documents were locked, there are 4 now"]
+    assert [one.told() for one in held.differences] == [
+        "the gold differs: 3 documents were locked, there are 4 now"
+    ]
     held = hold_lock(path, freeze(SPEC, [*GOLD[:2], {"id": "d3"}]))
-    assert [one.told() for one in held.differences] == ["the gold differs: 3 documents as before, too many to say which of them changed"]
+    assert [one.told() for one in held.differences] == [
+        "the gold differs: 3 documents as before, too many to say which of them changed"
+    ]
 
 
 def as_older(path: Path) -> None:
@@ -287,7 +299,9 @@ def as_older(path: Path) -> None:
     path.write_text(json.dumps(held), encoding="utf-8")
 
 
-def test_a_lock_of_an_earlier_release_holds_where_gold_has_no_more_than_the_spec_declares(path: Path, frozen: Frozen) -> None:
+def test_a_lock_of_an_earlier_release_holds_where_gold_has_no_more_than_the_spec_declares(
+    path: Path, frozen: Frozen
+) -> None:
     as_older(path)
     assert hold_lock(path, frozen).status == "equal"
 

@@ -32,8 +32,16 @@ TRAPS = {
     "wrong values are in precision": (flat("match", "mismatch", "mismatch", "mismatch"), "precision", 1 / 4),
     "a row with a wrong field is no true positive: F1": (HALF_RIGHT, "f1(granularity=leaf)", 1 / 2),
     "a row with a wrong field is no true positive: recall": (HALF_RIGHT, "recall", 1 / 2),
-    "nulls on both sides pay nothing to an empty prediction": (flat("missing", "absent", "absent"), "accuracy(regime=filled)", 0.0),
-    "nulls on both sides pay in the baseline, by name": (flat("missing", "absent", "absent"), "accuracy(regime=baseline)", 2 / 3),
+    "nulls on both sides pay nothing to an empty prediction": (
+        flat("missing", "absent", "absent"),
+        "accuracy(regime=filled)",
+        0.0,
+    ),
+    "nulls on both sides pay in the baseline, by name": (
+        flat("missing", "absent", "absent"),
+        "accuracy(regime=baseline)",
+        2 / 3,
+    ),
     "nulls do not inflate": (flat("mismatch", *["absent"] * 9), "accuracy_pooled", 0.0),
     "correct silence is undefined, not wrong": (flat("absent"), "accuracy_strict", None),
     "a long list is not one key": (
@@ -51,7 +59,11 @@ TRAPS = {
         "recall[rows[].sku]",
         1.0,
     ),
-    "extra keys cost their share and no more": (flat("match", "match", *["spurious"] * 3), "accuracy_pooled_strict", 2 / 5),
+    "extra keys cost their share and no more": (
+        flat("match", "match", *["spurious"] * 3),
+        "accuracy_pooled_strict",
+        2 / 5,
+    ),
     "extra keys do not touch recall": (flat("match", "match", *["spurious"] * 3), "recall", 1.0),
     "one wrong item of two costs a half": (items(("match", "mismatch")), "accuracy_pooled", 1 / 2),
 }
@@ -62,7 +74,11 @@ def test_trap_is_avoided(claim: str) -> None:
     rows, metric, wanted = TRAPS[claim]
     is_flat = rows[0][1].startswith("f")
     field = metric.partition("[")[2][:-1] or None
-    found = estimate(metric, evidence(rows, FLAT if is_flat else ROWS, slots=None if is_flat else ("head", "rows")), field=field)
+    found = estimate(
+        metric,
+        evidence(rows, FLAT if is_flat else ROWS, slots=None if is_flat else ("head", "rows")),
+        field=field,
+    )
     assert found.value == (None if wanted is None else pytest.approx(wanted, abs=1e-9))
 
 

@@ -78,7 +78,9 @@ WORKED = {
 
 
 def vocabulary(own: dict[str, str] | None = None) -> Vocabulary:
-    return Vocabulary(tuple(Definition(name, formula) for name, formula in (own or OWN).items()), ("text", "quantity"))
+    return Vocabulary(
+        tuple(Definition(name, formula) for name, formula in (own or OWN).items()), ("text", "quantity")
+    )
 
 
 def table() -> Evidence:
@@ -86,7 +88,9 @@ def table() -> Evidence:
 
 
 def found(metric: str, judged: Evidence, **plan: Any) -> tuple[Estimate, ...]:
-    folding = FoldPlan(select_metrics([metric], vocabulary()), vocabulary=vocabulary(), **{"replicates": 0, **plan})
+    folding = FoldPlan(
+        select_metrics([metric], vocabulary()), vocabulary=vocabulary(), **{"replicates": 0, **plan}
+    )
     return estimates(folding, fold(folding, judged, documents(judged.documents)))
 
 
@@ -95,13 +99,20 @@ def test_formula_has_the_value_and_denominator_worked_by_hand(metric: str) -> No
     wanted, n = WORKED[metric]
     one = next(estimate for estimate in found(metric, table()) if estimate.field is None)
     assert one.value == (None if wanted is None else pytest.approx(wanted, abs=1e-9))
-    if metric not in ("odd", "correct(fields=name)", 'correct(fields="drugs[].dose|note")', 'missing(fields="**.na*")'):
+    if metric not in (
+        "odd",
+        "correct(fields=name)",
+        'correct(fields="drugs[].dose|note")',
+        'missing(fields="**.na*")',
+    ):
         assert one.n == n
 
 
 def test_a_document_has_its_own_value_and_null_where_it_is_undefined() -> None:
     names = ("percent", "dose", "pooled", "errors")
-    folding = FoldPlan(select_metrics(names, vocabulary()), vocabulary=vocabulary(), score="score", replicates=0)
+    folding = FoldPlan(
+        select_metrics(names, vocabulary()), vocabulary=vocabulary(), score="score", replicates=0
+    )
     values = fold(folding, table(), documents("abcd")).documents[0].values
     assert values["score"].tolist() == [0.35, 1.0, pytest.approx(np.nan, nan_ok=True), 0.0]
     assert values["percent"].tolist() == [35.0, 100.0, pytest.approx(np.nan, nan_ok=True), 0.0]
@@ -116,7 +127,9 @@ def test_a_mean_times_a_hundred_is_right_to_the_ninth_decimal() -> None:
 
 
 def _percent(rows: list[tuple[Any, ...]]) -> tuple[Estimate, ...]:
-    own = Vocabulary((Definition("p", "100 * document_mean(total(column=score) / (correct + wrong))", unit="percent"),))
+    own = Vocabulary(
+        (Definition("p", "100 * document_mean(total(column=score) / (correct + wrong))", unit="percent"),)
+    )
     judged = evidence(rows, FIELDS, slots=("drugs", "note"))
     folding = FoldPlan(select_metrics(["p"], own), vocabulary=own, replicates=0)
     return estimates(folding, fold(folding, judged, documents(judged.documents)))
@@ -124,7 +137,9 @@ def _percent(rows: list[tuple[Any, ...]]) -> tuple[Estimate, ...]:
 
 def test_a_formula_has_an_interval_and_partitions_agree_to_the_bit() -> None:
     rows = [(f"d{k}", "note", ("match", "mismatch", "missing")[k % 3]) for k in range(60)]
-    own = Vocabulary((Definition("p", "100 * document_mean(correct / (correct + wrong + missing)) - 1", unit="points"),))
+    own = Vocabulary(
+        (Definition("p", "100 * document_mean(correct / (correct + wrong + missing)) - 1", unit="points"),)
+    )
     folding = FoldPlan(select_metrics(["p"], own), vocabulary=own, replicates=200)
     parts = []
     for chosen in (rows[:7], rows[7:41], rows[41:]):
@@ -157,7 +172,10 @@ def test_scope_both_gives_a_formula_field_by_field() -> None:
 
 
 def test_each_stands_for_every_type_and_every_step() -> None:
-    assert [str(call) for call in select_metrics(["rate(type=each)"], vocabulary())] == ["rate(type=text)", "rate(type=quantity)"]
+    assert [str(call) for call in select_metrics(["rate(type=each)"], vocabulary())] == [
+        "rate(type=text)",
+        "rate(type=quantity)",
+    ]
     steps = select_metrics(["share_at_least(column=score, threshold=each)"])
     assert [dict(call.parameters)["threshold"] for call in steps] == [step / 20 for step in range(21)]
 
@@ -190,7 +208,13 @@ def test_a_definition_may_rename_the_metric_of_its_own_name() -> None:
     assert bound.recipe == bind_metric(MetricCall("fda", (("granularity", "slot"),))).recipe
 
 
-CALLS = st.sampled_from([MetricCall("correct"), MetricCall("mean", (("column", "score"),)), MetricCall("a_b", (("fields", "x|y"),))])
+CALLS = st.sampled_from(
+    [
+        MetricCall("correct"),
+        MetricCall("mean", (("column", "score"),)),
+        MetricCall("a_b", (("fields", "x|y"),)),
+    ]
+)
 NUMBERS = st.sampled_from([0.0, 1.0, 0.5, 100.0, 0.1, 1e-7, 12345678.25]).map(Literal)
 FORMULAS = st.recursive(
     CALLS | NUMBERS,

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.definitions import Vocabulary
-from fieldassay.metrics.grammar import FUNCTIONS, OPERATORS, Gate, MetricCall, parse_gate, parse_metric, parse_threshold
+from fieldassay.metrics.grammar import (
+    FUNCTIONS,
+    OPERATORS,
+    Gate,
+    MetricCall,
+    parse_gate,
+    parse_metric,
+    parse_threshold,
+)
 from fieldassay.metrics.selection import DEFAULT_METRICS, bind_metric, list_groups, select_metrics
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True)
@@ -59,15 +67,21 @@ METRICS = {
     "field_accuracy[lines[].amount]": MetricCall("field_accuracy", (), "lines[].amount"),
     'field_accuracy["a, b]"]': MetricCall("field_accuracy", (), "a, b]"),
     "f1{type=invoice}": MetricCall("f1", (), None, ("type", "invoice")),
-    "p(b=2, a=0.5, c=true)[X]{tag=1990s}": MetricCall("p", (("a", 0.5), ("b", 2), ("c", True)), "X", ("tag", "1990s")),
+    "p(b=2, a=0.5, c=true)[X]{tag=1990s}": MetricCall(
+        "p", (("a", 0.5), ("b", 2), ("c", True)), "X", ("tag", "1990s")
+    ),
     "mean(type=text|list)": MetricCall("mean", (("type", "text|list"),)),
 }
 
 GATES = {
     "accuracy >= 0.90": Gate(MetricCall("accuracy"), "value", ">=", 0.9),
     "lower(accuracy)>=.85": Gate(MetricCall("accuracy"), "lower", ">=", 0.85),
-    "regression( f1(granularity=slot) ) <= 1e-2": Gate(MetricCall("f1", (("granularity", "slot"),)), "regression", "<=", 0.01),
-    "field_accuracy[TOTAL_AMOUNT] >= 0.97": Gate(MetricCall("field_accuracy", (), "TOTAL_AMOUNT"), "value", ">=", 0.97),
+    "regression( f1(granularity=slot) ) <= 1e-2": Gate(
+        MetricCall("f1", (("granularity", "slot"),)), "regression", "<=", 0.01
+    ),
+    "field_accuracy[TOTAL_AMOUNT] >= 0.97": Gate(
+        MetricCall("field_accuracy", (), "TOTAL_AMOUNT"), "value", ">=", 0.97
+    ),
     "value(accuracy) > 0": Gate(MetricCall("accuracy"), "value", ">", 0.0),
     "errors(critical_accuracy) == 0": Gate(MetricCall("critical_accuracy"), "errors", "==", 0.0),
     "f1(granularity=slot) >= 1": Gate(MetricCall("f1", (("granularity", "slot"),)), "value", ">=", 1.0),
@@ -149,7 +163,9 @@ def test_unknown_name_gets_the_nearest_one(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["TotalPrice", "totalprice"])
 def test_a_field_in_place_of_a_metric_gets_what_to_write(name: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(f"unknown metric {name!r}; it is a field: field_accuracy[TotalPrice]")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"unknown metric {name!r}; it is a field: field_accuracy[TotalPrice]")
+    ):
         select_metrics([name], Vocabulary(fields=("TotalPrice", "total")))
 
 
@@ -159,7 +175,12 @@ def test_an_endless_expression_is_refused() -> None:
 
 
 def test_a_group_stands_for_its_members_and_each_metric_comes_once() -> None:
-    chosen = [str(call) for call in select_metrics(["cost", "cost_usd", "accuracy(regime=filled)", "accuracy(regime=baseline)"])]
+    chosen = [
+        str(call)
+        for call in select_metrics(
+            ["cost", "cost_usd", "accuracy(regime=filled)", "accuracy(regime=baseline)"]
+        )
+    ]
     assert chosen == ["cost_usd", "cost_usd_total", "accuracy", "accuracy(regime=baseline)"]
 
 
@@ -170,12 +191,18 @@ def test_a_group_passes_parameters_to_the_members_that_have_them() -> None:
 
 
 def test_the_default_set_is_everything_but_what_is_asked_for() -> None:
-    asked_for = {metric.name for metric in list_metrics().values() if metric.group in ("extras", "checks", "types", "report", "tokens")}
+    asked_for = {
+        metric.name
+        for metric in list_metrics().values()
+        if metric.group in ("extras", "checks", "types", "report", "tokens")
+    }
     assert {call.name for call in select_metrics(DEFAULT_METRICS)} == set(list_metrics()) - asked_for
     assert "mean" in asked_for
 
 
-@pytest.mark.parametrize("name", [metric.name for metric in list_metrics().values() if metric.group != "extras"])
+@pytest.mark.parametrize(
+    "name", [metric.name for metric in list_metrics().values() if metric.group != "extras"]
+)
 def test_every_metric_binds_with_its_defaults_and_is_a_value(name: str) -> None:
     first, second = bind_metric(MetricCall(name)), bind_metric(parse_metric(name))
     assert (first.recipe, hash(first.recipe), first.parameters) == (second.recipe, hash(second.recipe), {})

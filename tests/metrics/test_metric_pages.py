@@ -13,7 +13,16 @@ from fieldassay.metrics.selection import list_groups
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "metrics.md"
-HEADINGS = ("Accuracy", "Precision, recall, F1", "Presence", "Types", "Items", "Columns", "Counts", "Latency and cost")
+HEADINGS = (
+    "Accuracy",
+    "Precision, recall, F1",
+    "Presence",
+    "Types",
+    "Items",
+    "Columns",
+    "Counts",
+    "Latency and cost",
+)
 DOCUMENTED = {row["metric"]: row for heading in HEADINGS for row in rows(PAGE, heading)}
 
 
@@ -32,8 +41,15 @@ def test_the_page_tells_direction_and_parameters(name: str) -> None:
 def test_the_page_names_groups_functions_and_parameters() -> None:
     text = PAGE.read_text(encoding="utf-8")
     parameters = {parameter.name for metric in list_metrics().values() for parameter in metric.parameters}
-    chosen = (parameter for metric in list_metrics().values() for parameter in metric.parameters if not parameter.is_many)
-    choices = {choice for parameter in chosen for choice in parameter.choices}  # flags are on the page of the evidence
+    chosen = (
+        parameter
+        for metric in list_metrics().values()
+        for parameter in metric.parameters
+        if not parameter.is_many
+    )
+    choices = {
+        choice for parameter in chosen for choice in parameter.choices
+    }  # flags are on the page of the evidence
     for name in {*list_groups(), *FUNCTIONS, *parameters, *choices} - {"extras"}:
         assert f"`{name}`" in text, name
 

@@ -161,7 +161,11 @@ def test_overall_value_is_the_one_worked_by_hand(metric: str) -> None:
 def test_field_value_is_the_one_worked_by_hand(metric: str, field: str) -> None:
     wanted, n, behind = BY_FIELD[metric, field]
     found = estimate(metric, table(), field=field)
-    assert (found.value, found.n, found.documents) == (None if wanted is None else pytest.approx(wanted, abs=1e-9), n, behind)
+    assert (found.value, found.n, found.documents) == (
+        None if wanted is None else pytest.approx(wanted, abs=1e-9),
+        n,
+        behind,
+    )
 
 
 @pytest.mark.parametrize(("metric", "field"), ITEMS)
@@ -179,8 +183,12 @@ def test_value_of_the_document_table_is_the_one_worked_by_hand(metric: str) -> N
 
 
 def test_every_metric_has_a_worked_example() -> None:
-    worked = {name.split("(")[0] for name in (*OVERALL, *OF_DOCUMENTS, *(name for name, _ in (*BY_FIELD, *ITEMS)))}
-    assert worked == {metric.name for metric in list_metrics().values() if metric.group not in ("extras", "checks")}
+    worked = {
+        name.split("(")[0] for name in (*OVERALL, *OF_DOCUMENTS, *(name for name, _ in (*BY_FIELD, *ITEMS)))
+    }
+    assert worked == {
+        metric.name for metric in list_metrics().values() if metric.group not in ("extras", "checks")
+    }
 
 
 @pytest.mark.parametrize(
@@ -212,13 +220,24 @@ def test_two_nulls_leave_accuracy_undefined_but_count_in_the_baseline() -> None:
 
 
 @pytest.mark.parametrize(
-    "metric", ["accuracy(type=text)", "accuracy_pooled", "recall", "fda", "accuracy(regime=baseline, granularity=slot)"]
+    "metric",
+    [
+        "accuracy(type=text)",
+        "accuracy_pooled",
+        "recall",
+        "fda",
+        "accuracy(regime=baseline, granularity=slot)",
+    ],
 )
 def test_failed_rows_are_outside_every_denominator_and_counted(metric: str) -> None:
     rows = [("a", "x", "match"), ("a", "y", "failed"), ("b", "x", "mismatch"), ("b", "y", "match")]
     fields = [value("x", 0), value("y", 1)]
     found = estimate(metric, evidence(rows, fields))
-    wanted = np.mean([1, 1 / 2]) if metric.startswith("accuracy(") else {"accuracy_pooled": 2 / 3, "recall": 2 / 3, "fda": 1.0}[metric]
+    wanted = (
+        np.mean([1, 1 / 2])
+        if metric.startswith("accuracy(")
+        else {"accuracy_pooled": 2 / 3, "recall": 2 / 3, "fda": 1.0}[metric]
+    )
     assert (found.value, found.failed) == (pytest.approx(wanted), 1)
 
 

@@ -34,7 +34,9 @@ def problems(source):
 
 def nodes(node):
     yield node
-    below = node.children if isinstance(node, ObjectNode) else [node.items] if isinstance(node, ListNode) else []
+    below = (
+        node.children if isinstance(node, ObjectNode) else [node.items] if isinstance(node, ListNode) else []
+    )
     for inner in below:
         yield from nodes(inner)
 
@@ -61,7 +63,10 @@ def test_every_valid_spec_compiles_and_its_nodes_index_their_fields(spec):
 
 @given(spec=specs())
 def test_every_valid_spec_can_be_described(spec):
-    assert all(tuple(row) == COLUMNS and all(isinstance(text, str) for text in row.values()) for row in describe(compile_plan(spec)))
+    assert all(
+        tuple(row) == COLUMNS and all(isinstance(text, str) for text in row.values())
+        for row in describe(compile_plan(spec))
+    )
 
 
 def test_fields_come_in_the_order_of_declaration_parents_first():
@@ -86,13 +91,20 @@ def test_fields_come_in_the_order_of_declaration_parents_first():
 
 def test_an_option_goes_to_reader_and_comparator_by_who_declares_it():
     node = leaf({"type": "money", "currency": "AUD", "tolerance": {"relative": 0.01}})
-    assert node.reader.currency == "AUD" and node.comparator.currency == "lenient" and str(node.comparator.tolerance.relative) == "0.01"
+    assert (
+        node.reader.currency == "AUD"
+        and node.comparator.currency == "lenient"
+        and str(node.comparator.tolerance.relative) == "0.01"
+    )
 
 
 def test_an_option_that_both_declare_goes_to_whichever_takes_its_value():
     node = leaf({"type": "money", "currency": "strict"})
     assert node.reader.currency is None and node.comparator.currency == "strict"
-    assert any("$.fields.x.currency" in problem for problem in problems({"fields": {"x": {"type": "money", "currency": "Dollars"}}}))
+    assert any(
+        "$.fields.x.currency" in problem
+        for problem in problems({"fields": {"x": {"type": "money", "currency": "Dollars"}}})
+    )
 
 
 def test_the_locale_of_the_spec_holds_unless_the_field_says_otherwise():
@@ -124,7 +136,9 @@ def test_a_tree_ends_with_a_pattern_for_everything():
 
 
 def test_weights_multiply_and_criticality_passes_down():
-    plan = read_plan({"fields": {"o": {"weight": 2, "critical": True, "fields": {"a": {"type": "text", "weight": 3}}}}})
+    plan = read_plan(
+        {"fields": {"o": {"weight": 2, "critical": True, "fields": {"a": {"type": "text", "weight": 3}}}}}
+    )
     assert [(info.weight, info.critical) for info in plan.fields] == [(2.0, True), (6.0, True)]
 
 
@@ -138,7 +152,11 @@ def test_null_values_and_gold_failures_come_from_the_spec_unless_the_field_says_
 def test_document_types_are_known_by_all_their_names():
     kinds = {"field": "KIND", "aliases": {"invoice": ["Tax Invoice"], "statement": []}}
     plan = read_plan({"document_type": kinds, "fields": {"a": {"applies_to": ["tax invoice"]}}})
-    assert dict(plan.document_types) == {"invoice": "invoice", "tax invoice": "invoice", "statement": "statement"}
+    assert dict(plan.document_types) == {
+        "invoice": "invoice",
+        "tax invoice": "invoice",
+        "statement": "statement",
+    }
     assert plan.root.children[0].applies_to == {"invoice"}
 
 
@@ -148,20 +166,52 @@ def test_document_types_are_known_by_all_their_names():
         ({"a": {"type": "date", "ordr": "dmy"}}, "$.fields.a.ordr", "did you mean 'order'?"),
         ({"a": {"type": "date", "order": "dym"}}, "$.fields.a.order", "'order' cannot be the text 'dym'"),
         ({"a": {"type": "text", "zzz": 1}}, "$.fields.a.zzz", "have no option 'zzz'"),
-        ({"a": {"compare": {"anls": {"treshold": 1}}}}, "$.fields.a.compare.anls.treshold", "did you mean 'threshold'?"),
-        ({"a": {"compare": {"anls": {"threshold": "high"}}}}, "$.fields.a.compare.anls.threshold", "cannot be the text 'high'"),
+        (
+            {"a": {"compare": {"anls": {"treshold": 1}}}},
+            "$.fields.a.compare.anls.treshold",
+            "did you mean 'threshold'?",
+        ),
+        (
+            {"a": {"compare": {"anls": {"threshold": "high"}}}},
+            "$.fields.a.compare.anls.threshold",
+            "cannot be the text 'high'",
+        ),
         ({"a": {"type": "money", "tolerance": {"relativ": 1}}}, "$.fields.a", "unknown part 'relativ'"),
         ({"a": {"type": "money", "currency": [1]}}, "$.fields.a.currency", "cannot be a list"),
         ({"a": {"type": "id", "checksum": "au.abm"}}, "$.fields.a", "unknown checksum"),
-        ({"a": {"normalize": [{"punctuation": {"mod": "space"}}]}}, "$.fields.a.normalize[0].punctuation.mod", "did you mean 'mode'?"),
-        ({"a": {"type": "money", "normalize": ["case"]}}, "$.fields.a.normalize", "does not apply to the type 'money'"),
-        ({"a": {"items": {"fields": {"sku": "id"}}, "align": {"key": "skuu"}}}, "$.fields.a.align", "did you mean 'sku'?"),
+        (
+            {"a": {"normalize": [{"punctuation": {"mod": "space"}}]}},
+            "$.fields.a.normalize[0].punctuation.mod",
+            "did you mean 'mode'?",
+        ),
+        (
+            {"a": {"type": "money", "normalize": ["case"]}},
+            "$.fields.a.normalize",
+            "does not apply to the type 'money'",
+        ),
+        (
+            {"a": {"items": {"fields": {"sku": "id"}}, "align": {"key": "skuu"}}},
+            "$.fields.a.align",
+            "did you mean 'sku'?",
+        ),
         ({"a": {"items": "id", "align": {"key": "sku"}}}, "$.fields.a.align", "needs a list of objects"),
         ({"a": {"items": "id", "align": "key"}}, "$.fields.a.align", "needs the option 'fields'"),
-        ({"a": {"items": "id", "align": {"assignment": {"min_similarity": 2}}}}, "$.fields.a.align", "from 0 to 1"),
+        (
+            {"a": {"items": "id", "align": {"assignment": {"min_similarity": 2}}}},
+            "$.fields.a.align",
+            "from 0 to 1",
+        ),
         ({"a": {"items": "id", "accept": 0.5}}, "$.fields.a.accept", "does not apply to the type 'list'"),
-        ({"a": {"items": {"fields": {"b": "id"}}, "compare": "iou"}}, "$.fields.a.items", "cannot hold the type 'object'"),
-        ({"a": {"compare": {"iou": {"items": "wrods"}}, "items": "text"}}, "$.fields.a.compare.iou.items", "did you mean 'words'?"),
+        (
+            {"a": {"items": {"fields": {"b": "id"}}, "compare": "iou"}},
+            "$.fields.a.items",
+            "cannot hold the type 'object'",
+        ),
+        (
+            {"a": {"compare": {"iou": {"items": "wrods"}}, "items": "text"}},
+            "$.fields.a.compare.iou.items",
+            "did you mean 'words'?",
+        ),
         (
             {"a": {"type": "any", "fields": {"**.x": {"fields": {"b": "id"}}}}},
             "$.fields.a.fields",
@@ -195,7 +245,16 @@ def test_problems_of_the_text_and_of_the_options_come_together():
 @pytest.mark.parametrize(
     ("change", "is_same"),
     [
-        ({"name": "other", "description": "d", "metrics": ["f1"], "gates": ["accuracy > 0.5"], "slices": ["type"]}, True),
+        (
+            {
+                "name": "other",
+                "description": "d",
+                "metrics": ["f1"],
+                "gates": ["accuracy > 0.5"],
+                "slices": ["type"],
+            },
+            True,
+        ),
         ({"fields": {"b": "money", "a": "id"}}, True),
         ({"fields": {"a": {"type": "id", "weight": 1.0}, "b": "money"}}, True),
         ({"fields": {"a": "id", "b": "number"}}, False),
@@ -218,4 +277,11 @@ def test_the_digest_depends_on_the_order_of_patterns():
 
 def test_a_thousand_fields_compile_in_seconds():
     with costs_at_most(160):
-        assert len(read_plan({"fields": {f"f{n}": {"type": "money", "tolerance": 0.01} for n in range(1000)}}).fields) == 1000
+        assert (
+            len(
+                read_plan(
+                    {"fields": {f"f{n}": {"type": "money", "tolerance": 0.01} for n in range(1000)}}
+                ).fields
+            )
+            == 1000
+        )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.api.explaining import explain_values
 from fieldassay.errors import ProblemsError
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.describe import describe
+from fieldassay.scoring.explain import explain_values
 
 STEPS = {"cascade": {"steps": ["exact", "bare_number"]}}
 
@@ -21,7 +21,10 @@ STEPS = {"cascade": {"steps": ["exact", "bare_number"]}}
             "cascade(steps=[exact, bare_number(tolerance=relative 0.5)])",
         ),
         (
-            {"compare": {"cascade": {"steps": ["exact", {"bare_number": {"tolerance": 0.1}}]}}, "tolerance": 0.5},
+            {
+                "compare": {"cascade": {"steps": ["exact", {"bare_number": {"tolerance": 0.1}}]}},
+                "tolerance": 0.5,
+            },
             None,
         ),
         (
@@ -32,7 +35,9 @@ STEPS = {"cascade": {"steps": ["exact", "bare_number"]}}
         ({"compare": STEPS, "tolerence": 0.5}, None),
     ],
 )
-def test_an_option_goes_to_whoever_has_it_and_to_nobody_else(definition: dict[str, object], compared: str | None) -> None:
+def test_an_option_goes_to_whoever_has_it_and_to_nobody_else(
+    definition: dict[str, object], compared: str | None
+) -> None:
     if compared is None:
         with pytest.raises(ProblemsError, match="no option"):
             read_plan({"fields": {"x": definition}})
@@ -46,5 +51,8 @@ def test_an_option_with_a_wrong_value_is_a_problem_of_the_comparator() -> None:
 
 
 def test_the_option_counts() -> None:
-    values = [explain_values("100", "105", {"compare": STEPS, "tolerance": tolerance})[0].score for tolerance in (0.04, 0.05)]
+    values = [
+        explain_values("100", "105", {"compare": STEPS, "tolerance": tolerance})[0].score
+        for tolerance in (0.04, 0.05)
+    ]
     assert values == [0.0, 1.0]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fieldassay.api.scoring import score
 from fieldassay.errors import ProblemsError
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.renaming import under_own_names
+from fieldassay.scoring.score import score
 from fieldassay.spec.parse import parse_spec
 from fieldassay.spec.write import write_spec
 
@@ -65,7 +65,9 @@ def test_other_names_are_no_undeclared_keys_and_a_second_one_is() -> None:
 
 def test_a_column_of_a_table_may_hold_a_list_under_another_name(tmp_path: Path) -> None:
     path = tmp_path / "pred.csv"
-    path.write_text('id,amount,seller.called,rows\n1,5,Ada,"[{""code"": ""x""}, {""code"": ""y""}]"\n', encoding="utf-8")
+    path.write_text(
+        'id,amount,seller.called,rows\n1,5,Ada,"[{""code"": ""x""}, {""code"": ""y""}]"\n', encoding="utf-8"
+    )
     assert score(GOLD, path, SPEC).value("accuracy") == 1.0
 
 
@@ -87,10 +89,26 @@ def test_names_decide_the_digest() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        pytest.param("fields: {a: {type: text, names: [b]}, b: text}", "the field 'b' is declared twice", id="of-another-field"),
-        pytest.param("fields: {a: {type: text, names: [c]}, b: {type: text, names: [c]}}", "the field 'c' is declared twice", id="of-two"),
-        pytest.param("fields: {a: {type: list, items: {type: text, names: [b]}}}", "'names' does not apply to the items", id="of-items"),
-        pytest.param('fields: {a: {fields: {"**.x": {type: text, names: [b]}}}}', "'names' does not apply", id="of-a-pattern"),
+        pytest.param(
+            "fields: {a: {type: text, names: [b]}, b: text}",
+            "the field 'b' is declared twice",
+            id="of-another-field",
+        ),
+        pytest.param(
+            "fields: {a: {type: text, names: [c]}, b: {type: text, names: [c]}}",
+            "the field 'c' is declared twice",
+            id="of-two",
+        ),
+        pytest.param(
+            "fields: {a: {type: list, items: {type: text, names: [b]}}}",
+            "'names' does not apply to the items",
+            id="of-items",
+        ),
+        pytest.param(
+            'fields: {a: {fields: {"**.x": {type: text, names: [b]}}}}',
+            "'names' does not apply",
+            id="of-a-pattern",
+        ),
         pytest.param("fields: {a: {type: text, names: [[b]]}}", "must be a text, not a list", id="a-list"),
     ],
 )

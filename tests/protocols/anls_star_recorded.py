@@ -79,4 +79,6 @@ _RECORDED = r"""
 {"b": [{"a": "3.0", "b": "alpha", "c": "x"}], "a": ["delta", "31.12.2023", null], "c": "delta", "d": "31.12.2023"} | {"b": [{"a": "true", "b": "beta", "c": "x"}], "a": ["alpine", "delta"], "c": "delya", "d": "31.12.2023"} | 0.475
 """
 
-CASES: list[tuple[Any, Any, Any]] = [tuple(map(json.loads, line.split(" | "))) for line in _RECORDED.strip().splitlines()]  # type: ignore[misc]
+CASES: list[tuple[Any, Any, Any]] = [
+    tuple(map(json.loads, line.split(" | "))) for line in _RECORDED.strip().splitlines()
+]  # type: ignore[misc]

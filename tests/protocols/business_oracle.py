@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-BOTH, SALES, STATEMENTS = ("invoice", "receipt", "bank_statement"), ("invoice", "receipt"), ("bank_statement",)
+BOTH, SALES, STATEMENTS = (
+    ("invoice", "receipt", "bank_statement"),
+    ("invoice", "receipt"),
+    ("bank_statement",),
+)
 
 FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "DOCUMENT_TYPE": ("document type", BOTH),
@@ -192,7 +196,11 @@ def same_item(kind: str, gold: str, pred: str) -> bool:
 
 def strange_numbers(text: str) -> set[str]:
     """Numbers that are neither a day, nor a month, nor a year."""
-    return {number for number in re.findall(r"\d+", text) if len(number) > 2 and not re.fullmatch("[12][0-9]{3}", number)}
+    return {
+        number
+        for number in re.findall(r"\d+", text)
+        if len(number) > 2 and not re.fullmatch("[12][0-9]{3}", number)
+    }
 
 
 def same_day(gold: str, pred: str) -> bool:
@@ -239,7 +247,10 @@ class Expected:
         return {name: sum(scores.values()) / len(scores) for name, scores in self.scores.items() if scores}
 
     def metrics(self) -> dict[str, float | None]:
-        accuracies, flat = list(self.documents().values()), [score for scores in self.scores.values() for score in scores.values()]
+        accuracies, flat = (
+            list(self.documents().values()),
+            [score for scores in self.scores.values() for score in scores.values()],
+        )
         return {
             "overall_accuracy": sum(accuracies) / len(accuracies),
             "document_accuracy": sum(accuracies) / len(accuracies),
@@ -247,7 +258,9 @@ class Expected:
             "perfect_documents": sum(accuracy >= 0.99 - 1e-12 for accuracy in accuracies),
             "precision": self.tp / (self.tp + self.fp) if self.tp + self.fp else None,
             "recall": self.tp / (self.tp + self.fn) if self.tp + self.fn else None,
-            "f1": 2 * self.tp / (2 * self.tp + self.fp + self.fn) if 2 * self.tp + self.fp + self.fn else None,
+            "f1": 2 * self.tp / (2 * self.tp + self.fp + self.fn)
+            if 2 * self.tp + self.fp + self.fn
+            else None,
         }
 
     def fields(self) -> dict[str, float]:
@@ -261,7 +274,9 @@ def type_of(record: Mapping[str, Any]) -> str | None:
     return ALIASES.get(" ".join(value.split()).lower()) if isinstance(value, str) else None
 
 
-def expect(gold: Sequence[Mapping[str, Any]], pred: Sequence[Mapping[str, Any]], key: str = "image_file") -> Expected:
+def expect(
+    gold: Sequence[Mapping[str, Any]], pred: Sequence[Mapping[str, Any]], key: str = "image_file"
+) -> Expected:
     """The scores of all fields that apply, and the counts of the report."""
     answers, expected = {record[key]: record for record in pred}, Expected()
     columns = {name for record in gold for name in record}

@@ -7,7 +7,19 @@ from typing import Any
 
 from tests.protocols.business_oracle import FIELDS, is_list_kind
 
-EMPTY: tuple[Any, ...] = (None, "", "  ", "NOT_FOUND", " not_found ", "Not_Found", [], {}, [None, ""], ["NOT_FOUND"], {"a": None})
+EMPTY: tuple[Any, ...] = (
+    None,
+    "",
+    "  ",
+    "NOT_FOUND",
+    " not_found ",
+    "Not_Found",
+    [],
+    {},
+    [None, ""],
+    ["NOT_FOUND"],
+    {"a": None},
+)
 ODD: tuple[Any, ...] = (
     "|",
     "| |",
@@ -73,7 +85,16 @@ POOLS: dict[str, tuple[Any, ...]] = {
         "credit card statement",
         "tax  invoice",
     ),
-    "numeric id": ("06 082 698 025", "06082698025", "06-082-698-025", "06082698026", "ABN 06 082 698 025", 6082698025, "abc", "(abc)"),
+    "numeric id": (
+        "06 082 698 025",
+        "06082698025",
+        "06-082-698-025",
+        "06082698026",
+        "ABN 06 082 698 025",
+        6082698025,
+        "abc",
+        "(abc)",
+    ),
     "text": (
         "Acme Corp",
         "ACME, Corp.",
@@ -111,7 +132,24 @@ POOLS: dict[str, tuple[Any, ...]] = {
         "01/05/2025 - 31/05/2025",
         "1 to 31/05/2025",
     ),
-    "boolean": ("true", "TRUE", "1", "yes", "Y", "false", "0", "No", "n", "(yes)", "maybe", "t", True, False, 1, 0),
+    "boolean": (
+        "true",
+        "TRUE",
+        "1",
+        "yes",
+        "Y",
+        "false",
+        "0",
+        "No",
+        "n",
+        "(yes)",
+        "maybe",
+        "t",
+        True,
+        False,
+        1,
+        0,
+    ),
     "money": (
         "$100.00",
         "100",
@@ -186,7 +224,9 @@ POOLS: dict[str, tuple[Any, ...]] = {
 }
 
 
-def make_records(seed: int, count: int, columns: tuple[str, ...] = tuple(FIELDS)) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def make_records(
+    seed: int, count: int, columns: tuple[str, ...] = tuple(FIELDS)
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Gold and predictions; every tenth document has no prediction."""
     draw = random.Random(seed)
     gold, pred = [], []
@@ -195,10 +235,15 @@ def make_records(seed: int, count: int, columns: tuple[str, ...] = tuple(FIELDS)
         kinds = {column: FIELDS[column][0] for column in columns}
         given = {column: _value(draw, kind, 0.05) for column, kind in kinds.items() if draw.random() > 0.05}
         if draw.random() < 0.8:
-            given["DOCUMENT_TYPE"] = draw.choice(("INVOICE", "tax invoice", "receipt", "bank statement", "BANK_STATEMENT"))
+            given["DOCUMENT_TYPE"] = draw.choice(
+                ("INVOICE", "tax invoice", "receipt", "bank statement", "BANK_STATEMENT")
+            )
         gold.append({"image_file": name, **given})
         if number % 10 != 9:
-            found = {column: given.get(column) if draw.random() < 0.25 else _value(draw, kind, 0.15) for column, kind in kinds.items()}
+            found = {
+                column: given.get(column) if draw.random() < 0.25 else _value(draw, kind, 0.15)
+                for column, kind in kinds.items()
+            }
             pred.append({"image_file": name, **found, "processing_time": round(draw.uniform(1, 20), 3)})
     return gold, pred
 
@@ -210,8 +255,23 @@ def _value(draw: random.Random, kind: str, oddness: float) -> Any:
     if luck < 0.15 + oddness:
         return draw.choice(ODD)
     if kind != "text" or draw.random() < 0.5:
-        return draw.choice(POOLS[kind]) if not is_list_kind(kind) or draw.random() < 0.7 else _joined(draw, kind)
-    words = ["acme", "corp", "pty", "ltd", "australia", "sydney", "main", "st", "|", "2000", "nsw,", "(office)"]
+        return (
+            draw.choice(POOLS[kind]) if not is_list_kind(kind) or draw.random() < 0.7 else _joined(draw, kind)
+        )
+    words = [
+        "acme",
+        "corp",
+        "pty",
+        "ltd",
+        "australia",
+        "sydney",
+        "main",
+        "st",
+        "|",
+        "2000",
+        "nsw,",
+        "(office)",
+    ]
     return " ".join(draw.choices(words, k=draw.randint(1, 7)))
 
 
@@ -220,5 +280,7 @@ def _joined(draw: random.Random, kind: str) -> str:
         "list": ["ink", "pen", "red-pen", "paper", "1", "12", "2", "$5.00", "5.00", "NOT_FOUND"],
         "transaction texts": ["EFTPOS", "eftpos", "Salary", "Rent", ""],
     }
-    pool = pools.get(kind) or [part for value in POOLS[kind] if isinstance(value, str) for part in value.split("|")]
+    pool = pools.get(kind) or [
+        part for value in POOLS[kind] if isinstance(value, str) for part in value.split("|")
+    ]
     return draw.choice(("|", " | ", "| ")).join(draw.choices(pool, k=draw.randint(1, 5)))

@@ -25,9 +25,21 @@ class Kind:
     recall_weight: Fraction
 
 
-PRESCRIPTION = Kind("medications", "nombre_medicamento", ("dosis", "frecuencia", "duracion", "instrucciones"), (), (), Fraction(7, 10))
+PRESCRIPTION = Kind(
+    "medications",
+    "nombre_medicamento",
+    ("dosis", "frecuencia", "duracion", "instrucciones"),
+    (),
+    (),
+    Fraction(7, 10),
+)
 LAB_REPORT = Kind(
-    "results", "nombre_prueba", ("valor", "unidad", "estado", "rango_referencia"), ("rango_referencia",), ("valor",), Fraction(6, 10)
+    "results",
+    "nombre_prueba",
+    ("valor", "unidad", "estado", "rango_referencia"),
+    ("rango_referencia",),
+    ("valor",),
+    Fraction(6, 10),
 )
 
 
@@ -35,12 +47,17 @@ def normalize(value: Any) -> str:
     if value is None or value in ([], {}):
         return ""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
-    text = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char)).upper()
+    text = "".join(
+        char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char)
+    ).upper()
     text = "".join(
         "." if char == "," and between(text, place, str.isdecimal) else char  # both neighbors as they were
         for place, char in enumerate(text)
     )
-    kept = [" " if unicodedata.category(char)[0] == "P" and not stays(text, place) else char for place, char in enumerate(text)]
+    kept = [
+        " " if unicodedata.category(char)[0] == "P" and not stays(text, place) else char
+        for place, char in enumerate(text)
+    ]
     return " ".join("".join(kept).split())
 
 
@@ -60,7 +77,9 @@ def number(text: str) -> Fraction | None:
     if found is None:
         return None
     sign, whole, decimals, power = found.groups()
-    value = Fraction(int(whole + (decimals or "")), 10 ** len(decimals or "")) * Fraction(10) ** int(power or 0)
+    value = Fraction(int(whole + (decimals or "")), 10 ** len(decimals or "")) * Fraction(10) ** int(
+        power or 0
+    )
     return -value if sign == "-" else value
 
 
@@ -68,7 +87,11 @@ def items_of(record: Item | None, kind: Kind) -> list[Item]:
     """The items of a record that hold anything; a single object stands for a list of itself."""
     found = (record or {}).get(kind.items)
     listed = [found] if isinstance(found, dict) else found if isinstance(found, list) else []
-    return [item for item in listed if isinstance(item, dict) and any(normalize(item.get(key)) for key in (kind.name, *kind.fields))]
+    return [
+        item
+        for item in listed
+        if isinstance(item, dict) and any(normalize(item.get(key)) for key in (kind.name, *kind.fields))
+    ]
 
 
 def judge_pair(gold: Item, predicted: Item, kind: Kind) -> tuple[int, int]:
@@ -85,7 +108,9 @@ def judge_pair(gold: Item, predicted: Item, kind: Kind) -> tuple[int, int]:
 
 def is_near(wanted: str, found: str) -> bool:
     gold, predicted = number(wanted), number(found)
-    return gold is not None and predicted is not None and abs(predicted - gold) <= Fraction(2, 100) * abs(gold)
+    return (
+        gold is not None and predicted is not None and abs(predicted - gold) <= Fraction(2, 100) * abs(gold)
+    )
 
 
 def pairings(size: int, others: int) -> Iterator[list[tuple[int, int]]]:
@@ -93,7 +118,9 @@ def pairings(size: int, others: int) -> Iterator[list[tuple[int, int]]]:
     if size <= others:
         yield from ([*enumerate(chosen)] for chosen in permutations(range(others), size))
     else:
-        yield from ([(at, other) for other, at in enumerate(chosen)] for chosen in permutations(range(size), others))
+        yield from (
+            [(at, other) for other, at in enumerate(chosen)] for chosen in permutations(range(size), others)
+        )
 
 
 @dataclass(frozen=True)
@@ -134,7 +161,10 @@ def share(part: int, whole: int) -> Fraction | None:
 
 
 def document_figures(outcome: Outcome, kind: Kind) -> dict[str, Fraction | None]:
-    recall, accuracy = share(outcome.matched, outcome.gold), share(outcome.right, outcome.counted) or Fraction(0)
+    recall, accuracy = (
+        share(outcome.matched, outcome.gold),
+        share(outcome.right, outcome.counted) or Fraction(0),
+    )
     score = None if recall is None else kind.recall_weight * recall + (1 - kind.recall_weight) * accuracy
     return {
         "recall": recall,
@@ -155,8 +185,14 @@ def mean(values: Sequence[Fraction | None]) -> Fraction | None:
 def figures(outcomes: Sequence[Outcome], successes: Sequence[bool], kind: Kind) -> dict[str, Fraction | None]:
     """What all documents together come to."""
     documents = [document_figures(outcome, kind) for outcome in outcomes]
-    means = {name: mean([document[name] for document in documents]) for name in ("recall", "accuracy", "precision", "score")}
-    total = {name: sum(getattr(outcome, name) for outcome in outcomes) for name in ("gold", "predicted", "matched", "right", "counted")}
+    means = {
+        name: mean([document[name] for document in documents])
+        for name in ("recall", "accuracy", "precision", "score")
+    }
+    total = {
+        name: sum(getattr(outcome, name) for outcome in outcomes)
+        for name in ("gold", "predicted", "matched", "right", "counted")
+    }
     return {
         **means,
         "pooled_recall": share(total["matched"], total["gold"]),

@@ -43,7 +43,9 @@ class Maker:
         return gold, {record["doc_id"]: self._prediction(record) for record in kept}
 
     def _gold(self, doc: str) -> Item:
-        return {"doc_id": doc, self.kind.items: self._items()} if self.draw.random() < 0.98 else {"doc_id": doc}
+        return (
+            {"doc_id": doc, self.kind.items: self._items()} if self.draw.random() < 0.98 else {"doc_id": doc}
+        )
 
     def _prediction(self, gold: Item) -> Item:
         items = self._changed(gold.get(self.kind.items)) if self.draw.random() < 0.8 else self._items()

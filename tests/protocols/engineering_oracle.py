@@ -69,7 +69,9 @@ IF_UNDEFINED = {
 
 def measure(cases: Sequence[Case]) -> dict[str, float | None]:
     """Return every metric over all cases; None where it is undefined."""
-    found: dict[str, float | None] = {name: sum(case.counts()[name] for case in cases) for name in Case().counts()}
+    found: dict[str, float | None] = {
+        name: sum(case.counts()[name] for case in cases) for name in Case().counts()
+    }
     for name in Case().shares():
         shares = [case.shares()[name] for case in cases]
         values = [Fraction(*share) if share[1] else IF_UNDEFINED.get(name) for share in shares]
@@ -80,7 +82,12 @@ def measure(cases: Sequence[Case]) -> dict[str, float | None]:
     return found
 
 
-def compare(expected: Any, actual: Any, critical: Sequence[str] = (), variations: Mapping[str, Sequence[Any]] | None = None) -> Case:
+def compare(
+    expected: Any,
+    actual: Any,
+    critical: Sequence[str] = (),
+    variations: Mapping[str, Sequence[Any]] | None = None,
+) -> Case:
     """Return what one case counts; the paths are those of the protocol: `a.b[0].c`, odd keys quoted in brackets."""
     case = Case()
     _walk(case, (expected, actual), ("", None), (frozenset(critical), variations or {}))
@@ -88,14 +95,21 @@ def compare(expected: Any, actual: Any, critical: Sequence[str] = (), variations
 
 
 def member(path: str, key: str) -> str:
-    plain = key != "" and key.strip() == key and not any(char in '.[]"' or ord(char) < 32 or ord(char) == 127 for char in key)
+    plain = (
+        key != ""
+        and key.strip() == key
+        and not any(char in '.[]"' or ord(char) < 32 or ord(char) == 127 for char in key)
+    )
     if not plain:
         return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
     return f"{path}.{key}" if path else key
 
 
 def _walk(
-    case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes: tuple[frozenset[str], Mapping[str, Sequence[Any]]]
+    case: Case,
+    sides: tuple[Any, Any],
+    at: tuple[str, str | None],
+    notes: tuple[frozenset[str], Mapping[str, Sequence[Any]]],
 ) -> None:
     expected, actual = sides
     path, _ = at
@@ -113,13 +127,21 @@ def _walk(
                 _extra(case, actual[name], member(path, name))
     else:
         for index, item in enumerate(expected):
-            _child(case, (item, actual[index] if index < len(actual) else ABSENT), (f"{path}[{index}]", None), notes)
+            _child(
+                case,
+                (item, actual[index] if index < len(actual) else ABSENT),
+                (f"{path}[{index}]", None),
+                notes,
+            )
         for index in range(len(expected), len(actual)):
             _extra(case, actual[index], f"{path}[{index}]")
 
 
 def _child(
-    case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes: tuple[frozenset[str], Mapping[str, Sequence[Any]]]
+    case: Case,
+    sides: tuple[Any, Any],
+    at: tuple[str, str | None],
+    notes: tuple[frozenset[str], Mapping[str, Sequence[Any]]],
 ) -> None:
     if sides[1] is not ABSENT:
         _walk(case, sides, at, notes)
@@ -138,7 +160,10 @@ def _extra(case: Case, actual: Any, path: str) -> None:
 
 
 def _leaf(
-    case: Case, sides: tuple[Any, Any], at: tuple[str, str | None], notes: tuple[frozenset[str], Mapping[str, Sequence[Any]]]
+    case: Case,
+    sides: tuple[Any, Any],
+    at: tuple[str, str | None],
+    notes: tuple[frozenset[str], Mapping[str, Sequence[Any]]],
 ) -> None:
     expected, actual = sides
     path, key = at
@@ -165,7 +190,9 @@ def _leaf(
 
 def _agrees(expected: Any, actual: Any, is_unit: bool) -> bool:
     if is_unit:
-        return isinstance(actual, str) and "".join(actual.split()).lower() == "".join(expected.split()).lower()
+        return (
+            isinstance(actual, str) and "".join(actual.split()).lower() == "".join(expected.split()).lower()
+        )
     if isinstance(expected, bool) or isinstance(actual, bool) or not isinstance(expected, (int, float)):
         return _is_same(actual, expected)
     if not isinstance(actual, (int, float)):

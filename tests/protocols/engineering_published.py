@@ -41,9 +41,16 @@ def walk(found: Found, expected: Any, actual: Any, path: str) -> None:
             found.wrong.append((path, "structure"))
             return
         if isinstance(expected, dict):
-            places = [(expected[key], actual[key], f"{path}.{key}" if path else key) for key in expected if key in actual]
+            places = [
+                (expected[key], actual[key], f"{path}.{key}" if path else key)
+                for key in expected
+                if key in actual
+            ]
         else:
-            places = [(one, other, f"{path}[{at}]") for at, (one, other) in enumerate(zip(expected, actual, strict=False))]
+            places = [
+                (one, other, f"{path}[{at}]")
+                for at, (one, other) in enumerate(zip(expected, actual, strict=False))
+            ]
         for one, other, place in places:
             walk(found, one, other, place)
         return
@@ -56,7 +63,9 @@ def walk(found: Found, expected: Any, actual: Any, path: str) -> None:
 
 def agrees(expected: Any, actual: Any, is_unit: bool) -> bool:
     if is_unit:
-        return isinstance(actual, str) and actual.replace(" ", "").lower() == expected.replace(" ", "").lower()
+        return (
+            isinstance(actual, str) and actual.replace(" ", "").lower() == expected.replace(" ", "").lower()
+        )
     if isinstance(expected, int | float):
         return isinstance(actual, int | float) and (
             abs(actual - expected) / max(abs(expected), 1.0) <= 0.01 or abs(actual - expected) <= 0.0001

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from fieldassay.api.scoring import score
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
-ACCURACIES = ("overall_accuracy", "complete_accuracy", "critical_field_accuracy", "unit_accuracy", "value_accuracy", "structure_accuracy")
+ACCURACIES = (
+    "overall_accuracy",
+    "complete_accuracy",
+    "critical_field_accuracy",
+    "unit_accuracy",
+    "value_accuracy",
+    "structure_accuracy",
+)
 
 FLOW = {"flow_rate": {"value": 5000, "unit": "m3/h", "min_value": None, "max_value": None}}
 
 EXPECTED = {
     "pollutant_characterization": {
         "pollutant_list": [
-            {"name": "Toluene", "cas_number": "108-88-3", "concentration": 850, "concentration_unit": "mg/Nm3", "category": "VOC"}
+            {
+                "name": "Toluene",
+                "cas_number": "108-88-3",
+                "concentration": 850,
+                "concentration_unit": "mg/Nm3",
+                "category": "VOC",
+            }
         ],
         "total_load": {"tvoc": 1270, "tvoc_unit": "mg/Nm3", "total_carbon": None, "odor_units": None},
     },
@@ -32,17 +45,31 @@ VARIATIONS = {"pollutant_characterization.pollutant_list[0].cas_number": ["108-8
 ACTUAL = {
     "pollutant_characterization": {
         "pollutant_list": [
-            {"name": "Toluene", "cas_number": None, "concentration": 858.5, "concentration_unit": "mg/m3", "category": "VOC"}
+            {
+                "name": "Toluene",
+                "cas_number": None,
+                "concentration": 858.5,
+                "concentration_unit": "mg/m3",
+                "category": "VOC",
+            }
         ],
         "total_load": {"tvoc": "1270", "tvoc_unit": "MG / Nm3", "total_carbon": None},
     },
-    "process_parameters": {"flow_rate": {"value": 5000, "unit": "m³/h", "min_value": 4500, "max_value": None}, "pressure": {"value": 3}},
+    "process_parameters": {
+        "flow_rate": {"value": 5000, "unit": "m³/h", "min_value": 4500, "max_value": None},
+        "pressure": {"value": 3},
+    },
 }
 
 
 def judge(expected: Any, actual: Any, critical: Any = (), accepted: Any = None) -> Result:
     gold = [
-        {"test_case_id": "c", "expected_extraction": expected, "critical_fields": list(critical), "acceptable_variations": accepted or {}}
+        {
+            "test_case_id": "c",
+            "expected_extraction": expected,
+            "critical_fields": list(critical),
+            "acceptable_variations": accepted or {},
+        }
     ]
     return judge_rows(gold, [{"id": "c", "extraction": actual}])
 

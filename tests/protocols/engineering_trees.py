@@ -25,7 +25,11 @@ def make_case(source: random.Random) -> Case:
     actual = _changed(source, expected, source.choice([0.02, 0.1, 0.3]))
     leaves = list(_leaves(expected, ""))
     critical = [path for path in leaves if source.random() < 0.3]
-    critical += [path.rpartition(".")[0] for path in leaves if "." in path and '"' not in path and source.random() < 0.05]
+    critical += [
+        path.rpartition(".")[0]
+        for path in leaves
+        if "." in path and '"' not in path and source.random() < 0.05
+    ]
     accepted = {
         path: source.choices(UNITS if path.endswith("unit") else LEAVES, k=source.randint(1, 2))
         for path in leaves
@@ -41,7 +45,10 @@ def _tree(source: random.Random, depth: int, key: str = "") -> Any:
     if depth == 0 or kind < 0.45:
         return source.choice(LEAVES)
     if kind < 0.78:
-        return {inner: _tree(source, depth - 1, inner) for inner in source.sample(KEYS, source.choice([0, 1, 1, 2, 3, 4]))}
+        return {
+            inner: _tree(source, depth - 1, inner)
+            for inner in source.sample(KEYS, source.choice([0, 1, 1, 2, 3, 4]))
+        }
     return [_tree(source, depth - 1) for _ in range(source.choice([0, 1, 1, 2, 3]))]
 
 
@@ -49,12 +56,19 @@ def _changed(source: random.Random, tree: Any, share: float) -> Any:
     if source.random() < share:
         return _tree(source, 3)
     if isinstance(tree, dict):
-        kept = {key: _changed(source, value, share) for key, value in tree.items() if source.random() >= share}
+        kept = {
+            key: _changed(source, value, share) for key, value in tree.items() if source.random() >= share
+        }
         return kept | ({source.choice(KEYS): _tree(source, 2)} if source.random() < share else {})
     if isinstance(tree, list):
         kept_items = [_changed(source, item, share) for item in tree if source.random() >= share / 2]
         return kept_items + ([_tree(source, 2)] if source.random() < share else [])
-    if isinstance(tree, (int, float)) and not isinstance(tree, bool) and abs(tree) < 1e12 and source.random() < 0.3:
+    if (
+        isinstance(tree, (int, float))
+        and not isinstance(tree, bool)
+        and abs(tree) < 1e12
+        and source.random() < 0.3
+    ):
         return tree * source.choice([1.01, 0.99, 1.0100001, 0.9899999])
     return tree
 

@@ -40,7 +40,9 @@ def distance(gold: Any, predicted: Any, is_mean: bool) -> float:
 def match_page(gold: Any, predicted: Any, is_mean: bool = False) -> Page:
     gold = gold if isinstance(gold, list) else []
     predicted = predicted if isinstance(predicted, list) else []
-    matrix = np.array([[distance(one, other, is_mean) for other in predicted] for one in gold]).reshape(len(gold), len(predicted))
+    matrix = np.array([[distance(one, other, is_mean) for other in predicted] for one in gold]).reshape(
+        len(gold), len(predicted)
+    )
     rows, columns = linear_sum_assignment(matrix)
     return Page(len(gold), len(predicted), tuple(1 - matrix[rows, columns]))
 
@@ -83,11 +85,15 @@ def all_figures(pages: Sequence[Page]) -> dict[str, float | None]:
     )
     each = [page_figures(page) for page in pages]
     known = {name: [found[name] for found in each if found[name] is not None] for name in pooled}
-    return pooled | {f"macro_{name}": float(np.mean(values)) if values else None for name, values in known.items()}
+    return pooled | {
+        f"macro_{name}": float(np.mean(values)) if values else None for name, values in known.items()
+    }
 
 
 def curve(pages: Sequence[Page], threshold: float) -> float | None:
     """Return F(t), an entry without a partner having q = 0."""
     entries = sum(page.gold for page in pages)
-    reached = entries if threshold <= 0 else sum(q >= threshold - 1e-9 for page in pages for q in page.quality)
+    reached = (
+        entries if threshold <= 0 else sum(q >= threshold - 1e-9 for page in pages for q in page.quality)
+    )
     return share(reached, entries)

@@ -24,13 +24,27 @@ NAMES = (
     "le brun",
 )
 _NAMES = (*NAMES, "", "  ", None)
-_PAGES: tuple[Any, ...] = ([], None, "voir Dupont", [3, 3, 3], [-1, 2], [None, 4], {"a": 1}, 7, ["12"], [12.0])
+_PAGES: tuple[Any, ...] = (
+    [],
+    None,
+    "voir Dupont",
+    [3, 3, 3],
+    [-1, 2],
+    [None, 4],
+    {"a": 1},
+    7,
+    ["12"],
+    [12.0],
+)
 
 
 def random_page(generator: np.random.Generator) -> list[Any]:
     """Return up to 8 entries, now and then many more; few names and pages, so that ties are common."""
     many = generator.random() < 0.05
-    return [_entry(generator) for _ in range(int(generator.integers(65, 90)) if many else int(generator.integers(0, 9)))]
+    return [
+        _entry(generator)
+        for _ in range(int(generator.integers(65, 90)) if many else int(generator.integers(0, 9)))
+    ]
 
 
 def misread_page(generator: np.random.Generator, page: list[Any]) -> list[Any]:
@@ -38,7 +52,9 @@ def misread_page(generator: np.random.Generator, page: list[Any]) -> list[Any]:
     if generator.random() < 0.3:
         return random_page(generator)
     kept = [page[at] for at in generator.permutation(len(page))[: int(generator.integers(0, len(page) + 1))]]
-    changed = [{**entry, "name": f"{entry.get('name')}x"} if generator.random() < 0.3 else entry for entry in kept]
+    changed = [
+        {**entry, "name": f"{entry.get('name')}x"} if generator.random() < 0.3 else entry for entry in kept
+    ]
     return [*changed, *(_entry(generator) for _ in range(int(generator.integers(0, 3))))]
 
 
@@ -71,7 +87,10 @@ HOSTILE: tuple[tuple[Any, Any], ...] = (
     (["Dupont", _SOME], ["Durand", _SOME]),
     (["Dupont"], [{"name": "Dupont", "pages": [3]}]),
     ([_SOME, "x", 5], [5, "y"]),
-    ([{"name": "a", "pages": [1, 1, 2]}, {"name": "a", "pages": [1, 2]}], [{"name": "a", "pages": [2, 1]}] * 3),
+    (
+        [{"name": "a", "pages": [1, 1, 2]}, {"name": "a", "pages": [1, 2]}],
+        [{"name": "a", "pages": [2, 1]}] * 3,
+    ),
     ([{"name": "a\0b", "pages": [1]}], [{"name": "a\x00c", "pages": [2]}]),
     ([{"name": "\ud800", "pages": [1]}], [{"name": "a", "pages": [2]}]),
     ([{"name": "\u202eabc", "pages": [1]}], [{"name": "abc", "pages": [2]}]),

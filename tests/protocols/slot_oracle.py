@@ -9,7 +9,12 @@ from typing import Any
 TEXTS = ("incident_location",)
 LISTS = ("perp_individual", "perp_organization", "target", "victim", "weapon")
 TYPED = ("incident_type", "incident_date")
-SLOTS = {**dict.fromkeys(TYPED[:1], "enum"), "incident_date": "date", **dict.fromkeys(TEXTS, "text"), **dict.fromkeys(LISTS, "list")}
+SLOTS = {
+    **dict.fromkeys(TYPED[:1], "enum"),
+    "incident_date": "date",
+    **dict.fromkeys(TEXTS, "text"),
+    **dict.fromkeys(LISTS, "list"),
+}
 SIMILARITIES = ("soft_coverage", "soft_specificity", "chamfer", "sf1")
 
 Cosine = Callable[[str, str], float]
@@ -32,23 +37,39 @@ def compare(slot: str, gold: Any, pred: Any, cosine: Cosine) -> dict[str, float]
     coverage = sum(max(cosine(one, other) for other in found) for one in given) / len(given)
     specificity = sum(max(cosine(one, other) for one in given) for other in found) / len(found)
     sf1 = 2 * coverage * specificity / (coverage + specificity) if coverage > 0 and specificity > 0 else 0.0
-    return dict(zip(SIMILARITIES, (coverage, specificity, (coverage + specificity) / 2, sf1), strict=True)) | {"score": sf1}
+    return dict(
+        zip(SIMILARITIES, (coverage, specificity, (coverage + specificity) / 2, sf1), strict=True)
+    ) | {"score": sf1}
 
 
-def evaluate(gold: Sequence[Mapping[str, Any]], pred: Sequence[Mapping[str, Any]], cosine: Cosine, slots: Sequence[str]) -> dict[str, Any]:
+def evaluate(
+    gold: Sequence[Mapping[str, Any]], pred: Sequence[Mapping[str, Any]], cosine: Cosine, slots: Sequence[str]
+) -> dict[str, Any]:
     """Return every number of the protocol over some slots; None where it is undefined."""
-    rows = [(slot, one.get(slot), other.get(slot)) for one, other in zip(gold, pred, strict=True) for slot in slots]
-    judged = [(slot, bool(fillers(one)), bool(fillers(other)), compare(slot, one, other, cosine)) for slot, one, other in rows]
+    rows = [
+        (slot, one.get(slot), other.get(slot))
+        for one, other in zip(gold, pred, strict=True)
+        for slot in slots
+    ]
+    judged = [
+        (slot, bool(fillers(one)), bool(fillers(other)), compare(slot, one, other, cosine))
+        for slot, one, other in rows
+    ]
     numbers: dict[str, Any] = {}
     for regime, kept in (("baseline", judged), ("gold_nonempty", [row for row in judged if row[1]])):
         numbers["obs" if regime == "baseline" else "nes"] = mean([row[3]["score"] for row in kept])
         for name in SIMILARITIES:
             numbers[f"{name}(regime={regime})"] = mean([row[3][name] for row in kept if row[0] not in TYPED])
     numbers["eai"] = None if None in (numbers["obs"], numbers["nes"]) else numbers["obs"] - numbers["nes"]
-    counts = {key: sum((row[1], row[2]) == key for row in judged) for key in ((False, False), (False, True), (True, False), (True, True))}
+    counts = {
+        key: sum((row[1], row[2]) == key for row in judged)
+        for key in ((False, False), (False, True), (True, False), (True, True))
+    }
     silent, spurious, missing, both = counts.values()
     for (has_gold, has_pred), count in counts.items():
-        numbers[f"presence_gold_{'nonempty' if has_gold else 'empty'}_pred_{'nonempty' if has_pred else 'empty'}"] = count
+        numbers[
+            f"presence_gold_{'nonempty' if has_gold else 'empty'}_pred_{'nonempty' if has_pred else 'empty'}"
+        ] = count
     numbers["fda"] = ratio(silent + both, len(judged))
     numbers["hr"] = ratio(spurious, spurious + silent)
     numbers["mr"] = ratio(missing, missing + both)

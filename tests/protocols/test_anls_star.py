@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.protocols.anls_star_recorded import CASES
 
-from fieldassay.api.scoring import score
 from fieldassay.presets.catalogue import preset_text
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 SOURCE = Path(__file__).parents[2] / "src" / "fieldassay"
 NEAR = 1e-9
@@ -60,7 +60,9 @@ def one(gold: dict[str, Any], pred: dict[str, Any], **spec: Any) -> float | None
         pytest.param(["Hello", "World"], "World", 0, id="a-text-is-no-list"),
         pytest.param("Hello World", ["Hello World"], 0, id="a-list-is-no-text"),
         pytest.param([None, "x"], ["x"], 0.5, id="a-null-item-without-a-partner-is-no-silence"),
-        pytest.param(LINES, [{"d": "two", "n": 2}, {"d": "ono", "n": 1}], (2 + 2 / 3 + 1) / 4, id="objects-are-paired"),
+        pytest.param(
+            LINES, [{"d": "two", "n": 2}, {"d": "ono", "n": 1}], (2 + 2 / 3 + 1) / 4, id="objects-are-paired"
+        ),
         pytest.param(LINES, LINES[1:], 0.5, id="a-missing-object-costs-all-its-leaves"),
         pytest.param([["x", "y"], ["z"]], [["z"], ["y"]], 2 / 3, id="lists-in-lists"),
         pytest.param({}, [], 1, id="empty-containers-have-no-leaves"),
@@ -76,13 +78,27 @@ def test_a_value_worked_by_hand(gold: Any, pred: Any, value: float) -> None:
     [
         pytest.param({"a": "Hello", "b": "World"}, {"b": "World", "a": "Hello"}, 1, id="order-of-keys"),
         pytest.param({"a": "Hello", "b": "World"}, {"a": "Hello"}, 1 / 2, id="missing-key"),
-        pytest.param({"a": "Hello", "b": "World"}, {"a": "Hello", "b": "World", "c": "Great"}, 2 / 3, id="extra-key"),
+        pytest.param(
+            {"a": "Hello", "b": "World"}, {"a": "Hello", "b": "World", "c": "Great"}, 2 / 3, id="extra-key"
+        ),
         pytest.param({"a": "b", "c": "d"}, {"a": "b", "e": "d"}, 1 / 3, id="other-key"),
-        pytest.param({"name": "david", "company": None}, {"name": "david"}, 1, id="null-for-a-key-that-is-not-there"),
+        pytest.param(
+            {"name": "david", "company": None}, {"name": "david"}, 1, id="null-for-a-key-that-is-not-there"
+        ),
         pytest.param({"a": "b"}, {"a": "b", "c": None}, 1 / 2, id="a-null-too-many-costs-a-leaf"),
-        pytest.param({"j": None, "p": None, "e": None, "t": None}, {"j": "California", "p": "Ray"}, 1 / 2, id="two-of-four-nulls"),
+        pytest.param(
+            {"j": None, "p": None, "e": None, "t": None},
+            {"j": "California", "p": "Ray"},
+            1 / 2,
+            id="two-of-four-nulls",
+        ),
         pytest.param({"a": {"b": None}}, {}, 0, id="a-null-in-a-missing-object-is-no-silence"),
-        pytest.param({"a": "Hello", "b": ["w", "r", "l", "d"]}, {"a": "Hello", "b": ["w", "r", "d"]}, 4 / 5, id="leaves-weigh-alike"),
+        pytest.param(
+            {"a": "Hello", "b": ["w", "r", "l", "d"]},
+            {"a": "Hello", "b": ["w", "r", "d"]},
+            4 / 5,
+            id="leaves-weigh-alike",
+        ),
         pytest.param({"a": "x", "b": ["p", "q", "r"]}, {"a": "x", "b": None}, 1 / 4, id="a-list-for-null"),
         pytest.param({"a": "x", "b": []}, {"a": "x", "b": None}, 1 / 2, id="null-is-no-empty-list"),
         pytest.param({}, {}, 1, id="two-empty-trees"),
@@ -100,7 +116,9 @@ def test_a_tree_worked_by_hand(gold: Any, pred: Any, value: float) -> None:
 
 def test_figures_are_means_over_documents_and_the_pooled_one_is_over_leaves() -> None:
     """1 of 1 leaf and 1 of 3: the mean is 2/3, all leaves together 2/4."""
-    result = run([{"id": 1, "a": "x"}, {"id": 2, "a": ["x", "y", "z"]}], [{"id": 1, "a": "x"}, {"id": 2, "a": ["y"]}])
+    result = run(
+        [{"id": 1, "a": "x"}, {"id": 2, "a": ["x", "y", "z"]}], [{"id": 1, "a": "x"}, {"id": 2, "a": ["y"]}]
+    )
     assert result.value("anls_star") == pytest.approx(2 / 3, abs=NEAR)
     assert result.value("pooled_anls_star") == 0.5
     assert result.documents is not None
@@ -108,10 +126,17 @@ def test_figures_are_means_over_documents_and_the_pooled_one_is_over_leaves() ->
 
 
 @pytest.mark.parametrize(
-    "pred", [pytest.param([], id="missing"), pytest.param([{"id": 2, "raw": "I cannot read this."}], id="unreadable-answer")]
+    "pred",
+    [
+        pytest.param([], id="missing"),
+        pytest.param([{"id": 2, "raw": "I cannot read this."}], id="unreadable-answer"),
+    ],
 )
 def test_a_document_without_an_answer_scores_0_even_where_gold_is_null(pred: list[dict[str, Any]]) -> None:
-    assert run([{"id": 1, "a": "x"}, {"id": 2, "a": None}], [{"id": 1, "a": "x"}, *pred]).value("anls_star") == 0.5
+    assert (
+        run([{"id": 1, "a": "x"}, {"id": 2, "a": None}], [{"id": 1, "a": "x"}, *pred]).value("anls_star")
+        == 0.5
+    )
 
 
 @cache
@@ -168,7 +193,11 @@ def test_what_differs_from_the_package_is_known(gold: Any, pred: Any, package: f
     ("notes", "spec"),
     [
         pytest.param({"acceptable_variations": {"a": ["World"]}}, {}, id="of-a-document"),
-        pytest.param({}, {"type": "any", "fields": {"**.a": {"type": "leaf", "accepted": ["World"]}, "**": "leaf"}}, id="of-a-place"),
+        pytest.param(
+            {},
+            {"type": "any", "fields": {"**.a": {"type": "leaf", "accepted": ["World"]}, "**": "leaf"}},
+            id="of-a-place",
+        ),
     ],
 )
 def test_one_of_several_answers(notes: dict[str, Any], spec: dict[str, Any], pred: str, value: float) -> None:
@@ -176,13 +205,18 @@ def test_one_of_several_answers(notes: dict[str, Any], spec: dict[str, Any], pre
 
 
 def test_a_tree_under_a_key_of_its_own_may_hold_any_key() -> None:
-    gold, pred = ({"id": "1", "tree": {"id": "7", "timing": "a"}}, {"id": "1", "tree": {"id": "7", "timing": "b"}})
+    gold, pred = (
+        {"id": "1", "tree": {"id": "7", "timing": "a"}},
+        {"id": "1", "tree": {"id": "7", "timing": "b"}},
+    )
     assert run([gold], [pred], data={"gold": "tree", "pred": "tree"}).value("anls_star") == 0.5
 
 
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-9, 99), st.text(alphabet="abA ", max_size=4))
 TREES = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("pqr"), inner, max_size=3), max_leaves=8
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("pqr"), inner, max_size=3),
+    max_leaves=8,
 )
 ROOTS = st.dictionaries(st.sampled_from("abc"), TREES, max_size=3)
 
@@ -209,5 +243,9 @@ def test_the_order_of_lists_does_not_count(tree: dict[str, Any], order: random.R
 def test_the_protocol_is_data_only() -> None:
     """No module knows it, so that the preset's text is all there is to it."""
     texts = {path: path.read_text(encoding="utf-8").casefold() for path in SOURCE.rglob("*.py")}
-    assert [str(path) for path, text in texts.items() if any(name in text for name in ("anls-star", "anls_star", "anls*"))] == []
+    assert [
+        str(path)
+        for path, text in texts.items()
+        if any(name in text for name in ("anls-star", "anls_star", "anls*"))
+    ] == []
     assert "anls_star:" in preset_text("anls-star")

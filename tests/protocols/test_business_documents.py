@@ -15,10 +15,10 @@ from tests.protocols.business_records import make_records
 from tests.protocols.business_rows import ROWS
 
 from fieldassay import score
-from fieldassay.api.explaining import explain_field
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
 from fieldassay.result.result import Result
+from fieldassay.scoring.explain import explain_field
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.write import write_spec
@@ -47,7 +47,9 @@ def points(step: Any) -> float:
 
 
 def run(gold: Any, pred: Any, spec: Any = SPEC, **options: Any) -> Result:
-    return score(gold, pred if isinstance(pred, dict) else {"model": pred}, spec, ScoreOptions(replicates=0, **options))
+    return score(
+        gold, pred if isinstance(pred, dict) else {"model": pred}, spec, ScoreOptions(replicates=0, **options)
+    )
 
 
 @pytest.mark.parametrize(("field", "gold", "pred", "expected"), CASES)
@@ -55,7 +57,9 @@ def test_a_value_scores_what_the_guide_says(field: str, gold: Any, pred: Any, ex
     assert points(judged(field, gold, pred)) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize(("field", "gold", "pred", "expected"), [case for case in CASES if len(str(case.values[2])) < 1000])
+@pytest.mark.parametrize(
+    ("field", "gold", "pred", "expected"), [case for case in CASES if len(str(case.values[2])) < 1000]
+)
 def test_the_oracle_says_what_the_guide_says(field: str, gold: Any, pred: Any, expected: float) -> None:
     assert field_score(FIELDS[field][0], gold, pred) == pytest.approx(expected, abs=1e-12)
 
@@ -76,15 +80,27 @@ def test_a_field_is_correct_above_one_half(field: str, gold: str, pred: str, out
 
 def test_exchanged_days_and_months_score_one_and_are_diagnosed() -> None:
     step = judged("INVOICE_DATE", "04/05/2025", "05/04/2025")
-    assert (step.score, step.outcome, step.reason, step.diagnoses) == (1.0, "match", "components_exchanged", ("day_month_exchanged",))
+    assert (step.score, step.outcome, step.reason, step.diagnoses) == (
+        1.0,
+        "match",
+        "components_exchanged",
+        ("day_month_exchanged",),
+    )
     assert judged("INVOICE_DATE", "04/05/2025", "2025-05-04").diagnoses == ()
 
 
 @pytest.mark.parametrize("place", ["field", "type"])
 def test_the_figure_of_the_guide_comes_out_without_a_tolerance(place: str) -> None:
-    field = {"TRANSACTION_AMOUNTS_PAID": {"tolerance": 0} if place == "field" else {"type": "transaction_amounts", "tolerance": 0}}
+    field = {
+        "TRANSACTION_AMOUNTS_PAID": {"tolerance": 0}
+        if place == "field"
+        else {"type": "transaction_amounts", "tolerance": 0}
+    }
     [step] = explain_field(
-        read_plan({**SPEC, "fields": field}), "TRANSACTION_AMOUNTS_PAID", "$50.00 | $75.25 | $100.00", "$50.00 | $75.25 | $99.99"
+        read_plan({**SPEC, "fields": field}),
+        "TRANSACTION_AMOUNTS_PAID",
+        "$50.00 | $75.25 | $100.00",
+        "$50.00 | $75.25 | $99.99",
     )
     assert step.score == pytest.approx(2 / 3, abs=1e-12)
 
@@ -95,14 +111,24 @@ def test_thresholds_can_be_changed_as_the_guide_describes() -> None:
         "SUPPLIER_NAME": {"type": "text", "compare": {"words": {"threshold": 0.7}}},
     }
     strict = read_plan({**SPEC, "fields": fields})
-    [money], [name] = explain_field(strict, "TOTAL_AMOUNT", "100", "100.2"), explain_field(strict, "SUPPLIER_NAME", "a b c d", "d c b")
+    [money], [name] = (
+        explain_field(strict, "TOTAL_AMOUNT", "100", "100.2"),
+        explain_field(strict, "SUPPLIER_NAME", "a b c d", "d c b"),
+    )
     assert (money.score, name.score) == (0.0, 0.75)
 
 
 def test_own_fields_take_the_rules_of_their_types() -> None:
     spec = {
         **SPEC,
-        "fields": {"DUE_DATE": "date", "DISCOUNT": "money", "PAID": "boolean", "CLIENT_ID": "numeric_id", "NOTES": "text", "SKUS": "items"},
+        "fields": {
+            "DUE_DATE": "date",
+            "DISCOUNT": "money",
+            "PAID": "boolean",
+            "CLIENT_ID": "numeric_id",
+            "NOTES": "text",
+            "SKUS": "items",
+        },
     }
     own = read_plan(spec)
     rows = [
@@ -135,7 +161,9 @@ def test_a_document_of_fourteen_fields_scores_as_worked_in_the_guide() -> None:
 
 def test_a_field_right_in_eight_of_nine_documents_scores_as_worked_in_the_guide() -> None:
     gold = [{"image_file": f"{number}.png", "SUPPLIER_NAME": "Liberty Oil"} for number in range(9)]
-    pred = [{**record, "SUPPLIER_NAME": "Shell"} if number == 4 else record for number, record in enumerate(gold)]
+    pred = [
+        {**record, "SUPPLIER_NAME": "Shell"} if number == 4 else record for number, record in enumerate(gold)
+    ]
     assert run(gold, pred).value("field_accuracy", field="SUPPLIER_NAME") == pytest.approx(8 / 9, abs=1e-12)
 
 
@@ -171,7 +199,13 @@ PRED = [
         "TRANSACTION_DATES": "1/5",
         "processing_time": 2.0,
     },
-    {"image_file": "r.png", "DOCUMENT_TYPE": "invoice", "TOTAL_AMOUNT": "NOT_FOUND", "PAYER_NAME": "", "processing_time": "4"},
+    {
+        "image_file": "r.png",
+        "DOCUMENT_TYPE": "invoice",
+        "TOTAL_AMOUNT": "NOT_FOUND",
+        "PAYER_NAME": "",
+        "processing_time": "4",
+    },
 ]
 
 
@@ -196,12 +230,17 @@ def test_every_figure_of_three_small_documents_is_as_worked_by_hand() -> None:
     }
     assert {name: result.value(name) for name in expected} == pytest.approx(expected, abs=1e-9)
     fields = {
-        name: result.value("field_accuracy", field=name) for name in ("DOCUMENT_TYPE", "TOTAL_AMOUNT", "PAYER_NAME", "TRANSACTION_DATES")
+        name: result.value("field_accuracy", field=name)
+        for name in ("DOCUMENT_TYPE", "TOTAL_AMOUNT", "PAYER_NAME", "TRANSACTION_DATES")
     }
-    assert fields == pytest.approx({"DOCUMENT_TYPE": 1 / 3, "TOTAL_AMOUNT": 0, "PAYER_NAME": 1 / 2, "TRANSACTION_DATES": 0}, abs=1e-9)
+    assert fields == pytest.approx(
+        {"DOCUMENT_TYPE": 1 / 3, "TOTAL_AMOUNT": 0, "PAYER_NAME": 1 / 2, "TRANSACTION_DATES": 0}, abs=1e-9
+    )
     assert result.counts["systems"]["model"]["missing"] == 1
     kinds = ("invoice", "receipt", "bank_statement")
-    assert [result.value(f"overall_accuracy{{type={kind}}}") for kind in kinds] == pytest.approx([1 / 3, 1 / 3, 0], abs=1e-9)
+    assert [result.value(f"overall_accuracy{{type={kind}}}") for kind in kinds] == pytest.approx(
+        [1 / 3, 1 / 3, 0], abs=1e-9
+    )
 
 
 def test_documents_have_the_values_of_the_metrics() -> None:
@@ -221,8 +260,14 @@ def test_documents_have_the_values_of_the_metrics() -> None:
     }
     assert wanted <= set(documents.columns)
     rows = {row["doc"]: row for row in documents.to_dicts()}
-    assert [rows[name]["score"] for name in ("i.png", "r.png", "b.png")] == pytest.approx([1 / 3, 1 / 3, 0], abs=1e-9)
-    assert [rows[name]["precision"] for name in ("i.png", "r.png", "b.png")] == [pytest.approx(1 / 3), 0.0, None]
+    assert [rows[name]["score"] for name in ("i.png", "r.png", "b.png")] == pytest.approx(
+        [1 / 3, 1 / 3, 0], abs=1e-9
+    )
+    assert [rows[name]["precision"] for name in ("i.png", "r.png", "b.png")] == [
+        pytest.approx(1 / 3),
+        0.0,
+        None,
+    ]
     assert (rows["i.png"]["duration_ms"], rows["b.png"]["type"]) == (2000.0, "bank_statement")
 
 
@@ -236,18 +281,30 @@ def test_all_fields_count_where_the_type_is_not_known_and_a_warning_says_so(kind
 
 def test_fields_that_do_not_apply_and_say_nothing_give_no_warning() -> None:
     assert not any("do not apply" in warning for warning in run(GOLD, PRED).warnings)
-    assert any("TRANSACTION_DATES (1)" in warning for warning in run([{**GOLD[0], "TRANSACTION_DATES": "1/5"}], PRED[:1]).warnings)
+    assert any(
+        "TRANSACTION_DATES (1)" in warning
+        for warning in run([{**GOLD[0], "TRANSACTION_DATES": "1/5"}], PRED[:1]).warnings
+    )
 
 
 def test_columns_that_gold_lacks_are_not_scored() -> None:
-    gold, pred = [{"image_file": "a.png", "TOTAL_AMOUNT": "5"}], [{"image_file": "a.png", "TOTAL_AMOUNT": "5", "SUPPLIER_NAME": "Acme"}]
+    gold, pred = (
+        [{"image_file": "a.png", "TOTAL_AMOUNT": "5"}],
+        [{"image_file": "a.png", "TOTAL_AMOUNT": "5", "SUPPLIER_NAME": "Acme"}],
+    )
     result = run(gold, pred)
-    assert (result.fields, result.value("overall_accuracy"), result.value("precision")) == (("TOTAL_AMOUNT",), 1.0, 1.0)
+    assert (result.fields, result.value("overall_accuracy"), result.value("precision")) == (
+        ("TOTAL_AMOUNT",),
+        1.0,
+        1.0,
+    )
 
 
 def test_a_document_is_perfect_from_ninety_nine_percent_on() -> None:
     spec = {**SPEC, "fields": {f"F{number}": "phone" for number in range(20)}}
-    gold = [{"image_file": name, **{f"F{number}": "12345" for number in range(20)}} for name in ("a.png", "b.png")]
+    gold = [
+        {"image_file": name, **{f"F{number}": "12345" for number in range(20)}} for name in ("a.png", "b.png")
+    ]
     pred = [{**gold[0], "F0": "12349"}, {**gold[1], "F0": "12349", "F1": "12349"}]
     result = run(gold, pred, spec)
     assert result.value("perfect_documents") == 1
@@ -261,13 +318,25 @@ def test_an_independent_oracle_agrees_on_every_field_and_every_metric(seed: int)
     assert result.evidence is not None and result.documents is not None
     rows = result.evidence.filter(pl.col("kind") == "value").to_dicts()
     found = {(row["doc"], row["field"]): 1.0 if row["outcome"] == "absent" else row["score"] for row in rows}
-    wanted = {(doc, field): points for doc, scores in expected.scores.items() for field, points in scores.items()}
-    assert {key: (found.get(key), points) for key, points in wanted.items() if abs(found.get(key, 9) - points) > 1e-9} == {}
+    wanted = {
+        (doc, field): points for doc, scores in expected.scores.items() for field, points in scores.items()
+    }
+    assert {
+        key: (found.get(key), points)
+        for key, points in wanted.items()
+        if abs(found.get(key, 9) - points) > 1e-9
+    } == {}
     assert found.keys() == wanted.keys()
     assert len(set(wanted.values())) > 10
-    assert {name: result.value(name) for name in expected.metrics()} == pytest.approx(expected.metrics(), abs=1e-9)
-    assert {name: result.value("field_accuracy", field=name) for name in result.fields} == pytest.approx(expected.fields(), abs=1e-9)
-    assert dict(zip(result.documents["doc"], result.documents["score"], strict=True)) == pytest.approx(expected.documents(), abs=1e-9)
+    assert {name: result.value(name) for name in expected.metrics()} == pytest.approx(
+        expected.metrics(), abs=1e-9
+    )
+    assert {name: result.value("field_accuracy", field=name) for name in result.fields} == pytest.approx(
+        expected.fields(), abs=1e-9
+    )
+    assert dict(zip(result.documents["doc"], result.documents["score"], strict=True)) == pytest.approx(
+        expected.documents(), abs=1e-9
+    )
 
 
 def is_cell(value: Any) -> bool:
@@ -286,7 +355,9 @@ def write_files(folder: Path, name: str, records: list[dict[str, Any]], shape: s
         return path
     columns = list(dict.fromkeys(key for record in records for key in record))
     with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([columns, *([as_cell(record.get(column)) for column in columns] for record in records)])
+        csv.writer(file).writerows(
+            [columns, *([as_cell(record.get(column)) for column in columns] for record in records)]
+        )
     return path
 
 
@@ -294,15 +365,24 @@ def write_files(folder: Path, name: str, records: list[dict[str, Any]], shape: s
 def test_csv_and_jsonl_files_give_the_same_under_every_name_of_the_id(name: str, tmp_path: Path) -> None:
     gold, pred = make_records(11, 60)
     texts = [
-        [{name if key == "image_file" else key: value for key, value in record.items() if is_cell(value)} for record in records]
+        [
+            {name if key == "image_file" else key: value for key, value in record.items() if is_cell(value)}
+            for record in records
+        ]
         for records in (gold, pred)
     ]
     values = []
     for shape in ("csv", "jsonl"):
-        files = [write_files(tmp_path, side, records, shape) for side, records in zip(("gold", "pred"), texts, strict=True)]
+        files = [
+            write_files(tmp_path, side, records, shape)
+            for side, records in zip(("gold", "pred"), texts, strict=True)
+        ]
         result = run(files[0], {"model": files[1]})
         values.append(
-            [(estimate.metric, estimate.field, dict(estimate.slice), estimate.value, estimate.n) for estimate in result.estimates]
+            [
+                (estimate.metric, estimate.field, dict(estimate.slice), estimate.value, estimate.n)
+                for estimate in result.estimates
+            ]
         )
     assert values[0] == values[1]
     assert values[0][0][3] is not None

@@ -8,27 +8,48 @@ from typing import Any
 import polars as pl
 import pytest
 
-from fieldassay.api.scoring import score
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Leaf, ListNode, ObjectNode
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 FAST = ScoreOptions(replicates=0)
 
 
-def rx(name: Any = None, dose: Any = None, every: Any = None, days: Any = None, note: Any = None) -> dict[str, Any]:
-    return {"nombre_medicamento": name, "dosis": dose, "frecuencia": every, "duracion": days, "instrucciones": note}
+def rx(
+    name: Any = None, dose: Any = None, every: Any = None, days: Any = None, note: Any = None
+) -> dict[str, Any]:
+    return {
+        "nombre_medicamento": name,
+        "dosis": dose,
+        "frecuencia": every,
+        "duracion": days,
+        "instrucciones": note,
+    }
 
 
-def lab(name: Any = None, value: Any = None, unit: Any = None, normal: Any = None, state: Any = None) -> dict[str, Any]:
-    return {"nombre_prueba": name, "valor": value, "unidad": unit, "rango_referencia": normal, "estado": state}
+def lab(
+    name: Any = None, value: Any = None, unit: Any = None, normal: Any = None, state: Any = None
+) -> dict[str, Any]:
+    return {
+        "nombre_prueba": name,
+        "valor": value,
+        "unidad": unit,
+        "rango_referencia": normal,
+        "estado": state,
+    }
 
 
 def judge(protocol: str, gold: Any, predicted: Any, **beside: Any) -> Result:
     """One document."""
     key = "medications" if protocol == "prescription" else "results"
-    return score([{"doc_id": "a", key: gold}], {"s": [{"doc_id": "a", key: predicted, **beside}]}, {"protocol": protocol}, FAST)
+    return score(
+        [{"doc_id": "a", key: gold}],
+        {"s": [{"doc_id": "a", key: predicted, **beside}]},
+        {"protocol": protocol},
+        FAST,
+    )
 
 
 def figures(result: Result) -> dict[str, float | None]:
@@ -50,10 +71,20 @@ LOSARTAN = rx("LOSARTÁN", "50 mg", "cada 24 h", "30 días", "")
 
 
 def test_the_worked_prescription_scores_0_575() -> None:
-    result = judge("prescription", [METFORMIN, LOSARTAN], [rx("Metformina", "850 mg", "cada 8 h", "30 dias", "Con alimentos.")])
+    result = judge(
+        "prescription",
+        [METFORMIN, LOSARTAN],
+        [rx("Metformina", "850 mg", "cada 8 h", "30 dias", "Con alimentos.")],
+    )
     assert document_scores(result) == [pytest.approx(0.575, rel=0, abs=1e-12)]
     found = figures(result)
-    wanted = {"prescription_accuracy": 57.5, "name_recall": 0.5, "attribute_accuracy": 0.75, "name_precision": 1.0, "items_spurious": 0}
+    wanted = {
+        "prescription_accuracy": 57.5,
+        "name_recall": 0.5,
+        "attribute_accuracy": 0.75,
+        "name_precision": 1.0,
+        "items_spurious": 0,
+    }
     assert {name: found[name] for name in wanted} == pytest.approx(wanted, rel=0, abs=1e-9)
 
 
@@ -71,7 +102,9 @@ VALUES: list[tuple[Any, Any, bool]] = [
 @pytest.mark.parametrize(("gold", "predicted", "is_right"), VALUES, ids=lambda given: repr(given)[:25])
 def test_a_value_is_right_if_equal_or_within_2_percent(gold: Any, predicted: Any, is_right: bool) -> None:
     result = judge("lab-report", [lab("GLUCOSA", gold)], [lab("Glucosa", predicted)])
-    assert figure(result, "lab_field_accuracy") == (1.0 if is_right else 2 / 3)  # unit and state are both empty; no range
+    assert figure(result, "lab_field_accuracy") == (
+        1.0 if is_right else 2 / 3
+    )  # unit and state are both empty; no range
     assert figure(result, "lab_accuracy") == (100.0 if is_right else 60 + 40 * 2 / 3)
 
 
@@ -83,7 +116,11 @@ RANGES: list[tuple[Any, Any, float]] = [
 
 @pytest.mark.parametrize(("gold", "predicted", "accuracy"), RANGES)
 def test_a_range_of_reference_counts_where_gold_has_one(gold: Any, predicted: Any, accuracy: float) -> None:
-    result = judge("lab-report", [lab("Na", "140", "mmol/L", gold, "normal")], [lab("NA", "140", "MMOL L", predicted, "Normal")])
+    result = judge(
+        "lab-report",
+        [lab("Na", "140", "mmol/L", gold, "normal")],
+        [lab("NA", "140", "MMOL L", predicted, "Normal")],
+    )
     assert figure(result, "lab_field_accuracy") == accuracy
     assert figure(result, "lab_accuracy") == 60 + 40 * accuracy
 
@@ -102,7 +139,9 @@ UNEQUAL = [
 
 
 @pytest.mark.parametrize(
-    ("gold", "predicted", "is_equal"), [*((*pair, True) for pair in EQUAL), *((*pair, False) for pair in UNEQUAL)], ids=repr
+    ("gold", "predicted", "is_equal"),
+    [*((*pair, True) for pair in EQUAL), *((*pair, False) for pair in UNEQUAL)],
+    ids=repr,
 )
 def test_attributes_are_compared_after_normalization(gold: Any, predicted: Any, is_equal: bool) -> None:
     result = judge("prescription", [rx("A", gold)], [rx("a", predicted)])
@@ -111,7 +150,9 @@ def test_attributes_are_compared_after_normalization(gold: Any, predicted: Any, 
 
 @pytest.mark.parametrize(("gold", "predicted"), [pair for pair in EQUAL if pair[1]], ids=repr)
 def test_names_are_matched_after_normalization(gold: Any, predicted: Any) -> None:
-    assert figure(judge("prescription", [rx(gold, "1")], [rx(predicted, "1")]), "prescription_accuracy") == 100
+    assert (
+        figure(judge("prescription", [rx(gold, "1")], [rx(predicted, "1")]), "prescription_accuracy") == 100
+    )
 
 
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
@@ -120,30 +161,63 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         [rx("OTRO")],
         {"prescription_accuracy": 0, "name_recall": 0, "attribute_accuracy": 0, "items_spurious": 1},
     ),
-    "nothing predicted": ([METFORMIN], [], {"prescription_accuracy": 0, "attribute_accuracy": 0, "name_precision": None}),
+    "nothing predicted": (
+        [METFORMIN],
+        [],
+        {"prescription_accuracy": 0, "attribute_accuracy": 0, "name_precision": None},
+    ),
     "gold is empty": (
         [],
         [METFORMIN],
-        {"prescription_accuracy": None, "name_recall": None, "attribute_accuracy": None, "documents_without_gold": 1},
+        {
+            "prescription_accuracy": None,
+            "name_recall": None,
+            "attribute_accuracy": None,
+            "documents_without_gold": 1,
+        },
     ),
     "gold is empty items": (
         [{}, None, rx(".")],
         [METFORMIN],
         {"prescription_accuracy": None, "items_spurious": 1, "pipeline_success_rate": 100},
     ),
-    "gold is no list": ("ninguno", [METFORMIN], {"prescription_accuracy": None, "pipeline_success_rate": 100}),
-    "prediction is no list": ([METFORMIN], "METFORMINA", {"prescription_accuracy": 0, "items_spurious": 0, "pipeline_success_rate": 0}),
+    "gold is no list": (
+        "ninguno",
+        [METFORMIN],
+        {"prescription_accuracy": None, "pipeline_success_rate": 100},
+    ),
+    "prediction is no list": (
+        [METFORMIN],
+        "METFORMINA",
+        {"prescription_accuracy": 0, "items_spurious": 0, "pipeline_success_rate": 0},
+    ),
     "one object for a list": ([METFORMIN], METFORMIN, {"prescription_accuracy": 100}),
     "a list as JSON text": ([METFORMIN], json.dumps([METFORMIN]), {"prescription_accuracy": 100}),
-    "spurious ones go unpunished": ([METFORMIN], [METFORMIN, LOSARTAN, rx("X")], {"prescription_accuracy": 100, "name_precision": 1 / 3}),
-    "a repeated prediction matches once": ([METFORMIN, LOSARTAN], [METFORMIN] * 2, {"name_recall": 0.5, "items_spurious": 1}),
+    "spurious ones go unpunished": (
+        [METFORMIN],
+        [METFORMIN, LOSARTAN, rx("X")],
+        {"prescription_accuracy": 100, "name_precision": 1 / 3},
+    ),
+    "a repeated prediction matches once": (
+        [METFORMIN, LOSARTAN],
+        [METFORMIN] * 2,
+        {"name_recall": 0.5, "items_spurious": 1},
+    ),
     "two nameless ones have equal names": (
         [rx(None, "5")],
         [rx("-", "6")],
         {"name_recall": 1, "attribute_accuracy": 0.75, "pipeline_success_rate": 0},
     ),
-    "a nameless one is not a named one": ([rx(None, "5")], [rx("A", "5")], {"name_recall": 0, "pipeline_success_rate": 100}),
-    "texts are no medications": ([METFORMIN], ["METFORMINA", METFORMIN], {"prescription_accuracy": 100, "items_spurious": 1}),
+    "a nameless one is not a named one": (
+        [rx(None, "5")],
+        [rx("A", "5")],
+        {"name_recall": 0, "pipeline_success_rate": 100},
+    ),
+    "texts are no medications": (
+        [METFORMIN],
+        ["METFORMINA", METFORMIN],
+        {"prescription_accuracy": 100, "items_spurious": 1},
+    ),
     "missing keys are empty": ([{"nombre_medicamento": "A"}], [rx("a")], {"prescription_accuracy": 100}),
 }
 
@@ -187,7 +261,9 @@ RUNS: list[tuple[dict[str, Any], Any, int]] = [
 
 @pytest.mark.parametrize(("beside", "predicted", "rate"), RUNS, ids=str)
 @pytest.mark.parametrize("gold", [[METFORMIN], []], ids=["gold", "no gold"])
-def test_a_run_succeeds_without_an_error_parsed_and_with_a_named_item(beside: dict[str, Any], predicted: Any, rate: int, gold: Any) -> None:
+def test_a_run_succeeds_without_an_error_parsed_and_with_a_named_item(
+    beside: dict[str, Any], predicted: Any, rate: int, gold: Any
+) -> None:
     result = judge("prescription", gold, predicted, **beside)
     assert figures(result)["pipeline_success_rate"] == rate
     assert result.documents is not None
@@ -195,10 +271,19 @@ def test_a_run_succeeds_without_an_error_parsed_and_with_a_named_item(beside: di
 
 
 def test_components_are_means_over_documents_and_pooled_ones_are_beside() -> None:
-    gold = [{"doc_id": 1, "medications": [METFORMIN]}, {"doc_id": 2, "medications": [METFORMIN, LOSARTAN, rx("C")]}, {"doc_id": 3}]
+    gold = [
+        {"doc_id": 1, "medications": [METFORMIN]},
+        {"doc_id": 2, "medications": [METFORMIN, LOSARTAN, rx("C")]},
+        {"doc_id": 3},
+    ]
     bad = rx("losartan", "50 mg", "nunca", "nunca", "nunca")
     found = figures(
-        score(gold, [{"doc_id": 1, "medicamentos": [METFORMIN]}, {"doc_id": 2, "medications": [bad]}], {"protocol": "prescription"}, FAST)
+        score(
+            gold,
+            [{"doc_id": 1, "medicamentos": [METFORMIN]}, {"doc_id": 2, "medications": [bad]}],
+            {"protocol": "prescription"},
+            FAST,
+        )
     )
     wanted = {
         "name_recall": (1 + 1 / 3) / 2,
@@ -217,7 +302,10 @@ def test_latency_and_the_documents_table_have_the_published_names(protocol: str)
     result = judge(protocol, [rx("A") | lab("A")], [rx("A") | lab("A")], timing={"duration_ms": 1500})
     assert figures(result)["latency_p50"] == 1500
     assert isinstance(result.documents, pl.DataFrame)
-    names = {"prescription": ["name_recall", "attribute_accuracy"], "lab-report": ["test_recall", "lab_field_accuracy"]}[protocol]
+    names = {
+        "prescription": ["name_recall", "attribute_accuracy"],
+        "lab-report": ["test_recall", "lab_field_accuracy"],
+    }[protocol]
     assert {"system", "doc", "score", "pipeline_success_rate", *names} <= set(result.documents.columns)
 
 
@@ -232,5 +320,11 @@ def test_every_field_is_read_by_the_one_normalization(protocol: str, size: int) 
 
 
 def test_the_gates_are_the_published_thresholds() -> None:
-    assert read_plan({"protocol": "prescription"}).spec.gates == ("prescription_accuracy >= 85", "pipeline_success_rate >= 90")
-    assert read_plan({"protocol": "lab-report"}).spec.gates == ("lab_accuracy >= 75", "pipeline_success_rate >= 90")
+    assert read_plan({"protocol": "prescription"}).spec.gates == (
+        "prescription_accuracy >= 85",
+        "pipeline_success_rate >= 90",
+    )
+    assert read_plan({"protocol": "lab-report"}).spec.gates == (
+        "lab_accuracy >= 75",
+        "pipeline_success_rate >= 90",
+    )

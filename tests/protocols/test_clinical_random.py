@@ -6,11 +6,19 @@ from fractions import Fraction
 from random import Random
 
 import pytest
-from tests.protocols.clinical_oracle import LAB_REPORT, PRESCRIPTION, Kind, document_figures, figures, is_success, judge
+from tests.protocols.clinical_oracle import (
+    LAB_REPORT,
+    PRESCRIPTION,
+    Kind,
+    document_figures,
+    figures,
+    is_success,
+    judge,
+)
 from tests.protocols.clinical_records import Maker
 
-from fieldassay.api.scoring import score
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 METRICS = {
     "prescription": {
@@ -45,13 +53,18 @@ def near(value: Fraction | None) -> object:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "kind"), [("prescription", PRESCRIPTION), ("lab-report", LAB_REPORT)], ids=lambda given: str(given)[:12]
+    ("protocol", "kind"),
+    [("prescription", PRESCRIPTION), ("lab-report", LAB_REPORT)],
+    ids=lambda given: str(given)[:12],
 )
 @pytest.mark.parametrize("seed", range(4))
 def test_random_documents_come_to_the_same_numbers(protocol: str, kind: Kind, seed: int) -> None:
     gold, predicted = Maker(kind, Random(seed)).documents(150)
     outcomes = [judge(record, predicted.get(record["doc_id"]), kind) for record in gold]
-    successes = [is_success(predicted.get(record["doc_id"]), outcome) for record, outcome in zip(gold, outcomes, strict=True)]
+    successes = [
+        is_success(predicted.get(record["doc_id"]), outcome)
+        for record, outcome in zip(gold, outcomes, strict=True)
+    ]
     result = score(gold, {"s": list(predicted.values())}, {"protocol": protocol}, ScoreOptions(replicates=0))
     names = METRICS[protocol]
 
@@ -62,12 +75,15 @@ def test_random_documents_come_to_the_same_numbers(protocol: str, kind: Kind, se
         own |= {"percent": hundredfold(own["score"]), "success": Fraction(100 * success)}
         wanted = {"score": own.pop("score"), **{names[name]: value for name, value in own.items()}}
         row = rows[record["doc_id"]]
-        assert {name: row[name] for name in wanted} == {name: near(value) for name, value in wanted.items()}, (record, outcome)
+        assert {name: row[name] for name in wanted} == {
+            name: near(value) for name, value in wanted.items()
+        }, (record, outcome)
 
     everything = figures(outcomes, successes, kind)
     everything["percent"] = hundredfold(everything.pop("score"))
     wanted = {
-        {**names, "spurious": "items_spurious", "without_gold": "documents_without_gold"}[name]: value for name, value in everything.items()
+        {**names, "spurious": "items_spurious", "without_gold": "documents_without_gold"}[name]: value
+        for name, value in everything.items()
     }
     found = {estimate.metric: estimate.value for estimate in result.estimates if estimate.field is None}
     assert {name: found[name] for name in wanted} == {name: near(value) for name, value in wanted.items()}

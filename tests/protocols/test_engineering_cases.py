@@ -7,12 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.protocols.engineering_runs import ACCURACIES, ACTUAL, CRITICAL, EXPECTED, VARIATIONS, counts, judge, judge_rows
+from tests.protocols.engineering_runs import (
+    ACCURACIES,
+    ACTUAL,
+    CRITICAL,
+    EXPECTED,
+    VARIATIONS,
+    counts,
+    judge,
+    judge_rows,
+)
 
-from fieldassay.api.gating import decide_result
-from fieldassay.api.scoring import score
 from fieldassay.errors import ProblemsError
+from fieldassay.gates.gate import decide_result
 from fieldassay.plan.compile import read_plan
+from fieldassay.scoring.score import score
 
 
 def test_a_case_with_nothing_to_divide_has_the_published_values_and_pooled_ones_are_undefined() -> None:
@@ -34,13 +43,19 @@ def test_figures_are_means_over_cases_and_pooled_ones_stand_beside() -> None:
         {"test_case_id": "a", "expected_extraction": {"x": 1, "y": 2, "z": 3, "w": 4}},
         {"test_case_id": "b", "expected_extraction": {"x": 1}},
     ]
-    result = judge_rows(gold, [{"id": "a", "extraction": {"x": 1, "y": 2, "z": 3, "w": 9}}, {"id": "b", "extraction": {"x": 7}}])
+    result = judge_rows(
+        gold,
+        [{"id": "a", "extraction": {"x": 1, "y": 2, "z": 3, "w": 9}}, {"id": "b", "extraction": {"x": 7}}],
+    )
     assert result.value("overall_accuracy") == (0.75 + 0.0) / 2
     assert result.value("pooled_overall_accuracy") == 3 / 5
 
 
 def test_a_case_without_a_prediction_is_judged_as_an_empty_one() -> None:
-    gold = [{"test_case_id": "a", "expected_extraction": {"x": 1}}, {"test_case_id": "b", "expected_extraction": {"x": {"y": 1, "z": 2}}}]
+    gold = [
+        {"test_case_id": "a", "expected_extraction": {"x": 1}},
+        {"test_case_id": "b", "expected_extraction": {"x": {"y": 1, "z": 2}}},
+    ]
     result = judge_rows(gold, [{"id": "a", "extraction": {"x": 1}}])
     assert result.value("overall_accuracy") == 0.5
     assert counts(result) == {"missing": 2, "missing_published": 1}
@@ -51,28 +66,56 @@ def test_each_case_has_its_figures_as_columns() -> None:
     assert result.documents is not None
     row = result.documents.to_dicts()[0]
     assert (row["score"], row["overall_accuracy"]) == (pytest.approx(8 / 12), pytest.approx(8 / 12))
-    assert (row["errors_unit"], row["errors_value"], row["errors_missing"], row["errors_extra"]) == (2, 2, 1, 1)
+    assert (row["errors_unit"], row["errors_value"], row["errors_missing"], row["errors_extra"]) == (
+        2,
+        2,
+        1,
+        1,
+    )
 
 
-def of_difficulty(name: str, difficulty: str, right: int, wrong: int, **notes: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def of_difficulty(
+    name: str, difficulty: str, right: int, wrong: int, **notes: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a case and its prediction with so many texts right and so many wrong."""
     keys = [f"t{number}" for number in range(right + wrong)]
-    case = {"test_case_id": name, "difficulty": difficulty, "expected_extraction": dict.fromkeys(keys, "x"), **notes}
+    case = {
+        "test_case_id": name,
+        "difficulty": difficulty,
+        "expected_extraction": dict.fromkeys(keys, "x"),
+        **notes,
+    }
     return case, {"id": name, "extraction": {key: "x" if at < right else "y" for at, key in enumerate(keys)}}
 
 
 def decide(*pairs: tuple[dict[str, Any], dict[str, Any]]) -> tuple[str, dict[str, str]]:
     """Return the answer, and the verdict of each gate by the text before its threshold."""
-    decision = decide_result(judge_rows([case for case, _ in pairs], [prediction for _, prediction in pairs]))[0]
-    return decision.answer.value, {str(outcome.gate).split(" >")[0]: outcome.verdict.value for outcome in decision.outcomes}
+    decision = decide_result(
+        judge_rows([case for case, _ in pairs], [prediction for _, prediction in pairs])
+    )[0]
+    return decision.answer.value, {
+        str(outcome.gate).split(" >")[0]: outcome.verdict.value for outcome in decision.outcomes
+    }
 
 
 def test_the_sixteen_thresholds_are_the_published_ones() -> None:
     gates = read_plan({"protocol": "engineering-extractor"}).spec.gates
-    metrics = ["overall_accuracy", "critical_field_accuracy", "unit_accuracy", "value_accuracy", "structure_accuracy"]
-    published = {"easy": [0.95, 1.0, 0.98, 0.98, 0.95], "medium": [0.9, 0.95, 0.92, 0.92, 0.9], "hard": [0.85, 0.9, 0.85, 0.85, 0.85]}
+    metrics = [
+        "overall_accuracy",
+        "critical_field_accuracy",
+        "unit_accuracy",
+        "value_accuracy",
+        "structure_accuracy",
+    ]
+    published = {
+        "easy": [0.95, 1.0, 0.98, 0.98, 0.95],
+        "medium": [0.9, 0.95, 0.92, 0.92, 0.9],
+        "hard": [0.85, 0.9, 0.85, 0.85, 0.85],
+    }
     wanted = {
-        (f"{metric}{{difficulty={level}}}", least) for level in published for metric, least in zip(metrics, published[level], strict=True)
+        (f"{metric}{{difficulty={level}}}", least)
+        for level in published
+        for metric, least in zip(metrics, published[level], strict=True)
     }
     wanted.add(('overall_accuracy{difficulty="very hard"}', 0.8))
     assert {(gate.split(" >= ")[0], float(gate.split(" >= ")[1].split(" ")[0])) for gate in gates} == wanted
@@ -90,7 +133,9 @@ def test_the_sixteen_thresholds_are_the_published_ones() -> None:
         ("hard", 16, 3, "NO-GO"),
     ],
 )
-def test_each_difficulty_has_its_threshold_inclusive(difficulty: str, right: int, wrong: int, answer: str) -> None:
+def test_each_difficulty_has_its_threshold_inclusive(
+    difficulty: str, right: int, wrong: int, answer: str
+) -> None:
     found, verdicts = decide(of_difficulty("a", difficulty, right, wrong))
     assert found == answer
     assert {verdict for gate, verdict in verdicts.items() if difficulty not in gate} == {"SKIPPED"}
@@ -115,7 +160,10 @@ def test_cases_are_sliced_by_difficulty_and_by_each_focus_area() -> None:
         for estimate in result.estimates
         if estimate.metric == "overall_accuracy"
     }
-    assert [found[name] for name in ("", "difficulty=easy", "difficulty=hard", "focus_areas=units", "focus_areas=values")] == [
+    assert [
+        found[name]
+        for name in ("", "difficulty=easy", "difficulty=hard", "focus_areas=units", "focus_areas=values")
+    ] == [
         0.5,
         1.0,
         0.0,
@@ -124,14 +172,22 @@ def test_cases_are_sliced_by_difficulty_and_by_each_focus_area() -> None:
     ]
 
 
-TREE = {"id": "P-17", "tags": ["a"], "confidence": 0.5, "error": "E4", "flow_rate": {"value": 5, "unit": "m3/h"}}
+TREE = {
+    "id": "P-17",
+    "tags": ["a"],
+    "confidence": 0.5,
+    "error": "E4",
+    "flow_rate": {"value": 5, "unit": "m3/h"},
+}
 ROWS = [
     pytest.param({"id": "c1", "extraction": TREE}, id="under extraction"),
     pytest.param({"test_case_id": "c1", "extraction": TREE}, id="under the case's own id"),
     pytest.param({"id": "c1", "extracted_facts": TREE}, id="under the source's name"),
     pytest.param({"id": "c1", "extraction": json.dumps(TREE)}, id="as text"),
     pytest.param({"id": "c1", "raw": f"```json\n{json.dumps(TREE)}\n```"}, id="as a raw answer"),
-    pytest.param({"id": "c1", "raw": json.dumps({"extraction": TREE})}, id="as a raw answer with its envelope"),
+    pytest.param(
+        {"id": "c1", "raw": json.dumps({"extraction": TREE})}, id="as a raw answer with its envelope"
+    ),
     pytest.param({"id": "c1", "timing": {"duration_ms": 5}, "extraction": TREE}, id="beside its timing"),
     pytest.param({"test_case_id": "c1", **TREE}, id="the tree itself, beside the case's id"),
 ]
@@ -139,22 +195,34 @@ ROWS = [
 
 def write_cases(folder: Path) -> Path:
     folder.mkdir()
-    case = {"test_case_id": "c1", "description": "one", "difficulty": "easy", "focus_areas": ["unit_parsing"], "expected_extraction": TREE}
-    (folder / "c1_expected.json").write_text(json.dumps({**case, "critical_fields": ["flow_rate.unit"], "acceptable_variations": {}}))
+    case = {
+        "test_case_id": "c1",
+        "description": "one",
+        "difficulty": "easy",
+        "focus_areas": ["unit_parsing"],
+        "expected_extraction": TREE,
+    }
+    (folder / "c1_expected.json").write_text(
+        json.dumps({**case, "critical_fields": ["flow_rate.unit"], "acceptable_variations": {}})
+    )
     return folder
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_a_prediction_is_the_tree_however_it_is_wrapped(row: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_text(json.dumps(row))
-    result = score(write_cases(tmp_path / "cases"), {"p": tmp_path / "p.jsonl"}, {"protocol": "engineering-extractor"})
+    result = score(
+        write_cases(tmp_path / "cases"), {"p": tmp_path / "p.jsonl"}, {"protocol": "engineering-extractor"}
+    )
     assert (result.value("overall_accuracy"), counts(result)) == (1.0, {})
 
 
 def test_a_folder_of_trees_is_named_by_its_files_and_the_trees_are_taken_whole(tmp_path: Path) -> None:
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "c1.json").write_text(json.dumps(TREE))
-    result = score(write_cases(tmp_path / "cases"), {"p": tmp_path / "p"}, {"protocol": "engineering-extractor"})
+    result = score(
+        write_cases(tmp_path / "cases"), {"p": tmp_path / "p"}, {"protocol": "engineering-extractor"}
+    )
     assert (result.value("overall_accuracy"), counts(result)) == (1.0, {})
 
 
@@ -169,20 +237,25 @@ def test_a_folder_of_trees_is_named_by_its_files_and_the_trees_are_taken_whole(t
 )
 def test_a_failed_extraction_is_an_empty_tree(row: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_text(json.dumps(row))
-    result = score(write_cases(tmp_path / "cases"), {"p": tmp_path / "p.jsonl"}, {"protocol": "engineering-extractor"})
+    result = score(
+        write_cases(tmp_path / "cases"), {"p": tmp_path / "p.jsonl"}, {"protocol": "engineering-extractor"}
+    )
     assert (result.value("overall_accuracy"), counts(result)) == (0.0, {"missing": 6, "missing_published": 5})
 
 
 def test_a_case_file_with_a_misspelled_envelope_is_refused_and_the_right_name_is_said() -> None:
     with pytest.raises(ProblemsError) as caught:
-        judge_rows([{"test_case_id": "a", "expected_extractoin": {"x": 1}}], [{"id": "a", "extraction": {"x": 1}}])
+        judge_rows(
+            [{"test_case_id": "a", "expected_extractoin": {"x": 1}}], [{"id": "a", "extraction": {"x": 1}}]
+        )
     assert "expected_extractoin" in str(caught.value)
 
 
 def test_one_case_file_without_its_envelope_among_others_is_refused() -> None:
     with pytest.raises(ProblemsError):
         judge_rows(
-            [{"test_case_id": "a", "expected_extraction": {"x": 1}}, {"test_case_id": "b", "x": 1}], [{"id": "a", "extraction": {"x": 1}}]
+            [{"test_case_id": "a", "expected_extraction": {"x": 1}}, {"test_case_id": "b", "x": 1}],
+            [{"id": "a", "extraction": {"x": 1}}],
         )
 
 

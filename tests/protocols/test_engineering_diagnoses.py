@@ -31,7 +31,11 @@ CASES = [
 def diagnoses(expected: Any, actual: Any) -> dict[str, list[str]]:
     result = judge(expected, actual)
     assert result.evidence is not None
-    return {row["gold_path"]: row["diagnoses"] for row in result.evidence.iter_rows(named=True) if row["diagnoses"]}
+    return {
+        row["gold_path"]: row["diagnoses"]
+        for row in result.evidence.iter_rows(named=True)
+        if row["diagnoses"]
+    }
 
 
 @pytest.mark.parametrize(("key", "gold", "pred", "name"), CASES)
@@ -47,15 +51,31 @@ def test_the_score_is_that_of_the_protocol(key: str, gold: Any, pred: Any, name:
 AIR = {"air": {"value": 5000}, "water": {"value": 10}}
 ELSEWHERE = [
     pytest.param(AIR, {"air": {"value": 10}, "water": {"value": 10}}, "air.value", True, id="the water flow"),
-    pytest.param({"t": {"value": 45}, "ambient": 20}, {"t": {"value": 20}, "ambient": 20}, "t.value", True, id="another name"),
+    pytest.param(
+        {"t": {"value": 45}, "ambient": 20},
+        {"t": {"value": 20}, "ambient": 20},
+        "t.value",
+        True,
+        id="another name",
+    ),
     pytest.param({"t": {"value": 45}, "n": 4}, {"t": {"value": 4}, "n": 4}, "t.value", False, id="one digit"),
-    pytest.param({"t": 45, "a": 20, "b": 20}, {"t": 20, "a": 20, "b": 20}, "t", False, id="two fields have it"),
+    pytest.param(
+        {"t": 45, "a": 20, "b": 20}, {"t": 20, "a": 20, "b": 20}, "t", False, id="two fields have it"
+    ),
     pytest.param({"t": 45, "a": "20"}, {"t": 20, "a": "20"}, "t", False, id="a text"),
     pytest.param({"t": 45, "a": True}, {"t": True, "a": True}, "t", False, id="a boolean"),
-    pytest.param({"t": [{"v": 45}, {"v": 20}]}, {"t": [{"v": 20}, {"v": 20}]}, "t[0].v", False, id="another item of its own field"),
+    pytest.param(
+        {"t": [{"v": 45}, {"v": 20}]},
+        {"t": [{"v": 20}, {"v": 20}]},
+        "t[0].v",
+        False,
+        id="another item of its own field",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("expected", "actual", "path", "is_named"), ELSEWHERE)
-def test_a_short_number_is_another_fields_only_if_it_can_tell(expected: Any, actual: Any, path: str, is_named: bool) -> None:
+def test_a_short_number_is_another_fields_only_if_it_can_tell(
+    expected: Any, actual: Any, path: str, is_named: bool
+) -> None:
     assert ("value_of_another_field" in diagnoses(expected, actual)[path]) == is_named

@@ -48,7 +48,9 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("expected", "actual", "is_right"), NUMBERS)
-def test_a_number_matches_within_one_percent_of_itself_or_of_one(expected: Any, actual: Any, is_right: bool) -> None:
+def test_a_number_matches_within_one_percent_of_itself_or_of_one(
+    expected: Any, actual: Any, is_right: bool
+) -> None:
     result = judge({"a": expected}, {"a": actual})
     assert counts(result) == ({} if is_right else {"value": 1})
     assert result.value("pooled_value_accuracy") == float(is_right)
@@ -70,7 +72,9 @@ UNITS = [
 
 
 @pytest.mark.parametrize(("key", "expected", "actual", "is_right"), UNITS)
-def test_a_unit_matches_whatever_its_case_and_white_space(key: str, expected: Any, actual: Any, is_right: bool) -> None:
+def test_a_unit_matches_whatever_its_case_and_white_space(
+    key: str, expected: Any, actual: Any, is_right: bool
+) -> None:
     result = judge({key: expected}, {key: actual})
     assert counts(result) == ({} if is_right else {"unit": 1})
     assert result.value("pooled_unit_accuracy") == float(is_right)
@@ -84,7 +88,9 @@ def test_only_unit_and_names_that_end_in_unit_are_units(key: str) -> None:
 
 
 @pytest.mark.parametrize(("expected", "metric"), [(5, "pooled_value_accuracy"), (None, None), (True, None)])
-def test_a_unit_key_with_something_else_than_text_is_a_leaf_like_any_other(expected: Any, metric: str | None) -> None:
+def test_a_unit_key_with_something_else_than_text_is_a_leaf_like_any_other(
+    expected: Any, metric: str | None
+) -> None:
     result = judge({"unit": expected}, {"unit": "x"})
     assert (counts(result), result.value("pooled_unit_accuracy")) == ({"value": 1}, None)
     assert metric is None or result.value(metric) == 0.0
@@ -118,7 +124,11 @@ def test_a_number_in_another_notation_is_a_value_error_that_is_diagnosed_as_a_re
     assert result.evidence is not None
     rows = {row["gold_path"]: row for row in result.evidence.to_dicts()}
     assert counts(result) == {"value": 1}
-    assert (rows["flow"]["outcome"], rows["flow"]["reason"], rows["flow"]["diagnoses"]) == ("mismatch", "other_kind", ["other_format"])
+    assert (rows["flow"]["outcome"], rows["flow"]["reason"], rows["flow"]["diagnoses"]) == (
+        "mismatch",
+        "other_kind",
+        ["other_format"],
+    )
 
 
 STRUCTURES = [
@@ -140,8 +150,12 @@ STRUCTURES = [
 
 @pytest.mark.parametrize(("expected", "actual"), STRUCTURES)
 @pytest.mark.parametrize("place", ["key", "item"])
-def test_a_container_against_another_kind_is_one_structure_error_and_nothing_below_counts(expected: Any, actual: Any, place: str) -> None:
-    sides = [{"x": side, "ok": 1} if place == "key" else {"x": [side], "ok": 1} for side in (expected, actual)]
+def test_a_container_against_another_kind_is_one_structure_error_and_nothing_below_counts(
+    expected: Any, actual: Any, place: str
+) -> None:
+    sides = [
+        {"x": side, "ok": 1} if place == "key" else {"x": [side], "ok": 1} for side in (expected, actual)
+    ]
     result = judge(*sides)
     assert counts(result) == {"structure": 1}
     assert result.value("pooled_overall_accuracy") == 1 / 2
@@ -162,7 +176,9 @@ def test_a_missing_container_counts_each_leaf_and_once_as_published() -> None:
         pytest.param([1, 2, 3], [1], {"missing": 2, "missing_published": 2}, id="a shorter list"),
         pytest.param([1], [1, 2, {"a": 3, "b": []}], {"extra": 2}, id="a longer list"),
         pytest.param([[1, 2], [3]], [[1]], {"missing": 2, "missing_published": 2}, id="lists in a list"),
-        pytest.param([{"a": 1, "b": 2}], [{}], {"missing": 2, "missing_published": 2}, id="an empty object for an item"),
+        pytest.param(
+            [{"a": 1, "b": 2}], [{}], {"missing": 2, "missing_published": 2}, id="an empty object for an item"
+        ),
         pytest.param([], [1], {"extra": 1}, id="an item where none was expected"),
         pytest.param([1, 2], [2, 1], {"value": 2}, id="lists are compared by position"),
     ],
@@ -191,14 +207,23 @@ ACCEPTED = [
 
 
 @pytest.mark.parametrize(("expected", "actual", "accepted", "is_right"), ACCEPTED)
-def test_an_accepted_variation_matches_as_it_is(expected: Any, actual: Any, accepted: Any, is_right: bool) -> None:
-    assert counts(judge({"x": [expected]}, {"x": [actual]}, accepted={"x[0]": accepted})) == ({} if is_right else {"value": 1})
+def test_an_accepted_variation_matches_as_it_is(
+    expected: Any, actual: Any, accepted: Any, is_right: bool
+) -> None:
+    assert counts(judge({"x": [expected]}, {"x": [actual]}, accepted={"x[0]": accepted})) == (
+        {} if is_right else {"value": 1}
+    )
 
 
 @pytest.mark.parametrize(("actual", "is_right"), [("Nm3/h", True), ("nm3/H", False), ("M3 / H", True)])
-def test_an_accepted_unit_matches_to_the_character_and_the_expected_one_as_a_unit(actual: str, is_right: bool) -> None:
+def test_an_accepted_unit_matches_to_the_character_and_the_expected_one_as_a_unit(
+    actual: str, is_right: bool
+) -> None:
     result = judge({"unit": "m3/h"}, {"unit": actual}, accepted={"unit": ["Nm3/h"]})
-    assert (counts(result), result.value("pooled_unit_accuracy")) == ({} if is_right else {"unit": 1}, float(is_right))
+    assert (counts(result), result.value("pooled_unit_accuracy")) == (
+        {} if is_right else {"unit": 1},
+        float(is_right),
+    )
 
 
 def test_an_absent_key_stays_missing_even_where_null_is_accepted() -> None:
@@ -209,12 +234,16 @@ def test_an_absent_key_stays_missing_even_where_null_is_accepted() -> None:
 
 def test_critical_leaves_below_what_is_missing_or_of_another_kind_are_wrong() -> None:
     expected = {"a": {"b": 1, "c": 2}, "l": [{"d": 3}], "s": 4, "t": 5}
-    result = judge(expected, {"a": 7, "s": {"x": 4}, "t": 5, "u": 9}, ["a.b", "l[0].d", "s", "t", "u", "nowhere"])
+    result = judge(
+        expected, {"a": 7, "s": {"x": 4}, "t": 5, "u": 9}, ["a.b", "l[0].d", "s", "t", "u", "nowhere"]
+    )
     assert result.value("pooled_critical_field_accuracy") == 1 / 4
 
 
 def test_a_critical_container_makes_every_leaf_in_it_critical() -> None:
-    result = judge({"flow": {"value": 1, "unit": "K"}, "x": 2}, {"flow": {"value": 1, "unit": "F"}, "x": 3}, ["flow"])
+    result = judge(
+        {"flow": {"value": 1, "unit": "K"}, "x": 2}, {"flow": {"value": 1, "unit": "F"}, "x": 3}, ["flow"]
+    )
     assert result.value("pooled_critical_field_accuracy") == 1 / 2
 
 

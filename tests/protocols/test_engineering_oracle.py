@@ -8,14 +8,19 @@ import pytest
 from tests.protocols.engineering_oracle import compare, measure
 from tests.protocols.engineering_trees import Case, make_case
 
-from fieldassay.api.scoring import score
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 
 def judge(cases: list[Case], workers: int = 1) -> Result:
     gold = [
-        {"id": number, "expected_extraction": case[0], "critical_fields": case[2], "acceptable_variations": case[3]}
+        {
+            "id": number,
+            "expected_extraction": case[0],
+            "critical_fields": case[2],
+            "acceptable_variations": case[3],
+        }
         for number, case in enumerate(cases)
     ]
     predictions = [{"id": number, "extraction": case[1]} for number, case in enumerate(cases)]

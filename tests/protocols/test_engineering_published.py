@@ -42,7 +42,11 @@ ROOTS = st.sets(st.sampled_from([key for key in KEYS if key != "unit"]), max_siz
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Any, Any, list[str]]:
     expected = draw(ROOTS)
-    actual = {key: draw(st.one_of(st.just(value), trees(3, key))) for key, value in expected.items() if draw(st.integers(0, 5))}
+    actual = {
+        key: draw(st.one_of(st.just(value), trees(3, key)))
+        for key, value in expected.items()
+        if draw(st.integers(0, 5))
+    }
     paths = list(list_leaves(expected, ""))
     return expected, actual, draw(st.lists(st.sampled_from(paths), max_size=4)) if paths else []
 
@@ -61,7 +65,10 @@ def list_leaves(tree: Any, path: str) -> Iterator[str]:
 @settings(few_examples(), suppress_health_check=list(HealthCheck))
 @given(drawn=st.lists(cases(), min_size=1, max_size=25))
 def test_random_cases_have_the_figures_of_the_source(drawn: list[tuple[Any, Any, list[str]]]) -> None:
-    gold = [{"id": at, "expected_extraction": case[0], "critical_fields": case[2]} for at, case in enumerate(drawn)]
+    gold = [
+        {"id": at, "expected_extraction": case[0], "critical_fields": case[2]}
+        for at, case in enumerate(drawn)
+    ]
     result = judge_rows(gold, [{"id": at, "extraction": case[1]} for at, case in enumerate(drawn)])
     assert result.documents is not None
     rows = {row["doc"]: row for row in result.documents.iter_rows(named=True)}
@@ -83,7 +90,12 @@ BY_HAND = [
 
 @pytest.mark.parametrize(("metric", "value"), BY_HAND)
 def test_the_figures_are_those_worked_by_hand(metric: str, value: float) -> None:
-    expected = {"f": {"value": 5, "unit": "K"}, "g": {"unit": "m3/h", "name": "x"}, "list": [1], "gone": {"value": 1}}
+    expected = {
+        "f": {"value": 5, "unit": "K"},
+        "g": {"unit": "m3/h", "name": "x"},
+        "list": [1],
+        "gone": {"value": 1},
+    }
     actual = {"f": {"value": 5, "unit": "F"}, "g": {"unit": "M3/H", "name": "x"}, "list": {}}
     critical = ["f.unit", "g.unit", "gone.value"]
     result = judge(expected, actual, critical)
@@ -93,7 +105,11 @@ def test_the_figures_are_those_worked_by_hand(metric: str, value: float) -> None
 
 
 DIFFERENT = [
-    pytest.param({"a": {"flow_unit": "m3/h"}}, {"a": {"flow_unit": "M3/H"}}, id="letter case under a key that is no .unit"),
+    pytest.param(
+        {"a": {"flow_unit": "m3/h"}},
+        {"a": {"flow_unit": "M3/H"}},
+        id="letter case under a key that is no .unit",
+    ),
     pytest.param({"a": True}, {"a": 1}, id="a boolean for a number"),
     pytest.param({"a": 1}, {"a": 1.01}, id="exactly one percent in binary"),
 ]

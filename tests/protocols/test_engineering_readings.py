@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.readers.numbers import NumberReader
-from fieldassay.readers.quantities import QuantityReader, UnitReader
+from fieldassay.types.numbers.numbers import NumberReader
+from fieldassay.types.numbers.quantities import QuantityReader, UnitReader
 
 NUMBERS = [
     ("5.000,50", "5000.5"),
@@ -23,7 +23,9 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("text", "meaning"), NUMBERS)
 @pytest.mark.parametrize("locale", [None, "de_DE", "en_US"])
-def test_a_number_whose_notation_is_clear_means_the_same_under_every_locale(text: str, meaning: str, locale: str | None) -> None:
+def test_a_number_whose_notation_is_clear_means_the_same_under_every_locale(
+    text: str, meaning: str, locale: str | None
+) -> None:
     reading = NumberReader(locale=locale).read(text)
     assert (reading.canonical, reading.flags) == (meaning, ())
 
@@ -35,7 +37,9 @@ def test_a_number_whose_notation_is_clear_means_the_same_under_every_locale(text
         ("5,000", "de_DE", "5"), ("5,000", "en_US", "5000"), ("1.000", "de_DE", "1000"), ("1,000", "en_US", "1000"),
     ],
 )  # fmt: skip
-def test_a_lone_group_of_three_is_decided_by_the_locale_and_said_to_be_ambiguous(text: str, locale: str | None, meaning: str) -> None:
+def test_a_lone_group_of_three_is_decided_by_the_locale_and_said_to_be_ambiguous(
+    text: str, locale: str | None, meaning: str
+) -> None:
     reading = NumberReader(locale=locale).read(text)
     assert (reading.canonical, reading.flags) == (meaning, ("ambiguous",))
 
@@ -65,7 +69,10 @@ def test_a_quantity_is_an_amount_or_a_range_in_a_canonical_unit(text: str, meani
 
 def test_an_ambiguous_amount_of_a_quantity_is_decided_by_the_locale_too() -> None:
     readings = [QuantityReader(locale=locale).read("5.000 m3/h") for locale in ("de_DE", "en_US")]
-    assert [(reading.canonical, reading.flags) for reading in readings] == [("5000 m3/h", ("ambiguous",)), ("5 m3/h", ("ambiguous",))]
+    assert [(reading.canonical, reading.flags) for reading in readings] == [
+        ("5000 m3/h", ("ambiguous",)),
+        ("5 m3/h", ("ambiguous",)),
+    ]
 
 
 UNITS = [

@@ -12,12 +12,12 @@ from protocols.entry_matching_oracle import Page, all_figures, curve, match_page
 from protocols.entry_pages import HOSTILE, NAMES, misread_page, random_page
 from tests.effort import costs_at_most
 
-from fieldassay.api.scoring import score
-from fieldassay.api.spreadsheets import csv_text
+from fieldassay.atomic.spreadsheets import csv_text
 from fieldassay.plan.compile import read_plan
 from fieldassay.reports.curves import draw_curves
 from fieldassay.result.curves import trace_curves
 from fieldassay.result.result import Result
+from fieldassay.scoring.score import score
 
 PRODUCT, MEAN = "entry-matching", "entry-matching-mean"
 GOLD = [{"name": "Dupont", "pages": [1, 2]}, {"name": "Durand", "pages": [7]}]
@@ -30,7 +30,9 @@ def score_pages(gold: list[Any], pred: list[Any], protocol: str = PRODUCT) -> Re
 
 def qualities(result: Result) -> list[float | None]:
     """Return the q of the gold entries in their order, None where one has no partner."""
-    items = result.evidence.filter((result.evidence["kind"] == "item") & result.evidence["gold_path"].is_not_null())
+    items = result.evidence.filter(
+        (result.evidence["kind"] == "item") & result.evidence["gold_path"].is_not_null()
+    )
     return [row["similarity"] for row in sorted(items.to_dicts(), key=lambda row: row["gold_path"])]
 
 
@@ -53,13 +55,19 @@ def assert_figures(result: Result, wanted: list[Page]) -> None:
 @pytest.mark.parametrize(
     ("protocol", "predicted", "q", "imq"),
     [
-        pytest.param(PRODUCT, [("dupont", [1, 3]), ("Durant", [7])], [1, 1], 1, id="equal-name-and-equal-pages"),
+        pytest.param(
+            PRODUCT, [("dupont", [1, 3]), ("Durant", [7])], [1, 1], 1, id="equal-name-and-equal-pages"
+        ),
         pytest.param(PRODUCT, [("Dupond", [1, 3])], [8 / 9, None], 4 / 9, id="one-of-two"),
-        pytest.param(MEAN, [("dupont", [1, 3]), ("Durant", [7])], [2 / 3, 11 / 12], 19 / 24, id="mean-forgives-neither"),
+        pytest.param(
+            MEAN, [("dupont", [1, 3]), ("Durant", [7])], [2 / 3, 11 / 12], 19 / 24, id="mean-forgives-neither"
+        ),
         pytest.param(MEAN, [("Dupond", [1, 3])], [7 / 12, None], 7 / 24, id="mean-one-of-two"),
     ],
 )
-def test_worked_examples(protocol: str, predicted: list[tuple[str, list[int]]], q: list[float | None], imq: float) -> None:
+def test_worked_examples(
+    protocol: str, predicted: list[tuple[str, list[int]]], q: list[float | None], imq: float
+) -> None:
     result = score_pages([GOLD], [[{"name": name, "pages": pages} for name, pages in predicted]], protocol)
     assert qualities(result) == [value if value is None else pytest.approx(value, abs=1e-12) for value in q]
     assert result.value("imq") == pytest.approx(imq, abs=1e-9)
@@ -70,8 +78,16 @@ def test_every_figure_of_one_page_by_hand() -> None:
     result = score_pages([GOLD, []], [predicted, []])
     wanted = {"imq": 4 / 9, "imq_predicted": 8 / 9, "imq_f1": 16 / 27, "average_matching_quality": 8 / 9}
     wanted |= {"matching_precision": 1, "matching_recall": 1 / 2, "matching_f1": 2 / 3}
-    assert {name: result.value(name) for name in wanted} == {name: pytest.approx(value, abs=1e-9) for name, value in wanted.items()}
-    assert [result.estimate(f"f_t(threshold={t})").value for t in (0, 0.05, 0.85, 0.9, 1)] == [1, 0.5, 0.5, 0, 0]
+    assert {name: result.value(name) for name in wanted} == {
+        name: pytest.approx(value, abs=1e-9) for name, value in wanted.items()
+    }
+    assert [result.estimate(f"f_t(threshold={t})").value for t in (0, 0.05, 0.85, 0.9, 1)] == [
+        1,
+        0.5,
+        0.5,
+        0,
+        0,
+    ]
     assert [result.value(name) for name in ("items_matched", "items_missing", "items_spurious")] == [1, 1, 0]
 
 
@@ -95,14 +111,24 @@ def test_a_perfect_prediction_in_any_order_is_worth_1(protocol: str) -> None:
         pytest.param([{}], [{"name": "b", "pages": []}], {"imq": 1, "matching_f1": 1}, id="an-empty-entry-is-an-entry"),
     ],
 )  # fmt: skip
-def test_what_is_undefined_and_what_is_0(gold: list[Any], predicted: list[Any], wanted: dict[str, float | None]) -> None:
+def test_what_is_undefined_and_what_is_0(
+    gold: list[Any], predicted: list[Any], wanted: dict[str, float | None]
+) -> None:
     result = score_pages([gold], [predicted])
     assert {name: result.value(name) for name in wanted} == wanted
 
 
 def test_a_page_without_prediction_counts_0_and_is_left_out_where_it_is_undefined() -> None:
-    result = score([{"id": 1, "entries": GOLD}, {"id": 2, "entries": GOLD}], [{"id": 1, "entries": GOLD}], {"protocol": PRODUCT})
-    assert (result.value("imq"), result.value("macro_imq"), result.value("macro_matching_precision")) == (0.5, 0.5, 1.0)
+    result = score(
+        [{"id": 1, "entries": GOLD}, {"id": 2, "entries": GOLD}],
+        [{"id": 1, "entries": GOLD}],
+        {"protocol": PRODUCT},
+    )
+    assert (result.value("imq"), result.value("macro_imq"), result.value("macro_matching_precision")) == (
+        0.5,
+        0.5,
+        1.0,
+    )
     assert result.documents["score"].to_list() == [1.0, 0.0]
 
 
@@ -174,14 +200,25 @@ def test_random_pages_agree_with_the_oracle(seed: int, protocol: str) -> None:
 def test_f_of_t_agrees_with_the_oracle_where_the_optimum_is_unique(seed: int) -> None:
     generator = np.random.default_rng(100 + seed)
     gold = [
-        [{"name": "".join(generator.choice(list("abcdefghij"), 12)), "pages": [int(generator.integers(9_000))]} for _ in range(6)]
+        [
+            {
+                "name": "".join(generator.choice(list("abcdefghij"), 12)),
+                "pages": [int(generator.integers(9_000))],
+            }
+            for _ in range(6)
+        ]
         for _ in range(40)
     ]
-    predicted = [[{"name": entry["name"][:9], "pages": []} for entry in page[: int(generator.integers(1, 7))]] for page in gold]
+    predicted = [
+        [{"name": entry["name"][:9], "pages": []} for entry in page[: int(generator.integers(1, 7))]]
+        for page in gold
+    ]
     pages = [match_page(page, other) for page, other in zip(gold, predicted, strict=True)]
     result = score_pages(gold, predicted)
     for step in range(21):
-        assert result.estimate(f"f_t(threshold={step / 20:g})").value == pytest.approx(curve(pages, step / 20)), step
+        assert result.estimate(f"f_t(threshold={step / 20:g})").value == pytest.approx(
+            curve(pages, step / 20)
+        ), step
 
 
 @pytest.mark.parametrize("protocol", [PRODUCT, MEAN])
@@ -195,8 +232,14 @@ def test_hostile_entries_agree_with_the_oracle(number: int, protocol: str) -> No
 def test_1000_by_1000_entries_take_seconds_and_agree_with_the_truth() -> None:
     generator = np.random.default_rng(5)
     names = ["".join(generator.choice(list("abcdefghijklmnop"), 15)) for _ in range(1000)]
-    gold = [{"name": name, "pages": sorted({int(page) for page in generator.integers(1, 900, 4)})} for name in names]
-    predicted = [{"name": entry["name"][:-1] + "z", "pages": [*entry["pages"][:-1], 5000 + at]} for at, entry in enumerate(gold)]
+    gold = [
+        {"name": name, "pages": sorted({int(page) for page in generator.integers(1, 900, 4)})}
+        for name in names
+    ]
+    predicted = [
+        {"name": entry["name"][:-1] + "z", "pages": [*entry["pages"][:-1], 5000 + at]}
+        for at, entry in enumerate(gold)
+    ]
     order = generator.permutation(1000)
     with costs_at_most(600):
         result = score_pages([gold], [[predicted[at] for at in order]])
@@ -224,13 +267,18 @@ def test_the_area_under_the_curve_is_the_imq_exactly(seed: int) -> None:
 
 
 def qualities_of(result: Result) -> list[float]:
-    items = result.evidence.filter((result.evidence["kind"] == "item") & ~result.evidence["outcome"].is_in(["spurious", "absent"]))
+    items = result.evidence.filter(
+        (result.evidence["kind"] == "item") & ~result.evidence["outcome"].is_in(["spurious", "absent"])
+    )
     return [row or 0.0 for row in items["similarity"].to_list()]
 
 
 def test_the_curve_has_one_part_per_system_and_variant() -> None:
     gold = [{"id": 1, "entries": GOLD}, {"id": 2, "entries": GOLD}]
-    predicted = [{"id": 1, "variant": "raw", "entries": GOLD}, {"id": 2, "variant": "clean", "entries": GOLD[:1]}]
+    predicted = [
+        {"id": 1, "variant": "raw", "entries": GOLD},
+        {"id": 2, "variant": "clean", "entries": GOLD[:1]},
+    ]
     result = score(gold, {"a": predicted}, {"protocol": PRODUCT})
     steps = trace_curves(result.evidence, result.documents)
     assert steps.select("slice", "t", "reached", "n").rows() == [
@@ -251,7 +299,13 @@ def test_lists_paired_by_position_have_no_curve() -> None:
 
 @pytest.mark.parametrize("entries", ["entries", "speaker_entries", "speakers", "senators"])
 @pytest.mark.parametrize(
-    ("name", "pages"), [("name", "pages"), ("speaker_name", "ref_pages"), ("senator", "references"), ("senator_name", "page_references")]
+    ("name", "pages"),
+    [
+        ("name", "pages"),
+        ("speaker_name", "ref_pages"),
+        ("senator", "references"),
+        ("senator_name", "page_references"),
+    ],
 )
 def test_the_names_of_the_study_are_understood(entries: str, name: str, pages: str) -> None:
     renamed = [{"id": 1, entries: [{name: entry["name"], pages: entry["pages"]} for entry in GOLD]}]
@@ -262,7 +316,12 @@ def test_the_names_of_the_study_are_understood(entries: str, name: str, pages: s
 
 @pytest.mark.parametrize(
     "entries",
-    [pytest.param(None, id="null"), pytest.param("", id="empty-text"), pytest.param("Dupont 12", id="text"), pytest.param(12, id="number")],
+    [
+        pytest.param(None, id="null"),
+        pytest.param("", id="empty-text"),
+        pytest.param("Dupont 12", id="text"),
+        pytest.param(12, id="number"),
+    ],
 )
 def test_predicted_entries_that_are_no_list_are_none(entries: Any) -> None:
     result = score_pages([GOLD], [entries])
@@ -283,9 +342,15 @@ def test_the_mean_changes_only_the_distance() -> None:
 
 def test_variants_in_one_file_are_systems_on_the_same_pages() -> None:
     gold = [{"id": 1, "entries": GOLD}]
-    predicted = [{"id": 1, "variant": "raw", "entries": GOLD[:1]}, {"id": 1, "variant": "corrected", "entries": GOLD}]
+    predicted = [
+        {"id": 1, "variant": "raw", "entries": GOLD[:1]},
+        {"id": 1, "variant": "corrected", "entries": GOLD},
+    ]
     result = score(gold, {"model": predicted}, {"protocol": PRODUCT})
-    assert {name: result.value("imq", name) for name in ("model/raw", "model/corrected")} == {"model/raw": 0.5, "model/corrected": 1.0}
+    assert {name: result.value("imq", name) for name in ("model/raw", "model/corrected")} == {
+        "model/raw": 0.5,
+        "model/corrected": 1.0,
+    }
 
 
 def test_the_drawing_falls_where_the_curve_does_and_names_its_area() -> None:
@@ -296,7 +361,9 @@ def test_the_drawing_falls_where_the_curve_does_and_names_its_area() -> None:
     texts = [text.text for text in drawn.iter(f"{space}text")]
     assert texts[-1] == "prediction (0.444)"
     [path] = [
-        found.get("d", "") for found in drawn.iter(f"{space}path") if found.get("stroke-width") == "2" and "h24" not in found.get("d", "")
+        found.get("d", "")
+        for found in drawn.iter(f"{space}path")
+        if found.get("stroke-width") == "2" and "h24" not in found.get("d", "")
     ]
     assert path == "M56 24.00V204.00H376.00V384.00H416.00V384"  # half from t = 0 on, nothing from 8/9 on
 

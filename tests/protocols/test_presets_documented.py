@@ -22,7 +22,9 @@ def test_the_list_of_protocols_names_it(name: str) -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_a_page_of_its_own_or_its_familys_tells_how_to_run_it_and_its_source(name: str) -> None:
     row = next(
-        line for line in _TEXTS["index.md"].splitlines() if line.startswith("|") and re.search(rf"[\[`]{re.escape(name)}[\]`]", line)
+        line
+        for line in _TEXTS["index.md"].splitlines()
+        if line.startswith("|") and re.search(rf"[\[`]{re.escape(name)}[\]`]", line)
     )
     linked = re.findall(r"\]\(([^)#]+\.md)\)", row)
     text = (_PAGES / linked[0]).resolve().read_text(encoding="utf-8")
@@ -33,9 +35,16 @@ def test_a_page_of_its_own_or_its_familys_tells_how_to_run_it_and_its_source(nam
 
 
 @pytest.mark.parametrize("name", preset_names())
-def test_its_text_says_its_version_its_source_and_what_it_judges(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_its_text_says_its_version_its_source_and_what_it_judges(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     head = preset_head(name)
-    assert (head.name, bool(head.version), bool(head.citation), bool(head.description)) == (name, True, True, True)
+    assert (head.name, bool(head.version), bool(head.citation), bool(head.description)) == (
+        name,
+        True,
+        True,
+        True,
+    )
     assert main(["protocols", "show", name]) == 0
     shown = capsys.readouterr().out
     assert re.search(rf"^version: [\"']?{re.escape(head.version)}[\"']?$", shown, re.MULTILINE)
@@ -45,10 +54,15 @@ def test_its_text_says_its_version_its_source_and_what_it_judges(name: str, caps
 
 @pytest.mark.parametrize("page", sorted(_TEXTS))
 def test_no_page_says_that_all_protocols_judge_a_missing_prediction_alike(page: str) -> None:
-    assert page != "index.md" or "A document without a prediction is judged as an empty one." not in _TEXTS[page]
+    assert (
+        page != "index.md" or "A document without a prediction is judged as an empty one." not in _TEXTS[page]
+    )
 
 
 @pytest.mark.parametrize("page", sorted(set(_TEXTS) - {"index.md"}))
 def test_each_page_says_what_a_missing_prediction_costs(page: str) -> None:
     text = " ".join(_TEXTS[page].split()).lower()
-    assert re.search(r"without (a|its|any) prediction|without predictions|missing prediction", text) or "(prescription.md#" in text
+    assert (
+        re.search(r"without (a|its|any) prediction|without predictions|missing prediction", text)
+        or "(prescription.md#" in text
+    )

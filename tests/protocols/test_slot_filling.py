@@ -12,17 +12,26 @@ import numpy as np
 import pytest
 from tests.protocols.slot_oracle import LISTS, SLOTS, TEXTS, evaluate
 
-from fieldassay.api.scoring import score
-from fieldassay.judges.embedding import Embedding
+from fieldassay.comparators.embedding.comparator import Embedding
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "slot-filling"
 NFC = [{"unicode": "NFC"}]
 INDEL = {
     "types": {
-        "text": {"type": "text", "other_kind": "only_item", "normalize": NFC, "compare": {"soft_coverage": {"items": "indel"}}},
-        "list": {"type": "list", "items": {"type": "text", "normalize": NFC, "compare": "indel"}, "compare": "soft_coverage"},
+        "text": {
+            "type": "text",
+            "other_kind": "only_item",
+            "normalize": NFC,
+            "compare": {"soft_coverage": {"items": "indel"}},
+        },
+        "list": {
+            "type": "list",
+            "items": {"type": "text", "normalize": NFC, "compare": "indel"},
+            "compare": "soft_coverage",
+        },
     }
 }
 """The protocol with an edit distance for an encoder, so that its arithmetic can be worked by hand."""
@@ -53,7 +62,12 @@ def test_worked_example_of_the_protocol() -> None:
         name: result.value(f"{name}(regime=gold_nonempty)", field="victim")
         for name in ("soft_coverage", "soft_specificity", "chamfer", "sf1")
     }
-    assert found == {"soft_coverage": 0.75, "soft_specificity": 1.0, "chamfer": 0.875, "sf1": pytest.approx(2 * 0.75 / 1.75, abs=1e-9)}
+    assert found == {
+        "soft_coverage": 0.75,
+        "soft_specificity": 1.0,
+        "chamfer": 0.875,
+        "sf1": pytest.approx(2 * 0.75 / 1.75, abs=1e-9),
+    }
     assert result.value("obs") == pytest.approx((7 + 1.5 / 1.75) / 8, abs=1e-9)
     assert result.value("nes") == pytest.approx(1.5 / 1.75, abs=1e-9)
     assert result.value("eai") == pytest.approx((7 + 1.5 / 1.75) / 8 - 1.5 / 1.75, abs=1e-9)
@@ -66,30 +80,113 @@ def test_worked_example_of_the_protocol() -> None:
         pytest.param({"weapon": ["rifle"]}, {}, 0.0, 0.0, 1.0, 7 / 8, id="missed"),
         pytest.param({}, {"weapon": ["rifle"]}, None, 1 / 8, None, 7 / 8, id="made-up"),
         pytest.param(
-            {"weapon": [""], "victim": None}, {"weapon": ["  ", None], "victim": []}, None, 0.0, None, 1.0, id="lists-of-empties-are-empty"
+            {"weapon": [""], "victim": None},
+            {"weapon": ["  ", None], "victim": []},
+            None,
+            0.0,
+            None,
+            1.0,
+            id="lists-of-empties-are-empty",
         ),
-        pytest.param({"weapon": ["a", " a ", "b"]}, {"weapon": ["b", "a"]}, 1.0, 0.0, 0.0, 1.0, id="sets-without-repeats"),
-        pytest.param({"incident_location": "Cafe\u0301"}, {"incident_location": " Caf\u00e9 "}, 1.0, 0.0, 0.0, 1.0, id="nfc-and-trimmed"),
-        pytest.param({"incident_type": "Bombing"}, {"incident_type": " bombing"}, 1.0, 0.0, 0.0, 1.0, id="enum-after-normalization"),
-        pytest.param({"incident_type": "bombing"}, {"incident_type": "arson"}, 0.0, 0.0, 0.0, 1.0, id="enum-exact"),
-        pytest.param({"incident_date": "1989-03-04"}, {"incident_date": "4 March 1989"}, 1.0, 0.0, 0.0, 1.0, id="date-after-normalization"),
-        pytest.param({"incident_date": "1989-03-04"}, {"incident_date": "1989-03-05"}, 0.0, 0.0, 0.0, 1.0, id="date-exact"),
-        pytest.param({"incident_location": "Lima"}, {"incident_location": ["Lima"]}, 1.0, 0.0, 0.0, 1.0, id="a-list-of-one-is-a-text"),
-        pytest.param({"incident_location": ["Lima"]}, {"incident_location": "Lima"}, 1.0, 0.0, 0.0, 1.0, id="a-list-of-one-in-gold-too"),
         pytest.param(
-            {"incident_location": "Lima"}, {"incident_location": ["Lima", "x"]}, 0.0, 0.0, 0.0, 1.0, id="a-list-of-two-is-no-text"
+            {"weapon": ["a", " a ", "b"]},
+            {"weapon": ["b", "a"]},
+            1.0,
+            0.0,
+            0.0,
+            1.0,
+            id="sets-without-repeats",
         ),
-        pytest.param({}, {"incident_location": [""]}, None, 0.0, None, 1.0, id="a-list-of-nothing-is-nothing"),
-        pytest.param({"victim": ["Lima"]}, {"victim": "Lima"}, 1.0, 0.0, 0.0, 1.0, id="a-text-is-a-list-of-one"),
+        pytest.param(
+            {"incident_location": "Cafe\u0301"},
+            {"incident_location": " Caf\u00e9 "},
+            1.0,
+            0.0,
+            0.0,
+            1.0,
+            id="nfc-and-trimmed",
+        ),
+        pytest.param(
+            {"incident_type": "Bombing"},
+            {"incident_type": " bombing"},
+            1.0,
+            0.0,
+            0.0,
+            1.0,
+            id="enum-after-normalization",
+        ),
+        pytest.param(
+            {"incident_type": "bombing"}, {"incident_type": "arson"}, 0.0, 0.0, 0.0, 1.0, id="enum-exact"
+        ),
+        pytest.param(
+            {"incident_date": "1989-03-04"},
+            {"incident_date": "4 March 1989"},
+            1.0,
+            0.0,
+            0.0,
+            1.0,
+            id="date-after-normalization",
+        ),
+        pytest.param(
+            {"incident_date": "1989-03-04"},
+            {"incident_date": "1989-03-05"},
+            0.0,
+            0.0,
+            0.0,
+            1.0,
+            id="date-exact",
+        ),
+        pytest.param(
+            {"incident_location": "Lima"},
+            {"incident_location": ["Lima"]},
+            1.0,
+            0.0,
+            0.0,
+            1.0,
+            id="a-list-of-one-is-a-text",
+        ),
+        pytest.param(
+            {"incident_location": ["Lima"]},
+            {"incident_location": "Lima"},
+            1.0,
+            0.0,
+            0.0,
+            1.0,
+            id="a-list-of-one-in-gold-too",
+        ),
+        pytest.param(
+            {"incident_location": "Lima"},
+            {"incident_location": ["Lima", "x"]},
+            0.0,
+            0.0,
+            0.0,
+            1.0,
+            id="a-list-of-two-is-no-text",
+        ),
+        pytest.param(
+            {}, {"incident_location": [""]}, None, 0.0, None, 1.0, id="a-list-of-nothing-is-nothing"
+        ),
+        pytest.param(
+            {"victim": ["Lima"]}, {"victim": "Lima"}, 1.0, 0.0, 0.0, 1.0, id="a-text-is-a-list-of-one"
+        ),
     ],
 )
 def test_edges(gold: Any, pred: Any, nes: float | None, hr: float, mr: float | None, fda: float) -> None:
     result = one(gold, pred, **INDEL)
-    assert [result.value(name) for name in ("nes", "hr", "mr", "fda")] == [nes, pytest.approx(hr), mr, pytest.approx(fda)]
+    assert [result.value(name) for name in ("nes", "hr", "mr", "fda")] == [
+        nes,
+        pytest.approx(hr),
+        mr,
+        pytest.approx(fda),
+    ]
 
 
 def test_all_slots_of_another_kind_stay_in_every_denominator() -> None:
-    result = one({"incident_location": "Lima", "victim": ["x"]}, {"incident_location": ["Lima", "x"], "victim": {"name": "x"}}, **INDEL)
+    result = one(
+        {"incident_location": "Lima", "victim": ["x"]},
+        {"incident_location": ["Lima", "x"], "victim": {"name": "x"}},
+        **INDEL,
+    )
     assert result.value("soft_coverage(regime=gold_nonempty)") == 0.0
     assert result.estimate("soft_coverage(regime=gold_nonempty)").n == 2
 
@@ -128,23 +225,39 @@ def wild(chance: random.Random, name: str) -> Any:
     if SLOTS[name] == "text":
         return chance.choice([None, "", *WORDS, [chance.choice(WORDS)], [""]])
     return chance.choice(
-        [None, [], [""], [chance.choice(WORDS) for _ in range(chance.randint(1, 4))], [None, " rifle ", "rifle"], "the mayor"]
+        [
+            None,
+            [],
+            [""],
+            [chance.choice(WORDS) for _ in range(chance.randint(1, 4))],
+            [None, " rifle ", "rifle"],
+            "the mayor",
+        ]
     )
 
 
 def records(seed: int, count: int) -> list[dict[str, Any]]:
     chance = random.Random(seed)
-    return [{"id": f"d{k}", **{name: wild(chance, name) for name in SLOTS if chance.random() < 0.9}} for k in range(count)]
+    return [
+        {"id": f"d{k}", **{name: wild(chance, name) for name in SLOTS if chance.random() < 0.9}}
+        for k in range(count)
+    ]
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_every_number_is_that_of_an_independent_program(seed: int) -> None:
     gold, pred = records(seed, 25), records(seed + 100, 25)
     result = run(gold, pred)
-    types = {kind: [name for name, of in SLOTS.items() if of == kind] for kind in ("text", "list", "enum", "date")}
+    types = {
+        kind: [name for name, of in SLOTS.items() if of == kind] for kind in ("text", "list", "enum", "date")
+    }
     for label, slots in {None: list(SLOTS), **{name: [name] for name in SLOTS}}.items():
         for metric, wanted in evaluate(gold, pred, cosine, slots).items():
-            if label is not None and SLOTS[label] in ("enum", "date") and metric.startswith(("soft", "chamfer", "sf1")):
+            if (
+                label is not None
+                and SLOTS[label] in ("enum", "date")
+                and metric.startswith(("soft", "chamfer", "sf1"))
+            ):
                 continue
             found = result.value(metric, field=label)
             assert found == (None if wanted is None else pytest.approx(wanted, abs=1e-4)), (metric, label)
@@ -152,7 +265,9 @@ def test_every_number_is_that_of_an_independent_program(seed: int) -> None:
         wanted_by_type = evaluate(gold, pred, cosine, slots)
         for metric in ("obs", "nes", "eai", "fda", "hr", "mr", "rfa"):
             wanted = wanted_by_type[metric]
-            assert result.value(f"{metric}(type={kind})") == (None if wanted is None else pytest.approx(wanted, abs=1e-4)), (metric, kind)
+            assert result.value(f"{metric}(type={kind})") == (
+                None if wanted is None else pytest.approx(wanted, abs=1e-4)
+            ), (metric, kind)
 
 
 def test_each_document_has_its_own_numbers() -> None:
@@ -165,12 +280,17 @@ def test_each_document_has_its_own_numbers() -> None:
         row = table[one_gold["id"]]
         assert row["score"] == row["obs"] == pytest.approx(wanted["obs"], abs=1e-4)
         for metric in ("nes", "eai", "sf1(regime=gold_nonempty)", "hr", "mr", "fda", "rfa"):
-            assert row[metric] == (None if wanted[metric] is None else pytest.approx(wanted[metric], abs=1e-4)), metric
+            assert row[metric] == (
+                None if wanted[metric] is None else pytest.approx(wanted[metric], abs=1e-4)
+            ), metric
 
 
 def test_a_document_without_prediction_is_all_silent() -> None:
     result = score(
-        [{"id": "a", "weapon": ["rifle"]}, {"id": "b"}], {"s": [{"id": "b"}]}, {"protocol": "slot-filling"}, ScoreOptions(replicates=0)
+        [{"id": "a", "weapon": ["rifle"]}, {"id": "b"}],
+        {"s": [{"id": "b"}]},
+        {"protocol": "slot-filling"},
+        ScoreOptions(replicates=0),
     )
     assert (result.value("mr"), result.value("obs")) == (1.0, 15 / 16)
     assert result.counts["systems"]["s"]["missing"] == 1
@@ -191,11 +311,24 @@ def test_the_encoder_is_part_of_the_result() -> None:
 
 
 def test_latency_and_cost_per_document() -> None:
-    usage = {"model": "m", "prompt_tokens": 1_000_000, "completion_tokens": 500_000, "embedding_tokens": 250_000}
+    usage = {
+        "model": "m",
+        "prompt_tokens": 1_000_000,
+        "completion_tokens": 500_000,
+        "embedding_tokens": 250_000,
+    }
     pred = [{"id": k, "timing": {"duration_ms": 100 * (k + 1)}, "usage": usage} for k in range(5)]
-    result = run([{"id": k} for k in range(5)], pred, prices={"m": {"prompt": 1.0, "completion": 2.0, "embedding": 4.0}})
-    found = {name: result.value(f"latency_{name}") for name in ("p50", "p90", "p95", "p99", "mean", "min", "max")}
-    assert found == pytest.approx({"p50": 300, "p90": 460, "p95": 480, "p99": 496, "mean": 300, "min": 100, "max": 500})
+    result = run(
+        [{"id": k} for k in range(5)],
+        pred,
+        prices={"m": {"prompt": 1.0, "completion": 2.0, "embedding": 4.0}},
+    )
+    found = {
+        name: result.value(f"latency_{name}") for name in ("p50", "p90", "p95", "p99", "mean", "min", "max")
+    }
+    assert found == pytest.approx(
+        {"p50": 300, "p90": 460, "p95": 480, "p99": 496, "mean": 300, "min": 100, "max": 500}
+    )
     assert result.value("cost_usd") == pytest.approx(3.0)
 
 
@@ -203,7 +336,10 @@ def test_the_example_tells_its_strategies_apart() -> None:
     names = ("zero-shot", "schema-guided", "example-guided")
     predictions = {name: EXAMPLE / f"{name}.jsonl" for name in names}
     result = score(EXAMPLE / "gold.jsonl", predictions, EXAMPLE / "spec.yaml", ScoreOptions(replicates=0))
-    gold, *others = ([json.loads(line) for line in (EXAMPLE / f"{name}.jsonl").read_text().splitlines()] for name in ("gold", *names))
+    gold, *others = (
+        [json.loads(line) for line in (EXAMPLE / f"{name}.jsonl").read_text().splitlines()]
+        for name in ("gold", *names)
+    )
     for name, pred in zip(names, others, strict=True):
         wanted = evaluate(gold, pred, cosine, list(SLOTS))
         assert {metric: result.value(metric, name) for metric in wanted} == pytest.approx(wanted, abs=1e-4)

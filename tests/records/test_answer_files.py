@@ -21,7 +21,13 @@ FILES = {
     "broken JSON": {"R-001.json": FIRST, "R-002.pdf.json": SECOND},
     "mixed": {"R-001.json": '{"shop": "Oak", "total": 5}', "R-002.pdf.TXT": SECOND},
     "in folders of their own name": {"sub/x.json": "{}", "R-001.txt": FIRST, "R-002.pdf.md": SECOND},
-    "beside other files": {"README.md": "# Run 7", ".hidden.txt": "x", "log.csv": "a,b", "R-001.txt": FIRST, "R-002.pdf.txt": SECOND},
+    "beside other files": {
+        "README.md": "# Run 7",
+        ".hidden.txt": "x",
+        "log.csv": "a,b",
+        "R-001.txt": FIRST,
+        "R-002.pdf.txt": SECOND,
+    },
 }
 
 
@@ -45,7 +51,9 @@ def test_a_file_of_no_document_is_reported_as_unmatched(tmp_path: Path) -> None:
 
 
 def test_an_answer_without_a_record_is_invalid(tmp_path: Path) -> None:
-    result = score(GOLD, {"m": fill(tmp_path, {"R-001.txt": FIRST, "R-002.pdf.txt": "I cannot read it."})}, SPEC)
+    result = score(
+        GOLD, {"m": fill(tmp_path, {"R-001.txt": FIRST, "R-002.pdf.txt": "I cannot read it."})}, SPEC
+    )
     assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (0.5, 1)
 
 
@@ -65,14 +73,19 @@ def test_two_files_of_one_document_are_an_error(tmp_path: Path) -> None:
         score(GOLD, {"m": fill(tmp_path, {"R-001.txt": FIRST, "R-001.json": "{}"})}, SPEC)
 
 
-@pytest.mark.parametrize("files", [{"R-001.json": FIRST}, {"R-001.txt": FIRST}], ids=["broken JSON", "a text"])
+@pytest.mark.parametrize(
+    "files", [{"R-001.json": FIRST}, {"R-001.txt": FIRST}], ids=["broken JSON", "a text"]
+)
 def test_a_folder_of_gold_is_json(files: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(ProblemsError, match=r"not JSON|has no JSON files"):
         score(fill(tmp_path, files), {"m": GOLD}, SPEC)
 
 
 def test_a_folder_without_answers_says_what_it_should_hold(tmp_path: Path) -> None:
-    with pytest.raises(ProblemsError, match=r"has no files of answers; give a directory with one \.json, \.txt or \.md file per document"):
+    with pytest.raises(
+        ProblemsError,
+        match=r"has no files of answers; give a directory with one \.json, \.txt or \.md file per document",
+    ):
         score(GOLD, {"m": fill(tmp_path, {"a.pdf": "x"})}, SPEC)
 
 
@@ -93,7 +106,9 @@ def test_a_folder_of_other_documents_is_not_evaluated(tmp_path: Path) -> None:
     ],
     ids=["one", "several", "hidden"],
 )
-def test_files_with_other_endings_are_counted_in_a_note(others: list[str], told: str | None, tmp_path: Path) -> None:
+def test_files_with_other_endings_are_counted_in_a_note(
+    others: list[str], told: str | None, tmp_path: Path
+) -> None:
     for name in (*others, "1.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text('{"total": 5}')
@@ -107,4 +122,7 @@ def test_an_id_may_stand_under_a_key_with_any_character(key: str, tmp_path: Path
     for name, given in (("gold.jsonl", rows), ("pred.jsonl", rows[::-1])):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in given))
     spec = {"id": key, "fields": {"total": "number"}}
-    assert score(str(tmp_path / "gold.jsonl"), {"m": str(tmp_path / "pred.jsonl")}, spec).value("accuracy") == 1.0
+    assert (
+        score(str(tmp_path / "gold.jsonl"), {"m": str(tmp_path / "pred.jsonl")}, spec).value("accuracy")
+        == 1.0
+    )

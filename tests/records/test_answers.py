@@ -53,23 +53,39 @@ CASES = {
     "double quotes in single": ("{'a': 'say \"x\"'}", {"a": 'say "x"'}, ("single_quotes",)),
     "curly quotes": ("{“a”: “b”}", {"a": "b"}, ("curly_quotes",)),
     "unquoted key": ("{a: 1}", A, ("unquoted_key",)),
-    "python literals": ("{'a': True, 'b': None}", {"a": True, "b": None}, ("single_quotes", "python_literal")),
+    "python literals": (
+        "{'a': True, 'b': None}",
+        {"a": True, "b": None},
+        ("single_quotes", "python_literal"),
+    ),
     "line comment": ('{"a": 1 // so\n}', A, ("comment",)),
     "hash comment": ('{"a": 1 # so\n}', A, ("comment",)),
     "block comment": ('{/* so */ "a": 1}', A, ("comment",)),
     "url is no comment": ('{"a": "http://x",}', {"a": "http://x"}, ("trailing_comma",)),
     "thousands separator": ('{"a": 67,571}', {"a": "67,571"}, ("thousands_separator",)),
-    "thousands separators": ('{"a": 1,234,567.50, "b": 2}', {"a": "1,234,567.50", "b": 2}, ("thousands_separator",)),
+    "thousands separators": (
+        '{"a": 1,234,567.50, "b": 2}',
+        {"a": "1,234,567.50", "b": 2},
+        ("thousands_separator",),
+    ),
     "leading zeros stay": ('{"a": 00012}', {"a": "00012"}, ("bare_value",)),
     "percent stays": ('{"a": 5%}', {"a": "5%"}, ("bare_value",)),
     "currency stays": ('{"a": $5}', {"a": "$5"}, ("bare_value",)),
     "expression stays": ('{"a": 14332 + 5}', {"a": "14332 + 5"}, ("bare_value",)),
-    "time stays": ('{"a": 2024-01-05T10:30:00Z, "b": 10:30}', {"a": "2024-01-05T10:30:00Z", "b": "10:30"}, ("bare_value",)),
+    "time stays": (
+        '{"a": 2024-01-05T10:30:00Z, "b": 10:30}',
+        {"a": "2024-01-05T10:30:00Z", "b": "10:30"},
+        ("bare_value",),
+    ),
     "address stays": ('{"a": http://x.org/y?z=1}', {"a": "http://x.org/y?z=1"}, ("bare_value",)),
     "python text": ("{u'a': u'b'}", {"a": "b"}, ("single_quotes",)),
     "words stay": ('{"a": 12 months, "b": 1}', {"a": "12 months", "b": 1}, ("bare_value",)),
     "missing comma": ('{"a": 1 "b": 2}', {"a": 1, "b": 2}, ("missing_comma",)),
-    "missing comma between items": ('{"a": [{"b": 1} {"b": 2}]}', {"a": [{"b": 1}, {"b": 2}]}, ("missing_comma",)),
+    "missing comma between items": (
+        '{"a": [{"b": 1} {"b": 2}]}',
+        {"a": [{"b": 1}, {"b": 2}]},
+        ("missing_comma",),
+    ),
     "markdown escape": ('{"main\\_question": 1}', {"main_question": 1}, ("markdown_escape",)),
     "windows path": ('{"a": "C:\\Users"}', {"a": "C:\\Users"}, ("bad_escape",)),
     "raw line break in a string": ('{"a": "x\ny"}', {"a": "x\ny"}, ("control_character",)),
@@ -81,8 +97,16 @@ CASES = {
     "truncated after an opening bracket": ('{"a": 1, "b": [{', A, ("truncated",)),
     "truncated escape": ('{"a": "x\\u00', {"a": "x"}, ("truncated",)),
     "truncated in prose": ('Here: {"a": [1, {"b": 2}', {"a": [1, {"b": 2}]}, ("prose_around", "truncated")),
-    "inner object is not the answer": ('x {"a": [{"b": 1},],}', {"a": [{"b": 1}]}, ("prose_around", "trailing_comma")),
-    "quotes in a string": ('{"a": "he said "hi" to", "b": 2}', {"a": 'he said "hi" to', "b": 2}, ("repaired",)),
+    "inner object is not the answer": (
+        'x {"a": [{"b": 1},],}',
+        {"a": [{"b": 1}]},
+        ("prose_around", "trailing_comma"),
+    ),
+    "quotes in a string": (
+        '{"a": "he said "hi" to", "b": 2}',
+        {"a": 'he said "hi" to', "b": 2},
+        ("repaired",),
+    ),
     "missing value": ('{"a": }', {"a": ""}, ("repaired",)),
     "duplicate key": ('{"a": 0, "a": 1}', A, ("duplicate_key",)),
     "lone surrogate": ('{"a": "\\ud800"}', {"a": "\ufffd"}, ("lone_surrogate",)),
@@ -141,7 +165,9 @@ def test_nan_is_read_as_a_float() -> None:
     assert math.isnan(answer.data["a"]) and answer.repairs == ("non_finite_number",)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ['{"a": 1,}', '{"a": [1', "{'a': 1}"], ids=["trailing comma", "truncated", "single quotes"])
+@pytest.mark.parametrize(
+    "text", ['{"a": 1,}', '{"a": [1', "{'a': 1}"], ids=["trailing comma", "truncated", "single quotes"]
+)
 def test_gold_is_not_mended(text: str) -> None:
     answer = parse_answer(text, may_mend=False)
     assert answer.data is None and str(answer.problem).startswith("the JSON in the answer is broken")
@@ -157,7 +183,9 @@ prose = st.text(st.characters(exclude_characters="{}[]`\"'<", exclude_categories
 
 
 @given(objects, prose, prose, st.booleans(), st.sampled_from([None, 1]))
-def test_json_with_prose_around_is_read_exactly(data: dict, before: str, after: str, is_ascii: bool, indent: int | None) -> None:
+def test_json_with_prose_around_is_read_exactly(
+    data: dict, before: str, after: str, is_ascii: bool, indent: int | None
+) -> None:
     text = json.dumps(data, ensure_ascii=is_ascii, indent=indent)
     answer = parse_answer(f"{before} {text} {after}")
     assert (answer.data, answer.problem) == (data, None)

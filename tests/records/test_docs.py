@@ -11,18 +11,27 @@ from fieldassay.spec.names import ID_NAMES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "inputs.md").read_text("utf-8")
-TREES = [ast.parse(path.read_text("utf-8")) for path in sorted((ROOT / "src" / "fieldassay" / "records").glob("*.py"))]
+TREES = [
+    ast.parse(path.read_text("utf-8"))
+    for path in sorted((ROOT / "src" / "fieldassay" / "records").glob("*.py"))
+]
 
 
 def calls(*names: str) -> Iterator[ast.Call]:
     for tree in TREES:
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and (getattr(node.func, "id", None) in names or getattr(node.func, "attr", None) in names):
+            if isinstance(node, ast.Call) and (
+                getattr(node.func, "id", None) in names or getattr(node.func, "attr", None) in names
+            ):
                 yield node
 
 
 def test_every_kind_of_problem_is_documented() -> None:
-    kinds = {call.args[3].value for call in calls("Problem", "_error") if len(call.args) > 3 and isinstance(call.args[3], ast.Constant)}
+    kinds = {
+        call.args[3].value
+        for call in calls("Problem", "_error")
+        if len(call.args) > 3 and isinstance(call.args[3], ast.Constant)
+    }
     assert len(kinds) > 15
     assert [kind for kind in sorted(kinds) if f"`{kind}`" not in PAGE] == []
 

@@ -70,7 +70,9 @@ def test_a_table_with_a_line_in_another_encoding_is_read(tmp_path: Path) -> None
 
 
 def test_a_line_that_is_not_utf8_changes_no_other_line(tmp_path: Path) -> None:
-    lines = [f'{{"id": {at}, "a": "café {at}"}}'.encode("latin-1" if at == 1 else "utf-8") for at in range(50)]
+    lines = [
+        f'{{"id": {at}, "a": "café {at}"}}'.encode("latin-1" if at == 1 else "utf-8") for at in range(50)
+    ]
     (tmp_path / "p.jsonl").write_bytes(b"\n".join(lines))
     records = open_source(tmp_path / "p.jsonl").fetch(range(50))
     assert [record.data for record in records] == [{"a": f"café {at}"} for at in range(50)]
@@ -83,12 +85,16 @@ NOT_NAMED = {"utf-8": "utf-8", "byte order mark": "utf-8-sig", "utf-16": "utf-16
 @pytest.mark.parametrize("name", NOT_NAMED)
 def test_a_named_encoding_is_that_of_files_that_are_not_in_unicode(tmp_path: Path, name: str) -> None:
     (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode(NOT_NAMED[name]))
-    assert open_source(tmp_path / "t.csv", SourceOptions(encoding="cp850")).fetch([0])[0].data == {"name": "Größe"}
+    assert open_source(tmp_path / "t.csv", SourceOptions(encoding="cp850")).fetch([0])[0].data == {
+        "name": "Größe"
+    }
 
 
 def test_an_encoding_that_writes_everything_in_ascii_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("id,name\n1,請求書\n".encode("iso2022_jp"))
-    assert open_source(tmp_path / "t.csv", SourceOptions(encoding="iso2022_jp")).fetch([0])[0].data == {"name": "請求書"}
+    assert open_source(tmp_path / "t.csv", SourceOptions(encoding="iso2022_jp")).fetch([0])[0].data == {
+        "name": "請求書"
+    }
 
 
 def test_a_file_that_is_not_in_the_named_encoding_is_an_error(tmp_path: Path) -> None:
@@ -97,7 +103,10 @@ def test_a_file_that_is_not_in_the_named_encoding_is_an_error(tmp_path: Path) ->
         open_source(tmp_path / "t.csv", SourceOptions(encoding="shift_jis"))
 
 
-@pytest.mark.parametrize(("name", "remedy"), [("cp1525", "did you mean"), ("hex", "use a name such as utf-8"), ("zzzz", "use a name")])
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("cp1525", "did you mean"), ("hex", "use a name such as utf-8"), ("zzzz", "use a name")],
+)
 def test_an_unknown_encoding_is_told_with_a_near_one(tmp_path: Path, name: str, remedy: str) -> None:
     (tmp_path / "t.csv").write_text("id\n1\n")
     with pytest.raises(ProblemsError, match=remedy):

@@ -22,12 +22,30 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import Source, open_source
 
 RECORDS = [
-    {"id": "a.png", "name": "Müller", "total": "1,50", "vendor": {"city": "Zürich"}, "lines": ["x", "y"], "note": 'two\nlines, "quoted"'},
+    {
+        "id": "a.png",
+        "name": "Müller",
+        "total": "1,50",
+        "vendor": {"city": "Zürich"},
+        "lines": ["x", "y"],
+        "note": 'two\nlines, "quoted"',
+    },
     {"id": "b.png", "name": "", "total": "2", "vendor": {"city": "Łódź"}, "lines": [], "note": " spaced "},
-    {"id": "c.png", "name": "O'Neil; |\t", "total": "-3", "vendor": {"city": "北京"}, "lines": ["z"], "note": "𝔘"},
+    {
+        "id": "c.png",
+        "name": "O'Neil; |\t",
+        "total": "-3",
+        "vendor": {"city": "北京"},
+        "lines": ["z"],
+        "note": "𝔘",
+    },
 ]
-OPTIONS = SourceOptions(declared=frozenset({"name", "total", "vendor", "lines", "note"}), nested=frozenset({"lines"}))
-EXPECTED = [(record["id"], {key: value for key, value in record.items() if key != "id"}) for record in RECORDS]
+OPTIONS = SourceOptions(
+    declared=frozenset({"name", "total", "vendor", "lines", "note"}), nested=frozenset({"lines"})
+)
+EXPECTED = [
+    (record["id"], {key: value for key, value in record.items() if key != "id"}) for record in RECORDS
+]
 
 
 def as_table(delimiter: str) -> bytes:
@@ -36,7 +54,14 @@ def as_table(delimiter: str) -> bytes:
     writer.writerow(["id", "name", "total", "vendor.city", "lines", "note"])
     for record in RECORDS:
         writer.writerow(
-            [record["id"], record["name"], record["total"], record["vendor"]["city"], json.dumps(record["lines"]), record["note"]]
+            [
+                record["id"],
+                record["name"],
+                record["total"],
+                record["vendor"]["city"],
+                json.dumps(record["lines"]),
+                record["note"],
+            ]
         )
     return text.getvalue().encode()
 
@@ -69,7 +94,11 @@ CONTENTS = {
     "utf16.csv": as_table(",").decode().encode("utf-16"),
     "utf16be.json": json.dumps(RECORDS, ensure_ascii=False).encode("utf-16-be"),
 }
-PACKINGS = {"plain": ("", bytes), "gzip": (".gz", gzip.compress), "zstd": (".zst", zstandard.ZstdCompressor().compress)}
+PACKINGS = {
+    "plain": ("", bytes),
+    "gzip": (".gz", gzip.compress),
+    "zstd": (".zst", zstandard.ZstdCompressor().compress),
+}
 
 
 def read_all(source: Source) -> list[tuple[str, object]]:
@@ -93,7 +122,9 @@ def test_every_format_gives_the_same_records(tmp_path: Path, name: str, packing:
 
 @pytest.mark.parametrize("name", ["r.csv", "r.tsv", "r.jsonl", "r.json", "r.parquet"])
 @pytest.mark.parametrize("packing", PACKINGS)
-def test_standard_input_gives_the_same_records(monkeypatch: pytest.MonkeyPatch, name: str, packing: str) -> None:
+def test_standard_input_gives_the_same_records(
+    monkeypatch: pytest.MonkeyPatch, name: str, packing: str
+) -> None:
     content = PACKINGS[packing][1](CONTENTS[name])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     source = open_source("-", OPTIONS)
@@ -129,7 +160,13 @@ def test_a_directory_gives_the_same_records(tmp_path: Path, packing: str) -> Non
 
 @pytest.mark.parametrize(
     "held",
-    [RECORDS, tuple(RECORDS), iter(RECORDS), {r["id"]: {k: v for k, v in r.items() if k != "id"} for r in RECORDS}, pl.DataFrame(RECORDS)],
+    [
+        RECORDS,
+        tuple(RECORDS),
+        iter(RECORDS),
+        {r["id"]: {k: v for k, v in r.items() if k != "id"} for r in RECORDS},
+        pl.DataFrame(RECORDS),
+    ],
     ids=["list", "tuple", "iterator", "mapping", "polars"],
 )
 def test_memory_gives_the_same_records(held: object) -> None:
@@ -176,23 +213,39 @@ def test_case_files_are_gold_with_critical_paths_and_variations(tmp_path: Path) 
         "critical_fields": ["flow.value"], "acceptable_variations": {"flow.value": [5.0, None]},
     }  # fmt: skip
     (tmp_path / "c1_expected.json").write_text(json.dumps(case))
-    source = open_source(tmp_path, SourceOptions(id_names=("test_case_id",), data_key="expected_extraction", is_gold=True))
+    source = open_source(
+        tmp_path, SourceOptions(id_names=("test_case_id",), data_key="expected_extraction", is_gold=True)
+    )
     record = source.take(np.array([0])).fetch([0])[0]
     assert (record.id, record.data) == ("c1", {"flow": {"value": 5}})
     assert record.meta.attributes == {"difficulty": "hard", "description": "pump"}
-    assert (record.meta.critical_paths, dict(record.meta.accepted_values)) == (("flow.value",), {"flow.value": (5.0, None)})
+    assert (record.meta.critical_paths, dict(record.meta.accepted_values)) == (
+        ("flow.value",),
+        {"flow.value": (5.0, None)},
+    )
 
 
 def test_parquet_values_become_json(tmp_path: Path) -> None:
     import datetime
     from decimal import Decimal
 
-    row = {"id": 7, "on": datetime.date(2025, 3, 4), "at": datetime.datetime(2025, 3, 4, 5, 6), "sum": Decimal("1.50")}
+    row = {
+        "id": 7,
+        "on": datetime.date(2025, 3, 4),
+        "at": datetime.datetime(2025, 3, 4, 5, 6),
+        "sum": Decimal("1.50"),
+    }
     row |= {"lines": [{"n": 1}], "none": None}
     pl.DataFrame([row]).write_parquet(tmp_path / "r.parquet")
     record = open_source(tmp_path / "r.parquet").fetch([0])[0]
     assert record.id == "7"
-    assert record.data == {"on": "2025-03-04", "at": "2025-03-04T05:06:00", "sum": "1.50", "lines": [{"n": 1}], "none": None}
+    assert record.data == {
+        "on": "2025-03-04",
+        "at": "2025-03-04T05:06:00",
+        "sum": "1.50",
+        "lines": [{"n": 1}],
+        "none": None,
+    }
 
 
 def test_bytes_in_parquet_make_the_record_invalid(tmp_path: Path) -> None:

@@ -117,7 +117,10 @@ LINES = {
     "not JSON": (b'{"id": "x", "a": 1 "b": 2}', "not JSON (Expecting ',' delimiter, column 20)"),
     "cut off": (b'{"id": "x", "a": [1, 2', "not JSON (Expecting ',' delimiter, column 23)"),
     "deep": (b'{"id": "x", "a": ' + b"[" * 1000 + b"]" * 1000 + b"}", "nested deeper than 100 levels"),
-    "very deep": (b'{"id": "x", "a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested deeper than 100 levels"),
+    "very deep": (
+        b'{"id": "x", "a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        "nested deeper than 100 levels",
+    ),
 }
 
 
@@ -152,7 +155,10 @@ def test_a_bad_prediction_line_without_an_id_is_a_note(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_text('{"id": "w"}\ngarbage\n{"x": 1}\n')
     source = open_source(tmp_path / "p.jsonl")
     assert list(source.ids()) == ["w"]
-    assert [(note.where.rpartition(":")[2], note.kind) for note in source.notes] == [("2", "not_json"), ("3", "no_id")]
+    assert [(note.where.rpartition(":")[2], note.kind) for note in source.notes] == [
+        ("2", "not_json"),
+        ("3", "no_id"),
+    ]
 
 
 def test_many_bad_lines_are_twenty_problems_and_a_count(tmp_path: Path) -> None:
@@ -193,7 +199,10 @@ def test_equal_keys_in_different_objects_are_no_duplicates(tmp_path: Path) -> No
 
 def test_gold_with_a_duplicate_key_is_invalid(tmp_path: Path) -> None:
     (tmp_path / "g.jsonl").write_text('{"id": 1, "a": 1, "a": 2}')
-    assert open_source(tmp_path / "g.jsonl", SourceOptions(is_gold=True)).fetch([0])[0].invalid == "an object has the same key twice"
+    assert (
+        open_source(tmp_path / "g.jsonl", SourceOptions(is_gold=True)).fetch([0])[0].invalid
+        == "an object has the same key twice"
+    )
 
 
 def test_a_ragged_row_of_a_table_is_invalid_and_of_gold_an_error(tmp_path: Path) -> None:
@@ -216,7 +225,9 @@ def test_huge_cells_and_ids_do_no_harm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [None, 1, "x", [], [1], b"x", object(), float("nan"), {1: {2}}, {"a": lambda: 0}], ids=lambda value: type(value).__name__
+    "value",
+    [None, 1, "x", [], [1], b"x", object(), float("nan"), {1: {2}}, {"a": lambda: 0}],
+    ids=lambda value: type(value).__name__,
 )
 def test_records_of_wrong_kinds_in_memory_are_judged_or_refused(value: object) -> None:
     try:
@@ -234,8 +245,13 @@ def test_cyclic_records_in_memory_are_invalid() -> None:
     assert hold_records({"a": cycle}).fetch([0])[0].invalid == "nested deeper than 100 levels"
 
 
-@given(st.binary(min_size=1, max_size=200), st.sampled_from(["p.jsonl", "p.json", "p.csv", "p.tsv", "p.parquet", "p.gz", "p"]))
-def test_any_bytes_are_records_or_problems(tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str) -> None:
+@given(
+    st.binary(min_size=1, max_size=200),
+    st.sampled_from(["p.jsonl", "p.json", "p.csv", "p.tsv", "p.parquet", "p.gz", "p"]),
+)
+def test_any_bytes_are_records_or_problems(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str
+) -> None:
     path = tmp_path_factory.mktemp("fuzz") / name
     path.write_bytes(content)
     try:

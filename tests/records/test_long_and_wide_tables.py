@@ -16,7 +16,13 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import open_source
 
 LISTS = (("lines", frozenset({"sku", "amount"})),)
-LONG = SourceOptions(declared=frozenset({"vendor", "lines"}), nested=frozenset({"lines"}), item_lists=LISTS, group=True, is_gold=True)
+LONG = SourceOptions(
+    declared=frozenset({"vendor", "lines"}),
+    nested=frozenset({"lines"}),
+    item_lists=LISTS,
+    group=True,
+    is_gold=True,
+)
 HEADER = ["id", "vendor", "lines.sku", "lines[].amount"]
 ROWS = [["i1", "Oak", "A", "1"], ["i2", "Elm", "", ""], ["i1", "", "B", ""]]
 EXPECTED = {
@@ -58,7 +64,10 @@ def test_rows_of_a_frame_are_grouped_too() -> None:
 def test_item_columns_need_no_prefix_if_there_is_one_list_of_objects(tmp_path: Path) -> None:
     (tmp_path / "g.csv").write_text("id,vendor,sku,amount\ni1,Oak,A,1\ni1,Oak,B,2\n")
     record = open_source(tmp_path / "g.csv", LONG).fetch([0])[0]
-    assert record.data == {"vendor": "Oak", "lines": [{"sku": "A", "amount": "1"}, {"sku": "B", "amount": "2"}]}
+    assert record.data == {
+        "vendor": "Oak",
+        "lines": [{"sku": "A", "amount": "1"}, {"sku": "B", "amount": "2"}],
+    }
 
 
 BROKEN = {
@@ -67,9 +76,21 @@ BROKEN = {
         "g.csv:3: column 'vendor' is 'Elm', and 'Oak' in the first row of 'i1':2",
         "unequal_rows",
     ),
-    "a value after a blank": ("id,vendor,sku\ni1,,A\ni1,Elm,B\n", "g.csv:3: column 'vendor' is 'Elm', and '' in", "unequal_rows"),
-    "no id": ("id,vendor,sku\ni1,Oak,A\n,Oak,B\n", "g.csv:3: has no id; write the id into every row", "no_id"),
-    "no item column": ("id,vendor\ni1,Oak\ni1,Oak\n", "g.csv: has ids that repeat, and no column that holds items of lines", "no_items"),
+    "a value after a blank": (
+        "id,vendor,sku\ni1,,A\ni1,Elm,B\n",
+        "g.csv:3: column 'vendor' is 'Elm', and '' in",
+        "unequal_rows",
+    ),
+    "no id": (
+        "id,vendor,sku\ni1,Oak,A\n,Oak,B\n",
+        "g.csv:3: has no id; write the id into every row",
+        "no_id",
+    ),
+    "no item column": (
+        "id,vendor\ni1,Oak\ni1,Oak\n",
+        "g.csv: has ids that repeat, and no column that holds items of lines",
+        "no_items",
+    ),
 }
 
 
@@ -84,12 +105,21 @@ def test_rows_that_cannot_be_one_record_are_a_problem(tmp_path: Path, name: str)
 
 
 WIDE = {
-    "from 0": ("id,lines[0].sku,lines[0].amount,lines[1].sku\na,A,1,B\n", [{"sku": "A", "amount": "1"}, {"sku": "B"}]),
+    "from 0": (
+        "id,lines[0].sku,lines[0].amount,lines[1].sku\na,A,1,B\n",
+        [{"sku": "A", "amount": "1"}, {"sku": "B"}],
+    ),
     "from 1": ("id,lines[1].sku,lines[2].sku\na,A,B\n", [{"sku": "A"}, {"sku": "B"}]),
     "blank at the end": ("id,lines[0].sku,lines[1].sku,lines[2].sku\na,A,, \n", [{"sku": "A"}]),
-    "blank between": ("id,lines[0].sku,lines[1].sku,lines[2].sku\na,A,,C\n", [{"sku": "A"}, {"sku": ""}, {"sku": "C"}]),
+    "blank between": (
+        "id,lines[0].sku,lines[1].sku,lines[2].sku\na,A,,C\n",
+        [{"sku": "A"}, {"sku": ""}, {"sku": "C"}],
+    ),
     "scalars": ("id,lines[0],lines[1]\na,x,\n", ["x"]),
-    "lists in items": ("id,lines[0].tax[0].rate,lines[0].tax[1].rate\na,5,7\n", [{"tax": [{"rate": "5"}, {"rate": "7"}]}]),
+    "lists in items": (
+        "id,lines[0].tax[0].rate,lines[0].tax[1].rate\na,5,7\n",
+        [{"tax": [{"rate": "5"}, {"rate": "7"}]}],
+    ),
     "huge index": ("id,lines[99999999999].sku,lines[0].sku\na,Z,A\n", [{"sku": "A"}, {"sku": "Z"}]),
 }
 

@@ -13,7 +13,12 @@ from fieldassay.errors import ProblemsError
 
 SPEC = "fields: {shop: text, total: number}"
 GOLD = [{"id": "1", "shop": "a", "total": 5}]
-LONG = {"within the limit": 10**4200, "beyond it": 10**5000, "negative": -(10**5000), "a decimal": Decimal("1E+999999999999")}
+LONG = {
+    "within the limit": 10**4200,
+    "beyond it": 10**5000,
+    "negative": -(10**5000),
+    "a decimal": Decimal("1E+999999999999"),
+}
 
 
 @pytest.mark.parametrize("value", LONG.values(), ids=LONG.keys())
@@ -26,13 +31,21 @@ def test_a_long_number_in_python_is_no_error(key: str, value: Any) -> None:
 @pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens"])
 @pytest.mark.parametrize("value", [10**4200, 10**5000], ids=["within the limit", "beyond it"])
 def test_a_long_count_of_tokens_is_unknown(name: str, value: int) -> None:
-    result = score(GOLD, [{**GOLD[0], "usage": {"model": "m", name: value}}], SPEC + "\nprices: {m: {prompt: 1, completion: 1}}")
+    result = score(
+        GOLD,
+        [{**GOLD[0], "usage": {"model": "m", name: value}}],
+        SPEC + "\nprices: {m: {prompt: 1, completion: 1}}",
+    )
     assert result.value("accuracy") == 1.0
 
 
 @pytest.mark.parametrize("digits", [4200, 5000])
 @pytest.mark.parametrize(
-    "form", ['{{"id": "1", "shop": "a", "total": {0}}}', '{{"id": "1", "raw": "x {{\\"shop\\": \\"a\\", \\"total\\": {0},}}"}}']
+    "form",
+    [
+        '{{"id": "1", "shop": "a", "total": {0}}}',
+        '{{"id": "1", "raw": "x {{\\"shop\\": \\"a\\", \\"total\\": {0},}}"}}',
+    ],
 )
 def test_a_long_number_in_a_file_is_a_wrong_value(form: str, digits: int, tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"

@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
-from fieldassay.records.matching import MOST_BYTES, batches, match
+from fieldassay.records.matching import MOST_BYTES, batches, match, suggest
 from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import Source, open_source, open_systems
-from fieldassay.records.suggestions import suggest
 
 GOLD = SourceOptions(is_gold=True)
 
@@ -29,7 +28,10 @@ def held(*ids: object, gold: bool = False, label: str = "p") -> Source:
 
 def test_predictions_are_matched_by_exact_trimmed_id_in_gold_order() -> None:
     matching = match(held("a", "b", "c", gold=True), {"s": held(" c ", "a", "z"), "t": held("b")})
-    assert {system: where.tolist() for system, where in matching.positions.items()} == {"s": [1, -1, 0], "t": [-1, 0, -1]}
+    assert {system: where.tolist() for system, where in matching.positions.items()} == {
+        "s": [1, -1, 0],
+        "t": [-1, 0, -1],
+    }
     assert (matching.missing, matching.unmatched) == ({"s": 1, "t": 2}, {"s": ("z",), "t": ()})
     [batch] = batches(matching)
     assert batch.ids == ("a", "b", "c")
@@ -66,7 +68,10 @@ def test_many_duplicates_are_twenty_problems_and_a_count() -> None:
 def test_no_common_id_is_nothing_evaluated_with_samples_and_suggestions() -> None:
     with pytest.raises(NothingEvaluatedError) as caught:
         match(held("a.png", "b.png", gold=True, label="g.csv"), {"s": held("in/A.PNG", "q")})
-    assert all(part in str(caught.value) for part in ("'a.png', 'b.png'", "'in/A.PNG', 'q'", "(folder, case)", "g.csv"))
+    assert all(
+        part in str(caught.value)
+        for part in ("'a.png', 'b.png'", "'in/A.PNG', 'q'", "(folder, case)", "g.csv")
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,7 +94,11 @@ def test_a_near_miss_is_suggested_and_not_taken(name: str, gold: str, difference
     assert any(note.kind == "near_id" and gold in note.what for note in matching.notes)
 
 
-@pytest.mark.parametrize(("name", "gold"), [("v1.2", "v1.3"), ("a1", "a2"), ("12", "012")], ids=["version", "number", "leading zero"])
+@pytest.mark.parametrize(
+    ("name", "gold"),
+    [("v1.2", "v1.3"), ("a1", "a2"), ("12", "012")],
+    ids=["version", "number", "leading zero"],
+)
 def test_different_ids_are_not_suggested(name: str, gold: str) -> None:
     assert list(suggest([name], [gold])) == []
 
@@ -137,7 +146,12 @@ def write_systems(path: Path) -> None:
             "answers_raw": {MODELS[0]: '{"x": 1}', MODELS[1]: None, MODELS[2]: {"x": 2}},
             "kind": "k",
         },
-        {"source_identifier": "b", "gold_raw": '{"x": 2}', "answers_raw": {MODELS[0]: "no", MODELS[1]: '```\n{"x": 3}\n```'}, "kind": "l"},
+        {
+            "source_identifier": "b",
+            "gold_raw": '{"x": 2}',
+            "answers_raw": {MODELS[0]: "no", MODELS[1]: '```\n{"x": 3}\n```'},
+            "kind": "l",
+        },
     ]
     path.write_text("\n".join(map(json.dumps, rows)))
 
@@ -168,12 +182,20 @@ def test_a_data_key_may_hold_dots_and_slashes(tmp_path: Path, model: str) -> Non
 
 def test_a_data_key_that_no_row_has_is_a_problem_with_the_nearest(tmp_path: Path) -> None:
     write_systems(tmp_path / "s.jsonl")
-    with pytest.raises(ProblemsError, match=r"no data key 'gold_row' in the first 2 rows; did you mean 'gold_raw'\?"):
+    with pytest.raises(
+        ProblemsError, match=r"no data key 'gold_row' in the first 2 rows; did you mean 'gold_raw'\?"
+    ):
         open_source(tmp_path / "s.jsonl", SourceOptions(data_key="gold_row"))
 
 
-@given(st.lists(st.integers(0, 30), unique=True, min_size=1), st.lists(st.integers(0, 30), unique=True, min_size=1), st.data())
-def test_parts_of_a_matching_hold_what_the_whole_holds(gold: list[int], predicted: list[int], data: st.DataObject) -> None:
+@given(
+    st.lists(st.integers(0, 30), unique=True, min_size=1),
+    st.lists(st.integers(0, 30), unique=True, min_size=1),
+    st.data(),
+)
+def test_parts_of_a_matching_hold_what_the_whole_holds(
+    gold: list[int], predicted: list[int], data: st.DataObject
+) -> None:
     if not set(gold) & set(predicted):
         return
     matching = match(held(*gold, gold=True), {"s": held(*predicted)})
@@ -206,8 +228,14 @@ def test_ids_match_in_the_form_that_was_named(name: str) -> None:
     assert (matching.missing, list(matching.ids), matching.unmatched) == ({"s": 0}, ours, {"s": ()})
 
 
-@pytest.mark.parametrize(("gold", "pred"), [(["a/d1", "b/d1"], ["d1"]), (["d1"], ["d1.pdf", "d1.json"])], ids=["gold", "predictions"])
-def test_two_ids_of_one_side_that_are_one_in_that_form_are_a_problem_with_both(gold: list[str], pred: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("gold", "pred"),
+    [(["a/d1", "b/d1"], ["d1"]), (["d1"], ["d1.pdf", "d1.json"])],
+    ids=["gold", "predictions"],
+)
+def test_two_ids_of_one_side_that_are_one_in_that_form_are_a_problem_with_both(
+    gold: list[str], pred: list[str]
+) -> None:
     with pytest.raises(ProblemsError) as caught:
         match(held(*gold, gold=True, label="g"), {"s": held(*pred)}, "stem")
     [problem] = caught.value.problems
@@ -221,7 +249,9 @@ def test_an_unknown_form_of_ids_is_a_problem_with_the_near_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "option"), [("in/a.png", "--match-ids name"), ("a", "--match-ids stem"), ("A.png", None)], ids=["folder", "suffix", "case"]
+    ("name", "option"),
+    [("in/a.png", "--match-ids name"), ("a", "--match-ids stem"), ("A.png", None)],
+    ids=["folder", "suffix", "case"],
 )
 def test_a_near_miss_names_the_option_that_would_match_it(name: str, option: str | None) -> None:
     matching = match(held("a.png", "both", gold=True), {"s": held(name, "both")})
@@ -239,7 +269,11 @@ def test_an_id_key_that_was_named_and_that_no_row_has_is_an_error_and_never_a_ma
 ) -> None:
     rows = [{"id": "a", "invoice_nr": "1"}, {"id": "b", "invoice_nr": "2"}]
     options = SourceOptions(id_names=("invoice_no",), is_gold=is_gold)
-    texts = {"jsonl": "\n".join(map(json.dumps, rows)), "json": json.dumps(rows), "csv": "id,invoice_nr\na,1\nb,2\n"}
+    texts = {
+        "jsonl": "\n".join(map(json.dumps, rows)),
+        "json": json.dumps(rows),
+        "csv": "id,invoice_nr\na,1\nb,2\n",
+    }
     with pytest.raises(ProblemsError) as caught:
         if suffix in texts:
             (tmp_path / f"p.{suffix}").write_text(texts[suffix])
@@ -272,7 +306,9 @@ def test_ids_of_a_mapping_need_no_key() -> None:
 def test_large_documents_are_read_a_few_at_a_time(tmp_path: Path) -> None:
     for name in ("gold", "pred"):
         with (tmp_path / f"{name}.jsonl").open("w") as file:
-            file.writelines(json.dumps({"id": f"d{number}", "body": "x" * 1_000_000}) + "\n" for number in range(60))
+            file.writelines(
+                json.dumps({"id": f"d{number}", "body": "x" * 1_000_000}) + "\n" for number in range(60)
+            )
     matching = match(open_source(tmp_path / "gold.jsonl", GOLD), {"s": open_source(tmp_path / "pred.jsonl")})
     tracemalloc.start()
     sizes = [len(batch.ids) for batch in batches(matching, 2000)]

@@ -39,14 +39,19 @@ META = {
     "tags as JSON text": ({"tags": '["x, y"]'}, {"tags": ("x, y",)}),
     "difficulty": ({"difficulty": "hard"}, {"attributes": {"difficulty": "hard"}}),
     "critical fields": ({"critical_fields": ["a[0].b"]}, {"critical_paths": ("a[0].b",)}),
-    "accepted variations": ({"acceptable_variations": {"a": [1, None]}}, {"accepted_values": {"a": (1, None)}}),
+    "accepted variations": (
+        {"acceptable_variations": {"a": [1, None]}},
+        {"accepted_values": {"a": (1, None)}},
+    ),
 }
 
 
 @pytest.mark.parametrize("name", META)
 def test_meta_is_read_with_and_without_a_data_key(name: str) -> None:
     row, expected = META[name]
-    assert read({"pred": {"total": 1}, **row}, KEYED) == Record("a", {"total": 1}, Meta(**expected), "records[0]")
+    assert read({"pred": {"total": 1}, **row}, KEYED) == Record(
+        "a", {"total": 1}, Meta(**expected), "records[0]"
+    )
     assert read({"total": 1, **row}, PLAIN) == Record("a", {"total": 1}, Meta(**expected), "records[0]")
 
 

@@ -24,8 +24,19 @@ OPTIONS = SourceOptions(declared=frozenset(OAK))
 
 def chat(**message: Any) -> dict[str, Any]:
     used = {"prompt_tokens": 40, "completion_tokens": 9, "total_tokens": 49}
-    choice = {"index": 0, "message": {"role": "assistant", "content": None, "refusal": None, **message}, "finish_reason": "stop"}
-    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt-4o-mini", "choices": [choice], "usage": used}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": None, "refusal": None, **message},
+        "finish_reason": "stop",
+    }
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "gpt-4o-mini",
+        "choices": [choice],
+        "usage": used,
+    }
 
 
 def response(*output: dict[str, Any]) -> dict[str, Any]:
@@ -42,7 +53,12 @@ def response(*output: dict[str, Any]) -> dict[str, Any]:
 
 
 def message(*content: dict[str, Any]) -> dict[str, Any]:
-    used = {"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 30, "output_tokens": 9}
+    used = {
+        "input_tokens": 10,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 30,
+        "output_tokens": 9,
+    }
     return {
         "id": "msg_1",
         "type": "message",
@@ -64,7 +80,12 @@ def anthropic_row(kind: str, name: str = "r1", **result: Any) -> dict[str, Any]:
 
 
 THOUGHT = {"id": "rs_1", "type": "reasoning", "summary": []}
-SAID = {"id": "m", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": TEXT, "annotations": []}]}
+SAID = {
+    "id": "m",
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": TEXT, "annotations": []}],
+}
 CALL = {"id": "f", "type": "function_call", "call_id": "c", "name": "extract", "arguments": json.dumps(OAK)}
 TOOL = {"id": "c1", "type": "function", "function": {"name": "extract", "arguments": json.dumps(OAK)}}
 ANSWERED = {
@@ -111,13 +132,22 @@ FAILED = {
     "OpenAI batch, another body": (openai_row({"text": "x"}), "error: its body is no response that is known"),
     "Anthropic batch, no message": (anthropic_row("succeeded"), "error: succeeded, but holds no message"),
     "Anthropic batch, nothing said": (anthropic_row("succeeded", message=message()), "empty answer"),
-    "OpenAI batch, refused": (openai_row({"error": {"message": "too long", "type": "x"}}, status=400), "error: too long"),
+    "OpenAI batch, refused": (
+        openai_row({"error": {"message": "too long", "type": "x"}}, status=400),
+        "error: too long",
+    ),
     "OpenAI batch, expired": (
         openai_row(None, {"code": "batch_expired", "message": "not executed in time"}),
         "error: not executed in time",
     ),
     "Anthropic batch, errored": (
-        anthropic_row("errored", error={"type": "error", "error": {"type": "invalid_request_error", "message": "max_tokens: too large"}}),
+        anthropic_row(
+            "errored",
+            error={
+                "type": "error",
+                "error": {"type": "invalid_request_error", "message": "max_tokens: too large"},
+            },
+        ),
         "error: max_tokens: too large",
     ),
     "Anthropic batch, expired": (anthropic_row("expired"), "error: expired"),
@@ -149,48 +179,76 @@ def test_what_only_resembles_a_response_is_data(name: str) -> None:
 
 
 def written(path: Path, rows: list[dict[str, Any]]) -> str:
-    path.write_text("\n".join(map(json.dumps, rows)) if path.suffix == ".jsonl" else json.dumps(rows), "utf-8")
+    path.write_text(
+        "\n".join(map(json.dumps, rows)) if path.suffix == ".jsonl" else json.dumps(rows), "utf-8"
+    )
     return str(path)
 
 
 BATCHES = {
-    "OpenAI": [openai_row(chat(content=TEXT)), openai_row({"error": {"message": "too long"}}, name="r2", status=400)],
-    "Anthropic": [anthropic_row("succeeded", message=message({"type": "text", "text": TEXT})), anthropic_row("expired", name="r2")],
+    "OpenAI": [
+        openai_row(chat(content=TEXT)),
+        openai_row({"error": {"message": "too long"}}, name="r2", status=400),
+    ],
+    "Anthropic": [
+        anthropic_row("succeeded", message=message({"type": "text", "text": TEXT})),
+        anthropic_row("expired", name="r2"),
+    ],
 }
 
 
 @pytest.mark.parametrize("id_line", ["", "id: id\n"], ids=["no id", "id"])
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
 @pytest.mark.parametrize("service", BATCHES)
-def test_the_output_of_a_batch_needs_no_option(service: str, suffix: str, id_line: str, tmp_path: Path) -> None:
+def test_the_output_of_a_batch_needs_no_option(
+    service: str, suffix: str, id_line: str, tmp_path: Path
+) -> None:
     result = score(GOLD, {"m": written(tmp_path / f"p{suffix}", BATCHES[service])}, id_line + SPEC)
     assert (result.value("accuracy"), result.counts["systems"]["m"]["error"]) == (0.5, 1)
     assert [note for note in result.notes if f"{service} batch" in note and "'custom_id'" in note]
 
 
 def test_saved_responses_in_a_folder_are_known_by_their_file_names(tmp_path: Path) -> None:
-    for name, row in (("r1", chat(content=TEXT)), ("r2", message({"type": "text", "text": '{"shop": "Elm", "total": 6}'}))):
+    for name, row in (
+        ("r1", chat(content=TEXT)),
+        ("r2", message({"type": "text", "text": '{"shop": "Elm", "total": 6}'})),
+    ):
         (tmp_path / f"{name}.json").write_text(json.dumps(row), "utf-8")
     assert score(GOLD, {"m": str(tmp_path)}, "id: id\n" + SPEC).value("accuracy") == 1.0
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
 def test_plain_responses_take_their_id_from_what_was_written_beside(suffix: str, tmp_path: Path) -> None:
-    path = written(tmp_path / f"p{suffix}", [{**chat(content=TEXT), "doc_id": "r1"}, {**chat(content="{}"), "doc_id": "r2"}])
+    path = written(
+        tmp_path / f"p{suffix}",
+        [{**chat(content=TEXT), "doc_id": "r1"}, {**chat(content="{}"), "doc_id": "r2"}],
+    )
     assert score(GOLD, {"m": path}, SPEC).value("accuracy") == 0.5
 
 
 def test_a_response_may_stand_under_the_data_key(tmp_path: Path) -> None:
-    path = written(tmp_path / "p.jsonl", [{"id": "r1", "out": chat(content=TEXT)}, {"id": "r2", "out": chat(content="{}")}])
-    assert score(GOLD, {"m": path}, SPEC, ScoreOptions(inputs=InputOptions(pred_key="out"))).value("accuracy") == 0.5
+    path = written(
+        tmp_path / "p.jsonl",
+        [{"id": "r1", "out": chat(content=TEXT)}, {"id": "r2", "out": chat(content="{}")}],
+    )
+    assert (
+        score(GOLD, {"m": path}, SPEC, ScoreOptions(inputs=InputOptions(pred_key="out"))).value("accuracy")
+        == 0.5
+    )
 
 
-PATHS = ["response.body.choices[0].message.content", "response.body.choices.0.message.content", "response.body.choices[-1].message.content"]
+PATHS = [
+    "response.body.choices[0].message.content",
+    "response.body.choices.0.message.content",
+    "response.body.choices[-1].message.content",
+]
 
 
 @pytest.mark.parametrize("key", PATHS)
 def test_a_key_may_lead_into_lists(key: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "p.jsonl", [openai_row(chat(content=TEXT)), openai_row(chat(content="{}"), name="r2")])
+    path = written(
+        tmp_path / "p.jsonl", [openai_row(chat(content=TEXT)), openai_row(chat(content="{}"), name="r2")]
+    )
     options = ScoreOptions(inputs=InputOptions(pred_key=key))
     assert score(GOLD, {"m": path}, SPEC, options).value("accuracy") == 0.5
 
@@ -206,7 +264,9 @@ WRONG = {
 
 @pytest.mark.parametrize("key", WRONG)
 def test_a_path_that_no_row_has_is_an_error_that_says_how_far_it_leads(key: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "p.jsonl", [openai_row(chat(content=TEXT)), openai_row(chat(content=TEXT), name="r2")])
+    path = written(
+        tmp_path / "p.jsonl", [openai_row(chat(content=TEXT)), openai_row(chat(content=TEXT), name="r2")]
+    )
     with pytest.raises(ProblemsError) as caught:
         score(GOLD, {"m": path}, SPEC, ScoreOptions(inputs=InputOptions(pred_key=key)))
     [problem] = caught.value.problems
@@ -221,7 +281,11 @@ def test_the_answers_own_copy_of_the_id_is_no_undeclared_key() -> None:
 
 
 def test_a_record_one_level_down_is_pointed_to() -> None:
-    result = score(GOLD, {"m": [{"id": row["id"], "result": {"shop": row["shop"], "total": row["total"]}} for row in GOLD]}, SPEC)
+    result = score(
+        GOLD,
+        {"m": [{"id": row["id"], "result": {"shop": row["shop"], "total": row["total"]}} for row in GOLD]},
+        SPEC,
+    )
     assert any("result (2); did you mean `--pred-key result`?" in warning for warning in result.warnings)
 
 
@@ -229,7 +293,9 @@ def opened(row: Any, options: SourceOptions = OPTIONS) -> Record:
     return open_row("r1", Row(row), "p", options)
 
 
-@pytest.mark.parametrize("text", [TEXT, json.dumps(OAK), '{"shop": "Oak", "total": 5,}'], ids=["fence", "JSON", "broken"])
+@pytest.mark.parametrize(
+    "text", [TEXT, json.dumps(OAK), '{"shop": "Oak", "total": 5,}'], ids=["fence", "JSON", "broken"]
+)
 def test_a_text_where_a_record_should_be_is_a_raw_answer(text: str) -> None:
     assert opened(text).data == OAK
     assert score(GOLD[:1], {"m": {"r1": text}}, SPEC).value("accuracy") == 1.0

@@ -47,7 +47,13 @@ NOISE = {
     "tool call": calling(OAK),
     "tool call with text": calling(RECORD),
     "tool call in a tag": f"<tool_call>\n{calling(OAK)}\n</tool_call>",
-    "tool calls": json.dumps({"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "extract", "arguments": RECORD}}]}),
+    "tool calls": json.dumps(
+        {
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "extract", "arguments": RECORD}}
+            ]
+        }
+    ),
     "list of tool calls": f"[TOOL_CALLS][{calling(OAK)}]",
     "parameters": json.dumps({"name": "extract", "parameters": OAK}),
     "input": json.dumps({"type": "tool_use", "name": "extract", "input": OAK}),
@@ -98,7 +104,10 @@ def test_an_answer_in_a_thought_that_is_closed_is_none() -> None:
 
 TEXTS = {
     "in valid JSON": ('x {"shop": "a </think> b"}', {"shop": "a </think> b"}),
-    "in broken JSON": ('{"shop": "a </think> b", "total": {"value": 1},}', {"shop": "a </think> b", "total": {"value": 1}}),
+    "in broken JSON": (
+        '{"shop": "a </think> b", "total": {"value": 1},}',
+        {"shop": "a </think> b", "total": {"value": 1}},
+    ),
     "an opening mark": ('x {"shop": "a <think> b"}', {"shop": "a <think> b"}),
 }
 
@@ -148,7 +157,12 @@ def test_other_names_of_a_field_count_as_declared() -> None:
 def test_the_data_key_of_a_tree_counts_as_declared() -> None:
     gold = [{"test_case_id": "a", "expected_extraction": {"flow": 5}}]
     raw = '{"extraction": {"flow": 5}}\n{"note": "done", "more": 1}'
-    assert score(gold, {"m": [{"id": "a", "raw": raw}]}, {"protocol": "engineering-extractor"}).value("overall_accuracy") == 1.0
+    assert (
+        score(gold, {"m": [{"id": "a", "raw": raw}]}, {"protocol": "engineering-extractor"}).value(
+            "overall_accuracy"
+        )
+        == 1.0
+    )
 
 
 def test_the_run_says_how_many_answers_held_several_objects() -> None:
@@ -179,7 +193,12 @@ def test_a_list_of_records_is_read_alike_as_text_as_json_and_as_a_file(
 ) -> None:
     text = json.dumps(answer)
     (tmp_path / "0.txt").write_text(text)
-    forms: dict[str, object] = {"text": {"0": text}, "prose": {"0": f"Here: {text}"}, "value": {"0": answer}, "file": tmp_path}
+    forms: dict[str, object] = {
+        "text": {"0": text},
+        "prose": {"0": f"Here: {text}"},
+        "value": {"0": answer},
+        "file": tmp_path,
+    }
     result = score(GOLD[:1], {"m": forms[form]}, SPEC)
     assert result.value("accuracy") == right
     assert (SEVERAL in result.warnings) == warned
@@ -202,14 +221,28 @@ FULL = {
     "vendor": {"name": "Oak & Sons", "city": "Perth"},
 }
 LIKE_THE_RECORD = {
-    "scores": {"shop": 0.9, "date": 0.95, "total": 1, "status": 0.7, "lines": 0.9, "vendor": {"name": 0.9, "city": 0.5}},
+    "scores": {
+        "shop": 0.9,
+        "date": 0.95,
+        "total": 1,
+        "status": 0.7,
+        "lines": 0.9,
+        "vendor": {"name": 0.9, "city": 0.5},
+    },
     "verdicts": dict.fromkeys(FULL, "ok"),
     "true and false": dict.fromkeys(FULL, True),
     "nulls": dict.fromkeys(FULL),
     "null values": dict.fromkeys(FULL, "NOT_FOUND"),
     "dots": dict.fromkeys(FULL, "..."),
     "types in angle brackets": dict.fromkeys(FULL, "<string>"),
-    "types": {"shop": "string", "date": "YYYY-MM-DD", "total": 0, "status": "paid | open", "lines": [], "vendor": {}},
+    "types": {
+        "shop": "string",
+        "date": "YYYY-MM-DD",
+        "total": 0,
+        "status": "paid | open",
+        "lines": [],
+        "vendor": {},
+    },
     "types of items": {
         **dict.fromkeys(FULL, "string or null"),
         "total": 0.0,
@@ -231,7 +264,9 @@ LIKE_THE_RECORD = {
 @pytest.mark.parametrize("form", ["prose", "calls", "list"])
 @pytest.mark.parametrize("after", [True, False], ids=["after", "before"])
 @pytest.mark.parametrize("name", LIKE_THE_RECORD)
-def test_of_objects_with_the_same_keys_that_with_most_readable_values_counts(name: str, after: bool, form: str) -> None:
+def test_of_objects_with_the_same_keys_that_with_most_readable_values_counts(
+    name: str, after: bool, form: str
+) -> None:
     given = [FULL, LIKE_THE_RECORD[name]] if after else [LIKE_THE_RECORD[name], FULL]
     texts = {
         "prose": "Answer:\n" + "\nConfidence:\n".join(map(json.dumps, given)),
@@ -245,9 +280,17 @@ def test_of_objects_with_the_same_keys_that_with_most_readable_values_counts(nam
 
 @pytest.mark.parametrize("name", ["scores", "verdicts", "types"])
 def test_of_several_calls_of_tools_in_a_response_that_with_most_readable_values_counts(name: str) -> None:
-    calls = [{"function": {"name": "extract", "arguments": json.dumps(given)}} for given in (FULL, LIKE_THE_RECORD[name])]
-    row = {"id": "a", "answer": {"object": "chat.completion", "choices": [{"message": {"tool_calls": calls}}]}}
-    result = score([{"id": "a", **FULL}], {"m": [row]}, TYPED, ScoreOptions(inputs=InputOptions(pred_key="answer")))
+    calls = [
+        {"function": {"name": "extract", "arguments": json.dumps(given)}}
+        for given in (FULL, LIKE_THE_RECORD[name])
+    ]
+    row = {
+        "id": "a",
+        "answer": {"object": "chat.completion", "choices": [{"message": {"tool_calls": calls}}]},
+    }
+    result = score(
+        [{"id": "a", **FULL}], {"m": [row]}, TYPED, ScoreOptions(inputs=InputOptions(pred_key="answer"))
+    )
     assert result.value("accuracy") == 1.0
     assert SEVERAL in result.warnings
 
@@ -264,14 +307,21 @@ LAST_OF_EQUALS = {
 @pytest.mark.parametrize("name", LAST_OF_EQUALS)
 def test_where_types_cannot_tell_the_last_of_equals_counts(name: str) -> None:
     spec, first, last = LAST_OF_EQUALS[name]
-    result = score([{"id": "a", **last}], {"m": [{"id": "a", "raw": f"{json.dumps(first)}\n{json.dumps(last)}"}]}, spec)
+    result = score(
+        [{"id": "a", **last}], {"m": [{"id": "a", "raw": f"{json.dumps(first)}\n{json.dumps(last)}"}]}, spec
+    )
     assert result.value("accuracy") == 1.0
 
 
 def test_a_template_of_a_tree_with_a_data_key_gives_way() -> None:
     gold = [{"test_case_id": "a", "expected_extraction": {"flow": 5, "unit": "m3/h"}}]
     raw = '{"extraction": {"flow": 5, "unit": "m3/h"}}\n{"extraction": {"flow": "<number>", "unit": "<string>"}}'
-    assert score(gold, {"m": [{"id": "a", "raw": raw}]}, {"protocol": "engineering-extractor"}).value("overall_accuracy") == 1.0
+    assert (
+        score(gold, {"m": [{"id": "a", "raw": raw}]}, {"protocol": "engineering-extractor"}).value(
+            "overall_accuracy"
+        )
+        == 1.0
+    )
 
 
 PAGES = {
@@ -298,7 +348,12 @@ def test_noise_is_no_part_of_the_record(name: str) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_run_names_the_first_answers_that_were_cut_off(workers: int) -> None:
     gold = [{"id": f"d{number}", **OAK} for number in range(500)]
-    cut = {3: RECORD[:41], 5: RECORD[:60], 250: f"Here: {RECORD[:41]}", 499: '{"shop": "Oak "and" Sons", "total": "5'}
+    cut = {
+        3: RECORD[:41],
+        5: RECORD[:60],
+        250: f"Here: {RECORD[:41]}",
+        499: '{"shop": "Oak "and" Sons", "total": "5',
+    }
     rows = [{"id": f"d{number}", "raw": cut.get(number, RECORD)} for number in range(500)]
     warnings = score(gold, {"m": rows}, SPEC, ScoreOptions(workers=workers)).warnings
     told = "were cut off; they were judged as far as they go"

@@ -17,7 +17,9 @@ def confidences(row: dict[str, Any]) -> tuple[float | None, dict[str, float]]:
     result = score(GOLD, {"m": [{**GOLD[0], **row}]}, SPEC)
     assert result.evidence is not None
     rows = result.evidence.filter(result.evidence["confidence"].is_not_null())
-    return result.value("accuracy"), dict(zip(rows["pred_path"].to_list(), rows["confidence"].to_list(), strict=True))
+    return result.value("accuracy"), dict(
+        zip(rows["pred_path"].to_list(), rows["confidence"].to_list(), strict=True)
+    )
 
 
 TAKEN = {
@@ -62,22 +64,36 @@ def test_any_other_object_is_the_wrong_kind_of_value(name: str) -> None:
 
 def test_a_declared_field_is_never_taken_for_a_confidence() -> None:
     spec = "fields: {total: number, total_confidence: number}"
-    result = score([{"id": 1, "total": 5, "total_confidence": 1}], {"m": [{"id": 1, "total": 5, "total_confidence": 0.5}]}, spec)
+    result = score(
+        [{"id": 1, "total": 5, "total_confidence": 1}],
+        {"m": [{"id": 1, "total": 5, "total_confidence": 0.5}]},
+        spec,
+    )
     assert result.value("accuracy") == 0.5
 
 
 def test_gold_is_judged_as_it_stands() -> None:
-    result = score([{"id": 1, "total": {"value": 5, "confidence": 1}}], {"m": [{"id": 1, "total": 5}]}, "fields: {total: number}")
+    result = score(
+        [{"id": 1, "total": {"value": 5, "confidence": 1}}],
+        {"m": [{"id": 1, "total": 5}]},
+        "fields: {total: number}",
+    )
     assert result.value("accuracy") == 0.0
 
 
 def test_a_column_of_confidences_is_taken_from_a_table(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("id,total,total_confidence,note\n1,5,0.75,x\n2,6,high,y\n", "utf-8")
-    result = score([{"id": "1", "total": 5}, {"id": "2", "total": 6}], {"m": str(path)}, "fields: {total: number}")
+    result = score(
+        [{"id": "1", "total": 5}, {"id": "2", "total": 6}], {"m": str(path)}, "fields: {total: number}"
+    )
     assert result.evidence is not None
     assert result.evidence["confidence"].to_list() == [0.75, None]
-    assert [warning for warning in result.warnings if "1 of 2 answers had confidences in words, such as 'high'" in warning]
+    assert [
+        warning
+        for warning in result.warnings
+        if "1 of 2 answers had confidences in words, such as 'high'" in warning
+    ]
     assert [warning for warning in result.warnings if "1 of 2 answers had keys FIELD_confidence" in warning]
 
 
@@ -87,7 +103,10 @@ def test_the_run_says_that_values_were_taken_and_counts_no_repair() -> None:
         "m: 1 of 1 answers gave values as objects with a confidence; the values were judged, and the confidences are theirs"
         in result.warnings
     )
-    assert (result.counts["systems"]["m"]["repaired"], result.counts["systems"]["m"]["repairs"]) == (0, {"value_object": 1})
+    assert (result.counts["systems"]["m"]["repaired"], result.counts["systems"]["m"]["repairs"]) == (
+        0,
+        {"value_object": 1},
+    )
 
 
 AZURE = {
@@ -100,10 +119,14 @@ AZURE = {
 def test_the_run_says_what_to_do_with_values_by_type(name: str) -> None:
     warnings = score(GOLD, {"m": [{**GOLD[0], "total": AZURE[name]}]}, SPEC).warnings
     told = "m: 1 of 1 answers gave values as objects with keys such as 'valueString'"
-    assert any(warning.startswith(told) and warning.endswith("give each value under 'value'") for warning in warnings)
+    assert any(
+        warning.startswith(told) and warning.endswith("give each value under 'value'") for warning in warnings
+    )
 
 
 def test_a_declared_value_is_no_wrapper() -> None:
     spec = "fields: {vat: {type: object, fields: {value: number, confidence: number}}}"
     gold = [{"id": 1, "vat": {"value": 5, "confidence": 1}}]
-    assert score(gold, {"m": [{"id": 1, "vat": {"value": 5, "confidence": 1}}]}, spec).value("accuracy") == 1.0
+    assert (
+        score(gold, {"m": [{"id": 1, "vat": {"value": 5, "confidence": 1}}]}, spec).value("accuracy") == 1.0
+    )

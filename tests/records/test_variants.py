@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from fieldassay.api.rereading import document_of_run
-from fieldassay.api.scoring import score
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.records.memory import hold_records
 from fieldassay.records.variants import split_variants
+from fieldassay.runs.documents import document_of_run
 from fieldassay.runs.run import Run
 from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.scoring.score import score
 
 SPEC = "fields: {x: integer}"
 ROWS = [
@@ -36,13 +36,23 @@ def shape(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
     [
         pytest.param(ROWS, {"m/raw": ["a", "b"], "m/clean": ["a", "b"]}, id="each-id-once-per-variant"),
         pytest.param(ROWS[:3], {"m/raw": ["a", "b"], "m/clean": ["a"]}, id="a-variant-may-lack-documents"),
-        pytest.param([*ROWS, {"id": "a", "x": 3}], {"m": ["a", "b", "a", "b", "a"]}, id="a-record-without-variant"),
+        pytest.param(
+            [*ROWS, {"id": "a", "x": 3}], {"m": ["a", "b", "a", "b", "a"]}, id="a-record-without-variant"
+        ),
         pytest.param(ROWS[:2], {"m": ["a", "b"]}, id="ids-that-do-not-repeat"),
         pytest.param([*ROWS, ROWS[0]], {"m": ["a", "b", "a", "b", "a"]}, id="repeated-within-a-variant"),
         pytest.param([{"id": "a"}, {"id": "a"}], {"m": ["a", "a"]}, id="no-variant-at-all"),
         pytest.param([{"x": 1}, {"x": 1}], {"m": ["#1", "#2"]}, id="rows-without-ids"),
-        pytest.param([{"id": "a", "variant": 1}, {"id": "a", "variant": 2}], {"m": ["a", "a"]}, id="a-number-is-no-variant"),
-        pytest.param([{"id": "a", "variant": "x/y"}, {"id": "a", "variant": "Ü"}], {"m/x/y": ["a"], "m/Ü": ["a"]}, id="any-text"),
+        pytest.param(
+            [{"id": "a", "variant": 1}, {"id": "a", "variant": 2}],
+            {"m": ["a", "a"]},
+            id="a-number-is-no-variant",
+        ),
+        pytest.param(
+            [{"id": "a", "variant": "x/y"}, {"id": "a", "variant": "Ü"}],
+            {"m/x/y": ["a"], "m/Ü": ["a"]},
+            id="any-text",
+        ),
     ],
 )
 def test_a_source_is_taken_apart_by_variant_only_where_that_makes_ids_distinct(
@@ -53,7 +63,10 @@ def test_a_source_is_taken_apart_by_variant_only_where_that_makes_ids_distinct(
 
 def test_variants_are_scored_as_systems_against_the_same_gold_and_a_note_says_so() -> None:
     result = score(GOLD, {"m": ROWS}, f"slices: [variant]\n{SPEC}")
-    assert {name: result.value("accuracy", name) for name in ("m/raw", "m/clean")} == {"m/raw": 0.5, "m/clean": 1.0}
+    assert {name: result.value("accuracy", name) for name in ("m/raw", "m/clean")} == {
+        "m/raw": 0.5,
+        "m/clean": 1.0,
+    }
     assert list(result.notes) == ["m: has ids once per variant, so each variant is a system: m/raw, m/clean"]
     assert result.documents.select("system", "doc", "variant").rows() == [
         ("m/clean", "a", "clean"), ("m/clean", "b", "clean"), ("m/raw", "a", "raw"), ("m/raw", "b", "raw"),
@@ -83,7 +96,22 @@ def test_a_document_of_a_finished_run_is_explained_for_each_variant(tmp_path: Pa
     (tmp_path / "spec.yaml").write_text(SPEC, encoding="utf-8")
     names = [str(tmp_path / name) for name in ("spec.yaml", "gold.jsonl", "m.jsonl", "run")]
     assert (
-        main(["score", "--spec", names[0], "--gold", names[1], "--pred", names[2], "--out", names[3], "--evidence", evidence, "--quiet"])
+        main(
+            [
+                "score",
+                "--spec",
+                names[0],
+                "--gold",
+                names[1],
+                "--pred",
+                names[2],
+                "--out",
+                names[3],
+                "--evidence",
+                evidence,
+                "--quiet",
+            ]
+        )
         == 0
     )
     assert document_of_run(Run.open(tmp_path / "run"), "b").systems == ("m/raw", "m/clean")
@@ -95,7 +123,9 @@ def test_a_field_named_variant_is_data_and_takes_nothing_apart() -> None:
 
 
 def test_variants_of_systems_in_one_file_are_taken_apart_too(tmp_path: Path) -> None:
-    rows = [{"id": "a", "variant": name, "answers": {"p": {"x": 1}, "q": {"x": 2}}} for name in ("raw", "clean")]
+    rows = [
+        {"id": "a", "variant": name, "answers": {"p": {"x": 1}, "q": {"x": 2}}} for name in ("raw", "clean")
+    ]
     path = tmp_path / "answers.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     result = score(GOLD[:1], {"f": path}, SPEC, ScoreOptions(inputs=InputOptions(systems_key="answers")))
@@ -105,13 +135,25 @@ def test_variants_of_systems_in_one_file_are_taken_apart_too(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("gold", "predicted", "remedy"),
     [
-        pytest.param(ROWS, GOLD, "keep one gold record per document, which serves every variant", id="gold-once-per-variant"),
+        pytest.param(
+            ROWS,
+            GOLD,
+            "keep one gold record per document, which serves every variant",
+            id="gold-once-per-variant",
+        ),
         pytest.param([*GOLD, *GOLD], GOLD, "keep one record per document", id="gold-twice"),
-        pytest.param(GOLD, [*ROWS, *ROWS], "keep one record per document and variant", id="predictions-twice-in-a-variant"),
+        pytest.param(
+            GOLD,
+            [*ROWS, *ROWS],
+            "keep one record per document and variant",
+            id="predictions-twice-in-a-variant",
+        ),
         pytest.param(GOLD, [*GOLD, *GOLD], "keep one record per document", id="predictions-twice"),
     ],
 )
-def test_a_true_duplicate_is_an_error_that_says_what_to_do(gold: list[Any], predicted: list[Any], remedy: str) -> None:
+def test_a_true_duplicate_is_an_error_that_says_what_to_do(
+    gold: list[Any], predicted: list[Any], remedy: str
+) -> None:
     with pytest.raises(ProblemsError) as refused:
         score(gold, {"m": predicted}, SPEC)
     assert {problem.kind for problem in refused.value.problems} == {"duplicate_id"}

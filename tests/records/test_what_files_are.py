@@ -13,17 +13,17 @@ import pytest
 import zstandard
 
 from fieldassay import score
-from fieldassay.api.exporting import write_whole
-from fieldassay.api.reporting import check_target
+from fieldassay.atomic.whole_files import write_file
 from fieldassay.calibration.policy_file import read_policy
 from fieldassay.errors import ProblemsError
-from fieldassay.gate.gates_file import read_gates_file
-from fieldassay.lock.file import read_lock
+from fieldassay.gates.baseline.file import read_bytes as read_baseline
+from fieldassay.gates.baseline.lock_file import read_lock
+from fieldassay.gates.gates_file import read_gates_file
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import open_source
+from fieldassay.reports.export.export import write_whole
+from fieldassay.reports.report import check_target
 from fieldassay.spec.source import read_source
-from fieldassay.store.baseline_file import read_bytes as read_baseline
-from fieldassay.whole_files import write_file
 
 
 def only(call: Callable[[], object]) -> str:
@@ -98,7 +98,10 @@ def document(part: str) -> Callable[[Path], None]:
 
 
 FOREIGN: dict[str, tuple[bytes | Callable[[Path], None], str]] = {
-    "png": (b"\x89PNG\r\n\x1a\n" + b"\0" * 100, "is a PNG image; give the values that were extracted from it"),
+    "png": (
+        b"\x89PNG\r\n\x1a\n" + b"\0" * 100,
+        "is a PNG image; give the values that were extracted from it",
+    ),
     "jpeg": (b"\xff\xd8\xff\xe0" + b"\0" * 100, "is a JPEG image"),
     "pdf": (b"%PDF-1.7\n" + b"x" * 100, "is a PDF document"),
     "word": (document("word/document.xml"), "is a Word document"),

@@ -21,7 +21,12 @@ Sheets = dict[str, list[list[Any]]]
 
 def write(path: Path, sheets: Sheets) -> Path:
     with xlsxwriter.Workbook(path) as book:
-        formats = {datetime.date: "yyyy-mm-dd", datetime.datetime: "yyyy-mm-dd hh:mm", datetime.time: "hh:mm", datetime.timedelta: "[h]:mm"}
+        formats = {
+            datetime.date: "yyyy-mm-dd",
+            datetime.datetime: "yyyy-mm-dd hh:mm",
+            datetime.time: "hh:mm",
+            datetime.timedelta: "[h]:mm",
+        }
         made = {kind: book.add_format({"num_format": text}) for kind, text in formats.items()}
         for name, rows in sheets.items():
             sheet = book.add_worksheet(name)
@@ -62,16 +67,22 @@ def test_a_cell_is_what_is_stored(tmp_path: Path, name: str) -> None:
 
 def test_an_id_that_is_a_number_equals_its_digits(tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.xlsx", {"Gold": [["id", "total"], [7.0, 5]]})
-    assert score(str(gold), [{"id": "7", "total": "5.00"}], "fields: {total: number}").value("accuracy") == 1.0
+    assert (
+        score(str(gold), [{"id": "7", "total": "5.00"}], "fields: {total: number}").value("accuracy") == 1.0
+    )
 
 
 @pytest.mark.parametrize(
-    ("suffix", "sheet", "expected"), [("", "A", True), ("#B", "B", False), ("#A", "A", False)], ids=["first", "named", "first named"]
+    ("suffix", "sheet", "expected"),
+    [("", "A", True), ("#B", "B", False), ("#A", "A", False)],
+    ids=["first", "named", "first named"],
 )
 def test_the_sheet_that_is_named_is_read_else_the_first_filled_one_with_a_note(
     tmp_path: Path, suffix: str, sheet: str, expected: bool
 ) -> None:
-    path = write(tmp_path / "a.xlsx", {"Empty": [], "A": [["id", "x"], ["1", "A"]], "B": [["id", "x"], ["1", "B"]]})
+    path = write(
+        tmp_path / "a.xlsx", {"Empty": [], "A": [["id", "x"], ["1", "A"]], "B": [["id", "x"], ["1", "B"]]}
+    )
     source = open_source(f"{path}{suffix}")
     assert source.fetch([0])[0].data == {"x": sheet}
     assert source.place(0) == f"{path}#{sheet}:2"
@@ -143,7 +154,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_hostile_workbook_is_one_clear_problem(tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_hostile_workbook_is_one_clear_problem(
+    tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     make, kind, told = BROKEN[name]
     with pytest.raises(ProblemsError) as caught:
         open_source(make(tmp_path / "a.xlsx"), SourceOptions(unpacked=2_000_000 if name == "bomb" else None))

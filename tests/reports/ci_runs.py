@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fieldassay.api.gating import decide_result
-from fieldassay.api.reporting import report_scored
-from fieldassay.api.scoring import score
+from fieldassay.gates.gate import decide_result
 from fieldassay.metrics.grammar import parse_gate
+from fieldassay.reports.report import report_scored
 from fieldassay.reports.reported import Reported
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 SPEC = """
 name: bills
@@ -39,19 +39,37 @@ HOSTILE = {
 
 def records(documents: int = 6) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     gold = [
-        {"id": f"d{k}", "kind": "ab"[k % 2], "total": f"{k}.00", "name": f"Shop {k}", "lines": [{"sku": "x", "amount": k}]}
+        {
+            "id": f"d{k}",
+            "kind": "ab"[k % 2],
+            "total": f"{k}.00",
+            "name": f"Shop {k}",
+            "lines": [{"sku": "x", "amount": k}],
+        }
         for k in range(documents)
     ]
-    pred = [{**row, "name": "Shop 0", "lines": [{"sku": "x", "amount": 99}, {"sku": "y", "amount": 1}]} for row in gold]
+    pred = [
+        {**row, "name": "Shop 0", "lines": [{"sku": "x", "amount": 99}, {"sku": "y", "amount": 1}]}
+        for row in gold
+    ]
     return gold, pred
 
 
-def made(gold: Any = None, pred: Any = None, *, gates: tuple[str, ...] = (), evidence: Any = "all", spec: str = SPEC) -> Reported:
+def made(
+    gold: Any = None,
+    pred: Any = None,
+    *,
+    gates: tuple[str, ...] = (),
+    evidence: Any = "all",
+    spec: str = SPEC,
+) -> Reported:
     """Return a scored run as reports take it."""
     if gold is None:
         gold, pred = records()
     systems = pred if isinstance(pred, dict) else {"llama": pred}
-    options = ScoreOptions(evidence=evidence, replicates=50, gates=gates, slices=("type",) if spec == SPEC else ())
+    options = ScoreOptions(
+        evidence=evidence, replicates=50, gates=gates, slices=("type",) if spec == SPEC else ()
+    )
     result = score(gold, systems, spec, options)
     return report_scored(result, None, decide_result(result, [parse_gate(gate) for gate in gates]), evidence)
 
@@ -59,8 +77,17 @@ def made(gold: Any = None, pred: Any = None, *, gates: tuple[str, ...] = (), evi
 def hostile() -> Reported:
     """Return a run in which every value, document, system and type is hostile."""
     gold = [
-        {"id": f"{key}: {value[:300]}".replace("\ud800", "?"), "kind": value[:50], "total": "1", "name": value, "lines": []}
+        {
+            "id": f"{key}: {value[:300]}".replace("\ud800", "?"),
+            "kind": value[:50],
+            "total": "1",
+            "name": value,
+            "lines": [],
+        }
         for key, value in HOSTILE.items()
     ]
-    pred = [{**row, "name": f"{row['name']} {row['name']}", "total": row["name"], "lines": row["name"]} for row in gold]
+    pred = [
+        {**row, "name": f"{row['name']} {row['name']}", "total": row["name"], "lines": row["name"]}
+        for row in gold
+    ]
     return made(gold, {f"llama {HOSTILE['command']}": pred, f"qwen {HOSTILE['cells']}": pred})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.api.scoring import score
 from fieldassay.reports.asked import list_grids
 from fieldassay.reports.html.page import render_html_report
 from fieldassay.reports.markdown import render_markdown
@@ -14,6 +13,7 @@ from fieldassay.reports.summary import summarize
 from fieldassay.reports.terminal import render_terminal
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 GOLD = [{"id": 1, "kind": "a", "day": "2024-01-02"}, {"id": 2, "kind": "b"}, {"id": 3}]
 USAGE = {"prompt_tokens": 900, "completion_tokens": 80, "embedding_tokens": 20}
@@ -33,7 +33,18 @@ def judged(*metrics: str) -> Result:
 def test_the_presence_matrix_is_that_of_each_field() -> None:
     grids = {grid.title: grid for grid in list_grids(judged(*ASKED))}
     matrix = grids["Filled or empty, s"]
-    assert matrix.head == ("field", "both empty", "only pred", "only gold", "both", "FDA", "HR", "MR", "RFA", "out of type")
+    assert matrix.head == (
+        "field",
+        "both empty",
+        "only pred",
+        "only gold",
+        "both",
+        "FDA",
+        "HR",
+        "MR",
+        "RFA",
+        "out of type",
+    )
     assert matrix.rows == (
         ("kind", "0", "1", "1", "1", "0.333", "1.000", "0.500", "1.000", "1"),
         ("day", "1", "1", "0", "1", "0.667", "0.500", "0.000", "0.000", "2"),
@@ -43,10 +54,26 @@ def test_the_presence_matrix_is_that_of_each_field() -> None:
 
 def test_all_figures_of_time_and_tokens_are_there() -> None:
     grids = {grid.title: grid for grid in list_grids(judged(*ASKED))}
-    assert grids["Latency of a document"].head == ("system", "p50", "p90", "p95", "p99", "mean", "min", "max", "documents")
-    assert grids["Latency of a document"].rows == (("s", "300 ms", "460 ms", "480 ms", "496 ms", "300 ms", "100 ms", "500 ms", "3"),)
-    assert grids["Tokens of a document, on average"].rows == (("s", "500 tokens", "80 tokens", "20 tokens", "550 tokens", "2"),)
-    assert grids["Tokens of all documents"].rows == (("s", "1,000 tokens", "80 tokens", "20 tokens", "1,100 tokens", "2"),)
+    assert grids["Latency of a document"].head == (
+        "system",
+        "p50",
+        "p90",
+        "p95",
+        "p99",
+        "mean",
+        "min",
+        "max",
+        "documents",
+    )
+    assert grids["Latency of a document"].rows == (
+        ("s", "300 ms", "460 ms", "480 ms", "496 ms", "300 ms", "100 ms", "500 ms", "3"),
+    )
+    assert grids["Tokens of a document, on average"].rows == (
+        ("s", "500 tokens", "80 tokens", "20 tokens", "550 tokens", "2"),
+    )
+    assert grids["Tokens of all documents"].rows == (
+        ("s", "1,000 tokens", "80 tokens", "20 tokens", "1,100 tokens", "2"),
+    )
 
 
 def test_what_nobody_asked_for_has_no_table() -> None:
@@ -62,5 +89,12 @@ def test_every_report_has_the_tables(shape: str) -> None:
         "markdown": lambda: render_markdown(summarize(result)),
         "html": lambda: "".join(render_html_report([Reported(result)], ReportOptions())),
     }[shape]()
-    for said in ("Filled or empty, s", "Latency of a document", "Tokens of all documents", "only gold", "p99", "496 ms"):
+    for said in (
+        "Filled or empty, s",
+        "Latency of a document",
+        "Tokens of all documents",
+        "only gold",
+        "p99",
+        "496 ms",
+    ):
         assert said in text

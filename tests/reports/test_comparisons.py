@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from fieldassay.api.scoring import score
 from fieldassay.cli.main import commands, main
 from fieldassay.reports.comparisons import say, show_p
 from fieldassay.result.comparison import Comparison
 from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.scoring.score import score
 
 FINRAG = Path(__file__).resolve().parents[3] / "shared" / "data" / "finrag-2024"
 
@@ -32,14 +32,24 @@ def made(**changed: Any) -> Comparison:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        pytest.param({}, "qwen is better than llama by 6.1 points of accuracy (95 % 2.0 to 10.4, p = .004)", id="better"),
+        pytest.param(
+            {},
+            "qwen is better than llama by 6.1 points of accuracy (95 % 2.0 to 10.4, p = .004)",
+            id="better",
+        ),
         pytest.param(
             {"difference": -0.061, "interval": (-0.104, -0.02), "verdict": "worse"},
             "qwen is worse than llama by 6.1 points of accuracy (95 % 2.0 to 10.4, p = .004)",
             id="worse",
         ),
         pytest.param(
-            {"metric": "latency_mean", "difference": -120.0, "interval": (-180.0, -60.4), "unit": "ms", "better": "lower"},
+            {
+                "metric": "latency_mean",
+                "difference": -120.0,
+                "interval": (-180.0, -60.4),
+                "unit": "ms",
+                "better": "lower",
+            },
             "qwen is better than llama by 120 ms of latency_mean (95 % 60 to 180, p = .004)",
             id="better where lower is",
         ),
@@ -53,7 +63,9 @@ def made(**changed: Any) -> Comparison:
             "qwen is better than llama by 6.1 points of accuracy where type is invoice (p = .004, n = 100)",
             id="slice, no interval",
         ),
-        pytest.param({"verdict": "identical"}, "qwen and llama are the same in accuracy (n = 100)", id="identical"),
+        pytest.param(
+            {"verdict": "identical"}, "qwen and llama are the same in accuracy (n = 100)", id="identical"
+        ),
         pytest.param(
             {"verdict": "undefined", "values": (0.5, None), "difference": None},
             "qwen and llama cannot be compared in accuracy: it is undefined for qwen",
@@ -107,19 +119,30 @@ def write(folder: Path, systems: Sequence[str]) -> list[str]:
 @pytest.mark.parametrize("shape", ["table", "markdown"])
 def test_the_report_says_what_is_better(tmp_path: Path, shape: str) -> None:
     given = write(tmp_path, ["a", "b", "c"])
-    found = CliRunner().invoke(commands, [*given, "--format", shape, "--out", str(tmp_path / "run"), "--reference", "c"])
+    found = CliRunner().invoke(
+        commands, [*given, "--format", shape, "--out", str(tmp_path / "run"), "--reference", "c"]
+    )
     assert found.exit_code == 0, found.output
     text = " ".join(found.output.replace("\\", "").split())
     assert "Differences between systems" in text
-    assert re.search(r"a is worse than c by 25.0 points of accuracy \(95 % [0-9.]+ to [0-9.]+, p = \.0\d+\)", text)
+    assert re.search(
+        r"a is worse than c by 25.0 points of accuracy \(95 % [0-9.]+ to [0-9.]+, p = \.0\d+\)", text
+    )
     assert "no difference could be shown between c and b in accuracy" in text
     assert "against c" in text
     written = json.loads((tmp_path / "run" / "comparisons.json").read_text())
-    assert [one["systems"] for one in written["comparisons"]] == [["c", "a"], ["c", "b"], ["c", "a"], ["c", "b"]]
+    assert [one["systems"] for one in written["comparisons"]] == [
+        ["c", "a"],
+        ["c", "b"],
+        ["c", "a"],
+        ["c", "b"],
+    ]
 
 
 def test_many_systems_are_one_table(tmp_path: Path) -> None:
-    found = CliRunner().invoke(commands, [*write(tmp_path, [f"s{number}" for number in range(6)]), "--bootstrap", "200"])
+    found = CliRunner().invoke(
+        commands, [*write(tmp_path, [f"s{number}" for number in range(6)]), "--bootstrap", "200"]
+    )
     assert "better than" not in found.output
     assert re.search(r"^1 to \d +s5 .*no difference shown \(\+\d", found.output, re.MULTILINE)
     assert "and 5 more comparisons in comparisons.json" in found.output
@@ -145,7 +168,9 @@ def test_an_unknown_reference_ends_with_2(tmp_path: Path, capsys: pytest.Capture
 def test_real_systems_far_apart_are_ranked_and_near_ones_are_not() -> None:
     data = FINRAG / "selection_text_100_rev_meta.jsonl"
     spec = Path(__file__).resolve().parents[2] / "examples" / "finrag" / "spec.yaml"
-    options = ScoreOptions(inputs=InputOptions(gold_key="gold_raw", systems_key="answers_raw"), evidence="none", replicates=500)
+    options = ScoreOptions(
+        inputs=InputOptions(gold_key="gold_raw", systems_key="answers_raw"), evidence="none", replicates=500
+    )
     result = score(data, data, spec, options)
     ranking = next(one for one in result.rankings if one.metric == "accuracy")
     places = {place.system: (place.first, place.last) for place in ranking.places}
@@ -154,5 +179,7 @@ def test_real_systems_far_apart_are_ranked_and_near_ones_are_not() -> None:
 
 
 def test_the_sign_of_a_p_value_is_small_in_markdown(tmp_path: Path) -> None:
-    found = CliRunner().invoke(commands, [*write(tmp_path, ["a", "b"]), "--bootstrap", "200", "--format", "markdown"])
+    found = CliRunner().invoke(
+        commands, [*write(tmp_path, ["a", "b"]), "--bootstrap", "200", "--format", "markdown"]
+    )
     assert "\np: two-sided test" in found.output and "P: two-sided" not in found.output

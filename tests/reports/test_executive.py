@@ -15,8 +15,14 @@ SPEC = {"protocol": "business-documents"}
 
 
 def records(rights: list[bool], seconds: float | None = None) -> list[dict[str, Any]]:
-    made = [{"image_file": f"{number}.png", "DOCUMENT_TYPE": "invoice" if number % 2 else "receipt"} for number in range(len(rights))]
-    made = [{**record, "TOTAL_AMOUNT": "$5" if right else "$9"} for record, right in zip(made, rights, strict=True)]
+    made = [
+        {"image_file": f"{number}.png", "DOCUMENT_TYPE": "invoice" if number % 2 else "receipt"}
+        for number in range(len(rights))
+    ]
+    made = [
+        {**record, "TOTAL_AMOUNT": "$5" if right else "$9"}
+        for record, right in zip(made, rights, strict=True)
+    ]
     return made if seconds is None else [{**record, "processing_time": seconds} for record in made]
 
 
@@ -31,18 +37,27 @@ HALF = [number % 4 < 2 for number in range(40)]
 
 def test_a_clear_difference_has_a_leader() -> None:
     text = report({"good": [True] * 40, "bad": [number % 4 == 0 for number in range(40)]})
-    assert "- **Accuracy**: good leads with 100.0%, ahead of bad by 37.5 points (p &lt; .001): beyond chance" in text
+    assert (
+        "- **Accuracy**: good leads with 100.0%, ahead of bad by 37.5 points (p &lt; .001): beyond chance"
+        in text
+    )
 
 
 def test_a_difference_that_may_be_chance_has_none() -> None:
     text = report({"one": HALF, "other": [*(not right for right in HALF[:39]), False]})
-    assert "one is highest with 75.0% (other 73.8%); the difference to other (p = 1) may be chance (n = 40)" in text
+    assert (
+        "one is highest with 75.0% (other 73.8%); the difference to other (p = 1) may be chance (n = 40)"
+        in text
+    )
     assert "leads" not in text
 
 
 def test_a_leader_must_be_ahead_of_every_other_system() -> None:
     text = report({"far": [False] * 40, "one": [True] * 40, "near": [True] * 39 + [False]})
-    assert "- **Accuracy**: one is highest with 100.0% (near 98.8%, far 50.0%); the difference to near (p = " in text
+    assert (
+        "- **Accuracy**: one is highest with 100.0% (near 98.8%, far 50.0%); the difference to near (p = "
+        in text
+    )
     text = report({"far": [False] * 40, "one": [True] * 40, "half": HALF})
     assert (
         "- **Accuracy**: one leads with 100.0%, ahead of half by 25.0 points (p &lt; .001), far by 50.0 points (p &lt; .001): beyond chance"
@@ -52,7 +67,10 @@ def test_a_leader_must_be_ahead_of_every_other_system() -> None:
 
 def test_within_a_slice_systems_are_only_known_by_the_reference() -> None:
     text = report({"far": [False] * 40, "one": [True] * 40, "half": HALF})
-    assert "- **Best for invoice**: one is highest with 100.0% (half 75.0%, far 50.0%); whether that is chance is not known" in text
+    assert (
+        "- **Best for invoice**: one is highest with 100.0% (half 75.0%, far 50.0%); whether that is chance is not known"
+        in text
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +81,9 @@ def test_within_a_slice_systems_are_only_known_by_the_reference() -> None:
         ({"a": [True] * 40, "b": [False] * 40}, {"compare": ("f1",)}, "whether that is chance is not known"),
     ],
 )
-def test_what_is_not_known_is_not_claimed(systems: dict[str, list[bool]], options: dict[str, Any], said: str) -> None:
+def test_what_is_not_known_is_not_claimed(
+    systems: dict[str, list[bool]], options: dict[str, Any], said: str
+) -> None:
     text = report(systems, **options)
     assert said in text
     assert "leads" not in text

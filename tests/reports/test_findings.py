@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.reports.findings import join_names, say_difference, say_estimate, say_number, tell_comparison, tell_verdict
+from fieldassay.reports.findings import (
+    join_names,
+    say_difference,
+    say_estimate,
+    say_number,
+    tell_comparison,
+    tell_verdict,
+)
 from fieldassay.result.comparison import VERDICTS, Comparison
 from fieldassay.result.estimate import Estimate
 
@@ -59,7 +66,9 @@ def test_nobody_leads_without_a_verdict(verdict: Any, difference: float, p: floa
     assert "leads" not in sentence or "95 %" in sentence
 
 
-ONE = Estimate("accuracy", "a", None, {}, "filled", 0.9, 120, 40, 0, "leaf", interval=(0.85, 0.94), level=0.95)
+ONE = Estimate(
+    "accuracy", "a", None, {}, "filled", 0.9, 120, 40, 0, "leaf", interval=(0.85, 0.94), level=0.95
+)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +77,10 @@ ONE = Estimate("accuracy", "a", None, {}, "filled", 0.9, 120, 40, 0, "leaf", int
         ({}, "90.0 % (95 %: 85.0 to 94.0)"),
         ({"interval": None}, "90.0 % (n = 120)"),
         ({"value": None, "n": 0}, "undefined (n = 0)"),
-        ({"documents": 7, "marks": ("few_documents",)}, "90.0 % (95 %: 85.0 to 94.0; only 7 documents, so the interval is too narrow)"),
+        (
+            {"documents": 7, "marks": ("few_documents",)},
+            "90.0 % (95 %: 85.0 to 94.0; only 7 documents, so the interval is too narrow)",
+        ),
         ({"value": 1234.0, "unit": "ms", "interval": (1000.0, 1500.0)}, "1,234 ms (95 %: 1,000 to 1,500)"),
         ({"value": 90.0, "unit": "percent", "interval": (85.0, 94.0)}, "90.0 % (95 %: 85.0 to 94.0)"),
     ],
@@ -92,7 +104,11 @@ def test_the_verdict_names_every_system(answers: list[tuple[str, str]], sentence
 
 
 def test_zero_has_no_sign() -> None:
-    assert (say_difference(0.0, "ratio"), say_difference(-0.0001, "ratio"), say_number(0.0, "usd")) == ("0.0 points", "0.0 points", "0 USD")
+    assert (say_difference(0.0, "ratio"), say_difference(-0.0001, "ratio"), say_number(0.0, "usd")) == (
+        "0.0 points",
+        "0.0 points",
+        "0 USD",
+    )
 
 
 def test_names_are_joined_as_people_do() -> None:

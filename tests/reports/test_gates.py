@@ -12,30 +12,47 @@ from fieldassay.reports.page import Page, Screen
 from fieldassay.result.decision import Decision, GateOutcome, Verdict
 
 LEVELS = {"easy": Verdict.PASS, "medium": Verdict.SKIPPED, "hard": Verdict.SKIPPED}
-GATES = [(f"{metric}{{difficulty={level}}} >= 0.9 if present", level) for level in LEVELS for metric in ("accuracy", "f1")][:5]
+GATES = [
+    (f"{metric}{{difficulty={level}}} >= 0.9 if present", level)
+    for level in LEVELS
+    for metric in ("accuracy", "f1")
+][:5]
 
 
 def decision(system: str, *texts: tuple[str, str]) -> Decision:
     outcomes = [
         GateOutcome(
-            parse_gate(text), LEVELS[level], "1 >= 0.9" if level == "easy" else f"does not apply: no document has difficulty={level}"
+            parse_gate(text),
+            LEVELS[level],
+            "1 >= 0.9" if level == "easy" else f"does not apply: no document has difficulty={level}",
         )
         for text, level in texts
     ]
     return Decision(system, tuple(outcomes))
 
 
-@pytest.mark.parametrize("systems", [("a",), ("a", "b"), tuple("abcdef")], ids=["one system", "two", "more than stand side by side"])
+@pytest.mark.parametrize(
+    "systems",
+    [("a",), ("a", "b"), tuple("abcdef")],
+    ids=["one system", "two", "more than stand side by side"],
+)
 @pytest.mark.parametrize("shape", ["terminal", "markdown"])
 def test_skipped_gates_are_told_once_per_reason_and_have_no_row(shape: str, systems: tuple[str, ...]) -> None:
     decisions = [decision(system, *GATES) for system in systems]
     page = Page(Screen(width=100))
     add_gates(page, decisions)
-    text = page.text() if shape == "terminal" else unescape("\n".join(gates_markdown(decisions)).replace("\\", ""))
+    text = (
+        page.text()
+        if shape == "terminal"
+        else unescape("\n".join(gates_markdown(decisions)).replace("\\", ""))
+    )
     assert text.count("difficulty=easy") == 2
     assert text.count("SKIPPED: 2 gates: no document has difficulty=medium") == 1
     assert text.count("SKIPPED: f1{difficulty=hard}") == 0
-    assert text.count("SKIPPED: accuracy{difficulty=hard} >= 0.9 if present: no document has difficulty=hard") == 1
+    assert (
+        text.count("SKIPPED: accuracy{difficulty=hard} >= 0.9 if present: no document has difficulty=hard")
+        == 1
+    )
     assert text.count("SKIPPED") == 2
 
 

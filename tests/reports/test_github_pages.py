@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reports.ci_runs import hostile, made, records
 
-from fieldassay.reports import comment, step_summary
-from fieldassay.reports.annotations import command, render_annotations
-from fieldassay.reports.comment import render_comment
-from fieldassay.reports.github_text import Block, assemble, code, mark, prose
+from fieldassay.reports.ci import comment, step_summary
+from fieldassay.reports.ci.annotations import command, render_annotations
+from fieldassay.reports.ci.comment import render_comment
+from fieldassay.reports.ci.github_text import Block, assemble, code, mark, prose
+from fieldassay.reports.ci.step_summary import render_step_summary
 from fieldassay.reports.reported import Place, Reported, ReportOptions
-from fieldassay.reports.step_summary import render_step_summary
 
 Maker = Callable[[Sequence[Reported], ReportOptions], Iterator[str]]
 OPTIONS = ReportOptions(name="bills")
@@ -41,7 +41,13 @@ def test_the_verdict_comes_first_then_the_numbers_with_their_intervals(maker: Ma
     assert lines[0] == "## NO-GO: bills"
     assert lines[1].startswith("Of 3 gates 1 failed, 1 cannot be decided, 1 passed; 6 documents.")
     assert re.search(r"\| accuracy \| 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]( few)? \|", page)
-    for part in ("Against the baseline", "no baseline", "Worst fields of llama", "Worst documents", "<details><summary>Wrong values ("):
+    for part in (
+        "Against the baseline",
+        "no baseline",
+        "Worst fields of llama",
+        "Worst documents",
+        "<details><summary>Wrong values (",
+    ):
         assert part in page, part
 
 
@@ -57,7 +63,9 @@ def test_a_run_without_evidence_still_has_its_verdict(maker: Maker) -> None:
     assert "## NO-GO" in page and "Wrong values (" not in page
 
 
-@pytest.mark.parametrize(("maker", "limit"), [(render_step_summary, 1_000_000), (render_comment, 65_536)], ids=PAGES)
+@pytest.mark.parametrize(
+    ("maker", "limit"), [(render_step_summary, 1_000_000), (render_comment, 65_536)], ids=PAGES
+)
 def test_a_page_stays_within_its_limit_and_counts_what_it_leaves_out(maker: Maker, limit: int) -> None:
     run = large()
     page = text(maker, *[replace(run, label=f"run {k}") for k in range(3)])
@@ -87,7 +95,10 @@ def test_what_a_page_has_already_is_taken_off_its_limit() -> None:
 
 @given(st.integers(400, 3_000), st.lists(st.tuples(st.text(max_size=60), st.integers(0, 30)), max_size=6))
 def test_blocks_never_exceed_their_limit(limit: int, parts: list[tuple[str, int]]) -> None:
-    blocks = [Block(name, ("a",), [(f"row {row} 日",) for row in range(count)], fold="x" if count % 2 else "") for name, count in parts]
+    blocks = [
+        Block(name, ("a",), [(f"row {row} 日",) for row in range(count)], fold="x" if count % 2 else "")
+        for name, count in parts
+    ]
     page = "".join(assemble(blocks, limit))
     assert len(page.encode("utf-8")) <= limit
     cut = "Left out" in page or "Cut short" in page
@@ -122,7 +133,14 @@ def test_any_value_is_inert_as_code_and_as_prose(value: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "marker"),
-    [("invoices", "invoices"), ("a --> <b>", "a-b"), ("", "report"), ("--", "report"), ("é" * 500, "report"), ("x\ny", "x-y")],
+    [
+        ("invoices", "invoices"),
+        ("a --> <b>", "a-b"),
+        ("", "report"),
+        ("--", "report"),
+        ("é" * 500, "report"),
+        ("x\ny", "x-y"),
+    ],
 )
 def test_the_marker_is_alone_on_the_first_line_and_cannot_be_broken(name: str, marker: str) -> None:
     page = text(render_comment, made(), options=ReportOptions(name=name))
@@ -137,7 +155,9 @@ def test_failed_gates_come_first_then_the_worst_documents_then_undecided_gates_a
     lines = annotations(made())
     assert lines[0].startswith("::error title=gate failed%3A accuracy >= 0.9::llama: ")
     assert lines[1].startswith("::error title=d1 by llama::") and "gold Shop 1, predicted Shop 0" in lines[1]
-    assert lines[-1].startswith("::warning title=gate cannot be decided%3A regression(accuracy) > -0.01::llama: no baseline")
+    assert lines[-1].startswith(
+        "::warning title=gate cannot be decided%3A regression(accuracy) > -0.01::llama: no baseline"
+    )
 
 
 @pytest.mark.parametrize(("gates", "errors"), [(0, 10), (3, 10), (10, 10), (25, 10)])
@@ -151,7 +171,9 @@ def test_there_are_at_most_ten_errors(gates: int, errors: int) -> None:
 
 
 def test_a_value_never_starts_a_command_of_its_own() -> None:
-    run = replace(hostile(), find_places=lambda names: {name: Place("a,b:c\n::error::x.csv", 3) for name in names})
+    run = replace(
+        hostile(), find_places=lambda names: {name: Place("a,b:c\n::error::x.csv", 3) for name in names}
+    )
     lines = annotations(run)
     assert len(lines) > 10
     for line in lines:
@@ -170,7 +192,9 @@ def test_any_text_stays_one_command(message: str, title: str) -> None:
 
 
 def test_the_place_of_gold_is_named_where_it_is_known() -> None:
-    run = replace(made(), find_places=lambda names: {"d1": Place("data/gold.jsonl", 2), "d2": Place("data/gold.json")})
+    run = replace(
+        made(), find_places=lambda names: {"d1": Place("data/gold.jsonl", 2), "d2": Place("data/gold.json")}
+    )
     lines = annotations(run)
     assert any(line.startswith("::error file=data/gold.jsonl,line=2,title=d1 by llama::") for line in lines)
     assert any(line.startswith("::error file=data/gold.json,title=d2 by llama::") for line in lines)

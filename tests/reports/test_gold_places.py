@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from fieldassay.api.gold_places import places_of_run
 from fieldassay.cli.main import main
 from fieldassay.reports.reported import Place
 from fieldassay.result.metrics_file import read_metrics
+from fieldassay.runs.source_locations import places_of_run
 
 ROWS: list[dict[str, Any]] = [{"id": "a", "n": 1}, {"id": "b", "n": 2}]
 
@@ -52,7 +52,12 @@ def test_a_record_is_found_in_its_file(kind: str, place: Place, tmp_path: Path) 
     gold = write(data, kind)
     (tmp_path / "pred.jsonl").write_text('{"id": "a", "n": 1}\n{"id": "b", "n": 3}\n')
     (tmp_path / "spec.yaml").write_text("fields: {n: number}\n")
-    given = [f"--spec={tmp_path / 'spec.yaml'}", f"--gold={gold}", f"--pred={tmp_path / 'pred.jsonl'}", f"--out={tmp_path / 'run'}"]
+    given = [
+        f"--spec={tmp_path / 'spec.yaml'}",
+        f"--gold={gold}",
+        f"--pred={tmp_path / 'pred.jsonl'}",
+        f"--out={tmp_path / 'run'}",
+    ]
     assert main(["score", *given, "--quiet", "--bootstrap=0"]) == 0
     result = read_metrics((tmp_path / "run" / "metrics.json").read_bytes())
     assert places_of_run(result, tmp_path)(["b", "unknown"]) == {"b": place}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reports.ci_runs import HOSTILE, hostile, made
 
 from fieldassay.reports.cases import read_cases
-from fieldassay.reports.junit import render_junit, share_cases
+from fieldassay.reports.ci.junit import render_junit, share_cases
 from fieldassay.reports.reported import Reported, ReportOptions
 
 CHILDREN = {"testsuites": {"testsuite"}, "testsuite": {"properties", "testcase"}, "properties": {"property"}, "property": set(),
@@ -38,7 +38,10 @@ def parsed(*runs: Reported, most: int = 100_000) -> ET.Element:
         assert set(element.attrib) == REQUIRED[element.tag]
     for suite in (root, *root):
         found = {"tests": len(list(suite.iter("testcase")))}
-        found |= {name: len(list(suite.iter(tag))) for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))}
+        found |= {
+            name: len(list(suite.iter(tag)))
+            for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
+        }
         assert {name: int(suite.attrib[name]) for name in found} == found
     return root
 
@@ -81,7 +84,9 @@ def test_a_slice_has_the_cases_of_its_documents() -> None:
     root = parsed(made())
     every, part = suite(root, "all documents"), suite(root, "type=b")
     assert {one.attrib["classname"].rsplit("/", 1)[-1] for one in part.iter("testcase")} == {"d1", "d3", "d5"}
-    assert int(suite(root, "type=a").attrib["failures"]) + int(part.attrib["failures"]) == int(every.attrib["failures"])
+    assert int(suite(root, "type=a").attrib["failures"]) + int(part.attrib["failures"]) == int(
+        every.attrib["failures"]
+    )
 
 
 def test_a_value_that_neither_side_has_is_skipped_and_not_passed() -> None:
@@ -95,7 +100,9 @@ def test_what_the_run_did_not_keep_is_said_and_never_passes(evidence: str) -> No
     found = suite(parsed(made(evidence=evidence)), "all documents")
     passed = [one for one in found.iter("testcase") if not len(one)]
     assert passed == []
-    said = [one.attrib["value"] for one in found.iter("property")] + [one.attrib["message"] for one in found.iter("skipped")]
+    said = [one.attrib["value"] for one in found.iter("property")] + [
+        one.attrib["message"] for one in found.iter("skipped")
+    ]
     assert any("kept" in text for text in said)
 
 
@@ -120,7 +127,9 @@ def test_hostile_values_documents_and_systems_are_valid_and_cut() -> None:
     assert len(list(root.iter("failure"))) > 2 * len(HOSTILE)
     assert len(text) < 3_000 * text.count("<testcase")
     assert not any(char in text for char in "\x00\x1b\ud800\ufffe\uffff\u202e\r")
-    names = [(one.attrib["classname"], one.attrib["name"]) for one in suite(root, "all documents").iter("testcase")]
+    names = [
+        (one.attrib["classname"], one.attrib["name"]) for one in suite(root, "all documents").iter("testcase")
+    ]
     assert len(names) == len(set(names))
 
 
@@ -135,7 +144,10 @@ def test_two_runs_are_told_apart() -> None:
     from dataclasses import replace
 
     root = parsed(replace(made(), label="runs/a"), replace(made(), label="runs/b"))
-    assert [one.attrib["name"] for one in root if "all" in one.attrib["name"]] == ["runs/a: all documents", "runs/b: all documents"]
+    assert [one.attrib["name"] for one in root if "all" in one.attrib["name"]] == [
+        "runs/a: all documents",
+        "runs/b: all documents",
+    ]
 
 
 @pytest.mark.parametrize("batch", [1, 2, 1000])
@@ -158,6 +170,8 @@ def test_shares_never_exceed_what_there_is_and_use_all_room(sizes: Sequence[int]
 
 def test_values_of_ten_million_characters_are_cut_and_the_file_stays_small() -> None:
     long = "x" * 10_000_000
-    text = "".join(render_junit([made([{"id": "1", "name": long}], [{"id": "1", "name": long + "y"}])], ReportOptions()))
+    text = "".join(
+        render_junit([made([{"id": "1", "name": long}], [{"id": "1", "name": long + "y"}])], ReportOptions())
+    )
     ET.fromstring(text)
     assert len(text) < 20_000 and "…" in text

@@ -27,7 +27,9 @@ def latex(result: Result) -> str:
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return latex(score(GOLD, {"first": wrong(20), "goo&d": wrong(0), "same": wrong(20), "b_ad": wrong(40)}, SPEC))
+    return latex(
+        score(GOLD, {"first": wrong(20), "goo&d": wrong(0), "same": wrong(20), "b_ad": wrong(40)}, SPEC)
+    )
 
 
 def row(text: str, name: str) -> list[str]:
@@ -65,7 +67,9 @@ def test_one_system_has_neither_marks_nor_bold() -> None:
 def test_no_text_is_a_command(text: str) -> None:
     escaped = escape_latex(text)
     rest = re.sub(
-        r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar|textquotedbl|ldots)\{\}|\\[#$%&_{}]", "", escaped
+        r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar|textquotedbl|ldots)\{\}|\\[#$%&_{}]",
+        "",
+        escaped,
     )
     assert not set(rest) & set("\\{}$&#^_%~")
 

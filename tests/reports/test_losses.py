@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
+from fieldassay.reports.ci.step_summary import render_step_summary
 from fieldassay.reports.executive import render_executive
 from fieldassay.reports.findings import tell_cause, tell_loss
 from fieldassay.reports.losses import Loss, find_losses
 from fieldassay.reports.markdown import render_markdown
 from fieldassay.reports.page import Screen
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.step_summary import render_step_summary
 from fieldassay.reports.summary import summarize
 from fieldassay.reports.terminal import render_terminal
 from fieldassay.result.result import Result
@@ -28,7 +28,12 @@ _RECORD = st.fixed_dictionaries({"a": _WORDS, "b": _WORDS, "c": st.lists(_WORDS,
 
 def scored(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Result:
     gold = [{"id": str(place), **first} for place, (first, _) in enumerate(pairs)]
-    return score(gold, [{"id": str(place), **second} for place, (_, second) in enumerate(pairs)], SPEC, ScoreOptions(replicates=0))
+    return score(
+        gold,
+        [{"id": str(place), **second} for place, (_, second) in enumerate(pairs)],
+        SPEC,
+        ScoreOptions(replicates=0),
+    )
 
 
 @given(st.lists(st.tuples(_RECORD, _RECORD), min_size=1, max_size=8))
@@ -38,7 +43,9 @@ def test_losses_add_up_to_what_accuracy_lacks(pairs: list[tuple[dict[str, Any], 
     assert result.documents is not None
     accuracy = result.value("accuracy")
     lost = find_losses(result.evidence.lazy(), result.documents, result.systems, most=10_000)["prediction"]
-    assert sum(loss.points for loss in lost) == pytest.approx(0 if accuracy is None else 1 - accuracy, abs=1e-9)
+    assert sum(loss.points for loss in lost) == pytest.approx(
+        0 if accuracy is None else 1 - accuracy, abs=1e-9
+    )
     assert [loss.points for loss in lost] == sorted((loss.points for loss in lost), reverse=True)
     for loss in lost:
         assert loss.interval is not None
@@ -88,18 +95,26 @@ def losses_of(answers: list[Any], spec: str = LINES) -> dict[tuple[str, str], Lo
     ("answer", "cause", "said"),
     [
         (None, "answer_missing", "1 answer is missing"),
-        ({"raw": "I am sorry, I cannot read this document"}, "answer_unreadable", "1 answer could not be read"),
+        (
+            {"raw": "I am sorry, I cannot read this document"},
+            "answer_unreadable",
+            "1 answer could not be read",
+        ),
         ({"error": "500 Server error"}, "answer_error", "1 answer ended in an error"),
         ({"error": "timeout"}, "answer_timeout", "1 answer timed out"),
     ],
     ids=["missing", "prose", "error", "timeout"],
 )
-def test_an_answer_that_cannot_be_used_is_one_cause_and_its_values_are_in_no_other(answer: Any, cause: str, said: str) -> None:
+def test_an_answer_that_cannot_be_used_is_one_cause_and_its_values_are_in_no_other(
+    answer: Any, cause: str, said: str
+) -> None:
     found = losses_of([RECORD, answer, RECORD, RECORD])
     assert list(found) == [("", cause)]
     [loss] = found.values()
     assert (loss.count, loss.documents, loss.values, loss.points) == (1, 1, 5, 0.25)
-    assert tell_cause(loss) == said and tell_loss(loss).startswith(f"{said}. It costs 25.0 points of accuracy")
+    assert tell_cause(loss) == said and tell_loss(loss).startswith(
+        f"{said}. It costs 25.0 points of accuracy"
+    )
 
 
 def test_the_largest_cause_leads_whatever_its_kind() -> None:
@@ -116,7 +131,9 @@ def test_the_largest_cause_leads_whatever_its_kind() -> None:
     ],
     ids=["missed", "invented", "no items at all"],
 )
-def test_an_item_without_a_partner_is_one_cause_with_all_its_fields(lines: list[Any], cause: str, values: int) -> None:
+def test_an_item_without_a_partner_is_one_cause_with_all_its_fields(
+    lines: list[Any], cause: str, values: int
+) -> None:
     found = losses_of([{**RECORD, "lines": lines}])
     assert list(found) == [("lines[]", cause)]
     assert (found["lines[]", cause].count, found["lines[]", cause].values) == (values // 2, values)
@@ -124,7 +141,12 @@ def test_an_item_without_a_partner_is_one_cause_with_all_its_fields(lines: list[
 
 def test_an_item_within_a_missed_item_is_part_of_it() -> None:
     spec = "fields: {a: {type: list, items: {type: object, fields: {x: text, b: {type: list, items: {type: object, fields: {y: text}}}}}}}"
-    gold = [{"id": "1", "a": [{"x": "p", "b": [{"y": "q"}, {"y": "r"}]}, {"x": "s", "b": [{"y": "t"}, {"y": "u"}]}]}]
+    gold = [
+        {
+            "id": "1",
+            "a": [{"x": "p", "b": [{"y": "q"}, {"y": "r"}]}, {"x": "s", "b": [{"y": "t"}, {"y": "u"}]}],
+        }
+    ]
     pred = [{"id": "1", "a": [{"x": "p", "b": [{"y": "q"}]}]}]
     result = score(gold, pred, spec, ScoreOptions(replicates=0))
     assert result.evidence is not None and result.documents is not None
@@ -142,5 +164,10 @@ def test_causes_are_those_of_every_system_in_every_report() -> None:
     summary = summarize(result)
     terminal, markdown = render_terminal(summary, Screen(120)), render_markdown(summary)
     executive = render_executive(result, losses=dict(zip(result.systems, summary.losses, strict=True)))
-    for text in (terminal, markdown, executive, "".join(render_step_summary([Reported(result, result.evidence.lazy())], ReportOptions()))):  # type: ignore[union-attr]
+    for text in (
+        terminal,
+        markdown,
+        executive,
+        "".join(render_step_summary([Reported(result, result.evidence.lazy())], ReportOptions())),
+    ):  # type: ignore[union-attr]
         assert "1 answer is missing" in text and "in 4 values of 4 documents" in text

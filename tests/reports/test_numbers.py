@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.api.scoring import score
 from fieldassay.reports.findings import say_number
 from fieldassay.reports.latex import _number
 from fieldassay.reports.markdown import render_markdown
-from fieldassay.reports.numbers import show_number, show_percent
 from fieldassay.reports.summary import summarize
 from fieldassay.result.compared import show_plain, show_rounded
+from fieldassay.scoring.score import score
+from fieldassay.wording.numbers import show_number, show_percent
 
 SHOWN = [
     ("ratio", 0.99952, "0.999…"),
@@ -29,12 +29,16 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize(("unit", "value", "text"), SHOWN, ids=[f"{value} {unit}" for unit, value, _ in SHOWN])
+@pytest.mark.parametrize(
+    ("unit", "value", "text"), SHOWN, ids=[f"{value} {unit}" for unit, value, _ in SHOWN]
+)
 def test_a_score_reads_like_one_only_if_it_is(unit: str, value: float, text: str) -> None:
     assert show_number(value, unit) == text
 
 
-@pytest.mark.parametrize("show", [show_number, show_percent, show_plain, say_number, _number], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "show", [show_number, show_percent, show_plain, say_number, _number], ids=lambda one: one.__name__
+)
 @given(value=st.floats(0, 1 - 1e-6))
 def test_no_way_of_writing_shows_less_than_one_as_one(show: object, value: float) -> None:
     text = show(value, "ratio")  # type: ignore[operator]
@@ -42,7 +46,9 @@ def test_no_way_of_writing_shows_less_than_one_as_one(show: object, value: float
 
 
 @given(value=st.floats(0, 1), decimals=st.integers(0, 6))
-def test_what_is_shown_is_the_rounded_value_or_the_last_one_before_the_bound(value: float, decimals: int) -> None:
+def test_what_is_shown_is_the_rounded_value_or_the_last_one_before_the_bound(
+    value: float, decimals: int
+) -> None:
     text = show_rounded(value, decimals)
     assert abs(float(text.rstrip("…")) - value) <= 10.0**-decimals
 

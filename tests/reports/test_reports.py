@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from fieldassay.api.sampling import sample
-from fieldassay.api.scoring import score
 from fieldassay.reports.markdown import render_markdown
 from fieldassay.reports.mistakes import count_mistakes
-from fieldassay.reports.numbers import show_value
 from fieldassay.reports.page import Screen
 from fieldassay.reports.summary import FEW_FIELDS, MOST_FIELDS, summarize
 from fieldassay.reports.terminal import render_terminal
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.sampling import sample
+from fieldassay.scoring.score import score
+from fieldassay.wording.numbers import show_value
 
 EVIL = "x\x1b[31m\u202e[red]|`<b>"
 
@@ -29,7 +29,9 @@ def sample_result() -> Result:
 
 def many_systems(count: int, name: str = "org/some-model-{}-instruct") -> Result:
     gold = [{"id": 1, "total": "5", "name": "a"}, {"id": 2, "total": "6", "name": "b"}]
-    predictions = {name.format(number): [{"id": 1, "total": number, "name": "a", "more": 1}] for number in range(count)}
+    predictions = {
+        name.format(number): [{"id": 1, "total": number, "name": "a", "more": 1}] for number in range(count)
+    }
     return score(gold, predictions, "fields: {total: number, name: text}", ScoreOptions(replicates=20))
 
 
@@ -64,10 +66,16 @@ def test_every_number_of_the_head_is_in_both_reports() -> None:
 def test_worst_field_comes_first_and_flawless_ones_are_counted() -> None:
     result = sample_result()
     summary = summarize(result)
-    for system, lines, flawless, hidden in zip(result.systems, summary.fields, summary.flawless, summary.hidden_fields, strict=True):
+    for system, lines, flawless, hidden in zip(
+        result.systems, summary.fields, summary.flawless, summary.hidden_fields, strict=True
+    ):
         shares = [line.accuracy.value for line in lines]
         assert shares == sorted(shares) and len(lines) <= MOST_FIELDS
-        measured = [one for one in result.estimates if (one.metric, one.system, one.slice) == ("field_accuracy_strict", system, {})]
+        measured = [
+            one
+            for one in result.estimates
+            if (one.metric, one.system, one.slice) == ("field_accuracy_strict", system, {})
+        ]
         assert len(lines) + hidden + flawless == sum(one.value is not None for one in measured)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.reports.shown import escape_markdown, shorten, show, show_json, show_pair, visible
+from fieldassay.wording.shown import escape_markdown, shorten, show, show_json, show_pair, visible
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=80)
 
@@ -36,7 +36,14 @@ def test_plain_text_is_shown_as_it_is(text: str) -> None:
         ("tab\t", "tab\\t"),
         ("é東😀", "é東😀"),
     ],
-    ids=["escape sequence", "right-to-left override", "zero width", "lone surrogate", "tab", "letters of the world"],
+    ids=[
+        "escape sequence",
+        "right-to-left override",
+        "zero width",
+        "lone surrogate",
+        "tab",
+        "letters of the world",
+    ],
 )
 def test_hidden_characters_become_escapes(text: str, shown: str) -> None:
     assert visible(text) == shown

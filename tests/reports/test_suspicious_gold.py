@@ -19,7 +19,10 @@ CORD = Path("/work/shared/data/cord-100")
 
 
 def found_in(*answers: dict[str, Any] | None, gold: dict[str, Any] = GOLD) -> tuple[Suspicion, ...]:
-    systems = {f"s{at}": [{"id": "d", **answer}] if answer is not None else [{"id": "other"}] for at, answer in enumerate(answers)}
+    systems = {
+        f"s{at}": [{"id": "d", **answer}] if answer is not None else [{"id": "other"}]
+        for at, answer in enumerate(answers)
+    }
     result = score([{"id": "d", **gold}, {"id": "other"}], systems, SPEC, ScoreOptions(replicates=0))
     assert result.evidence is not None and result.documents is not None
     return find_suspicious_gold(result.evidence.lazy(), result.documents, result.systems)
@@ -50,7 +53,9 @@ def found_in(*answers: dict[str, Any] | None, gold: dict[str, Any] = GOLD) -> tu
         "no answer",
     ],
 )
-def test_gold_is_suspicious_where_all_systems_agree_on_another_value(answers: list[Any], expected: list[Any]) -> None:
+def test_gold_is_suspicious_where_all_systems_agree_on_another_value(
+    answers: list[Any], expected: list[Any]
+) -> None:
     found = found_in(*({**GOLD, **answer} if answer is not None else None for answer in answers))
     assert [(one.path, one.gold, one.agreed, one.systems, one.is_identical) for one in found] == expected
 
@@ -61,13 +66,19 @@ def test_identical_texts_come_first_and_absences_last() -> None:
 
 
 @pytest.mark.parametrize("ending", ["json", "csv", "md"])
-def test_the_list_is_exported_and_printed(tmp_path: Path, ending: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_is_exported_and_printed(
+    tmp_path: Path, ending: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "spec.yaml").write_text(SPEC)
     (tmp_path / "gold.jsonl").write_text(json.dumps({"id": "receipt_00029", **GOLD}))
     for name in ("a", "b"):
         (tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": "receipt_00029", **GOLD, "name": "=Oak"}))
-    spec, gold, a, b, folder = (str(tmp_path / name) for name in ("spec.yaml", "gold.jsonl", "a.jsonl", "b.jsonl", "run"))
-    assert main(["score", "-s", spec, "-g", gold, "-p", a, "-p", b, "-o", folder, "-q", "--bootstrap", "0"]) == 0
+    spec, gold, a, b, folder = (
+        str(tmp_path / name) for name in ("spec.yaml", "gold.jsonl", "a.jsonl", "b.jsonl", "run")
+    )
+    assert (
+        main(["score", "-s", spec, "-g", gold, "-p", a, "-p", b, "-o", folder, "-q", "--bootstrap", "0"]) == 0
+    )
     target = tmp_path / f"suspicious.{ending}"
     assert main(["export", folder, "--what", "suspicious-gold", "-o", str(target)]) == 0
     assert "Oak" in target.read_text()
@@ -87,11 +98,19 @@ def test_receipts_with_doubtful_gold_are_found() -> None:
     spec = Path(__file__).parents[2] / "examples" / "cord" / "spec.yaml"
     rows = [json.loads(line) for line in (CORD / "pred_deepcpcfg.jsonl").read_text().splitlines()]
     again = [{"id": row["id"], "pred": row["pred"]} for row in rows]
-    gold = [{"id": row["id"], **row["gold"]} for row in map(json.loads, (CORD / "gold.jsonl").read_text().splitlines())]
+    gold = [
+        {"id": row["id"], **row["gold"]}
+        for row in map(json.loads, (CORD / "gold.jsonl").read_text().splitlines())
+    ]
     result = score(
-        gold, {name: [{"id": row["id"], **row["pred"]} for row in again] for name in ("a", "b")}, spec, ScoreOptions(replicates=0)
+        gold,
+        {name: [{"id": row["id"], **row["pred"]} for row in again] for name in ("a", "b")},
+        spec,
+        ScoreOptions(replicates=0),
     )
     assert result.evidence is not None and result.documents is not None
     found = find_suspicious_gold(result.evidence.lazy(), result.documents, result.systems)
-    assert ("test_receipt_00084", "TotalPrice", '"Rp"', '"39.600"') in {(one.doc, one.path, one.gold, one.agreed) for one in found}
+    assert ("test_receipt_00084", "TotalPrice", '"Rp"', '"39.600"') in {
+        (one.doc, one.path, one.gold, one.agreed) for one in found
+    }
     assert any(one.doc == "test_receipt_00099" and one.gold is None for one in found)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from fieldassay.reports.page import Column, Page, Screen
-from fieldassay.reports.widths import Extent, fit
+from fieldassay.reports.page import Column, Extent, Page, Screen, fit
 
 WIDTHS = (40, 60, 80, 100, 140)
 PATH = "supplier.address.street_and_number_line"
@@ -62,7 +61,12 @@ def test_no_text_is_lost_at_any_width(rows: list[list[str]], width: int) -> None
     assert max(map(cell_len, said.splitlines())) <= width
 
 
-@given(st.lists(st.builds(Extent, st.integers(0, 200), st.integers(0, 60), st.booleans()), min_size=1, max_size=9), st.integers(1, 200))
+@given(
+    st.lists(
+        st.builds(Extent, st.integers(0, 200), st.integers(0, 60), st.booleans()), min_size=1, max_size=9
+    ),
+    st.integers(1, 200),
+)
 def test_widths_fill_the_room_and_no_more(extents: list[Extent], room: int) -> None:
     widths = fit(extents, room)
     if widths is None:

@@ -23,4 +23,13 @@ def test_every_reason_of_a_comparator_has_words(name: str) -> None:
 
 
 def test_reasons_of_the_engine_have_words() -> None:
-    assert {"missing", "spurious", "absent", "accepted", "unreadable", "wrong_kind", "present", "paired"} <= set(REASONS)
+    assert {
+        "missing",
+        "spurious",
+        "absent",
+        "accepted",
+        "unreadable",
+        "wrong_kind",
+        "present",
+        "paired",
+    } <= set(REASONS)

@@ -2,19 +2,25 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.api.scoring import score
-from fieldassay.engine.contest import contest
+from fieldassay.compare.pairwise import contest
 from fieldassay.errors import ProblemsError
 from fieldassay.result.comparisons_file import Comparisons, comparisons_json, read_comparisons
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 GOLD = [{"id": at, "kind": f"k{at % 2}", "total": at} for at in range(12)]
 
 
 def test_the_file_gives_back_what_was_written() -> None:
-    systems = {name: [{"id": at, "total": at if at % step else 0} for at in range(12)] for name, step in {"a": 2, "b": 3, "c": 5}.items()}
+    systems = {
+        name: [{"id": at, "total": at if at % step else 0} for at in range(12)]
+        for name, step in {"a": 2, "b": 3, "c": 5}.items()
+    }
     result = score(
-        GOLD, {**systems, "silent": [{"id": 0}]}, "fields: {total: number}", ScoreOptions(slices=("kind",), metrics=("precision",))
+        GOLD,
+        {**systems, "silent": [{"id": 0}]},
+        "fields: {total: number}",
+        ScoreOptions(slices=("kind",), metrics=("precision",)),
     )
     made = Comparisons(result.comparisons, result.rankings)
     assert {one.verdict for one in made.comparisons} >= {"undefined", "no_difference_shown"}
@@ -27,7 +33,14 @@ def test_the_file_gives_back_what_was_written() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"[]", b'{"schema_version": 2}', b'{"schema_version": 1, "comparisons": [{}], "rankings": []}', b"\xff", b"[" * 100_000],
+    [
+        b"",
+        b"[]",
+        b'{"schema_version": 2}',
+        b'{"schema_version": 1, "comparisons": [{}], "rankings": []}',
+        b"\xff",
+        b"[" * 100_000,
+    ],
     ids=["empty", "list", "version", "not a comparison", "bytes", "deep"],
 )
 def test_other_files_are_refused(data: bytes) -> None:

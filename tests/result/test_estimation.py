@@ -21,7 +21,9 @@ from fieldassay.stats.poisson import document_keys, weight_table, weights
     ],
 )
 def test_perfect_documents_do_not_look_certain(metric: str, n: int, marks: tuple[str, ...]) -> None:
-    found = estimate(metric, evidence([(f"d{number}", "x", "match") for number in range(n)], [value("x")]), replicates=200)
+    found = estimate(
+        metric, evidence([(f"d{number}", "x", "match") for number in range(n)], [value("x")]), replicates=200
+    )
     assert found.value == 1.0
     assert found.interval is not None
     assert found.interval == (pytest.approx(n / (n + 1.959964**2), abs=1e-6), 1.0)
@@ -29,7 +31,13 @@ def test_perfect_documents_do_not_look_certain(metric: str, n: int, marks: tuple
 
 
 def test_few_documents_are_marked_and_undefined_replicates_counted() -> None:
-    rows = [("a", "x", "match"), ("b", "x", "missing"), ("c", "x", "absent"), ("c", "y", "match"), ("c", "y", "partial")]
+    rows = [
+        ("a", "x", "match"),
+        ("b", "x", "missing"),
+        ("c", "x", "absent"),
+        ("c", "y", "match"),
+        ("c", "y", "partial"),
+    ]
     judged = evidence(rows, [value("x", 0), value("y", 1)])
     marks = estimate("rfa", judged, field="y", replicates=200).marks
     dropped = np.count_nonzero(weights(document_keys(["c"], 0), 0, 200, weight_table()) == 0)
@@ -56,9 +64,20 @@ def test_documents_frame_has_one_row_per_document_sorted_with_its_values() -> No
         ("c", "y", "absent"),
     ]
     judged = evidence(rows, [value("x", 0, critical=True), value("y", 1)])
-    table = documents(judged.documents, {"cost_usd": [1.0, np.nan, 2.0]}, groups={"type": [["k"], [], ["k"]], "tag": [["p", "q"], [], []]})
+    table = documents(
+        judged.documents,
+        {"cost_usd": [1.0, np.nan, 2.0]},
+        groups={"type": [["k"], [], ["k"]], "tag": [["p", "q"], [], []]},
+    )
     frame = documents_frame([fold(plan, judged, table)])
-    assert frame.columns[:6] == ["system", "doc", "score", "accuracy", "accuracy_strict", "accuracy(regime=baseline)"]
+    assert frame.columns[:6] == [
+        "system",
+        "doc",
+        "score",
+        "accuracy",
+        "accuracy_strict",
+        "accuracy(regime=baseline)",
+    ]
     wanted = {
         "doc": ["a", "b", "c"],
         "score": [1.0, 0.5, 1.0],

@@ -19,7 +19,10 @@ GOLD = [{"id": at, "total": at, "<b>": "x"} for at in range(8)]
 def result() -> Result:
     wrong = [{**row, "total": 99} if row["id"] == 3 else row for row in GOLD]
     return score(
-        GOLD, {"right": GOLD, "<wrong>": wrong}, 'fields: {total: number, "<b>": text}', ScoreOptions(replicates=20, evidence="all")
+        GOLD,
+        {"right": GOLD, "<wrong>": wrong},
+        'fields: {total: number, "<b>": text}',
+        ScoreOptions(replicates=20, evidence="all"),
     )
 
 
@@ -29,7 +32,12 @@ def test_a_result_is_shown_in_a_line(result: Result) -> None:
 
 def test_a_notebook_shows_a_small_table_in_which_nothing_is_markup(result: Result) -> None:
     shown = result._repr_html_()
-    assert shown.startswith("<table>") and "&lt;wrong&gt;" in shown and "<wrong>" not in shown and len(shown) < 5000
+    assert (
+        shown.startswith("<table>")
+        and "&lt;wrong&gt;" in shown
+        and "<wrong>" not in shown
+        and len(shown) < 5000
+    )
     assert "0.938 [" in shown and "n=8" in shown
 
 
@@ -37,11 +45,17 @@ def test_a_summary_has_a_row_for_each_system_and_metric(result: Result) -> None:
     found = result.summary()
     assert found["field"].null_count() == len(found) and set(found["system"]) == {"right", "<wrong>"}
     [row] = [row for row in found.to_dicts() if row["system"] == "<wrong>" and row["metric"] == "accuracy"]
-    assert row["value"] == pytest.approx(15 / 16) and row["low"] <= row["value"] <= row["high"] and row["documents"] == 8
+    assert (
+        row["value"] == pytest.approx(15 / 16)
+        and row["low"] <= row["value"] <= row["high"]
+        and row["documents"] == 8
+    )
 
 
 @pytest.mark.parametrize("what", ["estimates", "documents", "evidence"])
-def test_tables_are_pandas_tables_without_pyarrow(result: Result, what: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_pandas_tables_without_pyarrow(
+    result: Result, what: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     table = result.to_pandas(what)
     wanted = {"estimates": result.estimates, "documents": result.documents, "evidence": result.evidence}[what]

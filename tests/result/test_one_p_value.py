@@ -6,8 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from fieldassay.api.scoring import score
-from fieldassay.engine.contest import can_rank
+from fieldassay.compare.pairwise import can_rank
 from fieldassay.reports.comparisons import count_tested
 from fieldassay.reports.page import Screen
 from fieldassay.reports.ranking import order_systems
@@ -15,13 +14,23 @@ from fieldassay.reports.summary import summarize
 from fieldassay.reports.terminal import render_terminal
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 FIELDS = tuple("abcdef")
 SPEC = "fields: {" + ", ".join(f"{name}: text" for name in FIELDS) + "}"
 WRONG = {
-    "seven documents": {"model-a": [0] * 7, "model-b": [1, 0, 1, 0, 0, 1, 0], "model-c": [1, 1, 2, 1, 1, 0, 1]},
+    "seven documents": {
+        "model-a": [0] * 7,
+        "model-b": [1, 0, 1, 0, 0, 1, 0],
+        "model-c": [1, 1, 2, 1, 1, 0, 1],
+    },
     "one is the same": {"model-a": [1, 2, 0] * 8, "model-b": [1, 2, 0] * 8, "model-c": [2, 3, 2] * 8},
-    "many documents": {"model-a": [0, 1, 0] * 12, "model-b": [1, 0, 1] * 12, "model-c": [3, 2, 3] * 12, "model-d": [0, 1, 1] * 12},
+    "many documents": {
+        "model-a": [0, 1, 0] * 12,
+        "model-b": [1, 0, 1] * 12,
+        "model-c": [3, 2, 3] * 12,
+        "model-d": [0, 1, 1] * 12,
+    },
 }
 
 
@@ -40,14 +49,22 @@ def result(request: pytest.FixtureRequest) -> Result:
 
 
 def test_pairs_of_a_ranking_have_the_p_value_of_their_comparison(result: Result) -> None:
-    ranked = {(ranking.metric, frozenset(pair.systems)): pair.p_adjusted for ranking in result.rankings for pair in ranking.pairs}
+    ranked = {
+        (ranking.metric, frozenset(pair.systems)): pair.p_adjusted
+        for ranking in result.rankings
+        for pair in ranking.pairs
+    }
     assert len(ranked) == len(result.rankings) * len(list(combinations(result.systems, 2))) > 0
     for one in result.comparisons:
         assert one.p_adjusted == ranked[one.metric, frozenset(one.systems)]
 
 
 def test_no_adjusted_p_value_is_below_the_one_of_the_test_alone(result: Result) -> None:
-    assert all(one.p_adjusted >= one.p for one in result.comparisons if one.p is not None and one.p_adjusted is not None)
+    assert all(
+        one.p_adjusted >= one.p
+        for one in result.comparisons
+        if one.p is not None and one.p_adjusted is not None
+    )
 
 
 def test_places_follow_from_the_verdicts(result: Result) -> None:
@@ -56,14 +73,21 @@ def test_places_follow_from_the_verdicts(result: Result) -> None:
         for place in ranking.places:
             assert place.first == 1 + sum(worse == place.system for _, worse in apart)
             assert place.last == len(ranking.places) - sum(better == place.system for better, _ in apart)
-        verdicts = {frozenset(one.systems): one.verdict for one in result.comparisons if one.metric == ranking.metric}
-        assert all((verdict in ("better", "worse")) == any(set(pair) == names for pair in apart) for names, verdict in verdicts.items())
+        verdicts = {
+            frozenset(one.systems): one.verdict for one in result.comparisons if one.metric == ranking.metric
+        }
+        assert all(
+            (verdict in ("better", "worse")) == any(set(pair) == names for pair in apart)
+            for names, verdict in verdicts.items()
+        )
 
 
 def test_every_report_says_how_many_tests_there_were(result: Result) -> None:
     tests = len(result.rankings) * len(list(combinations(result.systems, 2)))
     assert count_tested(result.comparisons, result.rankings) == tests
-    assert f"adjusted by Holm for {tests} comparisons" in render_terminal(summarize(result, None), Screen(160))
+    assert f"adjusted by Holm for {tests} comparisons" in render_terminal(
+        summarize(result, None), Screen(160)
+    )
 
 
 def test_the_executive_report_takes_the_same_p_value(result: Result) -> None:
@@ -80,8 +104,13 @@ def test_two_systems_are_adjusted_for_the_metrics_alone() -> None:
     assert [one.p_adjusted for one in result.comparisons] == [0.0625, 0.0625] and not result.rankings
 
 
-@pytest.mark.parametrize(("systems", "metrics", "is_ranked"), [(3, 2, True), (22, 2, True), (23, 2, False), (32, 1, True), (33, 1, False)])
-def test_systems_are_ranked_only_where_a_difference_could_be_shown(systems: int, metrics: int, is_ranked: bool) -> None:
+@pytest.mark.parametrize(
+    ("systems", "metrics", "is_ranked"),
+    [(3, 2, True), (22, 2, True), (23, 2, False), (32, 1, True), (33, 1, False)],
+)
+def test_systems_are_ranked_only_where_a_difference_could_be_shown(
+    systems: int, metrics: int, is_ranked: bool
+) -> None:
     assert can_rank(systems, metrics, 0.95) is is_ranked
 
 

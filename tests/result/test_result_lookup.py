@@ -14,7 +14,24 @@ from fieldassay.result.estimate import Estimate
 from fieldassay.result.metrics_file import metrics_json, read_metrics
 from fieldassay.result.result import Result
 
-BASE = Estimate("f1", "llama", None, {}, None, 0.1 + 0.2, 7, 5, 1, "leaf", {}, (0.1, 0.5), 0.95, ("few_documents",), "ratio", "higher")
+BASE = Estimate(
+    "f1",
+    "llama",
+    None,
+    {},
+    None,
+    0.1 + 0.2,
+    7,
+    5,
+    1,
+    "leaf",
+    {},
+    (0.1, 0.5),
+    0.95,
+    ("few_documents",),
+    "ratio",
+    "higher",
+)
 ESTIMATES = (
     BASE,
     replace(BASE, field="TOTAL", value=None, n=0, interval=None, level=None, marks=()),
@@ -59,7 +76,8 @@ def test_a_field_may_be_given_beside_the_expression_and_one_system_needs_no_name
 
 
 @pytest.mark.parametrize(
-    "expression", ["perfect_documents", "accuracy(regime=gold_nonempty)", "f1[NAME]", "f1{type=x}", "recall", "nothing"]
+    "expression",
+    ["perfect_documents", "accuracy(regime=gold_nonempty)", "f1[NAME]", "f1{type=x}", "recall", "nothing"],
 )
 def test_what_was_not_estimated_is_a_key_error_and_never_a_neighbor(expression: str) -> None:
     with pytest.raises(KeyError, match="no estimate"):

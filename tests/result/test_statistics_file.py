@@ -16,7 +16,13 @@ from fieldassay import score
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum
 from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
-from fieldassay.result.statistics_file import name_statistic, read_statistics, statistics_frame, systems_of, write_statistics
+from fieldassay.result.statistics_file import (
+    name_statistic,
+    read_statistics,
+    statistics_frame,
+    systems_of,
+    write_statistics,
+)
 from fieldassay.scoring.options import ScoreOptions
 
 GOLD = [{"id": name, "total": at, "tags": ["x"]} for at, name in enumerate("abcd")]
@@ -59,14 +65,19 @@ def test_only_the_wanted_statistics_are_read(paired: PairedData, tmp_path: Path)
     assert set(read[0].statistics) == set(accuracy) < set(wanted(paired))
 
 
-def made(system: str, documents: tuple[str, ...], statistic: Statistic, fields: dict[str | None, list[int]]) -> DocumentStatistics:
+def made(
+    system: str, documents: tuple[str, ...], statistic: Statistic, fields: dict[str | None, list[int]]
+) -> DocumentStatistics:
     values = np.array(list(fields.values()), np.int64).reshape(len(fields), len(documents))
     return DocumentStatistics(system, documents, {statistic: Sum(tuple(fields), values)}, {})
 
 
 def test_a_system_that_lacks_a_field_lacks_it_after_reading(paired: PairedData) -> None:
     statistic = wanted(paired)[0]
-    systems = [made("a", ("1", "2"), statistic, {"x": [1, 2], "y": [3, 4]}), made("b", ("1", "2"), statistic, {"y": [5, 6]})]
+    systems = [
+        made("a", ("1", "2"), statistic, {"x": [1, 2], "y": [3, 4]}),
+        made("b", ("1", "2"), statistic, {"y": [5, 6]}),
+    ]
     first, second = systems_of(statistics_frame(systems), [statistic])
     assert as_plain(first) == as_plain(systems[0])
     assert as_plain(second) == as_plain(systems[1])
@@ -94,14 +105,21 @@ def test_hostile_names_come_back_as_they_were(paired: PairedData, name: str, tmp
 @pytest.mark.parametrize("name", HOSTILE[1:], ids=ascii)
 def test_hostile_names_of_systems_are_kept_apart(paired: PairedData, name: str, tmp_path: Path) -> None:
     statistic = wanted(paired)[0]
-    write_statistics(tmp_path / "s.parquet", [made(name, ("1",), statistic, {"x": [1]}), made("b", ("1",), statistic, {"x": [2]})])
+    write_statistics(
+        tmp_path / "s.parquet",
+        [made(name, ("1",), statistic, {"x": [1]}), made("b", ("1",), statistic, {"x": [2]})],
+    )
     read = read_statistics(tmp_path / "s.parquet", [statistic])
     assert [system.system for system in read] == [name, "b"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(ids=st.lists(st.text(st.characters(), max_size=5), min_size=1, max_size=6, unique=True), data=st.data())
-def test_any_ids_and_any_whole_numbers_come_back(paired: PairedData, ids: list[str], data: st.DataObject) -> None:
+@given(
+    ids=st.lists(st.text(st.characters(), max_size=5), min_size=1, max_size=6, unique=True), data=st.data()
+)
+def test_any_ids_and_any_whole_numbers_come_back(
+    paired: PairedData, ids: list[str], data: st.DataObject
+) -> None:
     statistic = wanted(paired)[0]
     number = st.integers(-(2**63), 2**63 - 1)
     values = data.draw(st.lists(number, min_size=len(ids), max_size=len(ids)))
@@ -128,13 +146,23 @@ STRANGE = {
     "no columns": pl.DataFrame({"a": [1]}),
     "documents that are no bytes": pl.DataFrame({column("system"): ["a"], column("doc"): [5]}),
     "documents that are no text": pl.DataFrame({column("system"): ["a"], column("doc"): [b"\xff\xff"]}),
-    "documents that are null": pl.DataFrame({column("system"): ["a"], column("doc"): pl.Series([None], dtype=pl.Binary)}),
+    "documents that are null": pl.DataFrame(
+        {column("system"): ["a"], column("doc"): pl.Series([None], dtype=pl.Binary)}
+    ),
     "a column that is no JSON": pl.DataFrame({column("system"): ["a"], column("doc"): [b"d"], "x": [1]}),
     "a column that is a number": pl.DataFrame({column("system"): ["a"], column("doc"): [b"d"], "5": [1]}),
-    "a group without a key": pl.DataFrame({column("system"): ["a"], column("doc"): [b"d"], column("group"): [["x"]]}),
-    "a statistic without a field": pl.DataFrame({column("system"): ["a"], column("doc"): [b"d"], column("STATISTIC"): [1]}),
-    "a statistic that is text": pl.DataFrame({column("system"): ["a"], column("doc"): [b"d"], column("STATISTIC", "x"): ["five"]}),
-    "a group that is a number": pl.DataFrame({column("system"): ["a"], column("doc"): [b"d"], column("group", "k"): [5]}),
+    "a group without a key": pl.DataFrame(
+        {column("system"): ["a"], column("doc"): [b"d"], column("group"): [["x"]]}
+    ),
+    "a statistic without a field": pl.DataFrame(
+        {column("system"): ["a"], column("doc"): [b"d"], column("STATISTIC"): [1]}
+    ),
+    "a statistic that is text": pl.DataFrame(
+        {column("system"): ["a"], column("doc"): [b"d"], column("STATISTIC", "x"): ["five"]}
+    ),
+    "a group that is a number": pl.DataFrame(
+        {column("system"): ["a"], column("doc"): [b"d"], column("group", "k"): [5]}
+    ),
 }
 
 

@@ -11,7 +11,9 @@ def test_holm_keeps_false_alarms_of_twelve_fields_rare_and_benjamini_hochberg_th
     alone, holm, among_others, false_share, found = measure_families(trials(120), 31)
     for rate in (holm, among_others, false_share):
         assert rate.is_kept, rate
-    assert not Rate("", "", alone.count, alone.trials, most=0.05).is_kept, alone  # without adjustment it does not hold
+    assert not Rate("", "", alone.count, alone.trials, most=0.05).is_kept, (
+        alone
+    )  # without adjustment it does not hold
     assert found.share > 0.05  # nor is everything refused
 
 

@@ -14,9 +14,13 @@ TRIALS = trials(150)
 
 
 @pytest.mark.parametrize(
-    ("size", "fewest"), [(50, None), (100, None), (100, 3)], ids=["50 documents", "100 documents", "3 to 12 fields in a document"]
+    ("size", "fewest"),
+    [(50, None), (100, None), (100, 3)],
+    ids=["50 documents", "100 documents", "3 to 12 fields in a document"],
 )
-def test_an_interval_holds_the_true_value_about_as_often_as_its_level_says(size: int, fewest: int | None) -> None:
+def test_an_interval_holds_the_true_value_about_as_often_as_its_level_says(
+    size: int, fewest: int | None
+) -> None:
     for rate in measure_coverage(TRIALS, 11, (size,), fewest):
         assert rate.is_kept, rate
 
@@ -42,7 +46,9 @@ def test_an_interval_that_takes_fields_for_independent_holds_it_too_rarely() -> 
     """What shows that the simulation can tell."""
     world = World({"a": SHARED}, documents=100, hard=0.06)
     truth, held = world.expect("accuracy_pooled", "a"), []
-    for one in simulate(world, TRIALS, 11, ("accuracy_pooled",), replicates=0).estimates("accuracy_pooled", "a"):
+    for one in simulate(world, TRIALS, 11, ("accuracy_pooled",), replicates=0).estimates(
+        "accuracy_pooled", "a"
+    ):
         assert one.value is not None
         low, high = wilson_interval(one.value * one.n, one.n, 0.95)
         held.append(low <= truth <= high)
@@ -62,5 +68,7 @@ def test_an_interval_that_takes_fields_for_independent_holds_it_too_rarely() -> 
         pytest.param(100, 0.0, 1.0, True, id="nothing promised"),
     ],
 )
-def test_a_promise_is_broken_only_where_chance_is_no_excuse(happened: int, least: float, most: float, is_kept: bool) -> None:
+def test_a_promise_is_broken_only_where_chance_is_no_excuse(
+    happened: int, least: float, most: float, is_kept: bool
+) -> None:
     assert Rate("", "", happened, 100, least, most).is_kept is is_kept

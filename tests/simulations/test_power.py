@@ -6,7 +6,9 @@ from measures import measure_power
 from tests.effort import is_full, trials
 
 
-def test_power_grows_with_the_difference_and_with_documents_and_the_detectable_difference_is_detected() -> None:
+def test_power_grows_with_the_difference_and_with_documents_and_the_detectable_difference_is_detected() -> (
+    None
+):
     small, medium, large, many_small, many_medium, detectable, needed = measure_power(trials(70), 41, 120)
     assert small.share < large.share
     assert medium.share < many_medium.share

@@ -9,23 +9,40 @@ import pytest
 from measures import EQUAL
 from worlds import Drawn, Extractor, World
 
-from fieldassay.api.scoring import score
 from fieldassay.engine.bootstrap import draw_sums
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
-METRICS = ("accuracy", "f1", "accuracy_pooled", "perfect_documents", "hr", "correct", "macro_f1", "field_accuracy[f03]")
+METRICS = (
+    "accuracy",
+    "f1",
+    "accuracy_pooled",
+    "perfect_documents",
+    "hr",
+    "correct",
+    "macro_f1",
+    "field_accuracy[f03]",
+)
 
 
 def draw(documents: int, seed: int = 5, **extractors: Extractor) -> Drawn:
-    return World({"a": EQUAL, "b": EQUAL, **extractors}, documents=documents, fewest=3).draw(np.random.default_rng(seed), 1)
+    return World({"a": EQUAL, "b": EQUAL, **extractors}, documents=documents, fewest=3).draw(
+        np.random.default_rng(seed), 1
+    )
 
 
 def run(drawn: Drawn, turned: int = 1, **options: Any) -> Result:
     """Return the scored documents; `turned` -1 turns the order of gold and predictions."""
     spec = {"name": "simulated", "fields": dict.fromkeys(drawn.world.names, "boolean")}
-    chosen: dict[str, Any] = {"metrics": METRICS, "compare": METRICS, "replicates": 200, "evidence": "none", **options}
+    chosen: dict[str, Any] = {
+        "metrics": METRICS,
+        "compare": METRICS,
+        "replicates": 200,
+        "evidence": "none",
+        **options,
+    }
     predictions = {name: drawn.predictions(name)[::-turned] for name in drawn.world.extractors}
     return score(drawn.gold()[::turned], predictions, spec, ScoreOptions(**chosen))
 
@@ -34,13 +51,29 @@ def run(drawn: Drawn, turned: int = 1, **options: Any) -> Result:
 def test_a_run_against_itself_shows_no_difference_at_all(size: int) -> None:
     drawn = draw(size)
     again = Drawn(
-        drawn.world, 1, drawn.present, {"a": drawn.wrong["a"], "b": drawn.wrong["a"]}, {"a": drawn.silent["a"], "b": drawn.silent["a"]}
+        drawn.world,
+        1,
+        drawn.present,
+        {"a": drawn.wrong["a"], "b": drawn.wrong["a"]},
+        {"a": drawn.silent["a"], "b": drawn.silent["a"]},
     )
     made = [one for one in run(again).comparisons if one.values[0] is not None]
     assert len(made) >= len(METRICS) - 1
     for one in made:
-        assert (one.difference, one.p, one.p_adjusted, one.interval, one.effect_size) == (0.0, 1.0, 1.0, (0.0, 0.0), 0.0)
-        assert (one.verdict, one.method, one.detectable, one.wins, one.losses) == ("identical", "identical", None, 0, 0)
+        assert (one.difference, one.p, one.p_adjusted, one.interval, one.effect_size) == (
+            0.0,
+            1.0,
+            1.0,
+            (0.0, 0.0),
+            0.0,
+        )
+        assert (one.verdict, one.method, one.detectable, one.wins, one.losses) == (
+            "identical",
+            "identical",
+            None,
+            0,
+            0,
+        )
         assert one.marks == (("few_documents",) if one.documents < 20 else ())
 
 
@@ -49,7 +82,9 @@ def test_a_run_against_itself_shows_no_difference_at_all(size: int) -> None:
     [(-1, {}), (1, {"batch": 7}), (-1, {"batch": 11, "workers": 2})],
     ids=["turned", "batches of 7", "two workers, batches of 11, turned"],
 )
-def test_neither_order_nor_partition_nor_workers_change_a_number(turned: int, options: dict[str, Any]) -> None:
+def test_neither_order_nor_partition_nor_workers_change_a_number(
+    turned: int, options: dict[str, Any]
+) -> None:
     drawn = draw(90, c=Extractor(0.02))
     whole, other = run(drawn), run(drawn, turned, **options)
     assert len(whole.comparisons) == 2 * len(METRICS)
@@ -61,18 +96,29 @@ def test_neither_order_nor_partition_nor_workers_change_a_number(turned: int, op
 
 def test_another_seed_draws_anew_and_changes_little() -> None:
     drawn = draw(80, b=Extractor(0.08))
-    [first], [second] = (run(drawn, seed=seed, compare=("accuracy",), replicates=2000).comparisons for seed in (0, 1))
+    [first], [second] = (
+        run(drawn, seed=seed, compare=("accuracy",), replicates=2000).comparisons for seed in (0, 1)
+    )
     assert first.interval is not None
     assert second.interval is not None
     assert first.interval != second.interval
-    assert (first.difference, first.wins, first.effect_size) == (second.difference, second.wins, second.effect_size)
+    assert (first.difference, first.wins, first.effect_size) == (
+        second.difference,
+        second.wins,
+        second.effect_size,
+    )
     assert first.p == pytest.approx(second.p, abs=6 * np.sqrt(0.25 / 9999))
-    assert first.interval == pytest.approx(second.interval, abs=0.15 * (first.interval[1] - first.interval[0]))
+    assert first.interval == pytest.approx(
+        second.interval, abs=0.15 * (first.interval[1] - first.interval[0])
+    )
 
 
 def test_the_replicates_of_a_whole_are_the_sums_of_those_of_its_parts() -> None:
     """A document's weights depend on the seed, its id and the replicate alone."""
-    values, names = np.random.default_rng(6).integers(-(2**40), 2**40, (5, 90)), [f"d{number}" for number in range(90)]
+    values, names = (
+        np.random.default_rng(6).integers(-(2**40), 2**40, (5, 90)),
+        [f"d{number}" for number in range(90)],
+    )
     [whole] = draw_sums(values, names, 3, 101, [np.arange(90)])
     parts = [
         draw_sums(values[:, at], [names[one] for one in at], 3, 101, [np.arange(len(at))])[0]
@@ -102,6 +148,8 @@ def test_where_all_documents_show_the_same_difference_the_interval_says_how_many
     assert -1.0 < many.interval[1] < -0.95  # type: ignore[index]
 
 
-@pytest.mark.parametrize(("wrong", "marks"), [(1, ("few_differences",)), (4, ("few_differences",)), (5, ()), (40, ())])
+@pytest.mark.parametrize(
+    ("wrong", "marks"), [(1, ("few_differences",)), (4, ("few_differences",)), (5, ()), (40, ())]
+)
 def test_a_difference_that_few_documents_show_is_marked(wrong: int, marks: tuple[str, ...]) -> None:
     assert compare_constant(60, wrong).marks == marks

@@ -10,7 +10,9 @@ from fieldassay.spec.parse import read_spec
 
 
 def inferred(name, values):
-    return infer_spec([{"doc_id": f"d{position}", name: value} for position, value in enumerate(values)]).fields[0]
+    return infer_spec(
+        [{"doc_id": f"d{position}", name: value} for position, value in enumerate(values)]
+    ).fields[0]
 
 
 COLUMNS = [
@@ -87,7 +89,11 @@ def test_a_checksum_is_named_when_all_values_pass():
 
 CHECKSUMS = [
     ("iban", ["DE89370400440532013000", "GB29NWBK60161331926819", "FR1420041010050500013M02606"], "iban"),
-    ("account", ["DE89 3704 0044 0532 0130 00", "GB29 NWBK 6016 1331 9268 19", "FR14 2004 1010 0505 0001 3M02 606"], "iban"),
+    (
+        "account",
+        ["DE89 3704 0044 0532 0130 00", "GB29 NWBK 6016 1331 9268 19", "FR14 2004 1010 0505 0001 3M02 606"],
+        "iban",
+    ),
     ("account", ["DE89370400440532013000"] * 9, None),
     ("iban", ["DE89370400440532013000", "GB29NWBK60161331926819", "FR1420041010050500013M02607"], None),
     ("card", [f"41111111111111{n}" for n in ("11", "29", "37", "45", "52", "60", "78", "86")], "luhn"),
@@ -96,22 +102,33 @@ CHECKSUMS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "values", "checksum"), CHECKSUMS, ids=[f"{case[0]}-{case[2]}" for case in CHECKSUMS])
+@pytest.mark.parametrize(
+    ("name", "values", "checksum"), CHECKSUMS, ids=[f"{case[0]}-{case[2]}" for case in CHECKSUMS]
+)
 def test_a_checksum_needs_every_value_and_enough_different_ones(name, values, checksum):
     assert dict(inferred(name, values).options).get("checksum") == checksum
 
 
 def test_delimited_cells_are_lists_of_what_they_hold():
-    assert inferred("amounts", ["$1.00 | $2.50", "$3.00"]) == Field("amounts", "list", items=Field("", "money"), separator="|")
+    assert inferred("amounts", ["$1.00 | $2.50", "$3.00"]) == Field(
+        "amounts", "list", items=Field("", "money"), separator="|"
+    )
 
 
 def test_id_nulls_and_document_type_are_found():
     rows = [
-        {"image_file": f"{n}.png", "document_type": "invoice" if n % 2 else "receipt", "x": "NOT_FOUND" if n else "N/A"} for n in range(30)
+        {
+            "image_file": f"{n}.png",
+            "document_type": "invoice" if n % 2 else "receipt",
+            "x": "NOT_FOUND" if n else "N/A",
+        }
+        for n in range(30)
     ]
     spec = infer_spec(rows)
     assert spec.id == ("image_file",) and spec.null_values == ("N/A", "NOT_FOUND")
-    assert spec.document_type.field == "document_type" and [name for name, _ in spec.document_type.aliases] == ["invoice", "receipt"]
+    assert spec.document_type.field == "document_type" and [
+        name for name, _ in spec.document_type.aliases
+    ] == ["invoice", "receipt"]
     assert [field.name for field in spec.fields] == ["document_type", "x"]
 
 
@@ -138,8 +155,14 @@ def test_only_a_usual_name_with_values_that_all_differ_is_the_id_and_no_other_fi
     ("rows", "said"),
     [
         ([{"id": "a", "x": 1}], "the usual name of an id, in 1 of 1 documents, all different\nid: id"),
-        ([{"a": "x"}, {"a": "x"}], "no id: no key has a usual name of one, so documents are matched by position\n"),
-        ([{"invoice_no": "x"}, {"invoice_no": "y"}], "if invoice_no identifies a document, write `id: invoice_no` and remove the field"),
+        (
+            [{"a": "x"}, {"a": "x"}],
+            "no id: no key has a usual name of one, so documents are matched by position\n",
+        ),
+        (
+            [{"invoice_no": "x"}, {"invoice_no": "y"}],
+            "if invoice_no identifies a document, write `id: invoice_no` and remove the field",
+        ),
         ([{"id": "a"}, {"id": "a"}], "no id: id is not different in each document (1 different of 2)"),
     ],
     ids=["id", "none", "candidate", "twice"],
@@ -165,7 +188,10 @@ def test_comments_say_what_was_seen():
 def test_a_type_that_leaves_values_unread_is_text_and_the_comment_says_why():
     rows = [{"id": f"r{n}", "fee": f"${n}.50" if n % 10 else "$ to be agreed 1"} for n in range(50)]
     found = infer(rows)
-    assert found.spec.fields[0].type == "text" and "money would leave some unread" in found.comments[("fields", "fee")]
+    assert (
+        found.spec.fields[0].type == "text"
+        and "money would leave some unread" in found.comments[("fields", "fee")]
+    )
 
 
 texts = st.sampled_from(
@@ -192,9 +218,14 @@ texts = st.sampled_from(
 )
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | texts
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3), max_leaves=6
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
 )
-records = st.lists(st.dictionaries(st.sampled_from(["id", "total", "day", "phone", "tags", "odd.key"]), values, max_size=5), max_size=8)
+records = st.lists(
+    st.dictionaries(st.sampled_from(["id", "total", "day", "phone", "tags", "odd.key"]), values, max_size=5),
+    max_size=8,
+)
 
 
 @given(rows=records)
@@ -212,13 +243,18 @@ def test_an_inferred_type_reads_its_own_gold(column):
     is_value = field.type not in ("any", "list", "object")
     leaf = read_plan({"fields": {"value": _definition(field) if is_value else "text"}}).root.children[0]
     assert isinstance(leaf, Leaf)
-    filled = [value for value in column if not isinstance(value, str) or (value.strip() and value != "NOT_FOUND")]
+    filled = [
+        value for value in column if not isinstance(value, str) or (value.strip() and value != "NOT_FOUND")
+    ]
     unread = [value for value in filled if is_value and leaf.reader.read(value).value is None]
     assert len(unread) <= 0.02 * len(filled)
 
 
 def _definition(field):
-    return {"type": field.type, **{name: list(value) if isinstance(value, tuple) else value for name, value in field.options}}
+    return {
+        "type": field.type,
+        **{name: list(value) if isinstance(value, tuple) else value for name, value in field.options},
+    }
 
 
 def test_a_deep_record_is_a_tree_at_its_end():

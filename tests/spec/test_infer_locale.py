@@ -34,11 +34,16 @@ SAMPLES = [
 
 def drafted(columns):
     count = max(map(len, columns.values()))
-    rows = [{"id": f"r{n}", **{name: values[n % len(values)] for name, values in columns.items()}} for n in range(count)]
+    rows = [
+        {"id": f"r{n}", **{name: values[n % len(values)] for name, values in columns.items()}}
+        for n in range(count)
+    ]
     return infer(rows)
 
 
-@pytest.mark.parametrize(("columns", "locale"), [case[1:] for case in SAMPLES], ids=[case[0] for case in SAMPLES])
+@pytest.mark.parametrize(
+    ("columns", "locale"), [case[1:] for case in SAMPLES], ids=[case[0] for case in SAMPLES]
+)
 def test_numbers_decide_the_locale_and_dates_are_no_numbers(columns, locale):
     assert drafted(columns).spec.locale == locale
 
@@ -97,17 +102,32 @@ def test_the_remark_counts_the_numbers(values, said):
 def test_a_contradiction_names_a_value_of_each_kind():
     found = drafted({"a": ["1.234,56"], "b": ["1,234.56"]})
     said = found.comments[("fields",)]
-    assert "1 number has a decimal point (such as 1,234.56), 1 number has a decimal comma (such as 1.234,56)" in said
+    assert (
+        "1 number has a decimal point (such as 1,234.56), 1 number has a decimal comma (such as 1.234,56)"
+        in said
+    )
 
 
 @pytest.mark.parametrize("space", [" ", "\u00a0", "\u202f"], ids=["space", "no-break", "narrow"])
 def test_spaces_between_thousands_give_a_decimal_comma_and_no_locale(space):
     found = drafted(
-        {"date": ["15/03/2025", "16/04/2025"], "montant": [f"1{space}234,56 €", "80,00 €"], "n": ["7", "8"], "vendeur": ["A, B", "C"]}
+        {
+            "date": ["15/03/2025", "16/04/2025"],
+            "montant": [f"1{space}234,56 €", "80,00 €"],
+            "n": ["7", "8"],
+            "vendeur": ["A, B", "C"],
+        }
     )
     fields = {one.name: dict(one.options) for one in found.spec.fields}
     assert found.spec.locale is None
-    assert {name: options.get("decimal") for name, options in fields.items()} == {"date": None, "montant": ",", "n": None, "vendeur": None}
+    assert {name: options.get("decimal") for name, options in fields.items()} == {
+        "date": None,
+        "montant": ",",
+        "n": None,
+        "vendeur": None,
+    }
     assert "2 numbers have a decimal comma, and spaces between thousands" in found.comments[("fields",)]
     gold = [{"id": "r0", "date": "15/03/2025", "montant": f"1{space}234,56 €", "n": "7", "vendeur": "A, B"}]
-    assert score(gold, {"m": [{**gold[0], "montant": 1234.56}]}, write_spec(found.spec)).value("accuracy") == 1.0
+    assert (
+        score(gold, {"m": [{**gold[0], "montant": 1234.56}]}, write_spec(found.spec)).value("accuracy") == 1.0
+    )

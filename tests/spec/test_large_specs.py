@@ -34,20 +34,35 @@ SPECS: dict[str, Callable[[int], Any]] = {
     "unknown options": lambda count: f"fields:\n{mapping(count, '{type: money, tolernce: 1}')}",
     "unknown keys": lambda count: "fields: {a: text}\n" + "".join(f"{name}: text\n" for name in names(count)),
     "other names": lambda count: f"fields:\n{mapping(count, '{names: [a, b]}')}",
-    "metrics": lambda count: f"fields:\n{mapping(count)}metrics: [{', '.join(f'field_accuracy[{name}]' for name in names(count))}]",
-    "gates": lambda count: f"fields:\n{mapping(count)}gates:\n" + "".join(f"  - field_accuracy[{name}] >= 0.5\n" for name in names(count)),
-    "metrics of unknown fields": lambda count: f"fields:\n{mapping(count)}metrics: [{', '.join(f'f1[{name}x]' for name in names(count))}]",
+    "metrics": lambda count: (
+        f"fields:\n{mapping(count)}metrics: [{', '.join(f'field_accuracy[{name}]' for name in names(count))}]"
+    ),
+    "gates": lambda count: (
+        f"fields:\n{mapping(count)}gates:\n"
+        + "".join(f"  - field_accuracy[{name}] >= 0.5\n" for name in names(count))
+    ),
+    "metrics of unknown fields": lambda count: (
+        f"fields:\n{mapping(count)}metrics: [{', '.join(f'f1[{name}x]' for name in names(count))}]"
+    ),
     "types that stand for each other": lambda count: {
-        "types": {name: {"type": after} for name, after in zip(names(count), [*names(count)[1:], "text"], strict=True)},
+        "types": {
+            name: {"type": after}
+            for name, after in zip(names(count), [*names(count)[1:], "text"], strict=True)
+        },
         "fields": dict.fromkeys(names(count), "field_0"),
     },
     "types of documents": lambda count: {
         "document_type": {"field": "kind", "aliases": {name: [] for name in names(count)}},
         "fields": {name: {"type": "text", "applies_to": ["field_0"]} for name in names(count)},
     },
-    "trees": lambda count: {"fields": {name: {"type": "any", "fields": {f"{name}.*": "number"}} for name in names(count)}},
+    "trees": lambda count: {
+        "fields": {name: {"type": "any", "fields": {f"{name}.*": "number"}} for name in names(count)}
+    },
     "patterns": lambda count: {"type": "any", "fields": {f"**.{name}": "number" for name in names(count)}},
-    "checks": lambda count: {"fields": dict.fromkeys(names(count), "text"), "checks": dict.fromkeys(names(count), "not_empty")},
+    "checks": lambda count: {
+        "fields": dict.fromkeys(names(count), "text"),
+        "checks": dict.fromkeys(names(count), "not_empty"),
+    },
     "values of an enum": lambda count: {"fields": {"a": {"type": "enum", "values": names(count)}}},
 }
 

@@ -12,10 +12,14 @@ from fieldassay.spec.names import FIELD_KEYS, SPEC_KEYS, type_names
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("spec.md", "aligners.md")}
-EXAMPLES = [(name, text) for name, page in PAGES.items() for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+EXAMPLES = [
+    (name, text) for name, page in PAGES.items() for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+]
 
 
-@pytest.mark.parametrize(("page", "text"), EXAMPLES, ids=[f"{name}-{place}" for place, (name, _) in enumerate(EXAMPLES)])
+@pytest.mark.parametrize(
+    ("page", "text"), EXAMPLES, ids=[f"{name}-{place}" for place, (name, _) in enumerate(EXAMPLES)]
+)
 def test_every_example_compiles(page, text):
     whole = text if re.search(r"^(fields|type):", text, re.MULTILINE) else f"fields:\n  x: text\n{text}"
     assert read_plan(whole).fields
@@ -33,14 +37,24 @@ def test_every_aligner_is_on_its_page(name):
 
 def test_every_kind_of_problem_is_on_the_page_of_the_spec():
     sources = [
-        path for package in (fieldassay.spec, fieldassay.plan, fieldassay.presets) for path in Path(package.__path__[0]).glob("*.py")
+        path
+        for package in (fieldassay.spec, fieldassay.plan, fieldassay.presets)
+        for path in Path(package.__path__[0]).glob("*.py")
     ]
     used = {
-        kind for path in sources for kind in re.findall(r'"([a-z_]+)"\)+(?: from error)?$', path.read_text(encoding="utf-8"), re.MULTILINE)
+        kind
+        for path in sources
+        for kind in re.findall(
+            r'"([a-z_]+)"\)+(?: from error)?$', path.read_text(encoding="utf-8"), re.MULTILINE
+        )
     }
     known = set(re.findall(r"`([a-z_]+)`", PAGES["spec.md"].split("## Problems")[1]))
     kinds = {
-        kind for kind in used if kind.startswith(("unknown_", "invalid", "missing_", "misplaced", "duplicate", "wrong_", "too_", "mixed_"))
+        kind
+        for kind in used
+        if kind.startswith(
+            ("unknown_", "invalid", "missing_", "misplaced", "duplicate", "wrong_", "too_", "mixed_")
+        )
     }
     assert len(kinds) >= 10
     assert kinds <= known

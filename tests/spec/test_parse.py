@@ -35,7 +35,10 @@ SHORT_FORMS = [
     ({"fields": {"a": "id"}}, {"type": "object", "fields": {"a": {"type": "id"}}}),
     ({"fields": {"**.*_unit": "unit"}}, {"type": "any", "fields": {"**.*_unit": "unit"}}),
     ({"items": "id", "align": "key: sku"}, {"items": "id", "align": {"key": {"fields": ["sku"]}}}),
-    ({"items": "id", "align": {"key": ["sku", "day"]}}, {"items": "id", "align": {"key": {"fields": ["sku", "day"]}}}),
+    (
+        {"items": "id", "align": {"key": ["sku", "day"]}},
+        {"items": "id", "align": {"key": {"fields": ["sku", "day"]}}},
+    ),
     ({"accept": 0.5}, {"accept": ">= 0.5"}),
     ({"normalize": "case"}, {"normalize": ["case"]}),
     ({"accepted": "a"}, {"accepted": ["a"]}),
@@ -58,7 +61,10 @@ def test_a_short_form_means_the_long_one(short, long):
             Field("x", normalize=(Call("case"), Call("punctuation", (("mode", "space"),)))),
         ),
         ({"type": "money", "currency": "AUD"}, Field("x", "money", (("currency", "AUD"),))),
-        ({"critical": True, "weight": 2, "null": "value"}, Field("x", critical=True, weight=2.0, null="value")),
+        (
+            {"critical": True, "weight": 2, "null": "value"},
+            Field("x", critical=True, weight=2.0, null="value"),
+        ),
     ],
     ids=["accept above", "normalize", "options", "flags"],
 )
@@ -69,13 +75,38 @@ def test_a_definition_is_read(definition, expected):
 @pytest.mark.parametrize(
     ("text", "line", "where", "said"),
     [
-        ("fields:\n  TOTAL:\n    type: mony\n", 3, "$.fields.TOTAL.type", "unknown type 'mony'; did you mean 'money'?"),
+        (
+            "fields:\n  TOTAL:\n    type: mony\n",
+            3,
+            "$.fields.TOTAL.type",
+            "unknown type 'mony'; did you mean 'money'?",
+        ),
         ("fields:\n  a: mony\n", 2, "$.fields.a.type", "did you mean 'money'?"),
-        ("fields:\n  a: {compare: wrods}\n", 2, "$.fields.a.compare", "unknown comparator 'wrods'; did you mean 'words'?"),
-        ("fields:\n  a: {normalize: [cse]}\n", 2, "$.fields.a.normalize[0]", "unknown normalizer 'cse'; did you mean 'case'?"),
-        ("fields:\n  a: {items: id, align: orderd}\n", 2, "$.fields.a.align", "unknown aligner 'orderd'; did you mean 'ordered'?"),
+        (
+            "fields:\n  a: {compare: wrods}\n",
+            2,
+            "$.fields.a.compare",
+            "unknown comparator 'wrods'; did you mean 'words'?",
+        ),
+        (
+            "fields:\n  a: {normalize: [cse]}\n",
+            2,
+            "$.fields.a.normalize[0]",
+            "unknown normalizer 'cse'; did you mean 'case'?",
+        ),
+        (
+            "fields:\n  a: {items: id, align: orderd}\n",
+            2,
+            "$.fields.a.align",
+            "unknown aligner 'orderd'; did you mean 'ordered'?",
+        ),
         ("feilds: {}\nfields: {a: id}", 1, "$.feilds", "unknown key 'feilds'; did you mean 'fields'?"),
-        ("fields: {a: {weight: heavy}}", 1, "$.fields.a.weight", "must be a number of at least 0, not the text 'heavy'"),
+        (
+            "fields: {a: {weight: heavy}}",
+            1,
+            "$.fields.a.weight",
+            "must be a number of at least 0, not the text 'heavy'",
+        ),
         ("fields: {a: {weight: -1}}", 1, "$.fields.a.weight", "at least 0"),
         ("fields: {a: {weight: .nan}}", 1, "$.fields.a.weight", "at least 0"),
         ("fields: {a: {critical: maybe}}", 1, "$.fields.a.critical", "must be true or false"),
@@ -95,7 +126,12 @@ def test_a_definition_is_read(definition, expected):
         ("protocol: nope\nfields: {a: id}", 1, "$.protocol", "unknown protocol 'nope'"),
         ("prices: {m: {promt: 1}}\nfields: {a: id}", 1, "$.prices.m.promt", "did you mean 'prompt'?"),
         ("document_type: {aliases: {a: [b]}}\nfields: {a: id}", 1, "$.document_type.field", "which field"),
-        ("document_type: {field: k, aliases: {a: [x], b: [X]}}\nfields: {a: id}", 1, "$.document_type.aliases.b", "already stands for 'a'"),
+        (
+            "document_type: {field: k, aliases: {a: [x], b: [X]}}\nfields: {a: id}",
+            1,
+            "$.document_type.aliases.b",
+            "already stands for 'a'",
+        ),
     ],
 )
 def test_a_problem_names_place_line_and_remedy(text, line, where, said, tmp_path):
@@ -203,7 +239,11 @@ def test_a_file_that_is_not_utf8_is_a_problem(content, tmp_path):
 
 def test_a_record_without_declared_fields_is_a_tree():
     (tree,) = read_spec({"type": "any", "fields": {"**.*_unit": "unit", "**": "any"}}).fields
-    assert (tree.name, tree.type, [pattern for pattern, _ in tree.patterns]) == ("", "any", ["**.*_unit", "**"])
+    assert (tree.name, tree.type, [pattern for pattern, _ in tree.patterns]) == (
+        "",
+        "any",
+        ["**.*_unit", "**"],
+    )
 
 
 def test_rules_per_type_fill_what_fields_leave_open():
@@ -223,7 +263,10 @@ def test_rules_per_type_fill_what_fields_leave_open():
 
 
 def test_a_type_that_stands_for_itself_is_a_problem():
-    assert any("stands for itself" in problem for problem in problems("types: {a: {type: b}, b: {type: a}}\nfields: {x: a}"))
+    assert any(
+        "stands for itself" in problem
+        for problem in problems("types: {a: {type: b}, b: {type: a}}\nfields: {x: a}")
+    )
 
 
 @pytest.fixture
@@ -244,7 +287,10 @@ def test_a_protocol_gives_its_rules_to_own_fields(preset):
 
 
 def test_a_protocol_alone_brings_its_fields(preset):
-    assert [(field.name, field.type) for field in read_spec("protocol: p").fields] == [("A", "text"), ("B", "money")]
+    assert [(field.name, field.type) for field in read_spec("protocol: p").fields] == [
+        ("A", "text"),
+        ("B", "money"),
+    ]
 
 
 def test_a_spec_with_a_protocol_writes_back_equal(preset):
@@ -271,7 +317,9 @@ class Invoice(BaseModel):
     number: str
     day: date = PydanticField(description="when it was issued")
     color: Color | None = None
-    total: float = PydanticField(json_schema_extra={"x-fieldassay": {"type": "money", "currency": "EUR", "weight": 2}})
+    total: float = PydanticField(
+        json_schema_extra={"x-fieldassay": {"type": "money", "currency": "EUR", "weight": 2}}
+    )
     paid: bool
     count: int
     lines: list[Line]
@@ -290,7 +338,10 @@ def test_a_pydantic_model_is_a_spec():
     named = {field.name: field for field in spec.fields}
     assert named["total"].options == (("currency", "EUR"),) and named["total"].weight == 2
     assert named["color"].options == (("values", ("red", "blue")),)
-    assert [(field.name, field.type) for field in named["lines"].items.fields] == [("sku", "id"), ("amount", "number")]
+    assert [(field.name, field.type) for field in named["lines"].items.fields] == [
+        ("sku", "id"),
+        ("amount", "number"),
+    ]
 
 
 def test_a_dotted_name_finds_a_model(monkeypatch):
@@ -328,7 +379,11 @@ SCHEMAS = [
 
 @pytest.mark.parametrize(("schema", "kind"), SCHEMAS, ids=lambda value: json.dumps(value))
 def test_a_json_schema_gives_types(schema, kind):
-    whole = {"properties": {"x": schema}, "$defs": {"Day": {"type": "string", "format": "date"}}, "required": ["x"]}
+    whole = {
+        "properties": {"x": schema},
+        "$defs": {"Day": {"type": "string", "format": "date"}},
+        "required": ["x"],
+    }
     assert read_spec(whole).fields[0].type == kind
 
 
@@ -338,7 +393,11 @@ def test_a_json_schema_gives_types(schema, kind):
         ({"$ref": "#/$defs/Node"}, "$.properties.x.properties.next", "is recursive"),
         ({"$ref": "#/$defs/Nothing"}, "$.properties.x", "leads nowhere"),
         ({"$ref": "https://example.org/s.json"}, "$.properties.x", "leads nowhere"),
-        ({"type": "string", "x-fieldassay": {"type": "mony"}}, "$.properties.x.type", "did you mean 'money'?"),
+        (
+            {"type": "string", "x-fieldassay": {"type": "mony"}},
+            "$.properties.x.type",
+            "did you mean 'money'?",
+        ),
         ({"type": "string", "x-fieldassay": 3}, "$.properties.x.x-fieldassay", "must be a type or a mapping"),
     ],
 )
@@ -349,11 +408,20 @@ def test_a_problem_of_a_schema_is_placed_in_the_schema(schema, where, said):
 
 
 def test_a_recursive_reference_can_be_cut_by_a_key():
-    node = {"type": "object", "properties": {"a": {"type": "string"}, "next": {"$ref": "#/$defs/Node", "x-fieldassay": "any"}}}
+    node = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "next": {"$ref": "#/$defs/Node", "x-fieldassay": "any"}},
+    }
     spec = read_spec({"properties": {"x": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}})
     assert [field.type for field in spec.fields[0].fields] == ["text", "any"]
 
 
 def test_keys_of_the_schema_itself_refine_the_spec():
-    spec = read_spec({"title": "T", "properties": {"x": {}}, "x-fieldassay": {"id": "doc", "null_values": ["-"], "metrics": ["f1"]}})
+    spec = read_spec(
+        {
+            "title": "T",
+            "properties": {"x": {}},
+            "x-fieldassay": {"id": "doc", "null_values": ["-"], "metrics": ["f1"]},
+        }
+    )
     assert (spec.name, spec.id, spec.null_values, spec.metrics) == ("T", ("doc",), ("-",), ("f1",))

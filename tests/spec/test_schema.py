@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic import Field as PydanticField
 
-from fieldassay.api.scoring import score
 from fieldassay.errors import ProblemsError
 from fieldassay.plan.compile import plan_of, read_plan
+from fieldassay.scoring.score import score
 from fieldassay.spec.model import Spec
 from fieldassay.spec.parse import parse_spec, read_spec
 from fieldassay.spec.write import write_spec
@@ -49,14 +49,18 @@ def test_a_map_of_typed_values_is_a_tree_with_typed_patterns() -> None:
 
 def test_a_number_in_a_map_equals_the_same_number_in_a_text() -> None:
     result = score(
-        [{"id": "a", "rates": {"usd": 0.57, "odd.key": 2}}], {"m": [{"id": "a", "rates": {"usd": "0.57", "odd.key": "2.0"}}]}, Rates
+        [{"id": "a", "rates": {"usd": 0.57, "odd.key": 2}}],
+        {"m": [{"id": "a", "rates": {"usd": "0.57", "odd.key": "2.0"}}]},
+        Rates,
     )
     assert result.value("accuracy") == 1
 
 
 def test_a_record_may_be_a_map() -> None:
     spec = read_spec({"type": "object", "additionalProperties": {"type": "number"}})
-    assert [(field.name, field.type, [text for text, _ in field.patterns]) for field in spec.fields] == [("", "any", ["*"])]
+    assert [(field.name, field.type, [text for text, _ in field.patterns]) for field in spec.fields] == [
+        ("", "any", ["*"])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -104,8 +108,14 @@ def test_a_union_of_models_has_the_fields_of_all(name: str) -> None:
 
 
 def test_choices_beside_properties_keep_the_properties() -> None:
-    schema = {"properties": {"a": {"type": "number"}, "b": {"type": "string"}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
-    assert [(field.name, field.type) for field in read_spec(schema).fields] == [("a", "number"), ("b", "text")]
+    schema = {
+        "properties": {"a": {"type": "number"}, "b": {"type": "string"}},
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+    }
+    assert [(field.name, field.type) for field in read_spec(schema).fields] == [
+        ("a", "number"),
+        ("b", "text"),
+    ]
 
 
 class Line(BaseModel):
@@ -140,11 +150,17 @@ WRAPPED = [
 @pytest.mark.parametrize("wrapped", [case[1] for case in WRAPPED], ids=[case[0] for case in WRAPPED])
 def test_what_requests_wrap_around_a_schema_is_taken_off(wrapped: dict) -> None:
     spec = read_spec(wrapped)
-    assert (spec.name, [(field.name, field.type) for field in spec.fields]) == ("invoice", [("total", "number")])
+    assert (spec.name, [(field.name, field.type) for field in spec.fields]) == (
+        "invoice",
+        [("total", "number")],
+    )
 
 
 def test_a_problem_inside_a_wrapper_is_placed_in_it() -> None:
-    wrapped = {"name": "invoice", "input_schema": {"type": "object", "properties": {"x": {"$ref": "#/$defs/Nothing"}}}}
+    wrapped = {
+        "name": "invoice",
+        "input_schema": {"type": "object", "properties": {"x": {"$ref": "#/$defs/Nothing"}}},
+    }
     assert "$.input_schema.properties.x: " in problems(wrapped)[0]
 
 
@@ -177,7 +193,11 @@ def doubling(levels: int, keyword: str) -> dict:
 
     def twice(name: str) -> dict:
         reference = {"$ref": f"#/$defs/{name}"}
-        return {keyword: [reference, reference]} if keyword != "properties" else {"properties": {"x": reference, "y": reference}}
+        return (
+            {keyword: [reference, reference]}
+            if keyword != "properties"
+            else {"properties": {"x": reference, "y": reference}}
+        )
 
     defs: dict = {f"d{level}": twice(f"d{level + 1}") for level in range(levels)}
     return {"$defs": {**defs, f"d{levels}": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/d0"}}}
@@ -196,7 +216,10 @@ def test_a_schema_may_refer_to_one_definition_often() -> None:
 
 def test_definitions_that_nest_too_deeply_are_refused() -> None:
     defs = {f"d{level}": {"properties": {"x": {"$ref": f"#/$defs/d{level + 1}"}}} for level in range(500)}
-    assert "deeper than 100 levels" in problems({"$defs": {**defs, "d500": {}}, "properties": {"a": {"$ref": "#/$defs/d0"}}})[0]
+    assert (
+        "deeper than 100 levels"
+        in problems({"$defs": {**defs, "d500": {}}, "properties": {"a": {"$ref": "#/$defs/d0"}}})[0]
+    )
 
 
 def test_a_long_description_counts_each_time_it_is_referred_to() -> None:
@@ -213,7 +236,13 @@ class Everything(BaseModel):
     titled: list[Titled] = []
 
 
-SEEDS = [Everything.model_json_schema(), *(case[0] for case in WRONG), doubling(3, "allOf"), doubling(3, "anyOf"), WRAPPED[0][1]]
+SEEDS = [
+    Everything.model_json_schema(),
+    *(case[0] for case in WRONG),
+    doubling(3, "allOf"),
+    doubling(3, "anyOf"),
+    WRAPPED[0][1],
+]
 VALUES = [
     None,
     True,

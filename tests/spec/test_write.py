@@ -9,16 +9,23 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from strategies_spec import specs
 
-from fieldassay.spec.emit import emit_yaml
 from fieldassay.spec.freeze import freeze, thaw
 from fieldassay.spec.model import Field, Spec
 from fieldassay.spec.parse import read_spec
-from fieldassay.spec.write import spec_data, write_spec
+from fieldassay.spec.write import emit_yaml, spec_data, write_spec
 from fieldassay.spec.yaml_text import read_yaml
 
-scalars = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(allow_nan=False) | st.text(max_size=10)
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**9), 10**9)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=10)
+)
 trees = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3), max_leaves=12
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=12,
 )
 
 
@@ -46,7 +53,10 @@ def test_a_frozen_value_survives_thawing(value):
     assert freeze(thaw(freeze(value))) == freeze(value)
 
 
-@pytest.mark.parametrize("key", ["x" * 5000, "\ud800", "a\nb", "\0", "\u2028", "\ufeff", "? a", "- a", "&a", "*a*", "!t", "%d", "@", "`"])
+@pytest.mark.parametrize(
+    "key",
+    ["x" * 5000, "\ud800", "a\nb", "\0", "\u2028", "\ufeff", "? a", "- a", "&a", "*a*", "!t", "%d", "@", "`"],
+)
 def test_hostile_names_survive(key):
     spec = Spec("s", (Field(key, "text", description=key), Field("o", "object", fields=(Field(key),))))
     assert read_spec(write_spec(spec)) == spec

@@ -5,10 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fieldassay.stats.intervals import percentile_intervals, quantile_interval, same_difference_interval, wilson_interval
+from fieldassay.stats.intervals import (
+    percentile_intervals,
+    quantile_interval,
+    same_difference_interval,
+    wilson_interval,
+)
 from fieldassay.stats.poisson import document_keys, weight_table, weights
 
-WILSON = {(0, 10): (0.0, 0.2775), (10, 10): (0.7225, 1.0), (3, 3): (0.4385, 1.0), (81, 263): (0.2553, 0.3662), (1, 29): (0.0061, 0.1718)}
+WILSON = {
+    (0, 10): (0.0, 0.2775),
+    (10, 10): (0.7225, 1.0),
+    (3, 3): (0.4385, 1.0),
+    (81, 263): (0.2553, 0.3662),
+    (1, 29): (0.0061, 0.1718),
+}
 """Newcombe (1998) gives the last two."""
 
 
@@ -19,7 +30,9 @@ def test_wilson_interval_is_the_published_one(successes: int, n: int) -> None:
 
 @pytest.mark.parametrize("difference", [-1.0, -0.3, 0.0, 0.05, 1.0])
 @pytest.mark.parametrize("highest", [1.0, 100.0])
-def test_a_difference_that_all_documents_show_is_bounded_the_better_the_more_there_are(difference: float, highest: float) -> None:
+def test_a_difference_that_all_documents_show_is_bounded_the_better_the_more_there_are(
+    difference: float, highest: float
+) -> None:
     few, many = (same_difference_interval(highest * difference, n, 0.95, highest) for n in (5, 500))
     turned = same_difference_interval(-highest * difference, 5, 0.95, highest)
     assert -highest <= few.low <= many.low <= highest * difference <= many.high <= few.high <= highest
@@ -40,7 +53,12 @@ def test_percentiles_are_those_of_numpy_on_the_defined_replicates() -> None:
     assert found.dropped.tolist() == [0, 101, 300, 301, 0]
 
 
-QUANTILES = {(100, 0.5): (40.0, 61.0), (1000, 0.5): (469.0, 532.0), (1000, 0.9): (881.0, 919.0), (6, 0.5): (1.0, 6.0)}
+QUANTILES = {
+    (100, 0.5): (40.0, 61.0),
+    (1000, 0.5): (469.0, 532.0),
+    (1000, 0.9): (881.0, 919.0),
+    (6, 0.5): (1.0, 6.0),
+}
 """Ranks of the order statistics; the median's are those of tables (Conover)."""
 
 

@@ -42,7 +42,10 @@ def test_few_differences_are_tested_by_all_patterns_of_signs(differences: list[f
 
 def test_the_exact_p_value_is_that_of_counting() -> None:
     differences = [0.5, -0.25, 0.125, 1.0, -0.75, 0.5]
-    sums = [abs(sum(sign * value for sign, value in zip(signs, differences, strict=True))) for signs in product((1, -1), repeat=6)]
+    sums = [
+        abs(sum(sign * value for sign, value in zip(signs, differences, strict=True)))
+        for signs in product((1, -1), repeat=6)
+    ]
     assert sign_flip(differences, names(6)).p == sum(found >= abs(sum(differences)) for found in sums) / 64
 
 
@@ -59,7 +62,9 @@ def test_random_p_values_are_near_the_exact_ones() -> None:
     for _ in range(5):
         differences = rng.normal(0.3, 1.0, 14)
         exact = sign_flip(differences, names(14)).p
-        far = np.concatenate([differences, 1e-7 * rng.normal(size=10)])  # more than 16 now, and next to nothing changed
+        far = np.concatenate(
+            [differences, 1e-7 * rng.normal(size=10)]
+        )  # more than 16 now, and next to nothing changed
         assert sign_flip(far, names(24)).p == pytest.approx(exact, abs=0.02)
 
 
@@ -76,12 +81,22 @@ def test_neither_order_nor_direction_matters(differences: list[float], random: o
 
 @given(st.lists(st.sampled_from([-1, 0, 1]), max_size=16))
 def test_mcnemar_is_the_sign_flip_of_yes_and_no(differences: list[int]) -> None:
-    assert mcnemar(differences.count(-1), differences.count(1)) == pytest.approx(sign_flip(differences, names(len(differences))).p)
+    assert mcnemar(differences.count(-1), differences.count(1)) == pytest.approx(
+        sign_flip(differences, names(len(differences))).p
+    )
 
 
 @pytest.mark.parametrize(
     ("b", "c", "p"),
-    [(1, 8, 0.0390625), (0, 5, 0.0625), (0, 0, 1.0), (3, 3, 1.0), (0, 1, 1.0), (2, 10, 0.03857421875), (10, 2, 0.03857421875)],
+    [
+        (1, 8, 0.0390625),
+        (0, 5, 0.0625),
+        (0, 0, 1.0),
+        (3, 3, 1.0),
+        (0, 1, 1.0),
+        (2, 10, 0.03857421875),
+        (10, 2, 0.03857421875),
+    ],
 )
 def test_mcnemar_is_binomial(b: int, c: int, p: float) -> None:
     assert mcnemar(b, c) == p
@@ -94,16 +109,25 @@ def test_mcnemar_of_many_documents_goes_on_where_counting_ends() -> None:
 
 
 def test_signs_are_pinned() -> None:
-    assert signed_sums(np.array([[1, 10, 100]]), sign_keys(["a", "b", "ü"], 0), 8).tolist() == [[109, 89, 89, 89, 111, -89, -109, -91]]
+    assert signed_sums(np.array([[1, 10, 100]]), sign_keys(["a", "b", "ü"], 0), 8).tolist() == [
+        [109, 89, 89, 89, 111, -89, -109, -91]
+    ]
     assert [hex(key) for key in sign_keys(["a"], 5)] == ["0x78cf2347e4b4b1ab"]
 
 
-@pytest.mark.parametrize("size", [1, 2**20, 2**45, 2**57], ids=["narrow", "float32 and 64", "two limbs", "the largest"])
+@pytest.mark.parametrize(
+    "size", [1, 2**20, 2**45, 2**57], ids=["narrow", "float32 and 64", "two limbs", "the largest"]
+)
 def test_signed_sums_are_exact(size: int) -> None:
     columns = np.array([[size, -3 * size // 2, 7, 1], [1, 2, 3, 4]])
     found = signed_sums(columns, sign_keys(names(4), 0), 200)
-    signs = np.stack([signed_sums(np.eye(4, dtype=np.int64)[[at]], sign_keys(names(4), 0), 200)[0] for at in range(4)])
-    expected = [[sum(int(sign) * int(value) for sign, value in zip(pattern, row, strict=True)) for pattern in signs.T] for row in columns]
+    signs = np.stack(
+        [signed_sums(np.eye(4, dtype=np.int64)[[at]], sign_keys(names(4), 0), 200)[0] for at in range(4)]
+    )
+    expected = [
+        [sum(int(sign) * int(value) for sign, value in zip(pattern, row, strict=True)) for pattern in signs.T]
+        for row in columns
+    ]
     assert set(signs.ravel().tolist()) == {-1, 1}
     assert found.tolist() == expected
     assert sorted(map(abs, enumerate_sums(columns)[1].tolist())) == sorted(2 * [10, 8, 6, 4, 2, 4, 2, 0])
@@ -156,19 +180,31 @@ def test_benjamini_hochberg(given_p: list[float], adjusted: list[float]) -> None
 @given(st.lists(st.floats(1e-6, 1), max_size=20))
 def test_corrections_never_help_and_holm_is_the_stricter(given_p: list[float]) -> None:
     holm, bh = adjust_holm(given_p), adjust_benjamini_hochberg(given_p)
-    assert all(p <= b + 1e-12 and b <= h + 1e-12 and h <= 1 for p, b, h in zip(given_p, bh, holm, strict=True))
+    assert all(
+        p <= b + 1e-12 and b <= h + 1e-12 and h <= 1 for p, b, h in zip(given_p, bh, holm, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
     ("differences", "size"),
-    [([0, 1], math.sqrt(0.5)), ([0.5, 0.5], None), ([0.0, 0.0], 0.0), ([0.3], None), ([], None), ([math.nan, 0, 1], math.sqrt(0.5))],
+    [
+        ([0, 1], math.sqrt(0.5)),
+        ([0.5, 0.5], None),
+        ([0.0, 0.0], 0.0),
+        ([0.3], None),
+        ([], None),
+        ([math.nan, 0, 1], math.sqrt(0.5)),
+    ],
 )
 def test_effect_size(differences: list[float], size: float | None) -> None:
     assert effect_size(np.array(differences, np.float64)) == (size if size is None else pytest.approx(size))
 
 
 def test_wins_losses_and_ties_are_of_documents_that_count() -> None:
-    first, second = np.array([0.5, 0.9, 0.2, 0.1, np.nan, np.nan]), np.array([0.6, 0.8, 0.2, 0.1 + 1e-11, 1.0, np.nan])
+    first, second = (
+        np.array([0.5, 0.9, 0.2, 0.1, np.nan, np.nan]),
+        np.array([0.6, 0.8, 0.2, 0.1 + 1e-11, 1.0, np.nan]),
+    )
     assert count_wins(first, second) == (1, 1, 3)
 
 

@@ -51,7 +51,9 @@ def test_a_test_of_single_fields_would_cry_wolf() -> None:
 def test_power_grows_with_the_difference_and_with_documents() -> None:
     rng, found = np.random.default_rng(3), []
     for shift in (0.0, 0.03, 0.08):
-        p_values = [p_value(clustered(rng, 0.12), clustered(rng, 0.12 - shift), trial) for trial in range(120)]
+        p_values = [
+            p_value(clustered(rng, 0.12), clustered(rng, 0.12 - shift), trial) for trial in range(120)
+        ]
         found.append(np.mean(np.array(p_values) <= 0.05))
     assert found[0] < found[1] < found[2]
     assert found[2] > 0.5
@@ -63,7 +65,9 @@ def test_power_grows_with_the_difference_and_with_documents() -> None:
 def test_mcnemar_on_documents_keeps_its_level() -> None:
     rng, trials = np.random.default_rng(4), 2000
     discordant = rng.binomial(DOCUMENTS, 0.2, trials)
-    p_values = np.array([mcnemar(int(b), int(n - b)) for n, b in zip(discordant, rng.binomial(discordant, 0.5), strict=True)])
+    p_values = np.array(
+        [mcnemar(int(b), int(n - b)) for n, b in zip(discordant, rng.binomial(discordant, 0.5), strict=True)]
+    )
     assert np.mean(p_values <= 0.05) <= allowed(trials)
 
 
@@ -88,7 +92,12 @@ def test_the_ranking_of_equal_systems_is_left_open_and_a_better_one_stands_out()
         values[0] = clustered(rng, 0.12 if trial % 2 else 0.02).mean(axis=1)
         whole = np.rint(12 * np.stack([values[one] - values[other] for one, other in pairs])).astype(np.int64)
         drawn = signed_sums(whole, sign_keys(NAMES, trial), 999).astype(np.float64)
-        p_values = adjust_holm([tail_share(float(gap), row, is_exact=False) for gap, row in zip(whole.sum(axis=1), drawn, strict=True)])
+        p_values = adjust_holm(
+            [
+                tail_share(float(gap), row, is_exact=False)
+                for gap, row in zip(whole.sum(axis=1), drawn, strict=True)
+            ]
+        )
         shown = [pair for pair, p in zip(pairs, p_values, strict=True) if p <= 0.05]
         alarms += any(0 not in pair for pair in shown) if trial % 2 == 0 else bool(shown)
         finds += trial % 2 == 0 and any(0 in pair for pair in shown)

@@ -48,7 +48,9 @@ def test_the_table_is_poisson_to_sixteen_bits_and_its_mean_is_one() -> None:
 
 
 def test_drawn_weights_have_mean_and_variance_one_and_documents_are_uncorrelated() -> None:
-    drawn = weights(document_keys([f"doc-{number}" for number in range(200)], 0), 0, 4000, weight_table(np.float64))
+    drawn = weights(
+        document_keys([f"doc-{number}" for number in range(200)], 0), 0, 4000, weight_table(np.float64)
+    )
     assert drawn.mean() == pytest.approx(1.0, abs=0.005)
     assert drawn.var() == pytest.approx(1.0, abs=0.01)
     correlations = np.corrcoef(drawn[:40])[np.triu_indices(40, 1)]

@@ -40,7 +40,13 @@ class Assignment(Aligner):
 
     @property
     def floor(self) -> float | None:
-        return 0.0 if self.min_similarity is None else None if self.min_similarity == "none" else least_floor(self.min_similarity)
+        return (
+            0.0
+            if self.min_similarity is None
+            else None
+            if self.min_similarity == "none"
+            else least_floor(self.min_similarity)
+        )
 
     def pair(self, similarity: Matrix) -> tuple[Positions, Positions]:
         floor = self.floor

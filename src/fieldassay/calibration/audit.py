@@ -48,7 +48,16 @@ def estimate_accuracy(looked: Sequence[Looked], chance: Chance | None = None) ->
     bad = [one for one in looked if not 0.0 < one.probability <= 1.0]
     if bad:
         what = f"{bad[0].probability!r} is no probability of having been looked at"
-        raise ProblemsError([Problem(f"document {bad[0].document[:100]!r}", what, "give more than 0 and at most 1", "invalid_option")])
+        raise ProblemsError(
+            [
+                Problem(
+                    f"document {bad[0].document[:100]!r}",
+                    what,
+                    "give more than 0 and at most 1",
+                    "invalid_option",
+                )
+            ]
+        )
     if not looked:
         return AuditEstimate(None, None, 0, 0, chance.level)
     places = {name: place for place, name in enumerate(documents)}
@@ -56,4 +65,10 @@ def estimate_accuracy(looked: Sequence[Looked], chance: Chance | None = None) ->
     for one in looked:
         sums[:, places[one.document]] += (one.is_correct / one.probability, 1.0 / one.probability)
     right, whole = sums.sum(axis=1)
-    return AuditEstimate(float(right / whole), ratio_interval(sums, documents, chance), len(looked), len(documents), chance.level)
+    return AuditEstimate(
+        float(right / whole),
+        ratio_interval(sums, documents, chance),
+        len(looked),
+        len(documents),
+        chance.level,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.result.calibrated import Bin
+from fieldassay.calibration.result import Bin
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

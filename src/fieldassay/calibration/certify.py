@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fieldassay.calibration.bins import Bools, Floats
-from fieldassay.result.calibrated import Step
+from fieldassay.calibration.result import Step
 
 _SLACK = 1.0 + 1e-12
 FIRST_STEP, STEPS = 2, 20
@@ -128,7 +128,16 @@ def certify(confidence: Floats, is_correct: Bools, risk: float, delta: float) ->
             continue
         before, wrong = labels, int(errors[labels - 1])
         is_passed = passes(wrong, labels, risk, delta)
-        steps.append(Step(planned, labels, float(descending[labels - 1]), wrong, clopper_pearson_upper(wrong, labels, delta), is_passed))
+        steps.append(
+            Step(
+                planned,
+                labels,
+                float(descending[labels - 1]),
+                wrong,
+                clopper_pearson_upper(wrong, labels, delta),
+                is_passed,
+            )
+        )
         if not is_passed:
             break
     passed = [step for step in steps if step.passed]

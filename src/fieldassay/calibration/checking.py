@@ -14,7 +14,7 @@ from fieldassay.calibration.measure import Chance
 from fieldassay.calibration.observations import SCALES, Observations, is_judged
 from fieldassay.calibration.policy import Item, ReviewPolicy, Rule
 from fieldassay.calibration.ratios import ratio_interval
-from fieldassay.result.calibrated import Check, Promise, Standing, Unit
+from fieldassay.calibration.result import Check, Promise, Standing, Unit
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 def check_rules(policy: ReviewPolicy, observations: Observations, chance: Chance) -> tuple[Check, ...]:
     """Return how every threshold did on observations that it was not made from."""
-    return tuple(_check(rule, observations.of_fields(rule.fields), policy.promise, chance) for rule in policy.rules)
+    return tuple(
+        _check(rule, observations.of_fields(rule.fields), policy.promise, chance) for rule in policy.rules
+    )
 
 
 def list_items(rows: pl.DataFrame, scale: str) -> Iterator[Item]:
@@ -35,7 +37,9 @@ def list_items(rows: pl.DataFrame, scale: str) -> Iterator[Item]:
 
 def list_accepted(policy: ReviewPolicy, observations: Observations) -> Bools:
     """Return which observations the policy accepts."""
-    thresholds = {name: rule.threshold for rule in policy.rules for name in rule.fields if rule.threshold is not None}
+    thresholds = {
+        name: rule.threshold for rule in policy.rules for name in rule.fields if rule.threshold is not None
+    }
     least = np.array([thresholds.get(name, np.inf) for name in observations.fields] or [np.inf])
     accepted: Bools = observations.confidence >= least[observations.field]
     return accepted
@@ -85,6 +89,10 @@ def _estimate(
     if not accepted.any():
         return None, None
     sizes = np.bincount(doc) if promise.unit is Unit.DOCUMENT else np.ones(len(present))
-    sums: Floats = np.stack([np.bincount(doc[rows], minlength=len(present)) / sizes for rows in (wrong, accepted)])
+    sums: Floats = np.stack(
+        [np.bincount(doc[rows], minlength=len(present)) / sizes for rows in (wrong, accepted)]
+    )
     above, below = sums.sum(axis=1)
-    return float(above / below), ratio_interval(sums, [observations.documents[place] for place in present], chance)
+    return float(above / below), ratio_interval(
+        sums, [observations.documents[place] for place in present], chance
+    )

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.calibration.bins import Bools, Floats
+from fieldassay.calibration.result import Census, Unit
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.result.calibrated import Census, Unit
 from fieldassay.stats.poisson import document_keys
 
 if TYPE_CHECKING:
@@ -70,9 +70,17 @@ class Observations:
 
     def digest(self) -> str:
         """Return the SHA-256 of documents, fields, confidences and outcomes, whatever their order."""
-        names = zip(self.doc.tolist(), self.field.tolist(), self.confidence.tolist(), self.is_correct.tolist(), strict=True)
+        names = zip(
+            self.doc.tolist(),
+            self.field.tolist(),
+            self.confidence.tolist(),
+            self.is_correct.tolist(),
+            strict=True,
+        )
         lines = sorted(
-            f"{self.documents[doc]!r} {self.fields[field]!r} {value!r} {hit:d}\n".encode("utf-8", "surrogatepass")
+            f"{self.documents[doc]!r} {self.fields[field]!r} {value!r} {hit:d}\n".encode(
+                "utf-8", "surrogatepass"
+            )
             for doc, field, value, hit in names
         )
         return hashlib.sha256(b"".join(lines)).hexdigest()
@@ -87,9 +95,13 @@ def read_observations(rows: pl.DataFrame, scale: str, seed: int, where: str) -> 
     documents, doc = _codes(chosen["doc"])
     fields, field = _codes(chosen["field"])
     confidence = _to_probabilities(chosen, scale, where)
-    paths = [f"{len(name)} {name} {path}" for name, path in zip(chosen["doc"], chosen["pred_path"], strict=True)]
+    paths = [
+        f"{len(name)} {name} {path}" for name, path in zip(chosen["doc"], chosen["pred_path"], strict=True)
+    ]
     keys = document_keys(paths, seed) if paths else np.zeros(0, np.uint64)
-    return Observations(documents, fields, doc, field, confidence, (chosen["outcome"] == "match").to_numpy(), keys)
+    return Observations(
+        documents, fields, doc, field, confidence, (chosen["outcome"] == "match").to_numpy(), keys
+    )
 
 
 def is_judged() -> pl.Expr:
@@ -137,7 +149,9 @@ def _to_probabilities(chosen: pl.DataFrame, scale: str, where: str) -> Floats:
     if is_bad.any():
         row = chosen.row(int(np.flatnonzero(is_bad)[0]), named=True)
         example = f"{row['confidence']!r} at {row['pred_path']!r} of document {row['doc']!r}"[:300]
-        what = f"{int(is_bad.sum()):,} of {len(given):,} confidences are no {_NOUNS[scale]}, such as {example}"
+        what = (
+            f"{int(is_bad.sum()):,} of {len(given):,} confidences are no {_NOUNS[scale]}, such as {example}"
+        )
         raise ProblemsError([Problem(where, what, _remedy(given, scale), "bad_confidence")])
     return found
 

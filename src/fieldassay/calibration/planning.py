@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fieldassay.calibration.certify import chance_to_pass, needed_labels
+from fieldassay.calibration.result import LabelPlan, PlanRow, Promise
 from fieldassay.calibration.thresholds import split_delta
-from fieldassay.result.calibrated import LabelPlan, PlanRow, Promise
 
 ERRORS = (0, 1, 2, 3)
 SHARES = (0.1, 0.2, 0.5)
@@ -22,5 +22,7 @@ def plan_labels(promise: Promise, families: int = 1) -> LabelPlan:
     for errors in ERRORS:
         needed = needed_labels(promise.risk, delta, errors)
         risks = (promise.risk * share for share in SHARES)
-        rows.append(PlanRow(errors, needed, tuple((risk, chance_to_pass(errors, needed, risk)) for risk in risks)))
+        rows.append(
+            PlanRow(errors, needed, tuple((risk, chance_to_pass(errors, needed, risk)) for risk in risks))
+        )
     return LabelPlan(promise, families, delta, tuple(rows))

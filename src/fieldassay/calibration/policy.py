@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
-from fieldassay.result.calibrated import Promise, Unit
+from fieldassay.calibration.result import Promise, Unit
 
 AUDIT_SHARE, COST_ERROR, COST_REVIEW = 0.03, 20.0, 1.0
 """What a policy has unless it is told: how much of what is accepted is audited, and what an error and a look at a value cost."""

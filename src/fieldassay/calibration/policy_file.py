@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
+from fieldassay.atomic.whole_files import open_file, write_file
 from fieldassay.calibration.observations import SCALES
 from fieldassay.calibration.policy import ReviewPolicy, say_promise
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.whole_files import open_file, write_file
 
 FORMAT = "fieldassay review policy"
 SCHEMA_VERSION = 1
@@ -33,7 +33,9 @@ def write_policy(path: Path, policy: ReviewPolicy) -> None:
         write_file(path, [policy_bytes(policy)])
     except (OSError, ValueError) as error:
         what = f"cannot be written ({(error.strerror if isinstance(error, OSError) else None) or error})"
-        raise _refusal(path, what, "name a file in a folder that can be written", "unwritable_policy") from None
+        raise _refusal(
+            path, what, "name a file in a folder that can be written", "unwritable_policy"
+        ) from None
 
 
 def policy_bytes(policy: ReviewPolicy) -> bytes:
@@ -44,14 +46,19 @@ def policy_bytes(policy: ReviewPolicy) -> bytes:
         words = "Nothing is promised: no threshold could be certified, so everything is reviewed."
     head = {"format": FORMAT, "schema_version": SCHEMA_VERSION, "words": words}
     data = {**head, **sealed, "seal": _seal(sealed), **free}
-    return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False).encode("utf-8", "backslashreplace") + b"\n"
+    return (
+        json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False).encode("utf-8", "backslashreplace")
+        + b"\n"
+    )
 
 
 def read_policy(path: Path) -> ReviewPolicy:
     """Return the policy in a file. Raises `ProblemsError` if there is none, or if it is not as it was written (but for `FREE`)."""
     held = _load(path)
     if not isinstance(held, dict) or held.get("format") != FORMAT:
-        raise _refusal(path, "is not a review policy of fieldassay", f'name a file that says `"format": "{FORMAT}"`')
+        raise _refusal(
+            path, "is not a review policy of fieldassay", f'name a file that says `"format": "{FORMAT}"`'
+        )
     if held.get("schema_version") != SCHEMA_VERSION:
         what = f"has version {str(held.get('schema_version'))[:20]!r} of the format, and only {SCHEMA_VERSION} is known here"
         raise _refusal(path, what, "install the release of fieldassay that wrote it", "version")
@@ -96,7 +103,11 @@ def _find_faults(policy: ReviewPolicy) -> list[str]:
         faults.append("risk and confidence must lie between 0 and 1")
     if not 0.0 <= policy.audit_share <= 1.0:
         faults.append("`audit_share` is not from 0 to 1")
-    faults += [f"`{name}` is not a number of at least 0" for name in ("cost_error", "cost_review") if not _is_cost(getattr(policy, name))]
+    faults += [
+        f"`{name}` is not a number of at least 0"
+        for name in ("cost_error", "cost_review")
+        if not _is_cost(getattr(policy, name))
+    ]
     return faults
 
 

@@ -7,9 +7,27 @@ from dataclasses import replace
 
 from fieldassay.calibration.certify import Found, certify, needed_at_rate, needed_labels
 from fieldassay.calibration.observations import Observations
-from fieldassay.result.calibrated import Certificate, Nearest, Promise, Step, Unit
+from fieldassay.calibration.result import Certificate, Nearest, Promise, Step, Unit
 
-RISKS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
+RISKS = (
+    0.001,
+    0.002,
+    0.003,
+    0.005,
+    0.01,
+    0.015,
+    0.02,
+    0.03,
+    0.04,
+    0.05,
+    0.075,
+    0.1,
+    0.15,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+)
 """Risks that are tried where the promised one cannot be certified."""
 
 _NOUNS = {Unit.DOCUMENT: "documents", Unit.VALUE: "values"}
@@ -24,7 +42,9 @@ def split_delta(promise: Promise, families: int) -> float:
     return (1.0 - promise.confidence) / max(1, families)
 
 
-def certify_fields(observations: Observations, fields: Sequence[str], promise: Promise) -> tuple[Certificate, ...]:
+def certify_fields(
+    observations: Observations, fields: Sequence[str], promise: Promise
+) -> tuple[Certificate, ...]:
     """Return one certificate for all fields together, or one for each field where the promise is by field.
 
     Only fields that have labels enough to be certified at all share the confidence; how many labels there are says nothing about errors.
@@ -52,7 +72,9 @@ def find_nearest(observations: Observations, promise: Promise, delta: float) -> 
     return None
 
 
-def _certify(observations: Observations, fields: tuple[str, ...], promise: Promise, delta: float) -> Certificate:
+def _certify(
+    observations: Observations, fields: tuple[str, ...], promise: Promise, delta: float
+) -> Certificate:
     drawn = observations.draw(promise.unit)
     found = certify(drawn.confidence, drawn.is_correct, promise.risk, delta)
     least, last = needed_labels(promise.risk, delta), found.last
@@ -78,7 +100,9 @@ def _explain(found: Found, labels: int, promise: Promise, delta: float) -> str:
     """Return why nothing could be certified, and what it would take."""
     noun, least = _NOUNS[promise.unit], needed_labels(promise.risk, delta)
     if labels < least:
-        what = f"needs at least {least:,} labeled {noun} with a confidence, all right among the most confident"
+        what = (
+            f"needs at least {least:,} labeled {noun} with a confidence, all right among the most confident"
+        )
         return f"{what}; there are {labels:,}, so at least {least - labels:,} more"
     if not found.steps:
         return f"too many confidences are equal: no {least:,} of the {labels:,} labeled {noun} lie above a tie that would fit"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from fieldassay.json_value import Json
 from fieldassay.paths import Step
-from fieldassay.values.json import Json
 
 Null: TypeAlias = Literal["refused", "allowed"]
 """What a check says of null: a violation, or nothing."""

@@ -12,10 +12,10 @@ CHECKS = Catalogue(
         "kind": "fieldassay.checks.shapes:IsKind",
         "length": "fieldassay.checks.shapes:HasLength",
         "not_empty": "fieldassay.checks.shapes:NotEmpty",
-        "number": "fieldassay.checks.numbers:IsNumber",
+        "number": "fieldassay.checks.shapes:IsNumber",
         "one_of": "fieldassay.checks.shapes:OneOf",
         "pattern": "fieldassay.checks.texts:Matches",
-        "range": "fieldassay.checks.numbers:InRange",
+        "range": "fieldassay.checks.shapes:InRange",
         "unit_format": "fieldassay.checks.texts:UnitFormat",
     },
 )

@@ -10,10 +10,10 @@ from typing import Any, Protocol, TypeAlias
 
 from fieldassay.checks.base import Check, Fault, Look
 from fieldassay.checks.relations import Aggregate, Constant, Path, Relation, Term, parse_relation, written
+from fieldassay.json_value import Json
 from fieldassay.paths import ITEM, Step
-from fieldassay.values.amounts import Money, Quantity
-from fieldassay.values.json import Json
-from fieldassay.values.period import Date
+from fieldassay.types.dates.period import Date
+from fieldassay.types.numbers.amounts import Money, Quantity
 
 _EXACT = Context(prec=1000)
 _CENT = Decimal("0.01")
@@ -55,12 +55,20 @@ class Plain:
             key = chosen[steps[: at + 1]] if step == ITEM else step
             place.append(key)
             is_member = isinstance(value, dict) and key in value
-            value = value[key] if is_member or (isinstance(value, list) and isinstance(key, int) and key < len(value)) else None
+            value = (
+                value[key]
+                if is_member or (isinstance(value, list) and isinstance(key, int) and key < len(value))
+                else None
+            )
         return tuple(place), value
 
     def items(self, steps: tuple[Step, ...], chosen: Chosen) -> Sequence[int]:
         _, value = self.value(steps[:-1], chosen)
-        return [at for at, item in enumerate(value) if item not in (None, "", [], {})] if isinstance(value, list) else []
+        return (
+            [at for at, item in enumerate(value) if item not in (None, "", [], {})]
+            if isinstance(value, list)
+            else []
+        )
 
 
 @dataclass(frozen=True)
@@ -159,7 +167,11 @@ def _evaluate(term: Term, record: Record, chosen: Chosen) -> Operand | None:
 
 def _operate(sign: str, left: Operand, right: Operand) -> Operand | None:
     one, other = left.value, right.value
-    if not isinstance(one, Decimal) or not isinstance(other, Decimal) or (left.unit and right.unit and left.unit != right.unit):
+    if (
+        not isinstance(one, Decimal)
+        or not isinstance(other, Decimal)
+        or (left.unit and right.unit and left.unit != right.unit)
+    ):
         return None
     try:
         if sign in "+-":
@@ -185,7 +197,13 @@ def _aggregate(term: Aggregate, record: Record, chosen: Chosen) -> Operand | Non
         one = _evaluate(term.term, record, inner)
         if one is None or not isinstance(one.value, Decimal | dt.date):
             return None
-        joined = one if found is None else _operate("+", found, one) if term.name == "sum" else _chosen(term.name, found, one)
+        joined = (
+            one
+            if found is None
+            else _operate("+", found, one)
+            if term.name == "sum"
+            else _chosen(term.name, found, one)
+        )
         if joined is None:
             return None
         found = joined
@@ -209,7 +227,11 @@ class _Within:
         return self.record.value(steps, {**chosen, **self.chosen})
 
     def items(self, steps: tuple[Step, ...], chosen: Chosen) -> Sequence[int]:
-        return [self.chosen[steps]] if steps in self.chosen else self.record.items(steps, {**chosen, **self.chosen})
+        return (
+            [self.chosen[steps]]
+            if steps in self.chosen
+            else self.record.items(steps, {**chosen, **self.chosen})
+        )
 
 
 def _chosen(name: str, one: Operand, other: Operand) -> Operand | None:
@@ -227,7 +249,11 @@ def operand_of(value: Any) -> Operand | None:
     """
     if isinstance(value, Money):
         number = operand_of(value.amount)
-        return None if number is None else Operand(number.value, value.currency, min(number.digit or _CENT, _CENT))
+        return (
+            None
+            if number is None
+            else Operand(number.value, value.currency, min(number.digit or _CENT, _CENT))
+        )
     if isinstance(value, Quantity):
         number = operand_of(value.amount)
         return None if number is None else Operand(number.value, value.unit, number.digit)
@@ -244,10 +270,20 @@ def operand_of(value: Any) -> Operand | None:
             return None
         return Operand(value, None, Decimal(1).scaleb(min(exponent, 0)))
     if isinstance(value, Date):
-        return None if None in (value.year, value.month, value.day) else Operand(dt.date(value.year, value.month, value.day))  # type: ignore[arg-type]
+        return (
+            None
+            if None in (value.year, value.month, value.day)
+            else Operand(dt.date(value.year, value.month, value.day))
+        )  # type: ignore[arg-type]
     if isinstance(value, dt.datetime):
         return Operand(value.isoformat())
-    return Operand(value) if isinstance(value, dt.date) else Operand(value.strip()) if isinstance(value, str) and value.strip() else None
+    return (
+        Operand(value)
+        if isinstance(value, dt.date)
+        else Operand(value.strip())
+        if isinstance(value, str) and value.strip()
+        else None
+    )
 
 
 def _are_comparable(left: Operand, right: Operand, comparison: str) -> bool:

@@ -77,7 +77,11 @@ class Relation:
 
     def items(self) -> tuple[Step, ...]:
         """Return the path of the items for each of which the relation is asked; (): once for the record."""
-        return max((one for term in (self.left, self.right) for path in _free(term) for one in path.lists()), key=len, default=())
+        return max(
+            (one for term in (self.left, self.right) for path in _free(term) for one in path.lists()),
+            key=len,
+            default=(),
+        )
 
 
 def paths_of(term: Term) -> Iterator[Path]:
@@ -112,7 +116,10 @@ def written(term: Term) -> str:
         return join_path(term.steps)
     if isinstance(term, Aggregate):
         return f"{term.name}({written(term.term)})"
-    sides = [f"({written(one)})" if isinstance(one, Operation) and term.sign in "*/" else written(one) for one in (term.left, term.right)]
+    sides = [
+        f"({written(one)})" if isinstance(one, Operation) and term.sign in "*/" else written(one)
+        for one in (term.left, term.right)
+    ]
     if term.sign == "-" and isinstance(term.right, Operation) and term.right.sign in "+-":
         sides[1] = f"({sides[1]})"
     return f" {term.sign} ".join(sides)
@@ -139,7 +146,9 @@ def parse_relation(text: str) -> Relation:
 def _refuse_branches(lists: list[tuple[tuple[Step, ...], ...]], text: str) -> None:
     longest = max(lists, key=len, default=())
     if any(one != longest[: len(one)] for one in lists):
-        raise ValueError(f"looks at the items of two lists at once: {text[:100]}; put one of them into sum(), count(), min() or max()")
+        raise ValueError(
+            f"looks at the items of two lists at once: {text[:100]}; put one of them into sum(), count(), min() or max()"
+        )
 
 
 def _tokens(text: str) -> list[tuple[str, str, int]]:
@@ -226,9 +235,13 @@ class _Parser:
         self.close()
         lists = [path.lists() for path in paths_of(inner)]
         if not any(lists):
-            raise ValueError(f"{name}() has no list to run over: {written(inner)[:100]}; write the items with `[]`, such as lines[].amount")
+            raise ValueError(
+                f"{name}() has no list to run over: {written(inner)[:100]}; write the items with `[]`, such as lines[].amount"
+            )
         if any(isinstance(term, Aggregate) for term in _terms(inner)):
-            raise ValueError(f"{name}() holds another function: {written(inner)[:100]}; write one of them only")
+            raise ValueError(
+                f"{name}() holds another function: {written(inner)[:100]}; write one of them only"
+            )
         _refuse_branches(lists, self.text)
         return Aggregate(name, inner)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fieldassay.checks.base import Check, Fault, Null, named, not_of_kind
 from fieldassay.errors import nearest
-from fieldassay.values.json import Json
+from fieldassay.json_value import Json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -47,7 +47,11 @@ class UnitFormat(Check):
                 "unit_format: allowed holds units and kinds side by side; write a list of units, or a mapping from kind to units"
             )
         if self.kind is not None and self.kind not in kinds:
-            remedy = nearest(self.kind[:100], kinds) if kinds else "write `allowed` as a mapping from kind to units"
+            remedy = (
+                nearest(self.kind[:100], kinds)
+                if kinds
+                else "write `allowed` as a mapping from kind to units"
+            )
             raise ValueError(f"unit_format: allowed has no kind {self.kind[:100]!r}; {remedy}")
         units = _chosen(self.allowed, self.kind)
         if self.allowed and not units:
@@ -64,7 +68,11 @@ class UnitFormat(Check):
         units = _chosen(self.allowed, self.kind)
         if not units or value in units:
             return ()
-        return (Fault(f"is none of the allowed units{f' of the kind {self.kind}' if self.kind else ''}: {named(list(units))}"),)
+        return (
+            Fault(
+                f"is none of the allowed units{f' of the kind {self.kind}' if self.kind else ''}: {named(list(units))}"
+            ),
+        )
 
 
 @lru_cache(maxsize=256)
@@ -95,9 +103,13 @@ class Matches(Check):
 
     def __post_init__(self) -> None:
         if len(self.regex) > LONGEST_PATTERN:
-            raise ValueError(f"pattern: the regular expression has {len(self.regex)} characters; write one of at most {LONGEST_PATTERN}")
+            raise ValueError(
+                f"pattern: the regular expression has {len(self.regex)} characters; write one of at most {LONGEST_PATTERN}"
+            )
         if any("\ud800" <= char <= "\udfff" for char in self.regex):
-            raise ValueError("pattern: the regular expression cannot be read: it holds a lone surrogate; write the character itself")
+            raise ValueError(
+                "pattern: the regular expression cannot be read: it holds a lone surrogate; write the character itself"
+            )
         for text in (self.regex, _whole(self.regex)):
             _matcher(text)
 
@@ -107,7 +119,11 @@ class Matches(Check):
         if not isinstance(value, str):
             return not_of_kind(value, "text")
         if len(value) > LONGEST_TEXT:
-            return (Fault(f"has {len(value):,} characters, more than the {LONGEST_TEXT:,} that a pattern is matched with"),)
+            return (
+                Fault(
+                    f"has {len(value):,} characters, more than the {LONGEST_TEXT:,} that a pattern is matched with"
+                ),
+            )
         return () if _is_match(_whole(self.regex), value) else (Fault(f"does not match {self.regex[:100]}"),)
 
 
@@ -136,9 +152,14 @@ def _matcher(regex: str) -> TypeAdapter[str]:
     from pydantic_core import SchemaError
 
     try:
-        return TypeAdapter(Annotated[str, StringConstraints(pattern=regex)], config=ConfigDict(regex_engine="rust-regex"))
+        return TypeAdapter(
+            Annotated[str, StringConstraints(pattern=regex)], config=ConfigDict(regex_engine="rust-regex")
+        )
     except (SchemaError, UnicodeEncodeError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        why = next((line.partition("error: ")[2] for line in lines if "error: " in line), lines[-1] if lines else "not readable")
+        why = next(
+            (line.partition("error: ")[2] for line in lines if "error: " in line),
+            lines[-1] if lines else "not readable",
+        )
         remedy = "write it without" if "support" in why else "write a simpler one"
         raise ValueError(f"pattern: cannot be read as a regular expression ({why[:150]}); {remedy}") from None

@@ -15,13 +15,24 @@ from fieldassay.cli.storing import STORE
 if TYPE_CHECKING:
     from fieldassay.runs.run import Run
 
-_FILE = click.argument("file", metavar="[FILE]", required=False, default=DEFAULT, type=click.Path(path_type=Path))
+_FILE = click.argument(
+    "file", metavar="[FILE]", required=False, default=DEFAULT, type=click.Path(path_type=Path)
+)
 _JSON = click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
 _RUNS = click.option(
-    "--runs", "store", metavar="DIR", type=click.Path(path_type=Path), default=STORE, show_default=True, help="Where RUN is looked for."
+    "--runs",
+    "store",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default=STORE,
+    show_default=True,
+    help="Where RUN is looked for.",
 )
 _METRICS = click.option(
-    "--metrics", metavar="LIST", multiple=True, help="These metrics, separated by commas.  [default: all that the run kept]"
+    "--metrics",
+    metavar="LIST",
+    multiple=True,
+    help="These metrics, separated by commas.  [default: all that the run kept]",
 )
 
 
@@ -36,11 +47,32 @@ def baseline() -> None:
 
 @baseline.command("set")
 @click.argument("run", metavar="RUN")
-@click.option("--system", "systems", metavar="NAME", multiple=True, help="Only this system; repeat for more.  [default: all]")
+@click.option(
+    "--system",
+    "systems",
+    metavar="NAME",
+    multiple=True,
+    help="Only this system; repeat for more.  [default: all]",
+)
 @_METRICS
-@click.option("-o", "--out", metavar="FILE", type=click.Path(path_type=Path), default=DEFAULT, show_default=True, help="The file to write.")
-@click.option("--hash-ids", "hashes_ids", is_flag=True, help="Write digests in place of ids and of the values of slices.")
-@click.option("--reason", metavar="TEXT", default="", help="Why it is set; the file keeps it, with those before.")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    default=DEFAULT,
+    show_default=True,
+    help="The file to write.",
+)
+@click.option(
+    "--hash-ids",
+    "hashes_ids",
+    is_flag=True,
+    help="Write digests in place of ids and of the values of slices.",
+)
+@click.option(
+    "--reason", metavar="TEXT", default="", help="Why it is set; the file keeps it, with those before."
+)
 @_RUNS
 @_JSON
 def set_baseline(**given: Any) -> int:
@@ -53,18 +85,20 @@ def set_baseline(**given: Any) -> int:
     """
     from datetime import UTC, datetime
 
-    from fieldassay.api.baseline_runs import BaselineRequest, make_baseline, read_history
     from fieldassay.cli.output import write
-    from fieldassay.cli.show_baseline import baseline_data, render_set
+    from fieldassay.cli.show.baseline import baseline_data, render_set
     from fieldassay.cli.texts import split_outside
-    from fieldassay.store.baseline_file import write_baseline
+    from fieldassay.gates.baseline.file import write_baseline
+    from fieldassay.gates.baseline.runs import BaselineRequest, make_baseline, read_history
 
     run, path = _read_run(given), given["out"]
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
     request = BaselineRequest(given["systems"], metrics, given["hashes_ids"], given["reason"])
     made = make_baseline(run, request, datetime.now(UTC), read_history(path))
     write_baseline(path, made)
-    write(_dump(baseline_data(made)) if given["is_json"] else render_set(made, str(path), path.stat().st_size))
+    write(
+        _dump(baseline_data(made)) if given["is_json"] else render_set(made, str(path), path.stat().st_size)
+    )
     return 0
 
 
@@ -74,8 +108,8 @@ def set_baseline(**given: Any) -> int:
 def show_baseline(file: Path, *, is_json: bool) -> int:
     """Show what a baseline holds and what it stands on."""
     from fieldassay.cli.output import screen, write
-    from fieldassay.cli.show_baseline import baseline_data, render_baseline
-    from fieldassay.store.baseline_file import read_baseline
+    from fieldassay.cli.show.baseline import baseline_data, render_baseline
+    from fieldassay.gates.baseline.file import read_baseline
 
     held = read_baseline(file)
     write(_dump(baseline_data(held)) if is_json else render_baseline(held, screen()))
@@ -85,8 +119,15 @@ def show_baseline(file: Path, *, is_json: bool) -> int:
 @baseline.command("check")
 @click.argument("run", metavar="RUN")
 @_FILE
-@click.option("--metrics", metavar="LIST", multiple=True, help="Compare by these metrics.  [default: those that the baseline shows]")
-@click.option("--fail-on-regression", "regressions", metavar="METRIC[=MARGIN]", multiple=True, help=REGRESSION_HELP)
+@click.option(
+    "--metrics",
+    metavar="LIST",
+    multiple=True,
+    help="Compare by these metrics.  [default: those that the baseline shows]",
+)
+@click.option(
+    "--fail-on-regression", "regressions", metavar="METRIC[=MARGIN]", multiple=True, help=REGRESSION_HELP
+)
 @click.option("--strict", is_flag=True, help="Exit with 4 if a gate cannot be decided.")
 @_RUNS
 @_JSON
@@ -99,13 +140,13 @@ def check_baseline(**given: Any) -> int:
     \b
     fieldassay baseline check latest --fail-on-regression accuracy=0.01
     """
-    from fieldassay.api.baseline_runs import check_run, judge_run
     from fieldassay.cli.output import screen, write
     from fieldassay.cli.regressions import BaselineChoice, read_regressions
-    from fieldassay.cli.show_baseline import check_data, render_check
+    from fieldassay.cli.show.baseline import check_data, render_check
     from fieldassay.cli.texts import split_outside
     from fieldassay.cli.thresholds import FAILED, find_exit_code
-    from fieldassay.store.baseline_file import read_baseline
+    from fieldassay.gates.baseline.file import read_baseline
+    from fieldassay.gates.baseline.runs import check_run, judge_run
 
     held, run = read_baseline(given["file"]), _read_run(given)
     asked = BaselineChoice(given["file"], read_regressions(given["regressions"], run.spec))

@@ -11,8 +11,8 @@ import click
 from fieldassay.cli.storing import lookup_option
 
 if TYPE_CHECKING:
-    from fieldassay.api.calibrating import CalibrationOptions
-    from fieldassay.result.calibrated import Promise
+    from fieldassay.calibration.calibrate import CalibrationOptions
+    from fieldassay.calibration.result import Promise
 
 _PATH = click.Path(path_type=Path)
 
@@ -21,10 +21,27 @@ _PATH = click.Path(path_type=Path)
 @click.argument("run", metavar="[RUN]", required=False)
 @lookup_option
 @click.option("--system", metavar="NAME", help="The system; needed if the run has several.")
-@click.option("--field", "fields", metavar="FIELD", multiple=True, help="Only this field; repeat for more.  [default: all]")
-@click.option("--risk", type=float, default=0.01, show_default=True, help="The share of wrong values that accepted ones may have.")
+@click.option(
+    "--field",
+    "fields",
+    metavar="FIELD",
+    multiple=True,
+    help="Only this field; repeat for more.  [default: all]",
+)
+@click.option(
+    "--risk",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="The share of wrong values that accepted ones may have.",
+)
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure that has to be.")
-@click.option("--per-field/--pooled", "by_field", default=False, help="A threshold for each field, or one for all.  [default: pooled]")
+@click.option(
+    "--per-field/--pooled",
+    "by_field",
+    default=False,
+    help="A threshold for each field, or one for all.  [default: pooled]",
+)
 @click.option(
     "--unit",
     type=click.Choice(["document", "value"]),
@@ -39,9 +56,19 @@ _PATH = click.Path(path_type=Path)
     show_default=True,
     help="What confidences are given in.",
 )
-@click.option("--slice", "slices", metavar="KEY", multiple=True, help="Calibration by this slice key, too; repeat for more.")
+@click.option(
+    "--slice",
+    "slices",
+    metavar="KEY",
+    multiple=True,
+    help="Calibration by this slice key, too; repeat for more.",
+)
 @click.option("--audit-share", type=float, help="How much of what is accepted is audited.  [default: 0.03]")
-@click.option("--cost-error", type=float, help="What an error that slips through costs, for the order of review.  [default: 20]")
+@click.option(
+    "--cost-error",
+    type=float,
+    help="What an error that slips through costs, for the order of review.  [default: 20]",
+)
 @click.option("--cost-review", type=float, help="What looking at a value costs.  [default: 1]")
 @click.option(
     "-o",
@@ -50,15 +77,34 @@ _PATH = click.Path(path_type=Path)
     type=_PATH,
     help="Write the review policy there, as JSON; with --policy the queue: .csv, .json, .jsonl or .xlsx.",
 )
-@click.option("--apply", "policy", metavar="FILE", type=_PATH, help="Say how this policy does on the run, and whether its promise held.")
 @click.option(
-    "--policy", "queue_policy", metavar="FILE", type=_PATH, help="List what to review in new predictions by this policy, without gold."
+    "--apply",
+    "policy",
+    metavar="FILE",
+    type=_PATH,
+    help="Say how this policy does on the run, and whether its promise held.",
 )
-@click.option("-p", "--pred", "preds", metavar="[NAME=]PATH", multiple=True, help="The new predictions, with --policy.")
+@click.option(
+    "--policy",
+    "queue_policy",
+    metavar="FILE",
+    type=_PATH,
+    help="List what to review in new predictions by this policy, without gold.",
+)
+@click.option(
+    "-p", "--pred", "preds", metavar="[NAME=]PATH", multiple=True, help="The new predictions, with --policy."
+)
 @click.option("--pred-key", metavar="KEY", help="Where in a row of predictions the record is, with --policy.")
-@click.option("-s", "--spec", metavar="FILE", help="The spec of the policy.  [default: that of the run that it was made from]")
+@click.option(
+    "-s",
+    "--spec",
+    metavar="FILE",
+    help="The spec of the policy.  [default: that of the run that it was made from]",
+)
 @click.option("--protocol", metavar="NAME", help="The protocol of the policy, instead of --spec.")
-@click.option("--plan", "is_plan", is_flag=True, help="Only say how many labels the promise takes; needs no run.")
+@click.option(
+    "--plan", "is_plan", is_flag=True, help="Only say how many labels the promise takes; needs no run."
+)
 @click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
 def calibrate(**given: Any) -> int:
     """Say what confidences are worth, and which values need no review.
@@ -84,7 +130,7 @@ def calibrate(**given: Any) -> int:
 
 
 def _plan(given: Mapping[str, Any]) -> int:
-    from fieldassay.api.calibrating import CalibrationOptions, check_options
+    from fieldassay.calibration.calibrate import CalibrationOptions, check_options
     from fieldassay.calibration.planning import plan_labels
     from fieldassay.calibration.policy import say_promise
 
@@ -106,8 +152,8 @@ def _plan(given: Mapping[str, Any]) -> int:
 def _calibrate(given: Mapping[str, Any]) -> int:
     from datetime import UTC, datetime
 
-    from fieldassay.api.calibrating import ReviewSettings
-    from fieldassay.api.calibrating import calibrate as calibrate_run
+    from fieldassay.calibration.calibrate import ReviewSettings
+    from fieldassay.calibration.calibrate import calibrate as calibrate_run
     from fieldassay.calibration.policy import say_promise
     from fieldassay.cli.output import complain, screen, write
     from fieldassay.reports.calibration import render_calibration
@@ -115,7 +161,9 @@ def _calibrate(given: Mapping[str, Any]) -> int:
     _check_out(given)
     options = _options(given)
     found = calibrate_run(_find_run(given), options)
-    chosen = {name: given[name] for name in ("audit_share", "cost_error", "cost_review") if given[name] is not None}
+    chosen = {
+        name: given[name] for name in ("audit_share", "cost_error", "cost_review") if given[name] is not None
+    }
     policy = found.make_policy(datetime.now(UTC), ReviewSettings(**chosen))
     if given["is_json"]:
         _print_json(found.page.to_dict())
@@ -125,12 +173,15 @@ def _calibrate(given: Mapping[str, Any]) -> int:
         from fieldassay.calibration.policy_file import write_policy
 
         write_policy(given["out"], policy)
-        complain(f"policy written to {given['out']}" + ("; it reviews everything" if policy.reviews_everything else ""))
+        complain(
+            f"policy written to {given['out']}"
+            + ("; it reviews everything" if policy.reviews_everything else "")
+        )
     return 0
 
 
 def _apply(given: Mapping[str, Any]) -> int:
-    from fieldassay.api.calibrating import apply_policy
+    from fieldassay.calibration.calibrate import apply_policy
     from fieldassay.calibration.policy import say_promise
     from fieldassay.calibration.policy_file import read_policy
     from fieldassay.cli.output import screen, write
@@ -147,10 +198,10 @@ def _apply(given: Mapping[str, Any]) -> int:
 
 
 def _queue(given: Mapping[str, Any]) -> int:
-    from fieldassay.api.queueing import check_ending, queue_reviews
     from fieldassay.calibration.policy_file import read_policy
     from fieldassay.cli.inputs import keep_interruptible, read_spec_option
     from fieldassay.cli.output import complain, screen, write
+    from fieldassay.public.queueing import check_ending, queue_reviews
     from fieldassay.reports.calibration import render_queue
     from fieldassay.scoring.options import InputOptions
 
@@ -182,7 +233,9 @@ def _new_predictions(text: str, system: str) -> str:
     if not equals or not name.strip() or Path(text).exists():
         return text
     if name.strip() != system:
-        raise click.UsageError(f"--pred {text}: the policy is for the system {system!r}, not for {name.strip()!r}.")
+        raise click.UsageError(
+            f"--pred {text}: the policy is for the system {system!r}, not for {name.strip()!r}."
+        )
     return path
 
 
@@ -193,24 +246,40 @@ def _find_run(given: Mapping[str, Any]) -> Path:
 
 
 def _promise(given: Mapping[str, Any]) -> Promise:
-    from fieldassay.result.calibrated import Promise, Unit
+    from fieldassay.calibration.result import Promise, Unit
 
     return Promise(given["risk"], given["confidence"], Unit(given["unit"]), given["by_field"])
 
 
 def _options(given: Mapping[str, Any]) -> CalibrationOptions:
-    from fieldassay.api.calibrating import CalibrationOptions
+    from fieldassay.calibration.calibrate import CalibrationOptions
 
-    return CalibrationOptions(given["system"], given["fields"], _promise(given), given["scale"], given["slices"])
+    return CalibrationOptions(
+        given["system"], given["fields"], _promise(given), given["scale"], given["slices"]
+    )
 
 
-_OF_POLICY = ("fields", "risk", "confidence", "by_field", "unit", "scale", "slices", "audit_share", "cost_error", "cost_review", "out")
+_OF_POLICY = (
+    "fields",
+    "risk",
+    "confidence",
+    "by_field",
+    "unit",
+    "scale",
+    "slices",
+    "audit_share",
+    "cost_error",
+    "cost_review",
+    "out",
+)
 
 
 def _refuse(option: str, names: Sequence[str]) -> None:
     """Refuse options that the policy decides."""
     context = click.get_current_context()
-    given = [name for name in names if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]
+    given = [
+        name for name in names if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]
     if given:
         flags = [parameter.opts[-1] for parameter in context.command.params if parameter.name in given]
         raise click.UsageError(f"{option} takes what the policy says: leave out {', '.join(flags)}.")

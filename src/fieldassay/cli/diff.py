@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from fieldassay.api.diffing import DiffOptions
-    from fieldassay.result.diff import Diff
+    from fieldassay.diffs.diff import DiffOptions
+    from fieldassay.diffs.result import Diff
 
 _ENDINGS = {".json": "json", ".md": "markdown", ".html": "html", ".csv": "csv", ".txt": "table"}
 _SHAPES = ("table", "json", "markdown", "html", "csv")
@@ -18,26 +18,76 @@ _SHAPES = ("table", "json", "markdown", "html", "csv")
 
 @click.command()
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.option("--system-a", metavar="NAME", help="The system of the first run, or the one before of a single run.")
-@click.option("--system-b", metavar="NAME", help="The system of the second run, or the one after of a single run.")
-@click.option("--reference", metavar="NAME", help="The system that the others are compared with.  [default: the first]")
-@click.option("--metrics", metavar="LIST", multiple=True, help="Compare by these metrics.  [default: those that the runs compared by]")
 @click.option(
-    "--slice", "slices", metavar="KEY", multiple=True, help="Compare by the values of this key; repeat for more.  [default: the runs']"
+    "--system-a", metavar="NAME", help="The system of the first run, or the one before of a single run."
 )
-@click.option("--common", "is_common", is_flag=True, help="Of runs on other documents, compare those with the same gold in all.")
 @click.option(
-    "--runs", "store", metavar="DIR", type=click.Path(path_type=Path), default=Path("runs"), show_default=True, help="The store of runs."
+    "--system-b", metavar="NAME", help="The system of the second run, or the one after of a single run."
+)
+@click.option(
+    "--reference", metavar="NAME", help="The system that the others are compared with.  [default: the first]"
+)
+@click.option(
+    "--metrics",
+    metavar="LIST",
+    multiple=True,
+    help="Compare by these metrics.  [default: those that the runs compared by]",
+)
+@click.option(
+    "--slice",
+    "slices",
+    metavar="KEY",
+    multiple=True,
+    help="Compare by the values of this key; repeat for more.  [default: the runs']",
+)
+@click.option(
+    "--common",
+    "is_common",
+    is_flag=True,
+    help="Of runs on other documents, compare those with the same gold in all.",
+)
+@click.option(
+    "--runs",
+    "store",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="The store of runs.",
 )
 @click.option("--seed", type=click.IntRange(0), help="The seed of the bootstrap.  [default: the first run's]")
-@click.option("--bootstrap", type=click.IntRange(0), help="Bootstrap replicates; 0: no intervals.  [default: the first run's]")
 @click.option(
-    "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="The level of confidence.  [default: the first run's]"
+    "--bootstrap",
+    type=click.IntRange(0),
+    help="Bootstrap replicates; 0: no intervals.  [default: the first run's]",
 )
-@click.option("--most", type=click.IntRange(0), default=10, show_default=True, help="Fixed and broken values shown; csv and json have all.")
-@click.option("-f", "--format", "shape", type=click.Choice(_SHAPES), help="What is written.  [default: by the ending of --out, else table]")
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="The level of confidence.  [default: the first run's]",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Fixed and broken values shown; csv and json have all.",
+)
+@click.option(
+    "-f",
+    "--format",
+    "shape",
+    type=click.Choice(_SHAPES),
+    help="What is written.  [default: by the ending of --out, else table]",
+)
 @click.option("-j", "--json", "is_json", is_flag=True, help="The same as --format json.")
-@click.option("-o", "--out", metavar="FILE", type=click.Path(path_type=Path), help="Write it there instead of to standard output.")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write it there instead of to standard output.",
+)
 def diff(**given: Any) -> int:
     """Say what is better, what was fixed and what was broken between two runs, or two systems of one run.
 
@@ -49,7 +99,7 @@ def diff(**given: Any) -> int:
     fieldassay diff latest:llama latest:qwen
     fieldassay diff run --out diff.md
     """
-    from fieldassay.api.diffing import diff_runs
+    from fieldassay.diffs.diff import diff_runs
 
     shape = _shape(given)
     found = diff_runs(*given["runs"], options=_options(given))
@@ -68,13 +118,15 @@ def _shape(given: Mapping[str, Any]) -> str:
         return str(given["shape"] or "table")
     shape = _ENDINGS.get(target.suffix.lower())
     if shape is None:
-        raise click.UsageError(f"--out {target}: the ending does not say what to write; give --format, or one of: {', '.join(_ENDINGS)}.")
+        raise click.UsageError(
+            f"--out {target}: the ending does not say what to write; give --format, or one of: {', '.join(_ENDINGS)}."
+        )
     return shape
 
 
 def _options(given: Mapping[str, Any]) -> DiffOptions:
-    from fieldassay.api.diffing import DiffOptions
     from fieldassay.cli.texts import split_outside
+    from fieldassay.diffs.diff import DiffOptions
 
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
     return DiffOptions(
@@ -92,12 +144,14 @@ def _options(given: Mapping[str, Any]) -> DiffOptions:
 
 
 def _write(found: Diff, shape: str, given: Mapping[str, Any]) -> None:
-    from fieldassay.api.exporting import write_whole
     from fieldassay.cli.output import complain, write_bytes
+    from fieldassay.reports.export.export import write_whole
 
     portions = _render(found, shape, given)
     if given["out"] is None:
-        write_bytes("".join(portions).encode("utf-8", "backslashreplace")) if shape != "table" else _print(portions)
+        write_bytes("".join(portions).encode("utf-8", "backslashreplace")) if shape != "table" else _print(
+            portions
+        )
         return
     write_whole(given["out"], portions)
     complain(f"written to {given['out']}: {shape}")
@@ -110,8 +164,8 @@ def _print(portions: list[str]) -> None:
 
 
 def _render(found: Diff, shape: str, given: Mapping[str, Any]) -> list[str]:
-    from fieldassay.api.diffing import changes_csv, diff_json
-    from fieldassay.reports.diff_parts import tell_diff
+    from fieldassay.diffs.diff import changes_csv, diff_json
+    from fieldassay.reports.diff.parts import tell_diff
 
     if shape == "json":
         return [diff_json(found)]
@@ -119,15 +173,15 @@ def _render(found: Diff, shape: str, given: Mapping[str, Any]) -> list[str]:
         return list(changes_csv(found))
     told = tell_diff(found, given["most"])
     if shape == "markdown":
-        from fieldassay.reports.diff_markdown import render_diff_markdown
+        from fieldassay.reports.diff.markdown import render_diff_markdown
 
         return [render_diff_markdown(told)]
     if shape == "html":
-        from fieldassay.reports.diff_html import render_diff_html
+        from fieldassay.reports.diff.html import render_diff_html
 
         return [render_diff_html(told)]
     from fieldassay.cli.output import screen
-    from fieldassay.reports.diff_terminal import render_diff_terminal
+    from fieldassay.reports.diff.terminal import render_diff_terminal
     from fieldassay.reports.page import Screen
 
     return [render_diff_terminal(told, screen() if given["out"] is None else Screen(120))]

@@ -14,8 +14,8 @@ def doctor(is_json: bool) -> int:
 
     Exits with 1 if the self-test fails.
     """
-    from fieldassay.api.checkup import check_up
     from fieldassay.cli.output import write
+    from fieldassay.scoring.doctor import check_up
 
     found = check_up()
     if is_json:
@@ -29,19 +29,28 @@ def doctor(is_json: bool) -> int:
 
 def _render(found: dict[str, Any]) -> str:
     from fieldassay.cli.output import screen
-    from fieldassay.reports.numbers import show_count
     from fieldassay.reports.page import Column, Page
+    from fieldassay.wording.numbers import show_count
 
     shown = screen()
     page = Page(shown)
-    page.title(f"fieldassay {found['versions']['fieldassay']}, Python {found['versions']['python']} on {found['platform']}")
-    page.line(f"{show_count(found['cpus'], 'CPU')}; output {shown.width} columns wide, {'with' if shown.has_colors else 'without'} colors")
+    page.title(
+        f"fieldassay {found['versions']['fieldassay']}, Python {found['versions']['python']} on {found['platform']}"
+    )
+    page.line(
+        f"{show_count(found['cpus'], 'CPU')}; output {shown.width} columns wide, {'with' if shown.has_colors else 'without'} colors"
+    )
     page.line()
-    versions = [[name, version] for name, version in found["versions"].items() if name not in ("fieldassay", "python")]
+    versions = [
+        [name, version] for name, version in found["versions"].items() if name not in ("fieldassay", "python")
+    ]
     page.table([Column("package", is_name=True), Column("version")], versions)
     page.line()
     extras: dict[str, dict[str, Any]] = found["extras"]
-    rows = [[name, "installed" if one["is_installed"] else f"not installed: {one['install']}", one["use"]] for name, one in extras.items()]
+    rows = [
+        [name, "installed" if one["is_installed"] else f"not installed: {one['install']}", one["use"]]
+        for name, one in extras.items()
+    ]
     page.table([Column("optional part"), Column(""), Column("for")], rows)
     page.line(f"encoders found: {', '.join(found['encoders']) or 'none'}")
     page.line()

@@ -14,24 +14,64 @@ from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, s
 from fieldassay.cli.storing import lookup_option
 
 if TYPE_CHECKING:
-    from fieldassay.api.explaining import DocumentExplanation
+    from fieldassay.scoring.explain import DocumentExplanation
 
 
 @click.command(cls=GroupedCommand)
 @click.argument("what", nargs=-1, metavar="GOLD PREDICTION | DOC [FIELD] | RUN DOC [FIELD]")
 @spec_options
-@option("--type", "kind", group="Judging", metavar="TYPE", help="Explain two values of this type (text, money, date …).")
-@option("--compare", group="Judging", metavar="NAME[:KEY=VALUE,…]", help="With --type: the comparator.")
-@option("--normalize", group="Judging", metavar="NAME[:KEY=VALUE,…]", multiple=True, help="With --type: a normalizer; repeat for more.")
 @option(
-    "--option", "pairs", group="Judging", metavar="KEY=VALUE", multiple=True, help="With --type: any option of the field; repeat for more."
+    "--type",
+    "kind",
+    group="Judging",
+    metavar="TYPE",
+    help="Explain two values of this type (text, money, date …).",
 )
-@option("--field", group="Judging", metavar="NAME", help="With --spec or --protocol: explain two values of this field.")
-@option("--gold-value", group="Judging", metavar="VALUE", help="With --field: the gold value. Left out: none.")
-@option("--pred-value", group="Judging", metavar="VALUE", help="With --field: the predicted value. Left out: none.")
-@option("--locale", group="Judging", metavar="LOCALE", help="With --type: how numbers and dates are read, such as en_AU.")
+@option("--compare", group="Judging", metavar="NAME[:KEY=VALUE,…]", help="With --type: the comparator.")
+@option(
+    "--normalize",
+    group="Judging",
+    metavar="NAME[:KEY=VALUE,…]",
+    multiple=True,
+    help="With --type: a normalizer; repeat for more.",
+)
+@option(
+    "--option",
+    "pairs",
+    group="Judging",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="With --type: any option of the field; repeat for more.",
+)
+@option(
+    "--field",
+    group="Judging",
+    metavar="NAME",
+    help="With --spec or --protocol: explain two values of this field.",
+)
+@option(
+    "--gold-value", group="Judging", metavar="VALUE", help="With --field: the gold value. Left out: none."
+)
+@option(
+    "--pred-value",
+    group="Judging",
+    metavar="VALUE",
+    help="With --field: the predicted value. Left out: none.",
+)
+@option(
+    "--locale",
+    group="Judging",
+    metavar="LOCALE",
+    help="With --type: how numbers and dates are read, such as en_AU.",
+)
 @data_options
-@click.option("--system", "systems", metavar="NAME", multiple=True, help="Of a document: this system only; repeat for more.")
+@click.option(
+    "--system",
+    "systems",
+    metavar="NAME",
+    multiple=True,
+    help="Of a document: this system only; repeat for more.",
+)
 @lookup_option
 @click.option("-j", "--json", "is_json", is_flag=True, help="Print the explanation as JSON.")
 def explain(**given: Any) -> int:
@@ -49,7 +89,7 @@ def explain(**given: Any) -> int:
     Write -- before a value that begins with a minus sign.
     """
     from fieldassay.cli.output import screen, write
-    from fieldassay.cli.show_explanation import render_document, render_steps
+    from fieldassay.cli.show.explanation import render_document, render_steps
 
     if given["kind"] is not None or given["field"] is not None:
         steps = _values(given) if given["field"] is None else _field_values(given)
@@ -64,8 +104,8 @@ def explain(**given: Any) -> int:
 
 
 def _values(given: Mapping[str, Any]) -> Any:
-    from fieldassay.api.explaining import explain_values
     from fieldassay.cli.texts import definition_of, option_value
+    from fieldassay.scoring.explain import explain_values
 
     if len(given["what"]) != 2:
         raise click.UsageError("With --type, give two values: the gold value, then the predicted one.")
@@ -79,22 +119,30 @@ def _values(given: Mapping[str, Any]) -> Any:
     if given["kind"] == "list":
         gold, pred = (option_value(text) if text.lstrip().startswith("[") else text for text in (gold, pred))
     spec = {"locale": given["locale"]} if given["locale"] else {}
-    return explain_values(gold, pred, definition_of(given["kind"], given["compare"], given["normalize"], options), spec)
+    return explain_values(
+        gold, pred, definition_of(given["kind"], given["compare"], given["normalize"], options), spec
+    )
 
 
 def _field_values(given: Mapping[str, Any]) -> Any:
-    from fieldassay.api.explaining import explain_field
     from fieldassay.cli.texts import option_value
     from fieldassay.plan.compile import read_plan
+    from fieldassay.scoring.explain import explain_field
 
     if given["kind"] is not None or given["what"]:
-        raise click.UsageError("With --field, give --gold-value and --pred-value, and neither --type nor anything else.")
+        raise click.UsageError(
+            "With --field, give --gold-value and --pred-value, and neither --type nor anything else."
+        )
     plan = read_plan(read_spec_option(given))
-    holds_texts = any(child.name == given["field"] and not getattr(child, "is_list", True) for child in plan.root.children)
+    holds_texts = any(
+        child.name == given["field"] and not getattr(child, "is_list", True) for child in plan.root.children
+    )
     is_tree = not any(plan.slots)  # its values are of the kind that they have in JSON
     values = (given["gold_value"], given["pred_value"])
     gold, pred = (
-        option_value(text) if text is not None and (is_tree or (not holds_texts and text.lstrip()[:1] in ("[", "{"))) else text
+        option_value(text)
+        if text is not None and (is_tree or (not holds_texts and text.lstrip()[:1] in ("[", "{")))
+        else text
         for text in values
     )
     return explain_field(plan, given["field"], gold, pred)
@@ -106,7 +154,9 @@ def _document(given: Mapping[str, Any]) -> DocumentExplanation:
     what: tuple[str, ...] = given["what"]
     if given["spec"] is None and given["protocol"] is None:
         if not 2 <= len(what) <= 3:
-            raise click.UsageError("Give --type and two values, or a run and a document, or --spec, --gold, --pred and a document.")
+            raise click.UsageError(
+                "Give --type and two values, or a run and a document, or --spec, --gold, --pred and a document."
+            )
         found = _from_run(find_run(what[0], given["store"]), what[1], what[2] if len(what) == 3 else None)
     else:
         if not 1 <= len(what) <= 2:
@@ -116,9 +166,9 @@ def _document(given: Mapping[str, Any]) -> DocumentExplanation:
 
 
 def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> DocumentExplanation:
-    from fieldassay.api.explaining import choose_field, explain_document
-    from fieldassay.api.inputs import fitted, open_inputs
     from fieldassay.plan.compile import read_plan
+    from fieldassay.scoring.explain import choose_field, explain_document
+    from fieldassay.scoring.inputs import fitted, open_inputs
 
     inputs = read_inputs(given)
     plan = read_plan(read_spec_option(given))
@@ -128,14 +178,16 @@ def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> 
 
 
 def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplanation:
-    from fieldassay.api.explaining import choose_field
-    from fieldassay.api.rereading import document_of_run
     from fieldassay.cli.output import complain
+    from fieldassay.runs.documents import document_of_run
     from fieldassay.runs.run import Run
+    from fieldassay.scoring.explain import choose_field
 
     run = Run.open(folder)
     if run.facts.get("redacted"):
-        complain(f"note: {folder} is redacted: its values are not those that were judged, and only their outcomes are told")
+        complain(
+            f"note: {folder} is redacted: its values are not those that were judged, and only their outcomes are told"
+        )
     found = document_of_run(run, document)
     if field is None:
         return found
@@ -147,9 +199,11 @@ def _unread(found: DocumentExplanation) -> DocumentExplanation:
     """Return the explanation without what reading its values again told, which are not those that were judged."""
     from dataclasses import replace
 
-    from fieldassay.api.explaining import Side
+    from fieldassay.scoring.explain import Side
 
-    steps = [replace(step, gold=Side(step.gold.raw), pred=Side(step.pred.raw), trials=()) for step in found.steps]
+    steps = [
+        replace(step, gold=Side(step.gold.raw), pred=Side(step.pred.raw), trials=()) for step in found.steps
+    ]
     return replace(found, steps=tuple(steps))
 
 
@@ -164,5 +218,9 @@ def _of_systems(found: DocumentExplanation, systems: tuple[str, ...]) -> Documen
     kept = [row["system"] in systems for row in found.rows]
     rows = tuple(row for row, is_kept in zip(found.rows, kept, strict=True) if is_kept)
     are_values = [is_kept for row, is_kept in zip(found.rows, kept, strict=True) if row["kind"] == "value"]
-    steps = tuple(step for step, is_kept in zip(found.steps, are_values, strict=True) if is_kept) if found.steps else ()
+    steps = (
+        tuple(step for step, is_kept in zip(found.steps, are_values, strict=True) if is_kept)
+        if found.steps
+        else ()
+    )
     return replace(found, rows=rows, steps=steps, systems=systems)

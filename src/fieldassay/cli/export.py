@@ -11,7 +11,7 @@ import click
 from fieldassay.cli.storing import lookup_option
 
 if TYPE_CHECKING:
-    from fieldassay.api.export_tables import Listing
+    from fieldassay.reports.export.tables import Listing
 
 LISTS: Mapping[str, tuple[str, ...]] = {
     "losses": ("system", "points", "said"),
@@ -40,10 +40,16 @@ _NUMBERS = ("points", "systems", "precision", "recall", "f1-score", "support", "
     type=click.Path(path_type=Path),
     help="Where it goes; the ending says how it is written.  [default: standard output, of lists]",
 )
-@click.option("--system", metavar="NAME", help="This system only; not of executive and suspicious-gold, which are of all.")
+@click.option(
+    "--system",
+    metavar="NAME",
+    help="This system only; not of executive and suspicious-gold, which are of all.",
+)
 @lookup_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-def export(run: str, what: str | None, target: Path | None, system: str | None, store: Path, *, quiet: bool) -> int:
+def export(
+    run: str, what: str | None, target: Path | None, system: str | None, store: Path, *, quiet: bool
+) -> int:
     """Write the judged values of a run, its comparison, or what to do next, to a file.
 
     RUN is a folder that `score --out` wrote, or a run of the store: its id, tag, or `latest`.
@@ -59,8 +65,8 @@ def export(run: str, what: str | None, target: Path | None, system: str | None, 
     fieldassay export run --what classification  precision, recall, F1 and support of each field, and their averages
     fieldassay export run --what pairs           the paired items of lists that are least alike
     """
-    from fieldassay.api.exporting import export_run
     from fieldassay.cli.output import complain
+    from fieldassay.reports.export.export import export_run
     from fieldassay.runs.locate import find_run
 
     if target is None:
@@ -75,15 +81,20 @@ def export(run: str, what: str | None, target: Path | None, system: str | None, 
 
 
 def _print(folder: Path, what: str, system: str | None) -> None:
-    from fieldassay.api.export_detail import list_classification_of_run, list_pairs_of_run
-    from fieldassay.api.export_tables import list_losses_of_run, list_suspicious_gold_of_run
     from fieldassay.cli.output import screen, write
+    from fieldassay.reports.export.detail import list_classification_of_run, list_pairs_of_run
+    from fieldassay.reports.export.tables import list_losses_of_run, list_suspicious_gold_of_run
     from fieldassay.reports.page import Column, Page
     from fieldassay.runs.run import Run, damage_told
 
     run = Run.open(folder)
     with damage_told(run):
-        makers = (list_losses_of_run, list_suspicious_gold_of_run, list_classification_of_run, list_pairs_of_run)
+        makers = (
+            list_losses_of_run,
+            list_suspicious_gold_of_run,
+            list_classification_of_run,
+            list_pairs_of_run,
+        )
         listing: Listing = dict(zip(LISTS, makers, strict=True))[what](run, system)
     shown = LISTS[what]
     places = [listing.columns.index(name) for name in shown]
@@ -94,17 +105,25 @@ def _print(folder: Path, what: str, system: str | None) -> None:
         cells = zip(shown, (row[at] for at in places), strict=True)
         rows.append([_cell(name, one) for name, one in cells])
     if rows:
-        page.table([Column(name, name in _NUMBERS, name in ("doc", "path", "system")) for name in shown], rows)
+        page.table(
+            [Column(name, name in _NUMBERS, name in ("doc", "path", "system")) for name in shown], rows
+        )
     write(page.text())
 
 
 def _cell(name: str, value: Any) -> str:
-    from fieldassay.reports.numbers import NOTHING, show_number
-    from fieldassay.reports.shown import show, show_json
     from fieldassay.reports.wording import DIAGNOSES, say
+    from fieldassay.wording.numbers import NOTHING, show_number
+    from fieldassay.wording.shown import show, show_json
 
     if name in ("precision", "recall", "f1-score", "similarity"):
         return NOTHING if value is None else show_number(value)
     if name in ("gold", "agreed", "pred"):
         return show_json(value, 200)
-    return f"{100 * value:.1f}" if name == "points" else say(DIAGNOSES, value) if name == "diagnosis" else show(str(value), 300)
+    return (
+        f"{100 * value:.1f}"
+        if name == "points"
+        else say(DIAGNOSES, value)
+        if name == "diagnosis"
+        else show(str(value), 300)
+    )

@@ -19,17 +19,41 @@ _PATH = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.option("--gates", metavar="FILE", type=_PATH, help="The gates: a gates file, or a spec.  [default: those of the runs' own specs]")
-@click.option("--protocol", metavar="NAME", help="The gates of a published protocol, such as clinical-decision, instead.")
-@click.option("--records", metavar="FILE", type=_PATH, help="What happened besides scoring: repeated runs, offline runs, proofs.")
+@click.option(
+    "--gates",
+    metavar="FILE",
+    type=_PATH,
+    help="The gates: a gates file, or a spec.  [default: those of the runs' own specs]",
+)
+@click.option(
+    "--protocol",
+    metavar="NAME",
+    help="The gates of a published protocol, such as clinical-decision, instead.",
+)
+@click.option(
+    "--records",
+    metavar="FILE",
+    type=_PATH,
+    help="What happened besides scoring: repeated runs, offline runs, proofs.",
+)
 @click.option("--system", metavar="NAME", help="The system to decide on.  [default: each]")
 @click.option("--baseline", metavar="FILE", type=_PATH, help=BASELINE_HELP)
 @lookup_option
 @click.option(
-    "-f", "--format", "shape", type=click.Choice(["table", "json", "markdown"]), help="What standard output gets.  [default: table]"
+    "-f",
+    "--format",
+    "shape",
+    type=click.Choice(["table", "json", "markdown"]),
+    help="What standard output gets.  [default: table]",
 )
 @click.option("-j", "--json", "is_json", is_flag=True, help="The same as --format json.")
-@click.option("-o", "--out", metavar="FILE", type=_PATH, help="Write the page there too: Markdown, or JSON if the name ends in .json.")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=_PATH,
+    help="Write the page there too: Markdown, or JSON if the name ends in .json.",
+)
 def gate(**given: Any) -> int:
     """Decide GO or NO-GO on finished runs.
 
@@ -39,18 +63,23 @@ def gate(**given: Any) -> int:
     \b
     fieldassay gate runs/prescriptions runs/labs --protocol clinical-decision --records records.yaml
     """
-    from fieldassay.api.gating import GateRequest, decide
     from fieldassay.cli.output import complain, screen, write
+    from fieldassay.gates.gate import GateRequest, decide
     from fieldassay.runs.locate import find_run
 
     shape = _shape(given)
     runs = tuple(find_run(reference, given["store"]) for reference in given["runs"])
     _check_out(given, runs)
     baseline = given["baseline"] or default_baseline()
-    page = decide(GateRequest(runs, given["gates"], given["protocol"], given["records"], given["system"], baseline))
+    page = decide(
+        GateRequest(runs, given["gates"], given["protocol"], given["records"], given["system"], baseline)
+    )
     write(_render(page, shape, screen()))
     if given["out"] is not None:
-        _write_page(given["out"], _render(page, "json" if given["out"].suffix.casefold() == ".json" else "markdown", screen()))
+        _write_page(
+            given["out"],
+            _render(page, "json" if given["out"].suffix.casefold() == ".json" else "markdown", screen()),
+        )
         complain(f"written to {given['out']}")
     return {"GO": 0, "NO-GO": 1, "INCONCLUSIVE": 4}[str(page.answer)]
 
@@ -71,7 +100,9 @@ def _check_out(given: Mapping[str, Any], runs: Sequence[Path]) -> None:
     read = [*(given[name] for name in ("gates", "records", "baseline") if given[name] is not None), *runs]
     target = out.resolve()
     if out.is_dir() or any(target == path.resolve() or path.resolve() in target.parents for path in read):
-        raise click.UsageError(f"--out {out}: is a folder, or would write over what is read; name another file.")
+        raise click.UsageError(
+            f"--out {out}: is a folder, or would write over what is read; name another file."
+        )
 
 
 def _render(page: DecisionPage, shape: str, screen: Any) -> str:
@@ -86,7 +117,7 @@ def _render(page: DecisionPage, shape: str, screen: Any) -> str:
 
 def _write_page(path: Path, text: str) -> None:
     """Write the page whole or not at all."""
-    from fieldassay.whole_files import write_file
+    from fieldassay.atomic.whole_files import write_file
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, [text.encode("utf-8", "backslashreplace")])

@@ -12,7 +12,15 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 OptionGroup = Literal["Inputs", "Judging", "Output", "Statistics", "Gates and baselines", "Work", "Options"]
-ORDER: tuple[OptionGroup, ...] = ("Inputs", "Judging", "Output", "Statistics", "Gates and baselines", "Work", "Options")
+ORDER: tuple[OptionGroup, ...] = (
+    "Inputs",
+    "Judging",
+    "Output",
+    "Statistics",
+    "Gates and baselines",
+    "Work",
+    "Options",
+)
 """The groups in the order in which `--help` lists them; the last one holds what is in no other."""
 
 
@@ -63,6 +71,8 @@ class GroupedCommands(click.Group):
         groups = self.groups or {"Commands": self.list_commands(ctx)}
         room = formatter.width - 6
         for title, names in groups.items():
-            found = [(name, command) for name in names if (command := self.get_command(ctx, name)) is not None]
+            found = [
+                (name, command) for name in names if (command := self.get_command(ctx, name)) is not None
+            ]
             with formatter.section(title):
                 formatter.write_dl([(name, command.get_short_help_str(10 * room)) for name, command in found])

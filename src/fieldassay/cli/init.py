@@ -6,28 +6,47 @@ from pathlib import Path
 
 import click
 
-from fieldassay.whole_files import check_plain
+from fieldassay.atomic.whole_files import check_plain
 
 
 @click.command()
 @click.option("-g", "--gold", metavar="PATH", help="Gold data: what its values look like decides the types.")
-@click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is. Default: the row is the record.")
 @click.option(
-    "--id-key", metavar="KEY", help="The key of gold that identifies a document. Default: one with a usual name (id, file …), if any."
+    "--gold-key", metavar="KEY", help="Where in a gold row the record is. Default: the row is the record."
 )
 @click.option(
-    "--schema", metavar="FILE|MODULE:MODEL", help="A JSON Schema or a Pydantic model. With --gold, the fields are those of the schema."
+    "--id-key",
+    metavar="KEY",
+    help="The key of gold that identifies a document. Default: one with a usual name (id, file …), if any.",
 )
-@click.option("-o", "--out", metavar="FILE", type=click.Path(path_type=Path), help="Where to write. Default: standard output.")
+@click.option(
+    "--schema",
+    metavar="FILE|MODULE:MODEL",
+    help="A JSON Schema or a Pydantic model. With --gold, the fields are those of the schema.",
+)
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Where to write. Default: standard output.",
+)
 @click.option("--force", is_flag=True, help="Overwrite the file if there is one.")
-def init(gold: str | None, gold_key: str | None, id_key: str | None, schema: str | None, out: Path | None, force: bool) -> int:
+def init(
+    gold: str | None,
+    gold_key: str | None,
+    id_key: str | None,
+    schema: str | None,
+    out: Path | None,
+    force: bool,
+) -> int:
     """Write a first spec from gold data or from a schema, with comments.
 
     \b
     fieldassay init --gold gold.csv --out spec.yaml
     """
-    from fieldassay.api.starting import Draft, spec_from_gold, spec_from_schema
     from fieldassay.cli.output import complain, write
+    from fieldassay.scoring.draft_spec import Draft, spec_from_gold, spec_from_schema
 
     if gold is None and schema is None:
         raise click.UsageError(
@@ -37,14 +56,20 @@ def init(gold: str | None, gold_key: str | None, id_key: str | None, schema: str
         raise click.UsageError("--gold-key and --id-key go with --gold.")
     if out is not None and out.exists() and not force:
         raise click.UsageError(f"{out} is there already; give another name, or --force to overwrite it.")
-    draft = spec_from_gold(gold, gold_key, id_key, schema) if gold is not None else Draft(spec_from_schema(str(schema)))
+    draft = (
+        spec_from_gold(gold, gold_key, id_key, schema)
+        if gold is not None
+        else Draft(spec_from_schema(str(schema)))
+    )
     for remark in draft.remarks:
         complain(remark)
     if out is None:
         write(draft.text)
         return 0
     _save(out, draft.text, force)
-    complain(f"written to {out}; read it through, then: fieldassay validate --spec {out}{f' --gold {gold}' if gold is not None else ''}")
+    complain(
+        f"written to {out}; read it through, then: fieldassay validate --spec {out}{f' --gold {gold}' if gold is not None else ''}"
+    )
     return 0
 
 
@@ -54,6 +79,8 @@ def _save(out: Path, text: str, force: bool) -> None:
         with out.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
     except FileExistsError:
-        raise click.UsageError(f"{out} is there already; give another name, or --force to overwrite it.") from None
+        raise click.UsageError(
+            f"{out} is there already; give another name, or --force to overwrite it."
+        ) from None
     except OSError as error:
         raise click.UsageError(f"{out} cannot be written: {error.strerror}.") from None

@@ -36,9 +36,18 @@ class _Size(click.ParamType[int]):
 
 _SPEC = (
     option(
-        "-s", "--spec", group="Judging", metavar="FILE", help="How each field is judged: YAML, TOML, JSON, a JSON Schema, or module:Model."
+        "-s",
+        "--spec",
+        group="Judging",
+        metavar="FILE",
+        help="How each field is judged: YAML, TOML, JSON, a JSON Schema, or module:Model.",
     ),
-    option("--protocol", group="Judging", metavar="NAME", help="A published protocol instead of a spec of your own."),
+    option(
+        "--protocol",
+        group="Judging",
+        metavar="NAME",
+        help="A published protocol instead of a spec of your own.",
+    ),
 )
 _READING = (
     option(
@@ -50,9 +59,17 @@ _READING = (
         help="The key of the id; repeat for several names, the first that a row has counts. Default: the spec's.",
     ),
     option(
-        "--wrap", group="Inputs", metavar="KEY", help="Put an answer that is a list under this key. Default: such an answer is invalid."
+        "--wrap",
+        group="Inputs",
+        metavar="KEY",
+        help="Put an answer that is a list under this key. Default: such an answer is invalid.",
     ),
-    option("--group", group="Inputs", is_flag=True, help="Take the rows of a table that have one id as the items of one record."),
+    option(
+        "--group",
+        group="Inputs",
+        is_flag=True,
+        help="Take the rows of a table that have one id as the items of one record.",
+    ),
     option(
         "--encoding",
         group="Inputs",
@@ -181,13 +198,15 @@ def name_predictions(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, equals, path = text.partition("=")
         if not equals or not name.strip() or Path(text).exists():
-            from fieldassay.api.inputs import system_name
+            from fieldassay.scoring.inputs import system_name
 
             name, path = system_name(text), text
         if not path:
             raise click.UsageError(f"--pred {text}: the path is empty.")
         if name.strip() in found:
-            raise click.UsageError(f"--pred: two systems are called {name.strip()!r}; name them apart: --pred NAME=PATH.")
+            raise click.UsageError(
+                f"--pred: two systems are called {name.strip()!r}; name them apart: --pred NAME=PATH."
+            )
         found[name.strip()] = path
     return found
 
@@ -196,7 +215,11 @@ def read_spec_option(given: Mapping[str, Any]) -> Any:
     """Return the source of the spec that `--spec` or `--protocol` names; raises UsageError unless one of them is given."""
     spec, protocol = given["spec"], given["protocol"]
     if (spec is None) == (protocol is None):
-        raise click.UsageError("Give either --spec FILE or --protocol NAME." if spec is None else "Give --spec or --protocol, not both.")
+        raise click.UsageError(
+            "Give either --spec FILE or --protocol NAME."
+            if spec is None
+            else "Give --spec or --protocol, not both."
+        )
     if protocol is not None:
         return _protocol(protocol)
     from fieldassay.spec.source import named_source

@@ -13,7 +13,7 @@ from fieldassay.cli.grouping import GroupedCommand, add_options, option
 from fieldassay.cli.inputs import read_inputs, read_spec_option, reading_options, spec_options
 
 if TYPE_CHECKING:
-    from fieldassay.api.locking import Held
+    from fieldassay.gates.baseline.locking import Held
     from fieldassay.scoring.options import InputOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -26,7 +26,12 @@ _RESET = option(
     is_flag=True,
     help="Start a new baseline; the lock's history keeps the old ones.",
 )
-_REASON = option("--reason", group="Gates and baselines", metavar="TEXT", help="Why a new baseline is started; the lock keeps it.")
+_REASON = option(
+    "--reason",
+    group="Gates and baselines",
+    metavar="TEXT",
+    help="Why a new baseline is started; the lock keeps it.",
+)
 
 
 def lock_options(command: Command) -> Command:
@@ -52,8 +57,8 @@ class LockRequest:
         """Return the lock held against the spec and the gold. Raises `ProblemsError` if they differ and no new baseline is asked for."""
         from datetime import UTC, datetime
 
-        from fieldassay.api.locking import check_reason, freeze, hold_lock, reset_lock
-        from fieldassay.lock.file import read_lock
+        from fieldassay.gates.baseline.lock_file import read_lock
+        from fieldassay.gates.baseline.locking import check_reason, freeze, hold_lock, reset_lock
 
         read_lock(self.path)  # gold need not be read if there is no lock
         if self.reason is None:
@@ -75,7 +80,9 @@ def read_lock_options(given: Mapping[str, Any]) -> LockRequest | None:
     if given["fields"]:
         raise click.UsageError("--lock holds the whole spec: leave out --fields.")
     if given["is_reset"] and (given["limit"] is not None or given["only"] or given["where"]):
-        raise click.UsageError("--reset-baseline starts a baseline, which needs every document: leave out --limit, --only and --where.")
+        raise click.UsageError(
+            "--reset-baseline starts a baseline, which needs every document: leave out --limit, --only and --where."
+        )
     if gold == "-" or (Path(gold).exists() and not Path(gold).is_file() and not Path(gold).is_dir()):
         raise click.UsageError("--lock needs gold that can be read twice: a file or a folder.")
     return LockRequest(path, given["reason"] if given["is_reset"] else None)
@@ -97,13 +104,26 @@ def _check_reset(given: Mapping[str, Any]) -> None:
     required=True,
     help="The right values: CSV, TSV, Excel, JSONL, JSON, Parquet, a folder of JSON files, or -.",
 )
-@click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is. Default: the row is the record.")
+@click.option(
+    "--gold-key", metavar="KEY", help="Where in a gold row the record is. Default: the row is the record."
+)
 @reading_options
-@click.option("--lock", metavar="FILE", type=click.Path(path_type=Path), default=DEFAULT, show_default=True, help="The file of the lock.")
-@click.option("--check", "is_check", is_flag=True, help="Only say whether spec and gold are as locked; write nothing.")
+@click.option(
+    "--lock",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    default=DEFAULT,
+    show_default=True,
+    help="The file of the lock.",
+)
+@click.option(
+    "--check", "is_check", is_flag=True, help="Only say whether spec and gold are as locked; write nothing."
+)
 @_RESET
 @_REASON
-@click.option("-j", "--json", "is_json", is_flag=True, help="Print the lock's digests, and what differs, as JSON.")
+@click.option(
+    "-j", "--json", "is_json", is_flag=True, help="Print the lock's digests, and what differs, as JSON."
+)
 def lock(**given: Any) -> int:
     """Freeze the spec and the gold data that a baseline stands on.
 
@@ -137,8 +157,8 @@ def lock(**given: Any) -> int:
 def _held(given: Mapping[str, Any]) -> Held:
     from datetime import UTC, datetime
 
-    from fieldassay.api.locking import check_reason, freeze, hold_lock, make_lock, reset_lock
-    from fieldassay.lock.file import read_bytes, read_lock
+    from fieldassay.gates.baseline.lock_file import read_bytes, read_lock
+    from fieldassay.gates.baseline.locking import check_reason, freeze, hold_lock, make_lock, reset_lock
 
     inputs = read_inputs({**given, "preds": ()}, needs_data=False)
     spec, path = read_spec_option(given), given["lock"]
@@ -156,11 +176,14 @@ _WIDTH = 12
 
 def _render(held: Held, is_check: bool) -> str:
     """Return what was done, and the digests, for a person."""
-    from fieldassay.reports.shown import visible
+    from fieldassay.wording.shown import visible
 
     baseline, frozen = held.lock.baseline, held.lock.frozen
     lines = [f"{held.path}: spec and gold are as locked" if is_check else held.headline()]
-    notes = {"spec": frozen.name, "gold": "1 document" if frozen.gold.documents == 1 else f"{frozen.gold.documents:,} documents"}
+    notes = {
+        "spec": frozen.name,
+        "gold": "1 document" if frozen.gold.documents == 1 else f"{frozen.gold.documents:,} documents",
+    }
     has_models = bool(frozen.models.content)
     for part, digest in frozen.digests().items():
         if part != "models" or has_models:

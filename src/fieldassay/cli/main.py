@@ -64,7 +64,9 @@ class Commands(GroupedCommands):
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         from fieldassay.errors import nearest
 
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -72,7 +74,9 @@ class Commands(GroupedCommands):
         return super().resolve_command(ctx, args)
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="fieldassay")
 def commands() -> None:
     """Say how good structured data extraction is: field by field, why a value is wrong, and how sure the numbers are.
@@ -91,7 +95,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code of one run of the command line; nothing that a user can cause leaves a traceback."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        found = commands.main(args=None if arguments is None else list(arguments), prog_name="fieldassay", standalone_mode=False)
+        found = commands.main(
+            args=None if arguments is None else list(arguments), prog_name="fieldassay", standalone_mode=False
+        )
         return found if isinstance(found, int) else 0
     except click.ClickException as error:
         error.show()
@@ -113,7 +119,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("FIELDASSAY_DEBUG"):
             raise
-        complain(f"internal error: {type(error).__name__}: {error}"[:500] + "; run with FIELDASSAY_DEBUG=1 for the traceback")
+        complain(
+            f"internal error: {type(error).__name__}: {error}"[:500]
+            + "; run with FIELDASSAY_DEBUG=1 for the traceback"
+        )
         return INTERNAL
 
 

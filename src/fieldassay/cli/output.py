@@ -34,7 +34,7 @@ def write_bytes(data: bytes) -> None:
 
 def complain(text: str) -> None:
     """Write lines to standard error; what could move the cursor is shown instead."""
-    from fieldassay.reports.shown import visible
+    from fieldassay.wording.shown import visible
 
     _write(sys.stderr, "".join(f"{visible(line)}\n" for line in text.split("\n")))
 

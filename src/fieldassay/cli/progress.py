@@ -27,7 +27,7 @@ def show_progress(is_quiet: bool) -> Iterator[Callable[[int], None] | None]:
         if is_quiet or not sys.stderr.isatty():
             yield None
             return
-        from fieldassay.judges.encoder import watch_encoding
+        from fieldassay.comparators.embedding.encoder import watch_encoding
 
         counter = _Counter()
         timer = threading.Timer(PATIENCE_SECONDS, counter.start)
@@ -50,7 +50,12 @@ def _plain_warnings(is_quiet: bool) -> Iterator[None]:
         show_as_usual = warnings.showwarning
 
         def show(
-            message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None, line: str | None = None
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
         ) -> None:
             if not issubclass(category, UserWarning):
                 show_as_usual(message, category, filename, lineno, file, line)
@@ -118,9 +123,22 @@ def _drawn() -> tuple[Live, Progress, Progress]:
     """Return what is shown: a line of documents, and under it a bar of texts while there are some to encode."""
     from rich.console import Console, Group
     from rich.live import Live
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    documents = Progress(SpinnerColumn(), TextColumn("{task.completed:,.0f} documents scored"), TimeElapsedColumn())
+    documents = Progress(
+        SpinnerColumn(), TextColumn("{task.completed:,.0f} documents scored"), TimeElapsedColumn()
+    )
     said = TextColumn("  {task.completed:,.0f} of {task.total:,.0f} texts encoded")
     texts = Progress(said, BarColumn(), TimeRemainingColumn(), TextColumn("left"))
-    return Live(Group(documents, texts), console=Console(stderr=True), transient=True, refresh_per_second=10), documents, texts
+    return (
+        Live(Group(documents, texts), console=Console(stderr=True), transient=True, refresh_per_second=10),
+        documents,
+        texts,
+    )

@@ -47,7 +47,11 @@ def list_protocols(is_json: bool) -> int:
 @protocols.command()
 @click.argument("name")
 @click.option(
-    "-j", "--json", "is_json", is_flag=True, help="Print the protocol as JSON, with what it takes over from the one it stands on."
+    "-j",
+    "--json",
+    "is_json",
+    is_flag=True,
+    help="Print the protocol as JSON, with what it takes over from the one it stands on.",
 )
 def show(name: str, is_json: bool) -> int:
     """Print a protocol as it ships: its fields, rules, metrics, gates and source."""
@@ -70,7 +74,11 @@ def show(name: str, is_json: bool) -> int:
 @protocols.command()
 @click.argument("name")
 @click.option(
-    "-o", "--out", metavar="FILE", type=click.Path(path_type=Path), help="Write to a file that is not there yet instead of printing."
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write to a file that is not there yet instead of printing.",
 )
 def new(name: str, out: Path | None) -> int:
     """Print a spec of your own that begins as the protocol: the same text under another name, to be edited."""

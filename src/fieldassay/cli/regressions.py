@@ -25,9 +25,20 @@ REGRESSION_HELP = "Exit with 1 if a system is shown to be worse than the baselin
 def baseline_options(command: Command) -> Command:
     """Add `--baseline` and `--fail-on-regression` to a command that scores."""
     asked = option(
-        "--fail-on-regression", "regressions", group="Gates and baselines", metavar="METRIC[=MARGIN]", multiple=True, help=REGRESSION_HELP
+        "--fail-on-regression",
+        "regressions",
+        group="Gates and baselines",
+        metavar="METRIC[=MARGIN]",
+        multiple=True,
+        help=REGRESSION_HELP,
     )
-    file = option("--baseline", group="Gates and baselines", metavar="FILE", type=click.Path(path_type=Path), help=BASELINE_HELP)
+    file = option(
+        "--baseline",
+        group="Gates and baselines",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help=BASELINE_HELP,
+    )
     return file(asked(command))
 
 
@@ -53,7 +64,7 @@ def read_baseline_options(given: Mapping[str, Any], spec: Any, asked: Sequence[G
     path = given["baseline"]
     if path is None and not gates:
         return BaselineChoice(default_baseline())
-    from fieldassay.store.baseline_file import read_baseline
+    from fieldassay.gates.baseline.file import read_baseline
 
     if not gates:
         _demand_regression(spec)
@@ -92,7 +103,9 @@ def _read(text: str, vocabulary: Vocabulary) -> Gate:
         gate = parse_regression(text)
         gate_metrics(gate, vocabulary)
         if not is_comparable(bind_metric(gate.metric, vocabulary)):
-            raise ValueError(f"{gate.metric} is not made of sums over documents, and only such metrics can be compared with a baseline")
+            raise ValueError(
+                f"{gate.metric} is not made of sums over documents, and only such metrics can be compared with a baseline"
+            )
     except ValueError as error:
         raise click.UsageError(
             f"--fail-on-regression {text[:200]}: {error}; write METRIC, METRIC=MARGIN such as accuracy=0.01, or regression(accuracy) > -0.01"

@@ -25,7 +25,9 @@ STDOUT = "-"
 def report_options(command: Command) -> Command:
     """Add `--report` to a command that scores."""
     text = f"Write a report of the run, into --out or to FILE; repeat for more. {', '.join(FORMATS)}."
-    reports: Callable[[Command], Command] = option("--report", "reports", group="Output", metavar="FORMAT[=FILE]", multiple=True, help=text)
+    reports: Callable[[Command], Command] = option(
+        "--report", "reports", group="Output", metavar="FORMAT[=FILE]", multiple=True, help=text
+    )
     return reports(command)
 
 
@@ -41,7 +43,9 @@ def read_report_options(given: Mapping[str, Any]) -> tuple[tuple[str, Path | Non
         if name not in FORMATS:
             raise click.UsageError(f"--report {text}: no report is called {name!r}; {nearest(name, FORMATS)}")
         if not file and (equals or (given["out"] is None and given["store"] is None)):
-            raise click.UsageError(f"--report {text}: say where it goes: --report {name}=FILE, or give --out DIR or --runs DIR.")
+            raise click.UsageError(
+                f"--report {text}: say where it goes: --report {name}=FILE, or give --out DIR or --runs DIR."
+            )
         _check_file(text, file, given)
         found.append((name, Path(file) if file else None))
     if len({(name,) if path is None else path.resolve() for name, path in found}) < len(found):
@@ -52,20 +56,26 @@ def read_report_options(given: Mapping[str, Any]) -> tuple[tuple[str, Path | Non
 def _check_file(text: str, file: str, given: Mapping[str, Any]) -> None:
     """Refuse a file that cannot be meant, before anything is scored."""
     if file == STDOUT:
-        raise click.UsageError(f"--report {text}: name a file; `fieldassay report RUN` writes to standard output.")
+        raise click.UsageError(
+            f"--report {text}: name a file; `fieldassay report RUN` writes to standard output."
+        )
     read = [given["gold"], given["spec"], *(pred.partition("=")[2] or pred for pred in given["preds"])]
     if file and Path(file).resolve() in {Path(path).resolve() for path in read if path}:
         raise click.UsageError(f"--report {text}: would write over what is read; name another file.")
     if file and (not Path(file).parent.is_dir() or Path(file).is_dir()):
-        raise click.UsageError(f"--report {text}: there is no such folder, or it is one; name a file in a folder that is there.")
+        raise click.UsageError(
+            f"--report {text}: there is no such folder, or it is one; name a file in a folder that is there."
+        )
 
 
-def write_reports(run: Run, reports: Sequence[tuple[str, Path | None]], kept: str | None, *, is_quiet: bool) -> None:
+def write_reports(
+    run: Run, reports: Sequence[tuple[str, Path | None]], kept: str | None, *, is_quiet: bool
+) -> None:
     """Write the reports of a finished run."""
     if not reports:
         return
-    from fieldassay.api.reporting import report_scored, write_report
     from fieldassay.cli.output import complain
+    from fieldassay.reports.report import report_scored, write_report
 
     reported = report_scored(run.result, run.evidence, run.decisions, kept, _root())
     for name, file in reports:
@@ -86,10 +96,33 @@ def write_reports(run: Run, reports: Sequence[tuple[str, Path | None]], kept: st
     "[default: by the ending of --out, else table]",
 )
 @click.option("-o", "--out", metavar="FILE", type=_PATH, help="Where it goes.  [default: standard output]")
-@click.option("--runs", "store", metavar="DIR", type=_PATH, default="runs", show_default=True, help="The store that RUN is looked up in.")
-@click.option("--against", metavar="RUN", help="Of github and comment: an earlier run; says what was fixed and what was broken since.")
-@click.option("--name", metavar="NAME", default="report", show_default=True, help="Of a comment: tells several of one pull request apart.")
-@click.option("--max-cases", "most", type=click.IntRange(1), help="Of JUnit: test cases of documents at most.  [default: 100000]")
+@click.option(
+    "--runs",
+    "store",
+    metavar="DIR",
+    type=_PATH,
+    default="runs",
+    show_default=True,
+    help="The store that RUN is looked up in.",
+)
+@click.option(
+    "--against",
+    metavar="RUN",
+    help="Of github and comment: an earlier run; says what was fixed and what was broken since.",
+)
+@click.option(
+    "--name",
+    metavar="NAME",
+    default="report",
+    show_default=True,
+    help="Of a comment: tells several of one pull request apart.",
+)
+@click.option(
+    "--max-cases",
+    "most",
+    type=click.IntRange(1),
+    help="Of JUnit: test cases of documents at most.  [default: 100000]",
+)
 def report(**given: Any) -> int:
     """Print a report of finished runs, or write one, for CI and for people.
 
@@ -104,8 +137,8 @@ def report(**given: Any) -> int:
     fieldassay report run --format annotations
     fieldassay report run --format comment --name invoices -o comment.md
     """
-    from fieldassay.api.reporting import read_reported, write_report
     from fieldassay.cli.output import complain
+    from fieldassay.reports.report import read_reported, write_report
 
     given = {**given, "shape": _shape(given)}
     options = _options(given)
@@ -132,7 +165,11 @@ def _shape(given: Mapping[str, Any]) -> str:
         return given["shape"] or "table"
     shape = ENDINGS.get(target.suffix.lower())
     if shape is None:
-        data = "; `fieldassay export` writes data" if target.suffix.lower() in (".json", ".csv", ".parquet") else ""
+        data = (
+            "; `fieldassay export` writes data"
+            if target.suffix.lower() in (".json", ".csv", ".parquet")
+            else ""
+        )
         raise click.UsageError(
             f"--out {target}: the ending does not say what to write; give --format, or one of: {', '.join(ENDINGS)}{data}."
         )
@@ -153,11 +190,13 @@ def _find(reference: str, store: Path) -> Path:
     return find_run(reference, store)
 
 
-def _hold(reported: Sequence[Reported], folders: Sequence[Path], given: Mapping[str, Any]) -> tuple[Reported, ...]:
+def _hold(
+    reported: Sequence[Reported], folders: Sequence[Path], given: Mapping[str, Any]
+) -> tuple[Reported, ...]:
     """Return the run with what changed since an earlier one; raises UsageError where that cannot be meant."""
     from dataclasses import replace
 
-    from fieldassay.api.reporting import read_diffs
+    from fieldassay.reports.report import read_diffs
 
     if given["shape"] not in ("github", "comment") or len(folders) != 1:
         raise click.UsageError("--against goes with one RUN, and with --format github or comment.")
@@ -167,8 +206,8 @@ def _hold(reported: Sequence[Reported], folders: Sequence[Path], given: Mapping[
 
 def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> None:
     """Write a report to standard output; a step summary to the file that GitHub names for it."""
-    from fieldassay.api.reporting import append_report, render_report
     from fieldassay.cli.output import complain, write
+    from fieldassay.reports.report import append_report, render_report
 
     summary = os.environ.get(SUMMARY)
     if shape == "github" and summary:

@@ -14,7 +14,7 @@ from fieldassay.cli.grouping import GroupedCommands
 from fieldassay.cli.storing import STORE
 
 if TYPE_CHECKING:
-    from fieldassay.api.run_changes import Changes
+    from fieldassay.diffs.run_changes import Changes
     from fieldassay.runs.pruning import Pruning
     from fieldassay.runs.run import Run
 
@@ -23,9 +23,15 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def _store(command: Command) -> Command:
     help = "The store of runs."
-    return click.option("--runs", "store", metavar="DIR", type=click.Path(path_type=Path), default=STORE, show_default=True, help=help)(
-        command
-    )
+    return click.option(
+        "--runs",
+        "store",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        default=STORE,
+        show_default=True,
+        help=help,
+    )(command)
 
 
 _JSON = click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
@@ -48,21 +54,31 @@ def runs() -> None:
 @runs.command("list")
 @_store
 @_JSON
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs are listed, the newest first.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="How many runs are listed, the newest first.",
+)
 @click.option("--system", metavar="NAME", help="Only runs with this system.")
 @click.option("--spec", metavar="NAME", help="Only runs of the spec with this name.")
 @click.option("--tag", metavar="TAG", help="Only the run with this tag.")
 @click.option(
-    "--baseline", "file", metavar="FILE", type=click.Path(path_type=Path), help="Show the change against the baseline in this file instead."
+    "--baseline",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Show the change against the baseline in this file instead.",
 )
 def list_runs(**given: Any) -> int:
     """List runs, the newest first, with their headline and its change against the run tagged `baseline`."""
     from datetime import UTC, datetime
 
+    from fieldassay.atomic.staging import list_leftovers
     from fieldassay.cli.output import screen, write
-    from fieldassay.cli.show_runs import Listed, listed_json, render_listed
+    from fieldassay.cli.show.runs import Listed, listed_json, render_listed
     from fieldassay.runs.listing import Query, list_stored
-    from fieldassay.runs.staging import list_leftovers
 
     store: Path = given["store"]
     listing = list_stored(store, Query(given["system"], given["spec"], given["tag"], given["limit"]))
@@ -74,10 +90,10 @@ def list_runs(**given: Any) -> int:
 
 def _changes(store: Path, file: Path | None, listed: Sequence[Run]) -> Mapping[Path, Changes]:
     """Return the changes of runs against the baseline: that of a file, else the run tagged so, else none."""
-    from fieldassay.api.run_changes import find_baseline, find_changes
+    from fieldassay.diffs.run_changes import find_baseline, find_changes
 
     if file is not None:
-        from fieldassay.api.file_changes import find_file_changes
+        from fieldassay.gates.baseline.file_changes import find_file_changes
 
         return find_file_changes(file, listed)
     baseline = find_baseline(store)
@@ -91,7 +107,7 @@ def _changes(store: Path, file: Path | None, listed: Sequence[Run]) -> Mapping[P
 def show(id: str, store: Path, is_json: bool) -> int:
     """Show one run: what it was made from, what came of it, and where."""
     from fieldassay.cli.output import screen, write
-    from fieldassay.cli.show_runs import render_run, run_json
+    from fieldassay.cli.show.runs import render_run, run_json
     from fieldassay.runs.listing import load_run
 
     folder = _find(id, store)
@@ -113,8 +129,8 @@ def tag(id: str, tag: str, store: Path, is_removal: bool) -> int:
     """
     from datetime import UTC, datetime
 
-    from fieldassay.api.tagging import tag_run, untag_run
     from fieldassay.cli.output import complain
+    from fieldassay.runs.tagging import tag_run, untag_run
 
     folder = _find(id, store)
     if is_removal:
@@ -122,7 +138,9 @@ def tag(id: str, tag: str, store: Path, is_removal: bool) -> int:
         complain(f"{tag} is no tag of {folder.name} any more")
         return 0
     before = tag_run(folder, tag, datetime.now(UTC))
-    complain(f"{folder.name} is tagged {tag}" + (f", which was {before.name} before" if before is not None else ""))
+    complain(
+        f"{folder.name} is tagged {tag}" + (f", which was {before.name} before" if before is not None else "")
+    )
     return 0
 
 
@@ -132,10 +150,10 @@ def tag(id: str, tag: str, store: Path, is_removal: bool) -> int:
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 def remove(ids: Sequence[str], store: Path, is_sure: bool) -> int:
     """Remove runs for good. A run with files in its folder that are not its own is left alone."""
+    from fieldassay.atomic.staging import discard, list_foreign
     from fieldassay.cli.output import complain
     from fieldassay.errors import Problem, ProblemsError
     from fieldassay.runs.run_file import OWN_FILES
-    from fieldassay.runs.staging import discard, list_foreign
 
     folders = _find_all(ids, store)
     if not is_sure:
@@ -154,7 +172,14 @@ def remove(ids: Sequence[str], store: Path, is_sure: bool) -> int:
         try:
             discard(folder)
         except OSError as error:
-            problems.append(Problem(str(folder), f"cannot be removed ({error.strerror or error})", "see who may write there", "run_folder"))
+            problems.append(
+                Problem(
+                    str(folder),
+                    f"cannot be removed ({error.strerror or error})",
+                    "see who may write there",
+                    "run_folder",
+                )
+            )
             continue
         complain(f"removed {folder}")
     if problems:
@@ -205,20 +230,28 @@ def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool, i
 @_store
 @_JSON
 @click.option("--system", metavar="NAME", help="Only this system.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs are looked at, the newest.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="How many runs are looked at, the newest.",
+)
 def history(document: str, field: str, store: Path, is_json: bool, system: str | None, limit: int) -> int:
     """Show how one value of one document was judged, run after run.
 
     FIELD is a path or a pattern of paths: `total`, `lines[2].amount`, `lines[].amount`, `**.unit`.
     """
-    from fieldassay.api.run_history import trace_value
     from fieldassay.cli.output import screen, write
-    from fieldassay.cli.show_history import history_json, render_history
+    from fieldassay.cli.show.history import history_json, render_history
     from fieldassay.runs.listing import Query, list_stored
+    from fieldassay.runs.value_history import trace_value
 
     listing = list_stored(store, Query(system=system, limit=limit))
     found = trace_value(listing.runs, document, field, system)
-    write(history_json(document, field, found) if is_json else render_history(document, field, found, screen()))
+    write(
+        history_json(document, field, found) if is_json else render_history(document, field, found, screen())
+    )
     return 0
 
 
@@ -256,7 +289,7 @@ def _named(tags: Sequence[str]) -> str:
 
 
 def _tell_pruning(plan: Pruning, done: str) -> list[str]:
-    from fieldassay.reports.numbers import show_count
+    from fieldassay.wording.numbers import show_count
 
     lines = [f"{done}: {run.folder}" for run in plan.runs]
     lines += [f"{done}: {leftover.path} (left by a run that was killed)" for leftover in plan.leftovers]

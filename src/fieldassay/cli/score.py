@@ -36,10 +36,30 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @baseline_options
 @store_options
 @report_options
-@option("-o", "--out", group="Output", metavar="DIR", type=_PATH, help="Write the run there: estimates, documents, evidence, provenance.")
-@option("-f", "--format", "shape", group="Output", type=click.Choice(_SHAPES), help="What standard output gets.  [default: table]")
+@option(
+    "-o",
+    "--out",
+    group="Output",
+    metavar="DIR",
+    type=_PATH,
+    help="Write the run there: estimates, documents, evidence, provenance.",
+)
+@option(
+    "-f",
+    "--format",
+    "shape",
+    group="Output",
+    type=click.Choice(_SHAPES),
+    help="What standard output gets.  [default: table]",
+)
 @option("-j", "--json", "is_json", group="Output", is_flag=True, help="The same as --format json.")
-@option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors and gates that did not pass.")
+@option(
+    "-q",
+    "--quiet",
+    group="Output",
+    is_flag=True,
+    help="Print nothing but errors and gates that did not pass.",
+)
 @option(
     "--evidence",
     group="Output",
@@ -62,7 +82,12 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     multiple=True,
     help="Show results by the values of this key too; repeat for more.",
 )
-@option("--reference", group="Statistics", metavar="NAME", help="The system that the others are compared with.  [default: the first]")
+@option(
+    "--reference",
+    group="Statistics",
+    metavar="NAME",
+    help="The system that the others are compared with.  [default: the first]",
+)
 @option(
     "--compare",
     group="Statistics",
@@ -88,7 +113,15 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     show_default=True,
     help="Bootstrap replicates; 0: no intervals.",
 )
-@option("--seed", group="Statistics", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="The seed of the bootstrap.")
+@option(
+    "--seed",
+    group="Statistics",
+    metavar="N",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="The seed of the bootstrap.",
+)
 @option(
     "--gate",
     "--fail-under",
@@ -98,11 +131,35 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     multiple=True,
     help="Exit with 1 unless every system passes, as in 'accuracy >= 0.9'; repeat for more. accuracy=0.9 means the same.",
 )
-@option("--strict", group="Gates and baselines", is_flag=True, help="Exit with 4 if a gate of the spec cannot be decided.")
-@option("--exit-zero", group="Gates and baselines", is_flag=True, help="Exit with 0 even if a gate or a threshold failed.")
-@option("--only", group="Inputs", metavar="DOC", multiple=True, help="Score the document with this id only; repeat for more.")
-@option("--fields", group="Judging", metavar="LIST", multiple=True, help="Score these top-level fields only, separated by commas.")
-@option("--limit", group="Work", metavar="N", type=click.IntRange(1), help="Score the first N documents only.")
+@option(
+    "--strict",
+    group="Gates and baselines",
+    is_flag=True,
+    help="Exit with 4 if a gate of the spec cannot be decided.",
+)
+@option(
+    "--exit-zero",
+    group="Gates and baselines",
+    is_flag=True,
+    help="Exit with 0 even if a gate or a threshold failed.",
+)
+@option(
+    "--only",
+    group="Inputs",
+    metavar="DOC",
+    multiple=True,
+    help="Score the document with this id only; repeat for more.",
+)
+@option(
+    "--fields",
+    group="Judging",
+    metavar="LIST",
+    multiple=True,
+    help="Score these top-level fields only, separated by commas.",
+)
+@option(
+    "--limit", group="Work", metavar="N", type=click.IntRange(1), help="Score the first N documents only."
+)
 @option(
     "-w",
     "--workers",
@@ -122,7 +179,14 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     show_default=True,
     help="Documents judged at a time.",
 )
-@option("--engine", group="Work", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where the work is done.")
+@option(
+    "--engine",
+    group="Work",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Where the work is done.",
+)
 def score(**given: Any) -> int:
     """Score predictions against gold.
 
@@ -227,11 +291,13 @@ def show_run(run: Run, shape: str, *, shows_all: bool, kept: str | None = None) 
         write_bytes(metrics_json(run.result))
         return
     if shape == "junit":
-        from fieldassay.api.reporting import report_scored
         from fieldassay.reports.formats import find_format
+        from fieldassay.reports.report import report_scored
         from fieldassay.reports.reported import ReportOptions
 
-        for text in find_format(shape).make([report_scored(run.result, run.evidence, run.decisions, kept)], ReportOptions()):
+        for text in find_format(shape).make(
+            [report_scored(run.result, run.evidence, run.decisions, kept)], ReportOptions()
+        ):
             write(text)
         return
     summary = summarize(run.result, run.evidence, shows_all=shows_all, decisions=run.decisions)
@@ -245,12 +311,18 @@ def show_run(run: Run, shape: str, *, shows_all: bool, kept: str | None = None) 
     write(render_terminal(summary, screen()))
 
 
-def _verdict(run: Run, thresholds: tuple[Gate, ...], baseline: BaselineChoice, given: Mapping[str, Any]) -> int:
+def _verdict(
+    run: Run, thresholds: tuple[Gate, ...], baseline: BaselineChoice, given: Mapping[str, Any]
+) -> int:
     from fieldassay.cli.output import complain
     from fieldassay.cli.thresholds import FAILED, find_exit_code, tell_outcomes
 
     if run.is_saved and not given["quiet"]:
-        tables = ["metrics.json", "documents.parquet", *(["evidence.parquet"] if run.evidence is not None else [])]
+        tables = [
+            "metrics.json",
+            "documents.parquet",
+            *(["evidence.parquet"] if run.evidence is not None else []),
+        ]
         tables += ["violations.jsonl"] if run.result.checks else []
         tables += ["gates.json"] if run.decisions else []
         tables += ["comparisons.json"] if run.result.comparisons else []

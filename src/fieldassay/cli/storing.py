@@ -85,7 +85,12 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     keep_interruptible()
     named = given["spec"] is not None or given["protocol"] is not None
     spec = read_spec_option(given) if named else run.spec
-    meant = {**given, **_recorded(run), "gold": given["gold"] or made_from.gold, "store": _new_place(given, folder)}
+    meant = {
+        **given,
+        **_recorded(run),
+        "gold": given["gold"] or made_from.gold,
+        "store": _new_place(given, folder),
+    }
     told = {name: meant[option] for name, option in OPTION_OF.items() if meant[option]}
     inputs = Inputs(meant["gold"], made_from.predictions, replace(run.input_options, **told))
     return Sources(inputs, spec, meant, {"rescored_from": run.file.id})
@@ -99,7 +104,9 @@ def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
     from fieldassay.runs.names import parse_name
 
     if parse_name(folder.name) is None:
-        raise click.UsageError(f"{folder} is not in a store of runs; say where the new run goes: --out DIR or --runs DIR.")
+        raise click.UsageError(
+            f"{folder} is not in a store of runs; say where the new run goes: --out DIR or --runs DIR."
+        )
     return folder.parent
 
 
@@ -114,7 +121,13 @@ def _recorded(run: Run) -> dict[str, Any]:
     for name, value in asdict(run.file.options).items():
         option = _OPTION_OF.get(name, name)
         if context.get_parameter_source(option) in (ParameterSource.DEFAULT, None):
-            found[option] = tuple(value) if isinstance(value, list) else () if value is None and option in _LISTS else value
+            found[option] = (
+                tuple(value)
+                if isinstance(value, list)
+                else ()
+                if value is None and option in _LISTS
+                else value
+            )
     return found
 
 

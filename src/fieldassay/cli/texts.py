@@ -8,7 +8,9 @@ from typing import Any
 from fieldassay.errors import ProblemsError
 
 
-def definition_of(kind: str, compare: str | None, normalize: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+def definition_of(
+    kind: str, compare: str | None, normalize: Sequence[str], options: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the field definition that command line options mean; `compare` and `normalize` are `name` or `name:key=value,…`.
 
     >>> definition_of("text", "anls:threshold=0.5", ["case"], {"critical": True})

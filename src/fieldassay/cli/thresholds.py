@@ -41,7 +41,9 @@ def _read(text: str, vocabulary: Vocabulary) -> Gate:
     from fieldassay.plan.expressions import gate_metrics
 
     percentage = _PERCENTAGE.search(text)
-    fraction = text if percentage is None else f"{text[: percentage.start(1)]}{Decimal(percentage[1]) / 100:f}"
+    fraction = (
+        text if percentage is None else f"{text[: percentage.start(1)]}{Decimal(percentage[1]) / 100:f}"
+    )
     try:
         gate = parse_threshold(fraction)
         gate_metrics(gate, vocabulary)
@@ -49,7 +51,9 @@ def _read(text: str, vocabulary: Vocabulary) -> Gate:
     except ValueError as error:
         raise click.UsageError(f"--gate {text[:200]}: {error}; {EXAMPLE}") from None
     if percentage is not None:
-        raise click.UsageError(f"--gate {text[:200]}: a threshold is a fraction and no percentage; write {fraction[:200]}")
+        raise click.UsageError(
+            f"--gate {text[:200]}: a threshold is a fraction and no percentage; write {fraction[:200]}"
+        )
     if better == "lower" and gate.operator in (">=", ">"):
         remedy = f"write {gate.metric} <= {gate.threshold:g}"
         raise click.UsageError(
@@ -70,7 +74,9 @@ def tell_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate]) -> 
             if outcome.verdict is Verdict.FAIL:
                 lines.append(f"failed: {decision.system}: {_tell_failure(outcome)}")
             elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked:
-                lines.append(f"failed: {decision.system}: {outcome.gate.metric}: {outcome.rule}; {_tell_wanted(outcome)}")
+                lines.append(
+                    f"failed: {decision.system}: {outcome.gate.metric}: {outcome.rule}; {_tell_wanted(outcome)}"
+                )
             elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.title == UNGATED:
                 lines.append(f"inconclusive: {decision.system}: {outcome.rule}")
             elif outcome.verdict is Verdict.INCONCLUSIVE:
@@ -85,7 +91,10 @@ def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *,
 
     asked = set(thresholds)
     outcomes = [outcome for decision in decisions for outcome in decision.outcomes]
-    if any(outcome.verdict is Verdict.FAIL or (outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked) for outcome in outcomes):
+    if any(
+        outcome.verdict is Verdict.FAIL or (outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked)
+        for outcome in outcomes
+    ):
         return FAILED
     is_open = any(decision.answer is Answer.INCONCLUSIVE for decision in decisions)
     is_about_nothing = any(decision.is_about_nothing for decision in decisions)

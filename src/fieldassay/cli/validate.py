@@ -24,9 +24,9 @@ def validate(**given: Any) -> int:
     \b
     fieldassay validate --spec spec.yaml --gold gold.jsonl --pred llama.jsonl
     """
-    from fieldassay.api.validating import validate as find
     from fieldassay.cli.output import complain, screen, write
-    from fieldassay.cli.show_validation import render_validation
+    from fieldassay.cli.show.validation import render_validation
+    from fieldassay.scoring.validate import validate as find
 
     inputs, spec = read_inputs(given, needs_data=False), read_spec_option(given)
     found = find(spec, inputs.gold, inputs.predictions, inputs.options, lists_violations=given["is_json"])

@@ -13,7 +13,7 @@ from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import NUMBER_REASONS, NUMBER_SCORES, number_codes
 from fieldassay.comparators.settled import scores_by_code, unequal_positions
 from fieldassay.comparators.tolerance import ToleranceOption, tolerance_of
-from fieldassay.values.column import Column, Objects, objects
+from fieldassay.types.column import Column, Objects, objects
 
 _LONGEST = 2_000
 _REST = re.compile(r"[^\d.-]+")
@@ -27,7 +27,7 @@ class BareNumber(Comparator):
     Everything else is deleted first, whatever it means: `USD 1,234.50` is 1234.50, and so is `(1234.50)`. What is left must be one number with
     at most one point, and a minus sign only before it; else the text is not numeric. Source: the money rule of the business documents guide.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> judge = BareNumber(tolerance=Decimal("0.01"))
     >>> judge.compare_one(*(Reading(text, text, text) for text in ("$99.99", "AUD 100.00 incl. GST")))
     (0.0, 'not_numeric')
@@ -44,7 +44,9 @@ class BareNumber(Comparator):
     def compare(self, gold: Column, pred: Column) -> Scores:
         codes = np.zeros(len(gold), dtype=np.int16)
         at = unequal_positions(gold, pred)
-        codes[at] = number_codes(_bare(gold.texts[at]), _bare(pred.texts[at]), gold.texts[at], tolerance_of(self.tolerance))
+        codes[at] = number_codes(
+            _bare(gold.texts[at]), _bare(pred.texts[at]), gold.texts[at], tolerance_of(self.tolerance)
+        )
         return scores_by_code(codes, NUMBER_SCORES)
 
 

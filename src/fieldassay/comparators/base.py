@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.values.column import Column, Indices, Reading
+from fieldassay.types.column import Column, Indices, Reading
 
 
 @dataclass(frozen=True, slots=True, eq=False)

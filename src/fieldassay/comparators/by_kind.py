@@ -10,7 +10,7 @@ import numpy as np
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.exact import Exact
 from fieldassay.comparators.settled import Mask
-from fieldassay.values.column import Column, Objects
+from fieldassay.types.column import Column, Objects
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class ByKind(Comparator):
     A boolean is not a number. Meant for trees without a schema. Source: the engineering extractor's strategy.
 
     >>> from fieldassay.comparators.numbers import Number
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> judge = ByKind(number=Number(tolerance=0.01))
     >>> judge.compare_one(Reading("100", 100, "100"), Reading("100.5", 100.5, "100.5"))
     (1.0, 'within_tolerance')
@@ -30,11 +30,17 @@ class ByKind(Comparator):
 
     number: Comparator = field(default_factory=Exact)
     text: Comparator = field(default_factory=Exact)
-    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "other_kind")  # an instance has those of its comparators, see below
+    reasons: ClassVar[tuple[str, ...]] = (
+        "equal",
+        "different",
+        "other_kind",
+    )  # an instance has those of its comparators, see below
 
     def __post_init__(self) -> None:
         inner = (*self.number.reasons, *self.text.reasons)
-        object.__setattr__(self, "reasons", tuple(dict.fromkeys(("equal", "different", "other_kind", *inner))))
+        object.__setattr__(
+            self, "reasons", tuple(dict.fromkeys(("equal", "different", "other_kind", *inner)))
+        )
         object.__setattr__(self, "is_dear", self.number.is_dear or self.text.is_dear)
 
     def compare(self, gold: Column, pred: Column) -> Scores:

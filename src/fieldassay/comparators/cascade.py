@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
-from fieldassay.values.column import Column
+from fieldassay.types.column import Column
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Cascade(Comparator):
     null keeps the step's score. The reason is the deciding step's. A pair that a step cannot judge is not judged: later steps are no way out.
 
     >>> from fieldassay.comparators.exact import Contains, Exact
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> judge = Cascade(steps=(Exact(ignore=",$ "), Contains()), scores=(None, 0.9))
     >>> judge.compare_one(*(Reading(text, text, text) for text in ("Acme Corp Ltd", "Acme Corp")))
     (0.9, 'contained')
@@ -29,7 +29,10 @@ class Cascade(Comparator):
     steps: tuple[Comparator, ...]
     thresholds: tuple[float, ...] = ()
     scores: tuple[float | None, ...] = ()
-    reasons: ClassVar[tuple[str, ...]] = ("equal", "different")  # an instance has those of all its steps, see below
+    reasons: ClassVar[tuple[str, ...]] = (
+        "equal",
+        "different",
+    )  # an instance has those of all its steps, see below
     accept: ClassVar[float] = 1.0  # an instance has its last step's
 
     def __post_init__(self) -> None:
@@ -38,10 +41,14 @@ class Cascade(Comparator):
         for name in ("thresholds", "scores"):
             given = getattr(self, name)
             if given and len(given) != len(self.steps):
-                raise ValueError(f"cascade: {len(given)} {name} for {len(self.steps)} steps; give one per step, or none")
+                raise ValueError(
+                    f"cascade: {len(given)} {name} for {len(self.steps)} steps; give one per step, or none"
+                )
             if any(number is not None and not 0 <= number <= 1 for number in given):
                 raise ValueError(f"cascade: {name} are {list(given)}; give numbers from 0 to 1")
-        reasons = dict.fromkeys(("equal", "different", *(reason for step in self.steps for reason in step.reasons)))
+        reasons = dict.fromkeys(
+            ("equal", "different", *(reason for step in self.steps for reason in step.reasons))
+        )
         object.__setattr__(self, "reasons", tuple(reasons))
         object.__setattr__(self, "accept", self.steps[-1].accept)
         object.__setattr__(self, "settles_equal", all(step.settles_equal for step in self.steps))
@@ -55,7 +62,11 @@ class Cascade(Comparator):
             reached = judged.score >= (self.thresholds[position] if self.thresholds else step.accept)
             worth = self.scores[position] if self.scores else None
             names = np.array([self.reasons.index(name) for name in step.reasons], dtype=np.int16)
-            score[pending] = judged.score if worth is None else np.where(reached & (judged.reason > 0), worth, judged.score)
+            score[pending] = (
+                judged.score
+                if worth is None
+                else np.where(reached & (judged.reason > 0), worth, judged.score)
+            )
             reason[pending] = names[judged.reason]
             pending = pending[~(reached | np.isnan(judged.score))]
         return Scores(score, reason)

@@ -10,8 +10,8 @@ import numpy as np
 
 from fieldassay.comparators.settled import Codes, Floats, Mask
 from fieldassay.comparators.tolerance import Tolerance, decimal_of
-from fieldassay.values.amounts import NumberRange
-from fieldassay.values.column import Indices, Objects, objects
+from fieldassay.types.column import Indices, Objects, objects
+from fieldassay.types.numbers.amounts import NumberRange
 
 EQUAL, DIFFERENT, WITHIN, NOT_NUMERIC = range(4)
 NUMBER_REASONS = ("equal", "different", "within_tolerance", "not_numeric")
@@ -45,7 +45,9 @@ class Numbers:
         if NumberRange not in kinds:
             floats, numeric = _floats(values, kinds <= _MACHINE_KINDS)
             return cls(values, texts, floats, floats, numeric)
-        (low, numeric), (high, _) = (_floats(objects([_end(value, side) for value in values]), False) for side in ("low", "high"))
+        (low, numeric), (high, _) = (
+            _floats(objects([_end(value, side) for value in values]), False) for side in ("low", "high")
+        )
         return cls(values, texts, low, high, numeric)
 
     @property
@@ -56,7 +58,9 @@ class Numbers:
     def codes(self, gold: Indices, pred: Indices, tolerance: Tolerance) -> Codes:
         """Return positions in `NUMBER_REASONS` for pairs of positions; both ends of a range must be near enough."""
         low = self._codes(self.low, "low", (gold, pred), tolerance)
-        return _worse(low, self._codes(self.high, "high", (gold, pred), tolerance)) if self.have_ranges else low
+        return (
+            _worse(low, self._codes(self.high, "high", (gold, pred), tolerance)) if self.have_ranges else low
+        )
 
     def _codes(self, ends: Floats, side: str, pairs: tuple[Indices, Indices], tolerance: Tolerance) -> Codes:
         gold, pred = pairs
@@ -141,5 +145,9 @@ def _floats(values: Objects, are_machine_kinds: bool) -> tuple[Floats, Mask]:
             pass  # an integer beyond float64, or a signaling NaN: one by one
     numbers = [decimal_of(value) for value in values]
     numeric = np.fromiter((number is not None for number in numbers), dtype=np.bool_, count=len(numbers))
-    floats = np.fromiter((np.nan if number is None else float(number) for number in numbers), dtype=np.float64, count=len(numbers))
+    floats = np.fromiter(
+        (np.nan if number is None else float(number) for number in numbers),
+        dtype=np.float64,
+        count=len(numbers),
+    )
     return floats, numeric

@@ -8,7 +8,7 @@ import numpy as np
 
 from fieldassay.comparators.items import Ints, Items
 from fieldassay.comparators.settled import Floats
-from fieldassay.values.column import Indices
+from fieldassay.types.column import Indices
 
 _AT_ONCE = 4_000_000
 """Items looked up together."""
@@ -18,14 +18,18 @@ def common_counts(sets: Items, gold: Indices, pred: Indices) -> Floats:
     """Return how many canonical texts `sets[gold[i]]` and `sets[pred[i]]` have in common, for every i; no set may repeat one.
 
     >>> from fieldassay.comparators.items import items_of
-    >>> from fieldassay.values.column import Column, Reading
+    >>> from fieldassay.types.column import Column, Reading
     >>> lists = [Column.of([Reading(text, text, text) for text in texts]) for texts in ("ab", "bc", "c")]
     >>> sets = items_of(Column.of([Reading("", value, "") for value in lists]))
     >>> common_counts(sets, np.array([0, 0, 1]), np.array([1, 2, 2])).tolist()
     [1.0, 0.0, 1.0]
     """
     numbers: dict[str, int] = {}
-    item = np.fromiter((numbers.setdefault(text, len(numbers)) for text in sets.column.canonical), dtype=np.int64, count=len(sets.column))
+    item = np.fromiter(
+        (numbers.setdefault(text, len(numbers)) for text in sets.column.canonical),
+        dtype=np.int64,
+        count=len(sets.column),
+    )
     width = np.int64(max(len(numbers), 1))
     held = np.sort(np.repeat(np.arange(len(sets.counts)), sets.counts) * width + item)
     common = np.zeros(len(gold))

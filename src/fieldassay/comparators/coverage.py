@@ -12,7 +12,7 @@ from fieldassay.comparators.exact import Exact
 from fieldassay.comparators.items import Items, all_pairs, best_by, items_of, similarities, total_by
 from fieldassay.comparators.lists import LIST_REASONS, list_reasons, portions
 from fieldassay.comparators.settled import Floats, unequal_positions
-from fieldassay.values.column import Column
+from fieldassay.types.column import Column
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class SoftCoverage(Comparator):
     Source: the slot-filling protocol.
 
     >>> from fieldassay.comparators.edit import Indel
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> SoftCoverage(items=Indel()).compare_one(*(Reading(text, text, text) for text in ("tide", "diet")))
     (0.5, 'some_items')
     """
@@ -44,7 +44,10 @@ class SoftCoverage(Comparator):
         reason = np.zeros(len(gold), dtype=np.int16)
         for part, is_judgeable in portions(gold, pred, unequal_positions(gold, pred)):
             if is_judgeable:
-                given, found = items_of(gold.take(part), is_distinct=True), items_of(pred.take(part), is_distinct=True)
+                given, found = (
+                    items_of(gold.take(part), is_distinct=True),
+                    items_of(pred.take(part), is_distinct=True),
+                )
                 coverage[part], specificity[part] = self._coverages(given, found)
             else:
                 coverage[part] = specificity[part] = np.nan

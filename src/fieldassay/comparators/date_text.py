@@ -11,13 +11,26 @@ import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.settled import scores_by_code, unequal_positions
-from fieldassay.values.column import Column
-from fieldassay.values.period import Date
+from fieldassay.types.column import Column
+from fieldassay.types.dates.period import Date
 
 _DIGIT_RUN = re.compile(r"\d+")
 _TOKEN = re.compile(r"[0-9]+|[^\W\d_]+")
 _LONGEST_DATE = 200
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 
 
 @dataclass(frozen=True)
@@ -27,13 +40,20 @@ class DateComponents(Comparator):
     The order of the runs does not count: 04/05/2025 and 05/04/2025 are equal. The reason then is `components_exchanged`, unless one text begins
     with the year and the other ends with it. A text without a digit scores 0. Source: the business documents guide.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> DateComponents().compare_one(*(Reading(text, None, text) for text in ("15/03/2025", "15 March 2025")))
     (0.8, 'two_components')
     """
 
     partial: float = 0.8
-    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "same_components", "two_components", "no_digits", "components_exchanged")
+    reasons: ClassVar[tuple[str, ...]] = (
+        "equal",
+        "different",
+        "same_components",
+        "two_components",
+        "no_digits",
+        "components_exchanged",
+    )
     accept: ClassVar[float] = 0.8
 
     def __post_init__(self) -> None:
@@ -70,7 +90,7 @@ class DateParts(Comparator):
     abbreviations count, other numbers go by `order`. A number that can be no part of a date (of three or of more than four digits, or of four that
     are no year from 1000 to 2999) contradicts a text without it. Source: the transaction dates of the business documents guide.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> DateParts().compare_one(*(Reading(text, text, text) for text in ("15/03/2025", "15 Mar")))
     (1.0, 'parts_agree')
     """
@@ -133,4 +153,7 @@ def _month(token: str) -> int | None:
     name = token.lower()
     if len(name) < 3:
         return None
-    return next((number for number, month in enumerate(_MONTHS, 1) if month.startswith(name) or name == month[:4]), None)
+    return next(
+        (number for number, month in enumerate(_MONTHS, 1) if month.startswith(name) or name == month[:4]),
+        None,
+    )

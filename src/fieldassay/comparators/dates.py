@@ -11,10 +11,18 @@ import numpy.typing as npt
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.settled import Codes, scores_by_code, unequal_positions
-from fieldassay.values.column import Column, Objects
-from fieldassay.values.period import Date, Period
+from fieldassay.types.column import Column, Objects
+from fieldassay.types.dates.period import Date, Period
 
-_REASONS = ("equal", "different", "within_days", "coarser", "precision_differs", "day_month_swapped", "not_a_date")
+_REASONS = (
+    "equal",
+    "different",
+    "within_days",
+    "coarser",
+    "precision_differs",
+    "day_month_swapped",
+    "not_a_date",
+)
 _SCORES = (1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _EQUAL, _DIFFERENT, _WITHIN, _COARSER, _PRECISION, _SWAPPED, _NO_DATE = range(7)
 _RANK = np.array([0, 5, 1, 2, 3, 4, 6])
@@ -30,7 +38,7 @@ class CalendarDate(Comparator):
     `days`: so many days apart is still right (for dates that name a day). `precision: same` wants the same parts known on both sides;
     `coarsest` compares the parts that both sides have, so that `2025-03` meets `2025-03-15`.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> gold, pred = Date(2025, 5, 4), Date(2025, 4, 5)
     >>> CalendarDate().compare_one(Reading("04/05/2025", gold, str(gold)), Reading("05/04/2025", pred, str(pred)))
     (0.0, 'day_month_swapped')
@@ -93,5 +101,7 @@ def _days_apart(gold: Parts, pred: Parts) -> npt.NDArray[np.float64]:
 
 def _ordinals(parts: Parts) -> npt.NDArray[np.int64]:
     months = (parts[:, 0] - 1970) * 12 + parts[:, 1] - 1
-    days: npt.NDArray[np.int64] = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + parts[:, 2]
+    days: npt.NDArray[np.int64] = (
+        months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + parts[:, 2]
+    )
     return days

@@ -16,7 +16,7 @@ from rapidfuzz.process import cpdist
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.settled import Floats, equal_pairs, graded
 from fieldassay.comparators.shares import share_of
-from fieldassay.values.column import Column, Objects, objects
+from fieldassay.types.column import Column, Objects, objects
 
 Lengths = npt.NDArray[np.int64]
 
@@ -78,7 +78,7 @@ def indel_similarity(gold: Objects, pred: Objects) -> Floats:
 class Levenshtein(Comparator):
     """1 - Levenshtein distance / length of the longer text. Symmetric.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> Levenshtein().compare_one(*(Reading(text, text, text) for text in ("Dupont", "Dupond")))
     (0.8333333333333334, 'similar')
     """
@@ -96,7 +96,7 @@ class Levenshtein(Comparator):
 class Indel(Comparator):
     """1 - (insertions and deletions needed) / sum of the lengths. Symmetric.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> Indel().compare_one(*(Reading(text, text, text) for text in ("tide", "diet")))
     (0.5, 'similar')
     """
@@ -116,7 +116,7 @@ class JaroWinkler(Comparator):
 
     It is Jaro's similarity, raised by `prefix_weight` for every equal character at the start (four at most) where Jaro's exceeds 0.7.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> score, _ = JaroWinkler().compare_one(*(Reading(text, text, text) for text in ("MARTHA", "MARHTA")))
     >>> round(score, 4)
     0.9611
@@ -130,14 +130,18 @@ class JaroWinkler(Comparator):
 
     def __post_init__(self) -> None:
         if not 0 <= self.prefix_weight <= 0.25:
-            raise ValueError(f"jaro_winkler: prefix_weight is {self.prefix_weight}; give a number from 0 to 0.25")
+            raise ValueError(
+                f"jaro_winkler: prefix_weight is {self.prefix_weight}; give a number from 0 to 0.25"
+            )
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         return judged_texts(gold, pred, LONGEST_PRODUCT, self._similarity)
 
     def _similarity(self, gold: Objects, pred: Objects) -> Floats:
         weight = {"prefix_weight": self.prefix_weight}
-        similarity: Floats = cpdist(gold, pred, scorer=JaroWinklerDistance.similarity, scorer_kwargs=weight, dtype=np.float64)
+        similarity: Floats = cpdist(
+            gold, pred, scorer=JaroWinklerDistance.similarity, scorer_kwargs=weight, dtype=np.float64
+        )
         return similarity
 
 
@@ -147,7 +151,7 @@ class Anls(Comparator):
 
     Its mean is the average normalized Levenshtein similarity of document question answering; `ignore_case` is on, as published.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> Anls().compare_one(*(Reading(text, text, text) for text in ("ACME", "acne")))
     (0.75, 'similar')
     """

@@ -10,7 +10,7 @@ import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.settled import equal_pairs, scores_by_code, unequal_positions
-from fieldassay.values.column import Column, Objects, objects
+from fieldassay.types.column import Column, Objects, objects
 
 _NO_DIGIT = re.compile(r"\D+")
 
@@ -21,7 +21,7 @@ class Exact(Comparator):
 
     Two texts that differ and of which nothing is left are different, or equal with `nothing_left: equal`.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> Exact(ignore=",$ ").compare_one(*(Reading(text, text, text) for text in ("$1,234.56", "$ 1234.56")))
     (1.0, 'equal_ignoring')
     """
@@ -40,7 +40,10 @@ class Exact(Comparator):
         codes = np.where(equal, 0, 1).astype(np.int16)
         if self.ignore:
             at = np.flatnonzero(~equal)
-            given, found = self._without_ignored(gold.canonical[at]), self._without_ignored(pred.canonical[at])
+            given, found = (
+                self._without_ignored(gold.canonical[at]),
+                self._without_ignored(pred.canonical[at]),
+            )
             is_said = (given != "") | (self.nothing_left == "equal")
             codes[at[(given == found) & is_said]] = 2
         return scores_by_code(codes, (1.0, 0.0, 1.0))
@@ -54,7 +57,7 @@ class Exact(Comparator):
 class Digits(Comparator):
     """1 if the texts as given have the same sequence of digits, else 0; also 0 where a side has no digit.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> Digits().compare_one(*(Reading(text, text, text) for text in ("06 082 698 025", "06-082-698-025")))
     (1.0, 'same_digits')
     """
@@ -82,7 +85,7 @@ def digits_of(texts: Objects) -> Objects:
 class Contains(Comparator):
     """`score` if one text contains the other, else 0. `inner` says which side must be the contained one. An empty text is in nothing.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> Contains().compare_one(*(Reading(text, text, text) for text in ("Acme Corp Ltd", "Acme Corp")))
     (1.0, 'contained')
     """
@@ -102,4 +105,6 @@ class Contains(Comparator):
         return scores_by_code(codes, (1.0, 0.0, self.score))
 
     def _is_contained(self, gold: Any, pred: Any) -> bool:
-        return bool(gold and pred) and ((self.inner != "pred" and gold in pred) or (self.inner != "gold" and pred in gold))
+        return bool(gold and pred) and (
+            (self.inner != "pred" and gold in pred) or (self.inner != "gold" and pred in gold)
+        )

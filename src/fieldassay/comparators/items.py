@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.settled import Floats
-from fieldassay.values.column import Column, Objects, objects
+from fieldassay.types.column import Column, Objects, objects
 
 Ints = npt.NDArray[np.int64]
 
@@ -26,13 +26,16 @@ class Items:
     def canonical_lists(self) -> list[list[str]]:
         """Return the canonical texts of the items, list by list."""
         texts = self.column.canonical.tolist()
-        return [texts[start : start + count] for start, count in zip(self.starts.tolist(), self.counts.tolist(), strict=True)]
+        return [
+            texts[start : start + count]
+            for start, count in zip(self.starts.tolist(), self.counts.tolist(), strict=True)
+        ]
 
 
 def items_of(column: Column, is_distinct: bool = False) -> Items:
     """Return the items of every value; a value that is no list is its own only item. `is_distinct` drops repeated canonical texts.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> column = Column.of([Reading(text, text, text) for text in ("a", "b", "a")])
     >>> items_of(Column.of([Reading("[]", column, "[]")]), is_distinct=True).counts.tolist()
     [2]
@@ -44,7 +47,9 @@ def items_of(column: Column, is_distinct: bool = False) -> Items:
     counts = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
     starts = np.cumsum(counts) - counts
     joined = Column(
-        _joined([part.texts for part in parts]), _joined([part.values for part in parts]), _joined([part.canonical for part in parts])
+        _joined([part.texts for part in parts]),
+        _joined([part.values for part in parts]),
+        _joined([part.canonical for part in parts]),
     )
     return Items(joined, starts, counts)
 
@@ -57,7 +62,11 @@ def _distinct(column: Column) -> Column:
     first: dict[Any, int] = {}
     for index, text in enumerate(column.canonical):
         first.setdefault(text, index)
-    return column if len(first) == len(column) else column.take(np.fromiter(first.values(), dtype=np.int64, count=len(first)))
+    return (
+        column
+        if len(first) == len(column)
+        else column.take(np.fromiter(first.values(), dtype=np.int64, count=len(first)))
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +103,9 @@ def similarities(gold: Items, pred: Items, pairs: Candidates, comparator: Compar
     if not len(pairs):
         return np.zeros(0)
     if comparator.by_canonical:
-        return np.asarray(gold.column.canonical[pairs.gold] == pred.column.canonical[pairs.pred], dtype=np.float64)
+        return np.asarray(
+            gold.column.canonical[pairs.gold] == pred.column.canonical[pairs.pred], dtype=np.float64
+        )
     given, found = _meanings(gold.column), _meanings(pred.column)
     key = given[pairs.gold] * np.int64(len(pred.column) + 1) + found[pairs.pred]
     _, first, back = np.unique(key, return_index=True, return_inverse=True)
@@ -106,7 +117,9 @@ def _meanings(column: Column) -> Ints:
     """Return a number for each item, the same for items with the same canonical text and the same text."""
     numbers: dict[tuple[Any, Any], int] = {}
     both = zip(column.canonical, column.texts, strict=True)
-    return np.fromiter((numbers.setdefault(pair, len(numbers)) for pair in both), dtype=np.int64, count=len(column))
+    return np.fromiter(
+        (numbers.setdefault(pair, len(numbers)) for pair in both), dtype=np.int64, count=len(column)
+    )
 
 
 def total_by(positions: Ints, values: Floats, size: int) -> Floats:

@@ -14,9 +14,19 @@ import numpy.typing as npt
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.common_items import common_counts
 from fieldassay.comparators.exact import Contains, Exact
-from fieldassay.comparators.items import Candidates, Ints, Items, all_pairs, best_by, items_of, same_positions, similarities, total_by
+from fieldassay.comparators.items import (
+    Candidates,
+    Ints,
+    Items,
+    all_pairs,
+    best_by,
+    items_of,
+    same_positions,
+    similarities,
+    total_by,
+)
 from fieldassay.comparators.settled import Floats, Mask, unequal_positions
-from fieldassay.values.column import Column, Indices
+from fieldassay.types.column import Column, Indices
 
 LIST_REASONS = ("equal", "different", "same_items", "some_items", "too_many_items", "items_not_judged")
 
@@ -47,7 +57,9 @@ class ListComparator(Comparator):
             if not is_judgeable:
                 scores.score[part], scores.reason[part] = np.nan, LIST_REASONS.index("too_many_items")
                 continue
-            score = self.share(items_of(gold.take(part), self.is_distinct), items_of(pred.take(part), self.is_distinct))
+            score = self.share(
+                items_of(gold.take(part), self.is_distinct), items_of(pred.take(part), self.is_distinct)
+            )
             scores.score[part] = score
             scores.reason[part] = list_reasons(score)
         return scores
@@ -63,9 +75,13 @@ def list_reasons(score: Floats) -> npt.NDArray[np.int16]:
     return np.where(np.isnan(score), LIST_REASONS.index("items_not_judged"), reason).astype(np.int16)
 
 
-def portions(gold: Column, pred: Column, at: npt.NDArray[np.intp]) -> Iterator[tuple[npt.NDArray[np.intp], bool]]:
+def portions(
+    gold: Column, pred: Column, at: npt.NDArray[np.intp]
+) -> Iterator[tuple[npt.NDArray[np.intp], bool]]:
     """Yield the positions in groups whose candidate pairs fit in memory together, and last those that do not fit even alone (False)."""
-    sizes = np.array([_length(gold.values[index]) * _length(pred.values[index]) for index in at.tolist()], dtype=np.int64)
+    sizes = np.array(
+        [_length(gold.values[index]) * _length(pred.values[index]) for index in at.tolist()], dtype=np.int64
+    )
     fits = sizes <= MOST_CANDIDATES
     group = (np.cumsum(np.where(fits, sizes, 0)) - 1) // _AT_ONCE
     for number in np.unique(group[fits]).tolist():
@@ -93,7 +109,11 @@ def matched_counts(gold: Items, pred: Items, comparator: Comparator) -> Floats:
     """Return how many items of each two lists match one to one, at most."""
     if comparator.by_canonical:
         both = zip(gold.canonical_lists(), pred.canonical_lists(), strict=True)
-        return np.fromiter(((Counter(given) & Counter(found)).total() for given, found in both), dtype=np.float64, count=len(gold.counts))
+        return np.fromiter(
+            ((Counter(given) & Counter(found)).total() for given, found in both),
+            dtype=np.float64,
+            count=len(gold.counts),
+        )
     pairs = all_pairs(gold, pred)
     similarity = similarities(gold, pred, pairs, comparator)
     hits = similarity >= comparator.accept
@@ -105,7 +125,9 @@ def _matrices(hits: Mask, gold: Items, pred: Items) -> Iterator[Mask]:
     """Yield the hits of all candidate pairs as one matrix per pair of lists, gold items by predicted items."""
     ends = np.cumsum(gold.counts * pred.counts)
     starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
-    for start, end, rows, columns in zip(starts.tolist(), ends.tolist(), gold.counts.tolist(), pred.counts.tolist(), strict=True):
+    for start, end, rows, columns in zip(
+        starts.tolist(), ends.tolist(), gold.counts.tolist(), pred.counts.tolist(), strict=True
+    ):
         yield hits[start:end].reshape(rows, columns)
 
 
@@ -209,7 +231,9 @@ class ByPosition(ListComparator):
     def share(self, gold: Items, pred: Items) -> Floats:
         pairs = same_positions(gold, pred)
         similarity = similarities(gold, pred, pairs, self.items)
-        matched = total_by(pairs.owner, (similarity >= self.items.accept).astype(np.float64), len(gold.counts))
+        matched = total_by(
+            pairs.owner, (similarity >= self.items.accept).astype(np.float64), len(gold.counts)
+        )
         return _ratio(_unless_unjudged(matched, pairs, similarity), np.maximum(gold.counts, pred.counts))
 
 
@@ -236,8 +260,13 @@ def _common_lengths(gold: Items, pred: Items) -> Floats:
     from rapidfuzz.distance import LCSseq
 
     codes: dict[str, int] = {}
-    given, found = ([[codes.setdefault(text, len(codes)) for text in texts] for texts in side.canonical_lists()] for side in (gold, pred))
-    return np.array([LCSseq.similarity(left, right) for left, right in zip(given, found, strict=True)], dtype=np.float64)
+    given, found = (
+        [[codes.setdefault(text, len(codes)) for text in texts] for texts in side.canonical_lists()]
+        for side in (gold, pred)
+    )
+    return np.array(
+        [LCSseq.similarity(left, right) for left, right in zip(given, found, strict=True)], dtype=np.float64
+    )
 
 
 def _longest_chain(hits: Mask) -> int:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.values.column import Indices, Objects
+from fieldassay.types.column import Indices, Objects
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 Bits: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
@@ -44,7 +44,7 @@ def matched_characters(texts: Objects, gold: Indices, pred: Indices) -> Counts:
 
     The texts named have 0 to `LONGEST` characters. The blocks are those of `difflib.SequenceMatcher(None, gold, pred, autojunk=False)`.
 
-    >>> from fieldassay.values.column import objects
+    >>> from fieldassay.types.column import objects
     >>> matched_characters(objects(["tide", "diet"]), np.array([0, 1]), np.array([1, 0])).tolist()
     [1, 2]
     """
@@ -68,7 +68,9 @@ def _match_portion(texts: Objects, gold: Indices, pred: Indices, word: np.dtype[
     gold_codes, pred_codes, characters = _code(_points(texts[golds]), _points(texts[preds]))
     if characters * len(preds) * word.itemsize > TABLE_BYTES and len(gold) > 1:
         half = len(gold) // 2  # fewer texts have fewer characters
-        return np.concatenate([_match_portion(texts, gold[part], pred[part], word) for part in (slice(half), slice(half, None))])
+        return np.concatenate(
+            [_match_portion(texts, gold[part], pred[part], word) for part in (slice(half), slice(half, None))]
+        )
     table = _places(pred_codes, characters, word).ravel()
     entries = gold_codes * len(preds)
     lengths = np.count_nonzero(gold_codes, axis=0)[of_gold]

@@ -12,9 +12,9 @@ from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import EQUAL, NUMBER_REASONS, NUMBER_SCORES, WITHIN, Numbers
 from fieldassay.comparators.settled import scores_by_code
 from fieldassay.comparators.tolerance import Tolerance, ToleranceOption, tolerance_of
-from fieldassay.values.amounts import Money
-from fieldassay.values.column import Column, Indices, Objects, objects
-from fieldassay.values.currencies import GENERIC
+from fieldassay.types.column import Column, Indices, Objects, objects
+from fieldassay.types.numbers.amounts import Money
+from fieldassay.types.numbers.currencies import GENERIC
 
 _DIFFERS, _UNKNOWN = len(NUMBER_REASONS), len(NUMBER_REASONS) + 1
 _ACCEPTED = (EQUAL, WITHIN)
@@ -28,7 +28,7 @@ class MoneyAmount(Comparator):
     `currency_unknown`, and the score 1, or 0 with `currency: strict`.
 
     >>> from decimal import Decimal
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> gold, pred = Money(Decimal(5), "EUR"), Money(Decimal(5), "USD")
     >>> MoneyAmount().compare_one(Reading("5 EUR", gold, "5 EUR"), Reading("5 USD", pred, "5 USD"))
     (0.0, 'currency_differs')
@@ -56,7 +56,11 @@ class MoneyAmount(Comparator):
         differing = np.flatnonzero(currency[gold] != currency[pred])
         if len(differing):
             verdicts = np.array(
-                [[_DIFFERS if not _may_be_same(one, other) else _UNKNOWN for other in names] for one in names], dtype=np.int16
+                [
+                    [_DIFFERS if not _may_be_same(one, other) else _UNKNOWN for other in names]
+                    for one in names
+                ],
+                dtype=np.int16,
             )
             found = verdicts[currency[gold[differing]], currency[pred[differing]]]
             decides = (found == _DIFFERS) | np.isin(codes[differing], _ACCEPTED)
@@ -66,7 +70,9 @@ class MoneyAmount(Comparator):
 
 def _taken_apart(values: Objects) -> tuple[Objects, npt.NDArray[np.intp], list[str | None]]:
     """Return the amounts, and the currencies as positions in a list of their names."""
-    pairs = [(value.amount, value.currency) if isinstance(value, Money) else (value, None) for value in values]
+    pairs = [
+        (value.amount, value.currency) if isinstance(value, Money) else (value, None) for value in values
+    ]
     names = list(dict.fromkeys(currency for _, currency in pairs))
     position = {name: index for index, name in enumerate(names)}
     currency = np.fromiter((position[currency] for _, currency in pairs), dtype=np.intp, count=len(pairs))

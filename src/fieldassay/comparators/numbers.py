@@ -9,17 +9,24 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
-from fieldassay.comparators.closeness import NUMBER_REASONS, NUMBER_SCORES, NUMERIC_KINDS, Numbers, ends_of, number_codes
+from fieldassay.comparators.closeness import (
+    NUMBER_REASONS,
+    NUMBER_SCORES,
+    NUMERIC_KINDS,
+    Numbers,
+    ends_of,
+    number_codes,
+)
 from fieldassay.comparators.settled import Codes, scores_by_code, unequal_positions
 from fieldassay.comparators.tolerance import EXACT, Tolerance, ToleranceOption, tolerance_of
-from fieldassay.values.column import Column, Indices
+from fieldassay.types.column import Column, Indices
 
 
 @dataclass(frozen=True)
 class Number(Comparator):
     """1 if two numbers are equal or within the tolerance, else 0; ranges need both ends.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> Number(tolerance=Decimal("0.02")).compare_one(Reading("5,0", Decimal("5.0"), "5"), Reading("5.1", Decimal("5.1"), "5.1"))
     (1.0, 'within_tolerance')
     """
@@ -67,7 +74,9 @@ class Range(Comparator):
         object.__setattr__(self, "tolerance", tolerance_of(self.tolerance))
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        scores = scores_by_code(column_codes(gold, pred, tolerance_of(self.tolerance)), (*NUMBER_SCORES, 1.0, 0.0))
+        scores = scores_by_code(
+            column_codes(gold, pred, tolerance_of(self.tolerance)), (*NUMBER_SCORES, 1.0, 0.0)
+        )
         if self.by == "ends":
             return scores
         for index in np.flatnonzero(scores.reason == NUMBER_REASONS.index("different")).tolist():

@@ -15,7 +15,7 @@ from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.exact import digits_of
 from fieldassay.comparators.settled import Floats, unequal_positions
 from fieldassay.comparators.shares import share_of
-from fieldassay.values.column import Column, Objects
+from fieldassay.types.column import Column, Objects
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,20 @@ class PhoneDigits(Comparator):
     `steps` are pairs of a share of equal positions and its score. A text without a digit scores 0.
     Source: the phone rule of the business documents guide.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> PhoneDigits().compare_one(*(Reading(text, text, text) for text in ("02 9374 4000", "(02) 9374-4001")))
     (0.8, 'digits_in_place')
     """
 
     steps: tuple[tuple[Decimal, float], ...] = ((Decimal("0.8"), 0.8), (Decimal("0.6"), 0.5))
-    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "same_digits", "digits_in_place", "no_digits", "other_length")
+    reasons: ClassVar[tuple[str, ...]] = (
+        "equal",
+        "different",
+        "same_digits",
+        "digits_in_place",
+        "no_digits",
+        "other_length",
+    )
     accept: ClassVar[float] = 0.8
 
     def __post_init__(self) -> None:
@@ -46,7 +53,9 @@ class PhoneDigits(Comparator):
         scores = Scores(np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16))
         at = unequal_positions(gold, pred)
         if len(at):
-            scores.score[at], scores.reason[at] = self._judge(digits_of(gold.texts[at]), digits_of(pred.texts[at]))
+            scores.score[at], scores.reason[at] = self._judge(
+                digits_of(gold.texts[at]), digits_of(pred.texts[at])
+            )
         return scores
 
     def _judge(self, gold: Objects, pred: Objects) -> tuple[Floats, npt.NDArray[np.int64]]:

@@ -12,9 +12,9 @@ from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import NUMBER_REASONS, NUMBER_SCORES, number_codes
 from fieldassay.comparators.settled import Codes, scores_by_code, unequal_positions
 from fieldassay.comparators.tolerance import ToleranceOption, decimal_of, tolerance_of
-from fieldassay.values.amounts import NumberRange, Quantity
-from fieldassay.values.column import Column, Objects, objects
-from fieldassay.values.unit_conversion import conversion
+from fieldassay.types.column import Column, Objects, objects
+from fieldassay.types.numbers.amounts import NumberRange, Quantity
+from fieldassay.types.numbers.unit_conversion import conversion
 
 _UNIT_DIFFERS, _UNIT_MISSING = len(NUMBER_REASONS), len(NUMBER_REASONS) + 1
 _CONVERTED = Context(prec=60)
@@ -51,7 +51,7 @@ class QuantityAmount(Comparator):
     a normal cubic meter is never a plain one. `missing_unit` says what a unit that only one side has means: `differs`, or `ignored`
     (only the amounts are compared).
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> gold, pred = Quantity(Decimal("1.5"), "h"), Quantity(Decimal(90), "min")
     >>> QuantityAmount().compare_one(Reading("1.5 h", gold, "1.5 h"), Reading("90 min", pred, "90 min"))
     (1.0, 'equal')
@@ -74,7 +74,10 @@ class QuantityAmount(Comparator):
 
     def _codes(self, gold: Objects, pred: Objects, texts: Objects) -> Codes:
         given, found = objects([_unit(value) for value in gold]), objects([_unit(value) for value in pred])
-        expected, actual = objects([_amount(value) for value in gold]), objects([_amount(value) for value in pred])
+        expected, actual = (
+            objects([_amount(value) for value in gold]),
+            objects([_amount(value) for value in pred]),
+        )
         verdict = np.zeros(len(gold), dtype=np.int16)
         scales: dict[tuple[str | None, str | None], Scale | int] = {}
         for index in np.flatnonzero(given != found).tolist():

@@ -12,7 +12,7 @@ from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.edit import TEXT_REASONS, text_lengths
 from fieldassay.comparators.matching_blocks import LONGEST, matched_characters
 from fieldassay.comparators.settled import Floats, graded
-from fieldassay.values.column import Column, Indices, Objects
+from fieldassay.types.column import Column, Indices, Objects
 
 LONGEST_MATCHED_PRODUCT = 4 * 10**8
 """Two texts whose lengths multiply to more than this (20,000 characters against as many) are not judged: it would take several seconds."""
@@ -28,7 +28,7 @@ class Ratcliff(Comparator):
     Two empty texts score 1. It is not symmetric, so the sides must not be swapped.
     Source: the integrated matching quality of index entries.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> Ratcliff().compare_one(*(Reading(text, text, text) for text in ("tide", "diet")))
     (0.25, 'similar')
     """
@@ -56,7 +56,7 @@ class Ratcliff(Comparator):
 def ratcliff_similarity(texts: Objects, gold: Indices, pred: Indices) -> Floats:
     """Return difflib's ratio of `texts[gold[i]]` and `texts[pred[i]]` for every i, without its heuristic for popular characters.
 
-    >>> from fieldassay.values.column import objects
+    >>> from fieldassay.types.column import objects
     >>> ratcliff_similarity(objects(["tide", "diet", ""]), np.array([0, 1, 2]), np.array([1, 0, 2])).tolist()
     [0.25, 0.5, 1.0]
     """

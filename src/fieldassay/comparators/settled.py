@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.comparators.base import Scores
-from fieldassay.values.column import Column
+from fieldassay.types.column import Column
 
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -19,7 +19,7 @@ Codes = npt.NDArray[np.int16]
 def equal_pairs(gold: Column, pred: Column) -> Mask:
     """Return where the canonical texts are equal.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> column = Column.of([Reading("a", "a", "a"), Reading("b", "b", "b")])
     >>> equal_pairs(column, column.take(np.array([0, 0]))).tolist()
     [True, False]

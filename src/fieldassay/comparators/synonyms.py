@@ -9,7 +9,7 @@ import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.settled import scores_by_code, unequal_positions
-from fieldassay.values.column import Column
+from fieldassay.types.column import Column
 
 Words: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...] | dict[str, tuple[str, ...]]
 
@@ -21,7 +21,7 @@ class Synonyms(Comparator):
     `words` map a name to its other words. Letter case counts unless the field's `normalize` removes it; the words are taken as they are
     written here. A text that is none of the words stands for nothing, so that it scores 0 unless both texts are equal.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> judge = Synonyms(words={"invoice": ("tax invoice", "bill"), "receipt": ()})
     >>> judge.compare_one(*(Reading(text, text, text) for text in ("invoice", "bill")))
     (1.0, 'same_meaning')
@@ -38,7 +38,9 @@ class Synonyms(Comparator):
             for word in (name, *others):
                 known = names.setdefault(word, name)
                 if known != name:
-                    raise ValueError(f"synonyms: {word!r} cannot stand for both {known!r} and {name!r}; list it once")
+                    raise ValueError(
+                        f"synonyms: {word!r} cannot stand for both {known!r} and {name!r}; list it once"
+                    )
         if not names:
             raise ValueError("synonyms: there are no words; name at least one under `words`")
 

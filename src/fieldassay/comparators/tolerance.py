@@ -40,7 +40,9 @@ class Tolerance:
         if self.scale not in ("gold", "at_least_one"):
             raise ValueError(f"tolerance: scale is {self.scale!r}; write `gold` or `at_least_one`")
         if self.scale != "gold" and self.relative is None:
-            raise ValueError("tolerance: `scale` has a meaning only beside `relative`; give `relative`, or leave `scale` out")
+            raise ValueError(
+                "tolerance: `scale` has a meaning only beside `relative`; give `relative`, or leave `scale` out"
+            )
 
     def accepts(self, gold: Decimal, pred: Decimal, text: str) -> bool:
         """Return whether two finite numbers are near enough, in exact decimal arithmetic; `text` is gold's.
@@ -63,7 +65,9 @@ class Tolerance:
         return size if self.scale == "gold" else max(size, Decimal(1))
 
 
-ToleranceOption: TypeAlias = Tolerance | Decimal | dict[str, Decimal | str] | tuple[tuple[str, Decimal | str], ...] | None
+ToleranceOption: TypeAlias = (
+    Tolerance | Decimal | dict[str, Decimal | str] | tuple[tuple[str, Decimal | str], ...] | None
+)
 """How a spec may write a tolerance: nothing, a relative one (`0.01`), or its parts (`{relative: 0.01, zero: 0.01}`)."""
 
 

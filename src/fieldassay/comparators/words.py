@@ -13,7 +13,7 @@ import numpy as np
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.settled import equal_pairs, graded, unequal_positions
 from fieldassay.comparators.shares import share_of
-from fieldassay.values.column import Column
+from fieldassay.types.column import Column
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Words(Comparator):
 
     Words are what white space separates, counted once. Source: the text rule of the business documents guide.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> Words().compare_one(*(Reading(text, text, text) for text in ("acme corp pty ltd perth", "perth acme corp ltd")))
     (0.8, 'words_in_common')
     """
@@ -40,7 +40,9 @@ class Words(Comparator):
         threshold = share_of("words: threshold", self.threshold)
         scores = Scores(np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16))
         for index in unequal_positions(gold, pred).tolist():
-            scores.score[index], scores.reason[index] = self._judge(gold.canonical[index], pred.canonical[index], threshold)
+            scores.score[index], scores.reason[index] = self._judge(
+                gold.canonical[index], pred.canonical[index], threshold
+            )
         return scores
 
     def _judge(self, gold: str, pred: str, threshold: Fraction) -> tuple[float, int]:
@@ -59,7 +61,7 @@ class TokenSet(Comparator):
 
     With `repeats: true` a word counts as often as it occurs. Words are what white space separates. Symmetric.
 
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> TokenSet(measure="dice").compare_one(*(Reading(text, text, text) for text in ("red green", "green blue")))
     (0.5, 'similar')
     """

@@ -35,7 +35,9 @@ class Amounts:
 
     def take(self, rows: npt.NDArray[np.int64]) -> Amounts:
         """Return the amounts at the rows."""
-        return Amounts([self.values[row] for row in rows.tolist()], pick(self.texts, rows), pick(self.plain, rows))
+        return Amounts(
+            [self.values[row] for row in rows.tolist()], pick(self.texts, rows), pick(self.plain, rows)
+        )
 
 
 def diagnose_amounts(type_name: str, gold: Amounts, pred: Amounts) -> Bits:
@@ -80,7 +82,10 @@ def _diagnose_scale(type_name: str, gold: Amounts, pred: Amounts, approximate: t
         rows = np.flatnonzero(np.isfinite(power) & (nearest != 0) & (np.abs(power - nearest) < 1e-9))
     for row in rows.tolist():
         if is_power_of_ten_apart(exact(gold.values[row]), exact(pred.values[row])):
-            is_fraction = type_name in ("number", "text", "any", "quantity") and min(abs(left[row]), abs(right[row])) <= 1
+            is_fraction = (
+                type_name in ("number", "text", "any", "quantity")
+                and min(abs(left[row]), abs(right[row])) <= 1
+            )
             has_sign = "%" in gold.texts[row] or "%" in pred.texts[row]
             is_percent = abs(nearest[row]) == 2 and (has_sign or is_fraction)
             bits[row] = BIT["percent"] if is_percent else BIT["separator"]
@@ -104,7 +109,9 @@ def _is_rounded(gold: Any, gold_text: str, pred: Any, pred_text: str) -> bool:
     gold_decimals, pred_decimals = printed_decimals(gold_text, left), printed_decimals(pred_text, right)
     if gold_decimals == pred_decimals:
         return False
-    (fine, coarse, decimals) = (left, right, pred_decimals) if pred_decimals < gold_decimals else (right, left, gold_decimals)
+    (fine, coarse, decimals) = (
+        (left, right, pred_decimals) if pred_decimals < gold_decimals else (right, left, gold_decimals)
+    )
     step = Decimal(1).scaleb(-decimals)
     try:
         return any(fine.quantize(step, mode, _EXACT) == coarse for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN))

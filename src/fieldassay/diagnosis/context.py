@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -11,10 +13,153 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.diagnosis.catalogue import BIT
-from fieldassay.diagnosis.list_cuts import find_cut_items
-from fieldassay.diagnosis.occurrences import compare_items, find_candidates, name_other_fields
-from fieldassay.diagnosis.value_rows import Ints, ValueRows
+from fieldassay.diagnosis.folding import Flags
+from fieldassay.diagnosis.value_rows import Ints, Scales, ValueRows
 from fieldassay.evidence import FLAG, Outcome
+
+Codes = npt.NDArray[np.int64]
+
+
+_SLOT_BITS = 22
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def find_candidates(wrong: ValueRows, gold: ValueRows) -> Codes:
+    """Return the rows of gold, in order, whose text may be predicted in the same document: all that are, and some by chance."""
+    if not len(gold):
+        return np.zeros(0, dtype=np.int64)
+    predicted = np.zeros(1 << _SLOT_BITS, dtype=np.bool_)
+    predicted[_slots(wrong)] = True
+    return np.flatnonzero(predicted[_slots(gold)])
+
+
+def _slots(rows: ValueRows) -> Codes:
+    hashes = np.fromiter(map(hash, rows.canonical.tolist()), dtype=np.int64, count=len(rows)).view(np.uint64)
+    hashes ^= rows.doc.astype(np.uint64)
+    hashes *= _SPREAD
+    hashes >>= np.uint64(64 - _SLOT_BITS)
+    return hashes.view(np.int64)
+
+
+def name_other_fields(
+    wrong: ValueRows, codes: Codes, gold: ValueRows, gold_codes: Codes
+) -> tuple[Ints, Flags]:
+    """Return the first field other than its own that has the predicted value in gold, or -1; and whether it is the only field at all."""
+    scale = int(codes.max()) + 1
+    fields = int(max(wrong.field.max(), gold.field.max(initial=0))) + 1
+    places = np.sort((gold.doc.astype(np.int64) * scale + gold_codes) * fields + gold.field)
+    places = places[np.diff(places, prepend=-1) != 0]
+    keys, found = np.divmod(places, fields)
+    wanted = wrong.doc.astype(np.int64) * scale + codes
+    first, stop = np.searchsorted(keys, wanted), np.searchsorted(keys, wanted, side="right")
+    padded = np.concatenate([found, [-1]])
+    own = padded[np.minimum(first, len(found))] == wrong.field
+    first = first + (own & (first < stop))
+    others = np.where(first < stop, padded[np.minimum(first, len(found))], -1).astype(np.int32)
+    return others, ~own & (stop - first == 1)
+
+
+def compare_items(wrong: ValueRows, codes: Codes, gold: ValueRows, gold_codes: Codes) -> tuple[Flags, Flags]:
+    """Return which predictions repeat a value more often than gold has it, and which are the value of another item of their own list.
+
+    A gold item that no wrong row was compared with counts as matched by its equal.
+    """
+    listed = np.flatnonzero(gold.item >= 0)
+    items, item_codes = gold.take(listed), gold_codes[listed]
+    fields = int(max(wrong.field.max(), items.field.max(initial=0))) + 1
+    positions = Scales(fields, int(max(wrong.item.max(), items.item.max(initial=0))) + 2)
+    compared = wrong.take(np.flatnonzero(wrong.item >= 0))
+    taken = np.isin(
+        positions.combine(items, items.item.astype(np.int64)),
+        positions.combine(compared, compared.item.astype(np.int64)),
+    )
+    texts = Scales(fields, int(codes.max()) + 1)
+    lists, list_codes = texts.combine(wrong, codes), texts.combine(items, item_codes)
+    distinct, inverse = np.unique(lists, return_inverse=True)
+    spot = np.minimum(np.searchsorted(distinct, list_codes), len(distinct) - 1)
+    is_wanted = distinct[spot] == list_codes
+    in_gold = np.bincount(spot[is_wanted], minlength=len(distinct))[inverse]
+    matched = np.bincount(spot[is_wanted & ~taken], minlength=len(distinct))[inverse]
+    total = matched + _number_repeats(inverse) + 1
+    return (total > in_gold) & (total > 1), in_gold > 0
+
+
+def _number_repeats(groups: npt.NDArray[np.intp]) -> Codes:
+    """Return for every row how many earlier rows are of its group."""
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    ranks = np.arange(len(groups)) - np.repeat(starts, np.diff(np.concatenate([starts, [len(groups)]])))
+    numbered = np.empty(len(groups), dtype=np.int64)
+    numbered[order] = ranks
+    return numbered
+
+
+MAX_CUT = 2000
+"""Longer texts are not cut into parts."""
+
+_CUT = re.compile(r"[,;|/+&\n]|\s(?:and|und|et|y|e|o|or|oder)\s|\s[-\u2013]\s")
+
+_Place = tuple[int, int]
+
+
+def find_cut_items(wrong: ValueRows, gold: ValueRows, are_items: Flags) -> npt.NDArray[np.intp]:
+    """Return the wrong rows that join gold items of their list, or are one of several predicted parts of one gold item.
+
+    Parts are between commas, semicolons, bars, strokes, plus signs, ampersands, line breaks or words for `and` and `or`; or, if there is none
+    of these, between spaces. A join has at least two parts, all of them gold items; of a split at least two parts must be predicted.
+    """
+    rows = np.flatnonzero(are_items[wrong.field])
+    if not rows.size:
+        return rows
+    predicted: dict[_Place, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row, doc, field, text in _walk(wrong, rows):
+        predicted[doc, field][text].append(row)
+    places = wrong.doc[rows].astype(np.int64) << 32 | wrong.field[rows]
+    listed = np.flatnonzero(are_items[gold.field])
+    near = listed[np.isin(gold.doc[listed].astype(np.int64) << 32 | gold.field[listed], places)]
+    true: dict[_Place, set[str]] = defaultdict(set)
+    for _, doc, field, text in _walk(gold, near):
+        true[doc, field].add(text)
+    found: list[int] = []
+    for place, texts in predicted.items():
+        found.extend(_cut_rows(texts, true.get(place, set())))
+    return np.array(sorted(found), dtype=np.intp)
+
+
+def _walk(values: ValueRows, rows: npt.NDArray[np.intp]) -> Iterator[tuple[int, int, int, str]]:
+    return zip(
+        rows.tolist(),
+        values.doc[rows].tolist(),
+        values.field[rows].tolist(),
+        values.canonical[rows].tolist(),
+        strict=True,
+    )
+
+
+def _cut_rows(predicted: dict[str, list[int]], true: set[str]) -> Iterator[int]:
+    for text, rows in predicted.items():
+        parts = cut(text)
+        if len(parts) > 1 and true.issuperset(parts):
+            yield from rows
+    if len(predicted) > 1:
+        for text in true:
+            parts = [part for part in dict.fromkeys(cut(text)) if part in predicted]
+            if len(parts) > 1:
+                yield from (row for part in parts for row in predicted[part])
+
+
+def cut(text: str) -> list[str]:
+    """Return the parts of a text that may be several items; the whole text if it cannot be cut.
+
+    >>> cut("red, green and blue"), cut("red green")
+    (['red', 'green', 'blue'], ['red', 'green'])
+    """
+    if len(text) > MAX_CUT:
+        return [text]
+    parts = [part.strip() for part in _CUT.split(text)]
+    return [part for part in parts if part] if len(parts) > 1 else text.split()
+
 
 Bits = npt.NDArray[np.int64]
 
@@ -33,7 +178,10 @@ class Findings:
 
 
 def diagnose_context(
-    wrong: ValueRows, gold: ValueRows, are_items: npt.NDArray[np.bool_], are_numbers: npt.NDArray[np.bool_] | None = None
+    wrong: ValueRows,
+    gold: ValueRows,
+    are_items: npt.NDArray[np.bool_],
+    are_numbers: npt.NDArray[np.bool_] | None = None,
 ) -> Findings:
     """Return what the document says of n predicted values that are wrong or spurious.
 
@@ -55,10 +203,14 @@ def diagnose_context(
     code_of = {text: code for code, text in enumerate(dict.fromkeys(texts))}
     codes = np.fromiter(map(code_of.__getitem__, texts), dtype=np.int64, count=len(texts))
     known = gold.take(find_candidates(wrong, gold))
-    known_codes = np.fromiter(map(code_of.get, known.canonical.tolist(), repeat(-1)), dtype=np.int64, count=len(known))
+    known_codes = np.fromiter(
+        map(code_of.get, known.canonical.tolist(), repeat(-1)), dtype=np.int64, count=len(known)
+    )
     known, known_codes = known.take(np.flatnonzero(known_codes >= 0)), known_codes[known_codes >= 0]
     named, is_only = name_other_fields(wrong, codes, known, known_codes)
-    other = np.where(_are_telling_numbers(wrong, named, is_only, are_numbers), named, _only_telling(named, texts, -1))
+    other = np.where(
+        _are_telling_numbers(wrong, named, is_only, are_numbers), named, _only_telling(named, texts, -1)
+    )
     bits[other >= 0] |= BIT["value_of_another_field"]
     is_item = are_items[wrong.field]
     repeated, is_another = compare_items(wrong, codes, known, known_codes)
@@ -99,7 +251,14 @@ def diagnose_outcomes(outcome: npt.NDArray[np.int8], flags: npt.NDArray[np.int64
     >>> diagnose_outcomes(np.int8([Outcome.MISSING, Outcome.MATCH]), np.int64([0, 0])).tolist() == [BIT["missing"], 0]
     True
     """
-    bits = np.where(outcome == Outcome.MISSING, BIT["missing"], 0) | np.where(outcome == Outcome.SPURIOUS, BIT["spurious"], 0)
+    bits = np.where(outcome == Outcome.MISSING, BIT["missing"], 0) | np.where(
+        outcome == Outcome.SPURIOUS, BIT["spurious"], 0
+    )
     is_wrong = (outcome != Outcome.MATCH) & (outcome != Outcome.ABSENT) & (outcome != Outcome.FAILED)
-    bits |= np.where(is_wrong & (flags & (FLAG["wrong_kind"] | FLAG["under_wrong_kind"]) != 0), BIT["wrong_kind"], 0)
-    return np.asarray(bits | np.where(is_wrong & (flags & FLAG["duplicate_item"] != 0), BIT["duplicate_item"], 0), dtype=np.int64)
+    bits |= np.where(
+        is_wrong & (flags & (FLAG["wrong_kind"] | FLAG["under_wrong_kind"]) != 0), BIT["wrong_kind"], 0
+    )
+    return np.asarray(
+        bits | np.where(is_wrong & (flags & FLAG["duplicate_item"] != 0), BIT["duplicate_item"], 0),
+        dtype=np.int64,
+    )

@@ -25,7 +25,9 @@ def diagnose_dates(gold: list[str], pred: list[str]) -> Bits:
     bits = diagnose_digits(gold, pred)
     starts = np.fromiter(map(str.startswith, gold, pred), dtype=np.bool_, count=len(gold))
     bits[starts] |= BIT["truncated"]
-    bits[np.fromiter(map(str.startswith, pred, gold), dtype=np.bool_, count=len(gold)) & ~starts] |= BIT["extended"]
+    bits[np.fromiter(map(str.startswith, pred, gold), dtype=np.bool_, count=len(gold)) & ~starts] |= BIT[
+        "extended"
+    ]
     for size in (_DATE_LENGTH, _MONTH_LENGTH):
         rows = _comparable(gold, pred, size)
         if rows.size:
@@ -42,7 +44,9 @@ def _comparable(gold: list[str], pred: list[str], size: int) -> npt.NDArray[np.i
     timed = np.flatnonzero(same & (left > size))
     tail = operator.itemgetter(slice(size, None))
     tails = equal(list(map(tail, pick(gold, timed))), list(map(tail, pick(pred, timed))))
-    is_time = np.fromiter((text[size] in "T " for text in pick(gold, timed)), dtype=np.bool_, count=timed.size)
+    is_time = np.fromiter(
+        (text[size] in "T " for text in pick(gold, timed)), dtype=np.bool_, count=timed.size
+    )
     return np.sort(np.concatenate([rows, timed[tails & is_time]]))
 
 
@@ -62,10 +66,14 @@ def _diagnose_parts(gold: list[str], pred: list[str], size: int) -> Bits:
 
 def _parts(texts: list[str], size: int) -> tuple[tuple[Ints, Ints, Ints], npt.NDArray[np.bool_]]:
     """Return year, month and day (0 if there is none) of ISO texts cut to a size, and where they are such texts."""
-    codes = np.array(texts, dtype=f"U{size}").view(np.uint32).reshape(len(texts), size).astype(np.int64) - ord("0")
+    codes = np.array(texts, dtype=f"U{size}").view(np.uint32).reshape(len(texts), size).astype(
+        np.int64
+    ) - ord("0")
     signs = [4, 7][: 1 if size == _MONTH_LENGTH else 2]
     others = [position for position in range(size) if position not in signs]
-    is_iso = (codes[:, signs] == ord("-") - ord("0")).all(axis=1) & ((codes[:, others] >= 0) & (codes[:, others] <= 9)).all(axis=1)
+    is_iso = (codes[:, signs] == ord("-") - ord("0")).all(axis=1) & (
+        (codes[:, others] >= 0) & (codes[:, others] <= 9)
+    ).all(axis=1)
     year = codes[:, :4] @ np.array([1000, 100, 10, 1])
     month = codes[:, 5] * 10 + codes[:, 6]
     day = codes[:, 8] * 10 + codes[:, 9] if size == _DATE_LENGTH else np.zeros(len(texts), dtype=np.int64)

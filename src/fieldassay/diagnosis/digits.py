@@ -32,7 +32,9 @@ def diagnose_digits(gold: list[str], pred: list[str]) -> npt.NDArray[np.int64]:
     first, last = differ.argmax(axis=1), left.shape[1] - 1 - differ[:, ::-1].argmax(axis=1)
     digits = _are_digits(left[each, first]) & _are_digits(right[each, first])
     exchanged = (left[each, first] == right[each, last]) & (left[each, last] == right[each, first])
-    is_close = (last - first == 1) | ((last - first == 2) & np.isin(left[each, np.minimum(first + 1, left.shape[1] - 1)], _SIGNS))
+    is_close = (last - first == 1) | (
+        (last - first == 2) & np.isin(left[each, np.minimum(first + 1, left.shape[1] - 1)], _SIGNS)
+    )
     bits[rows[(count == 1) & digits]] = BIT["one_digit_wrong"]
     bits[rows[(count == 2) & digits & exchanged & is_close]] = BIT["digits_transposed"]
     return bits

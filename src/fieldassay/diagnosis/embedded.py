@@ -12,7 +12,9 @@ MAX_WRITTEN = 200
 
 _DIGIT_RUN = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
-_WHOLE = re.compile(r"([-+\N{MINUS SIGN}]?)\s?([0-9]+(?:[.,' \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}][0-9]+)*)\s?(%?)")
+_WHOLE = re.compile(
+    r"([-+\N{MINUS SIGN}]?)\s?([0-9]+(?:[.,' \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}][0-9]+)*)\s?(%?)"
+)
 _SCIENTIFIC = re.compile(r"[-+\N{MINUS SIGN}]?[0-9]+(?:[.,][0-9]+)?[eE][-+\N{MINUS SIGN}]?[0-9]{1,3}")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:(.)[0-9]{3})(?:\1[0-9]{3})*")
 
@@ -76,7 +78,9 @@ def judge_embedded(gold: str, pred: str) -> int:
     pairs = list(zip(_NUMBER.findall(gold), _NUMBER.findall(pred), strict=False))
     if len(pairs) != len(_NUMBER.findall(gold)) or len(pairs) != len(_NUMBER.findall(pred)):
         return -1
-    verdicts = {_judge_pair(number_candidates(left), number_candidates(right), left == right) for left, right in pairs}
+    verdicts = {
+        _judge_pair(number_candidates(left), number_candidates(right), left == right) for left, right in pairs
+    }
     if -1 in verdicts:
         return -1
     return BIT["separator"] if BIT["separator"] in verdicts else BIT["other_format"]

@@ -12,8 +12,8 @@ from fieldassay.diagnosis.amounts import Amounts, diagnose_amounts, floats
 from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.folding import Flags, equal
 from fieldassay.paths import split_path
-from fieldassay.values.column import Column
-from fieldassay.values.units import canonical_unit
+from fieldassay.types.column import Column
+from fieldassay.types.numbers.units import canonical_unit
 
 Bits = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int64]
@@ -21,7 +21,9 @@ Rows = npt.NDArray[np.int64]
 SAME_QUANTITY = 1e-3
 """Two quantities are the same if they differ by no more than this part of the larger, after conversion: converted amounts are printed rounded."""
 
-_HOW_WRITTEN = sum(BIT[name] for name in ("case_only", "white_space_or_punctuation", "accents_only", "unicode_form"))
+_HOW_WRITTEN = sum(
+    BIT[name] for name in ("case_only", "white_space_or_punctuation", "accents_only", "unicode_form")
+)
 _NUMBER_IN_FRONT = re.compile(r"[-+\u2212\u00b10-9.,'\s]+")
 
 
@@ -32,14 +34,19 @@ def diagnose_money(gold: Column, pred: Column) -> Bits:
     """
     values = gold.values.tolist(), pred.values.tolist()
     codes = [[value.currency for value in side] for side in values]
-    named = [np.fromiter((code is not None and code.isalpha() for code in side), dtype=np.bool_, count=len(side)) for side in codes]
+    named = [
+        np.fromiter((code is not None and code.isalpha() for code in side), dtype=np.bool_, count=len(side))
+        for side in codes
+    ]
     amounts = [[value.amount for value in side] for side in values]
     differ = ~equal(*codes)
     contradict = differ & named[0] & named[1]
     bits = np.where(contradict | (differ & equal(*amounts)), BIT["currency"], 0)
     rows = np.flatnonzero(~contradict)
     if rows.size:
-        bits[rows] |= diagnose_amounts("money", _amounts(gold, amounts[0], rows), _amounts(pred, amounts[1], rows))
+        bits[rows] |= diagnose_amounts(
+            "money", _amounts(gold, amounts[0], rows), _amounts(pred, amounts[1], rows)
+        )
     return bits
 
 
@@ -55,7 +62,9 @@ def diagnose_quantities(gold: Column, pred: Column) -> Bits:
     bits = np.zeros(len(gold), dtype=np.int64)
     rows = np.flatnonzero(is_same)
     if rows.size:
-        bits[rows] = diagnose_amounts("quantity", _amounts(gold, amounts[0], rows), _amounts(pred, amounts[1], rows))
+        bits[rows] = diagnose_amounts(
+            "quantity", _amounts(gold, amounts[0], rows), _amounts(pred, amounts[1], rows)
+        )
     rows = np.flatnonzero(~is_same)
     if rows.size:
         converted = _are_same_quantity([[side[row] for row in rows.tolist()] for side in (*units, *amounts)])
@@ -91,7 +100,12 @@ def diagnose_unit_texts(gold: Column, pred: Column, found: Bits) -> Bits:
 
 def are_units_spelled_otherwise(gold: Column, pred: Column) -> Flags:
     """Return where the texts differ behind the number in front."""
-    return ~equal(*([_NUMBER_IN_FRONT.sub("", text, count=1).strip() for text in side.texts.tolist()] for side in (gold, pred)))
+    return ~equal(
+        *(
+            [_NUMBER_IN_FRONT.sub("", text, count=1).strip() for text in side.texts.tolist()]
+            for side in (gold, pred)
+        )
+    )
 
 
 def _amounts(column: Column, values: list[Any], rows: Rows) -> Amounts:
@@ -101,7 +115,7 @@ def _amounts(column: Column, values: list[Any], rows: Rows) -> Amounts:
 
 def _are_same_quantity(sides: list[list[Any]]) -> Flags:
     """Return where the amounts are the same quantity; the sides are gold's and the prediction's units, then their amounts."""
-    from fieldassay.values.unit_conversion import conversion
+    from fieldassay.types.numbers.unit_conversion import conversion
 
     units, (gold, pred) = list(zip(sides[0], sides[1], strict=True)), sides[2:]
     steps = {pair: (conversion(*pair) if None not in pair else None) or (None, None) for pair in set(units)}

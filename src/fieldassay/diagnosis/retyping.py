@@ -48,10 +48,16 @@ def diagnose_retyped(type_name: str, gold: Wording, pred: Wording) -> tuple[Bits
 def _diagnose_numbers(type_name: str, pairs: tuple[Wording, Wording], bits: Bits, settled: Flags) -> None:
     gold, pred = pairs
     shape = holds(_is_number_key, gold.keys) & holds(_is_number_key, pred.keys)
-    rows = np.flatnonzero(shape & (lengths(gold.keys) <= _LONGEST_NUMBER) & (lengths(pred.keys) <= _LONGEST_NUMBER))
+    rows = np.flatnonzero(
+        shape & (lengths(gold.keys) <= _LONGEST_NUMBER) & (lengths(pred.keys) <= _LONGEST_NUMBER)
+    )
     left, right = ([whole_candidates(text) for text in pick(side.texts, rows)] for side in pairs)
     is_read = holds(bool, left) & holds(bool, right)
-    is_same = np.fromiter((not set(one).isdisjoint(other) for one, other in zip(left, right, strict=True)), dtype=np.bool_, count=rows.size)
+    is_same = np.fromiter(
+        (not set(one).isdisjoint(other) for one, other in zip(left, right, strict=True)),
+        dtype=np.bool_,
+        count=rows.size,
+    )
     _settle_same(gold, pred, rows[is_same], (bits, settled))
     differ = np.flatnonzero(is_read & ~is_same)
     if differ.size:
@@ -102,7 +108,7 @@ def _has_date_shape(text: str) -> bool:
 
 def _read_dates(texts: list[str]) -> tuple[list[str], list[str]]:
     """Return the whole dates that the texts mean, as ISO texts, with the day first and with the month first; empty where there is none."""
-    from fieldassay.readers.dates import DateReader
+    from fieldassay.types.dates.dates import DateReader
 
     readings = DateReader(order="dmy", partial=False).read_column(texts)
     first = [
@@ -119,7 +125,9 @@ def _read_dates(texts: list[str]) -> tuple[list[str], list[str]]:
 
 def _settle_same(gold: Wording, pred: Wording, rows: Rows, found: tuple[Bits, Flags]) -> None:
     bits, settled = found
-    is_plain = equal(pick(gold.keys, rows), pick(pred.keys, rows)) & ~equal(pick(gold.texts, rows), pick(pred.texts, rows))
+    is_plain = equal(pick(gold.keys, rows), pick(pred.keys, rows)) & ~equal(
+        pick(gold.texts, rows), pick(pred.texts, rows)
+    )
     other = rows[~is_plain]
     bits[other] = BIT["other_format"]
     settled[other] = True

@@ -60,7 +60,8 @@ def is_abbreviation(longer: str, shorter: str) -> bool:
     if len(words) == len(forms):
         is_one_of_many = len(words) > 1
         return words != forms and all(
-            word == form or _shortens(word, form, is_one_of_many) for word, form in zip(words, forms, strict=True)
+            word == form or _shortens(word, form, is_one_of_many)
+            for word, form in zip(words, forms, strict=True)
         )
     return len(words) > len(forms) and _are_initials(words, forms)
 
@@ -73,7 +74,11 @@ def _shortens(word: str, form: str, is_one_of_many: bool) -> bool:
     if not is_one_of_many or not short.isalpha() or not plain.startswith(short):
         return False
     dropped = len(plain) - len(short)
-    return form.endswith(".") or len(short) == 1 or (len(short) <= _LONGEST_CLIPPING and dropped >= _FEWEST_DROPPED)
+    return (
+        form.endswith(".")
+        or len(short) == 1
+        or (len(short) <= _LONGEST_CLIPPING and dropped >= _FEWEST_DROPPED)
+    )
 
 
 def _are_initials(words: list[str], forms: list[str]) -> bool:

@@ -41,7 +41,9 @@ def diagnose_surface(gold: list[str], pred: list[str], is_number_in_words: bool)
     exotic = np.flatnonzero(~(holds(str.isascii, gold) & holds(str.isascii, pred)))
     forms = _diagnose_forms(pick(gold, exotic), pick(pred, exotic))
     # A ligature folds to its letters, but that is no matter of case.
-    bits[exotic] = np.where(forms & BIT["unicode_form"], bits[exotic] & ~BIT["case_only"], bits[exotic]) | forms
+    bits[exotic] = (
+        np.where(forms & BIT["unicode_form"], bits[exotic] & ~BIT["case_only"], bits[exotic]) | forms
+    )
     bits |= np.maximum(meaning, 0)
     bits[differ & (bits == 0) & (meaning == 0)] |= BIT["other_format"]
     return bits
@@ -51,7 +53,10 @@ def _diagnose_forms(gold: list[str], pred: list[str]) -> Bits:
     composed = compose(gold), compose(pred)
     is_form = ~equal(gold, pred) & equal(unify_forms(gold), unify_forms(pred))
     is_accent = ~equal(*composed) & equal(strip_accents(composed[0]), strip_accents(composed[1]))
-    return np.asarray(np.where(is_form, BIT["unicode_form"], 0) | np.where(is_accent, BIT["accents_only"], 0), dtype=np.int64)
+    return np.asarray(
+        np.where(is_form, BIT["unicode_form"], 0) | np.where(is_accent, BIT["accents_only"], 0),
+        dtype=np.int64,
+    )
 
 
 def _judge_numbers(gold: list[str], pred: list[str], suspects: Flags) -> Bits:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.values.column import Objects
+from fieldassay.types.column import Objects
 
 Ints = npt.NDArray[np.int32]
 Places = npt.NDArray[np.int64]

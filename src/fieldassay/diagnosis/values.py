@@ -15,7 +15,7 @@ from fieldassay.diagnosis.folding import Flags, equal, match_keys
 from fieldassay.diagnosis.retyping import diagnose_retyped
 from fieldassay.diagnosis.surface import diagnose_surface
 from fieldassay.diagnosis.wording import Wording, diagnose_wording
-from fieldassay.values.column import Column
+from fieldassay.types.column import Column
 
 Bits = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ def diagnose_pairs(type_name: str, gold: Column, pred: Column) -> Bits:
     the other pairs.
 
     >>> from fieldassay.diagnosis.catalogue import diagnosis_names
-    >>> from fieldassay.values.column import Reading
+    >>> from fieldassay.types.column import Reading
     >>> gold, pred = (Column.of([Reading(text, text, text)]) for text in ("INV-105", "INV-1O5"))
     >>> diagnosis_names(int(diagnose_pairs("id", gold, pred)[0]))
     ('ocr_confusion', 'near')
@@ -47,7 +47,11 @@ def diagnose_pairs(type_name: str, gold: Column, pred: Column) -> Bits:
     same = both & equal(gold.canonical.tolist(), pred.canonical.tolist())
     has_meaning = type_name in NUMBER_TYPES | CALENDAR_TYPES | CLOSED_TYPES | {"unit"}
     typed = both & ~same if has_meaning else np.zeros(len(gold), dtype=np.bool_)
-    for rows, diagnose in ((typed, _diagnose_typed), (same, _diagnose_same), (~typed & ~same, _diagnose_texts)):
+    for rows, diagnose in (
+        (typed, _diagnose_typed),
+        (same, _diagnose_same),
+        (~typed & ~same, _diagnose_texts),
+    ):
         chosen = np.flatnonzero(rows)
         if chosen.size:
             bits[chosen] |= diagnose(type_name, _at(gold, chosen), _at(pred, chosen))
@@ -64,7 +68,10 @@ def _are_read(column: Column) -> Flags:
 def _are_number_and_text(gold: Column, pred: Column) -> Flags:
     """Return where one side is a number of JSON and the other a text: a decimal comma there is another writing, not punctuation."""
     kinds = zip(gold.values.tolist(), pred.values.tolist(), strict=True)
-    found = (isinstance(left, str) != isinstance(right, str) and _is_number(left) != _is_number(right) for left, right in kinds)
+    found = (
+        isinstance(left, str) != isinstance(right, str) and _is_number(left) != _is_number(right)
+        for left, right in kinds
+    )
     return np.fromiter(found, dtype=np.bool_, count=len(gold))
 
 
@@ -104,7 +111,9 @@ def _diagnose_same(type_name: str, gold: Column, pred: Column) -> Bits:
     bits = np.where(differ, BIT["other_format"], 0)
     rows = np.flatnonzero(differ & equal(match_keys(left), match_keys(right)))
     if rows.size:
-        bits[rows] = diagnose_surface(gold.texts[rows].tolist(), pred.texts[rows].tolist(), is_number_in_words=False)
+        bits[rows] = diagnose_surface(
+            gold.texts[rows].tolist(), pred.texts[rows].tolist(), is_number_in_words=False
+        )
     if type_name in ("unit", "quantity"):
         bits = _with_unit_spelling(type_name, gold, pred, bits)
     return bits
@@ -113,7 +122,9 @@ def _diagnose_same(type_name: str, gold: Column, pred: Column) -> Bits:
 def _with_unit_spelling(type_name: str, gold: Column, pred: Column, bits: Bits) -> Bits:
     from fieldassay.diagnosis.measures import are_units_spelled_otherwise
 
-    is_spelling = np.ones(len(gold), dtype=np.bool_) if type_name == "unit" else are_units_spelled_otherwise(gold, pred)
+    is_spelling = (
+        np.ones(len(gold), dtype=np.bool_) if type_name == "unit" else are_units_spelled_otherwise(gold, pred)
+    )
     return np.where(is_spelling, bits & ~BIT["other_format"] | BIT["unit_spelling"], bits)
 
 

@@ -4,16 +4,106 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
 from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.digits import diagnose_digits
-from fieldassay.diagnosis.folding import Flags, code_sums, contained, equal, fold_case, fold_confusable, holds, lengths, pick
+from fieldassay.diagnosis.folding import (
+    Flags,
+    code_sums,
+    contained,
+    equal,
+    fold_case,
+    fold_confusable,
+    holds,
+    lengths,
+    match_keys,
+    pick,
+)
 from fieldassay.diagnosis.shortenings import is_abbreviation
-from fieldassay.diagnosis.synonyms import synonym_groups
+
+_GROUPS = (
+    "yes|y|true|1|on|checked|ja|oui|si|sim",
+    "no|n|false|0|off|unchecked|nein|non|não",
+    "male|m|man|masculine|masculino|männlich",
+    "female|f|woman|feminine|femenino|weiblich",
+    "paid|settled|paid in full",
+    "unpaid|open|outstanding|due|not paid|owing",
+    "cancelled|canceled|void|voided|annulled",
+    "approved|authorized|authorised",
+    "rejected|declined|denied|refused",
+    "completed|complete|done|finished",
+    "invoice|tax invoice|bill",
+    "receipt|sales receipt|proof of purchase",
+    "quote|quotation|estimate",
+    "credit note|credit memo|adjustment note",
+    "bank statement|account statement|statement of account",
+    "positive|reactive",
+    "negative|non reactive",
+    "bank transfer|wire transfer|eft|direct deposit",
+    "cheque|check",
+    "cash on delivery|cod",
+    "debit|dr|withdrawal",
+    "credit|cr|deposit",
+    "united states|united states of america|usa|us|u.s.|america",
+    "united kingdom|uk|great britain|gb",
+    "australia|au|commonwealth of australia",
+    "germany|deutschland|de",
+    "netherlands|holland|the netherlands",
+    "south korea|republic of korea|korea",
+    "new south wales|nsw",
+    "victoria|vic",
+    "queensland|qld",
+    "western australia|wa",
+    "south australia|sa",
+    "australian dollar|aud|a$",
+    "us dollar|usd|us$|united states dollar",
+    "euro|eur|€",
+    "pound sterling|british pound|gbp|£",
+    "monthly|every month|per month|once a month",
+    "weekly|every week|per week|once a week",
+    "daily|every day|per day|once a day|qd",
+    "twice a day|twice daily|bid|two times a day",
+    "three times a day|three times daily|tid",
+    "yearly|annually|annual|every year|per year|per annum",
+    "quarterly|every quarter|every three months",
+    "by mouth|oral|orally|po|vía oral|oralmente",
+    "oxygen|o2",
+    "carbon dioxide|co2",
+    "carbon monoxide|co",
+    "water|h2o",
+    "methane|ch4",
+    "hydrogen|h2",
+    "nitrogen|n2",
+    "paracetamol|acetaminophen",
+    "attorney|lawyer",
+    "car|automobile",
+    "mobile|cell|cell phone|mobile phone",
+    "zip code|postal code|postcode|zip",
+    "surname|last name|family name",
+    "first name|given name|forename",
+)
+
+
+@cache
+def synonym_groups() -> Mapping[str, frozenset[int]]:
+    """Return the numbers of the synonym groups that a match key is in.
+
+    >>> synonym_groups()["taxinvoice"] == synonym_groups()["bill"]
+    True
+    """
+    table: dict[str, frozenset[int]] = {}
+    for number, group in enumerate(_GROUPS):
+        for key in match_keys(group.split("|")):
+            table[key] = table.get(key, frozenset()) | {number}
+    return MappingProxyType(table)
+
 
 Bits = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int64]
@@ -123,7 +213,9 @@ def _stands_alone(whole: str, part: str) -> bool:
     return False
 
 
-def _diagnose_words(texts: tuple[list[str], list[str]], keys: tuple[list[str], list[str]], rows: Rows) -> Bits:
+def _diagnose_words(
+    texts: tuple[list[str], list[str]], keys: tuple[list[str], list[str]], rows: Rows
+) -> Bits:
     bits = np.zeros(len(texts[0]), dtype=np.int64)
     same = rows[code_sums(pick(keys[0], rows)) == code_sums(pick(keys[1], rows))]
     for row in same.tolist():
@@ -153,9 +245,9 @@ def _diagnose_shortening(gold: Wording, pred: Wording, rows: Rows) -> Bits:
         left, right = gold.keys[row], pred.keys[row]
         if left[0] == right[0]:
             longer, shorter = (gold, pred) if len(left) > len(right) else (pred, gold)
-            if _may_shorten(longer.texts[row], shorter.texts[row], len(shorter.keys[row])) and is_abbreviation(
-                longer.texts[row], shorter.texts[row]
-            ):
+            if _may_shorten(
+                longer.texts[row], shorter.texts[row], len(shorter.keys[row])
+            ) and is_abbreviation(longer.texts[row], shorter.texts[row]):
                 bits[row] = BIT["abbreviation"]
     return bits
 

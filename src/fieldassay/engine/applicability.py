@@ -24,7 +24,10 @@ def applicability(plan: Plan, types: Sequence[str | None]) -> dict[str, Masks]:
 
 
 def _collect(
-    node: Node, inherited: frozenset[str], types: Sequence[str | None], into: tuple[dict[frozenset[str], Masks], dict[str, Masks]]
+    node: Node,
+    inherited: frozenset[str],
+    types: Sequence[str | None],
+    into: tuple[dict[frozenset[str], Masks], dict[str, Masks]],
 ) -> None:
     masks, found = into
     wanted = node.applies_to & inherited if node.applies_to and inherited else node.applies_to or inherited

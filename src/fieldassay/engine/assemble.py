@@ -24,7 +24,9 @@ class Identity:
     documents: tuple[str, ...]
 
 
-def assemble(plan: Plan, judged: Judged, identity: Identity, confidences: Sequence[Mapping[str, float] | None]) -> Evidence:
+def assemble(
+    plan: Plan, judged: Judged, identity: Identity, confidences: Sequence[Mapping[str, float] | None]
+) -> Evidence:
     """Return the batch's evidence; `confidences` holds each document's confidence by concrete or field path, or None."""
     from fieldassay.engine.table import evidence_table, row_confidence
 
@@ -55,7 +57,10 @@ def assemble(plan: Plan, judged: Judged, identity: Identity, confidences: Sequen
 
 
 def _critical(blocks: Sequence[Block], of_field: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    parts = [np.full(len(block), of_field[block.field]) if block.critical is None else block.critical for block in blocks]
+    parts = [
+        np.full(len(block), of_field[block.field]) if block.critical is None else block.critical
+        for block in blocks
+    ]
     return _joined(parts, np.bool_)
 
 
@@ -67,7 +72,10 @@ def _extras(blocks: Sequence[Block], sizes: list[int]) -> dict[str, npt.NDArray[
     names = dict.fromkeys(name for block in blocks for name in block.extras)
     return {
         name: _joined(
-            [block.extras.get(name, np.full(size, np.nan)) for block, size in zip(blocks, sizes, strict=True)],
+            [
+                block.extras.get(name, np.full(size, np.nan))
+                for block, size in zip(blocks, sizes, strict=True)
+            ],
             np.float64,
         )
         for name in names

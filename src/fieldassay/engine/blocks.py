@@ -46,7 +46,9 @@ class Pairs:
         under = None if self.is_under is None else self.is_under[at]
         lone = None if self.is_lone is None else self.is_lone[at]
         excused = None if self.is_excused is None else self.is_excused[at]
-        return Pairs(self.scope, self.gold[at], self.pred[at], self.doc[at], hidden, under, self.prefix, lone, excused)
+        return Pairs(
+            self.scope, self.gold[at], self.pred[at], self.doc[at], hidden, under, self.prefix, lone, excused
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +88,11 @@ class Block:
 
     def take(self, at: npt.NDArray[Any], field: int) -> Block:
         """Return the rows at the positions, as rows of a field."""
-        place = {int(row): position for position, row in enumerate(at.tolist())} if self.gold_raws or self.pred_raws else {}
+        place = (
+            {int(row): position for position, row in enumerate(at.tolist())}
+            if self.gold_raws or self.pred_raws
+            else {}
+        )
         return replace(
             self,
             field=field,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.stats.blas_threads import one_blas_thread
+from fieldassay.blas_threads import one_blas_thread
 from fieldassay.stats.poisson import MAX_WEIGHT, document_keys, weight_table, weights
 
 _NARROW, _WIDE = 2**24, 2**53
@@ -22,13 +22,18 @@ Ints = npt.NDArray[np.int64]
 
 
 @one_blas_thread()
-def draw_sums(columns: Ints, documents: Sequence[str], seed: int, replicates: int, subsets: Sequence[Ints]) -> list[Ints]:
+def draw_sums(
+    columns: Ints, documents: Sequence[str], seed: int, replicates: int, subsets: Sequence[Ints]
+) -> list[Ints]:
     """Return, for each subset of the documents, the sums of the columns under every replicate's weights (columns x replicates, int64).
 
     `columns` is columns x documents; a subset is an array of document positions. The products are exact: each column is shifted, and split if
     need be, until the largest sum that its weights could give is a whole number that the floating-point type holds.
     """
-    products = [_Product.plan(columns if len(subset) == columns.shape[1] else columns[:, subset]) for subset in subsets]
+    products = [
+        _Product.plan(columns if len(subset) == columns.shape[1] else columns[:, subset])
+        for subset in subsets
+    ]
     sums = [np.zeros((len(columns), replicates), np.int64) for _ in subsets]
     keys = document_keys(documents, seed)
     table = weight_table(np.float32)
@@ -37,7 +42,9 @@ def draw_sums(columns: Ints, documents: Sequence[str], seed: int, replicates: in
         count = min(width, replicates - first)
         block = weights(keys, first, count, table)
         for product, subset, total in zip(products, subsets, sums, strict=True):
-            product.add(block if len(subset) == len(documents) else block[subset], total[:, first : first + count])
+            product.add(
+                block if len(subset) == len(documents) else block[subset], total[:, first : first + count]
+            )
     return sums
 
 
@@ -62,7 +69,8 @@ class _Product:
         is_narrow = _bounds(values) < _NARROW
         narrow, wide = np.flatnonzero(is_narrow), np.flatnonzero(~is_narrow)
         return cls(
-            _Limbs(values[narrow], rows[narrow], shifts[narrow], np.float32), _Limbs(values[wide], rows[wide], shifts[wide], np.float64)
+            _Limbs(values[narrow], rows[narrow], shifts[narrow], np.float32),
+            _Limbs(values[wide], rows[wide], shifts[wide], np.float64),
         )
 
     def add(self, block: npt.NDArray[np.generic], total: Ints) -> None:

@@ -69,7 +69,9 @@ def candidate_cells(gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any],
     return Cells(rows, columns, offset, gold.nodes[np.repeat(row_node, row_sizes)], pred.nodes[column])
 
 
-def positional_cells(gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]], aligner: Aligner) -> Cells:
+def positional_cells(
+    gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]], aligner: Aligner
+) -> Cells:
     """Return only the cells that become pairs, for an aligner that looks at nothing but positions: one column each."""
     counts, of_gold, of_pred = [], [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
     for one, other in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True):
@@ -80,23 +82,37 @@ def positional_cells(gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any]
         of_pred.append(pred.nodes[pred.start[other] + np.asarray(columns, dtype=np.intp)])
     sizes = np.array(counts, dtype=np.intp)
     offset = np.cumsum(sizes) - sizes
-    return Cells(sizes, np.ones(len(sizes), dtype=np.intp), offset, np.concatenate(of_gold), np.concatenate(of_pred))
+    return Cells(
+        sizes, np.ones(len(sizes), dtype=np.intp), offset, np.concatenate(of_gold), np.concatenate(of_pred)
+    )
 
 
 def count_pairs(root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any]) -> npt.NDArray[np.int64]:
     """Return how many candidate pairs each document's declared lists have, lists inside items included; trees are not looked into."""
     total = np.zeros(len(gold), dtype=np.int64)
     for child in root.children:
-        if isinstance(child, ListNode) and isinstance(child.items, (Leaf, ObjectNode)) and not _has_lists(child.items):
-            lengths = (np.array([_length(record.get(child.name)) for record in side], dtype=np.int64) for side in (gold, pred))
+        if (
+            isinstance(child, ListNode)
+            and isinstance(child.items, (Leaf, ObjectNode))
+            and not _has_lists(child.items)
+        ):
+            lengths = (
+                np.array([_length(record.get(child.name)) for record in side], dtype=np.int64)
+                for side in (gold, pred)
+            )
             total += np.prod(list(lengths), axis=0) * child.aligner.needs_similarity
         elif isinstance(child, (ListNode, ObjectNode)):
-            total += [_count_under(ObjectNode("", "", -1, (child,)), [one], [other]) for one, other in zip(gold, pred, strict=True)]
+            total += [
+                _count_under(ObjectNode("", "", -1, (child,)), [one], [other])
+                for one, other in zip(gold, pred, strict=True)
+            ]
     return total
 
 
 def _has_lists(node: Node) -> bool:
-    return isinstance(node, ListNode) or (isinstance(node, ObjectNode) and any(map(_has_lists, node.children)))
+    return isinstance(node, ListNode) or (
+        isinstance(node, ObjectNode) and any(map(_has_lists, node.children))
+    )
 
 
 def _length(value: Any) -> int:
@@ -108,7 +124,11 @@ def _count_under(node: Node, gold: list[Any], pred: list[Any]) -> int:
     if isinstance(node, ObjectNode):
         return sum(
             _count_under(
-                child, *([value[child.name] for value in side if isinstance(value, dict) and child.name in value] for side in (gold, pred))
+                child,
+                *(
+                    [value[child.name] for value in side if isinstance(value, dict) and child.name in value]
+                    for side in (gold, pred)
+                ),
             )
             for child in node.children
             if isinstance(child, (ObjectNode, ListNode))

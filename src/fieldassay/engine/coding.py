@@ -16,9 +16,9 @@ from fieldassay.engine.flatten import LONGEST_NULL, is_empty_text
 from fieldassay.engine.scopes import ABSENT, Codes, LeafPlace, ListPlace, Masks, ObjectPlace
 from fieldassay.engine.variations import Acceptance, find_accepted, leaf_content, plain_leaf
 from fieldassay.plan.nodes import Leaf
+from fieldassay.printable import make_printable
 from fieldassay.spec.freeze import thaw
-from fieldassay.values.column import Column, Reading
-from fieldassay.values.printable import make_printable
+from fieldassay.types.column import Column, Reading
 
 _MOST_BITS = 10_000
 """Python does not write integers of more than 4,300 digits; Decimal does."""
@@ -86,7 +86,11 @@ def odd_text(value: Any) -> str:
 def code(place: LeafPlace) -> Coded:
     """Return the place's values as codes; each distinct raw value is read once."""
     leaf = place.node
-    values = [only_item(value) for value in place.gold + place.pred] if leaf.takes_only_item else place.gold + place.pred
+    values = (
+        [only_item(value) for value in place.gold + place.pred]
+        if leaf.takes_only_item
+        else place.gold + place.pred
+    )
     raws, codes = _distinct(values, leaf, place.is_grown and leaf.null_is_value and not leaf.is_list)
     raws, codes = _without_empty(raws, codes, leaf)
     column, is_container = _read(raws, leaf)
@@ -101,7 +105,10 @@ def code(place: LeafPlace) -> Coded:
         known, codes = len(raws), codes.copy()
         again = np.array([codes[node] for node in noted], dtype=np.intp)
         codes[noted] = known + np.arange(len(noted))
-        raws, is_container = raws + [raws[at] for at in again.tolist()], np.append(is_container, is_container[again])
+        raws, is_container = (
+            raws + [raws[at] for at in again.tolist()],
+            np.append(is_container, is_container[again]),
+        )
         column = column.take(np.append(np.arange(known), again)) if noted else column
     is_opaque = is_container.copy()
     is_opaque[list(column.problems)] = True
@@ -128,15 +135,25 @@ def only_item(value: Any) -> Any:
     >>> only_item(["Lima"]), only_item(["Lima", "Quito"]), only_item([["Lima"]])
     ('Lima', ['Lima', 'Quito'], [['Lima']])
     """
-    return value[0] if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list) else value
+    return (
+        value[0]
+        if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list)
+        else value
+    )
 
 
 def _noted_codes(place: LeafPlace, codes: Codes, is_container: Masks) -> list[int]:
     """Return the gold nodes with a value and variations of their own; in a tree, objects and lists are judged by other branches."""
-    return [node for node in place.accepted if codes[node] >= 0 and not (place.is_grown and is_container[codes[node]])]
+    return [
+        node
+        for node in place.accepted
+        if codes[node] >= 0 and not (place.is_grown and is_container[codes[node]])
+    ]
 
 
-def _accepted(place: LeafPlace, known: tuple[list[Any], Column, Masks], noted: list[int]) -> tuple[Acceptance, Acceptance | None]:
+def _accepted(
+    place: LeafPlace, known: tuple[list[Any], Column, Masks], noted: list[int]
+) -> tuple[Acceptance, Acceptance | None]:
     """Return what is accepted beside gold's values (those with variations of their own come after all known ones) and where gold has none."""
     raws, column, is_container = known
     leaf, plain = place.node, plain_leaf(place.node)
@@ -145,17 +162,27 @@ def _accepted(place: LeafPlace, known: tuple[list[Any], Column, Masks], noted: l
         for raw, text, odd in zip(raws, column.canonical, is_container, strict=True)
     ]
     as_given = texts if plain is leaf else [leaf_content(plain, raw, place.is_grown) for raw in raws]
-    own = {node: [leaf_content(plain, value, place.is_grown) for value in values] for node, values in place.accepted.items()}
+    own = {
+        node: [leaf_content(plain, value, place.is_grown) for value in values]
+        for node, values in place.accepted.items()
+    }
     everywhere = frozenset(leaf_content(leaf, thaw(value), place.is_grown) for value in leaf.accepted)
     after = ["\0"] * len(noted)
     size = len(raws) + len(noted)
     every = find_accepted(np.ones(size, dtype=bool), [*texts, *after], {}, everywhere)
-    each = find_accepted(every.gold[:-1], [*as_given, *after], {len(raws) + at: own[node] for at, node in enumerate(noted)}, frozenset())
+    each = find_accepted(
+        every.gold[:-1],
+        [*as_given, *after],
+        {len(raws) + at: own[node] for at, node in enumerate(noted)},
+        frozenset(),
+    )
     found = replace(every, pairs=each.pairs, lacking=every.lacking | each.lacking)
     silent = {node: listed for node, listed in own.items() if node not in noted}
     if not silent:
         return found, None
-    return found, find_accepted(np.zeros(len(place.gold), dtype=bool), [*as_given, *after], silent, frozenset())
+    return found, find_accepted(
+        np.zeros(len(place.gold), dtype=bool), [*as_given, *after], silent, frozenset()
+    )
 
 
 def _distinct(values: list[Any], leaf: Leaf, keeps_hollow: bool = False) -> tuple[list[Any], Codes]:
@@ -163,17 +190,29 @@ def _distinct(values: list[Any], leaf: Leaf, keeps_hollow: bool = False) -> tupl
     kinds = set(map(type, values))
     nothing = {type(None), ABSENT.__class__}
     is_null_value = leaf.null_is_value and type(None) in kinds
-    if kinds - nothing == {float} and ABSENT.__class__ not in kinds and not is_null_value and not leaf.is_empty_if_other:
+    if (
+        kinds - nothing == {float}
+        and ABSENT.__class__ not in kinds
+        and not is_null_value
+        and not leaf.is_empty_if_other
+    ):
         numbered = _distinct_floats(values)
         if numbered is not None:
             return numbered
-    if len(kinds - nothing) <= 1 and kinds - nothing <= {str, int, float, bool} and not is_null_value and not leaf.is_empty_if_other:
+    if (
+        len(kinds - nothing) <= 1
+        and kinds - nothing <= {str, int, float, bool}
+        and not is_null_value
+        and not leaf.is_empty_if_other
+    ):
         index = _numbering()
         index[None] = index[ABSENT] = -1
         codes = np.fromiter(map(index.__getitem__, values), dtype=np.intp, count=len(values))
         return list(index)[2:], codes
     keys = [_key(value, leaf, keeps_hollow) for value in values]
-    first = {key: value for key, value in zip(reversed(keys), reversed(values), strict=True) if key is not None}
+    first = {
+        key: value for key, value in zip(reversed(keys), reversed(values), strict=True) if key is not None
+    }
     order = _numbering()
     order[None] = -1
     codes = np.fromiter(map(order.__getitem__, keys), dtype=np.intp, count=len(keys))
@@ -184,7 +223,11 @@ def _distinct_floats(values: list[Any]) -> tuple[list[Any], Codes] | None:
     """Return the same for floats and None; None where a float is not finite or is a negative zero, which need their texts."""
     floats = np.array(values, dtype=np.float64)
     is_none = np.isnan(floats)
-    if is_none.sum() != values.count(None) or np.isinf(floats).any() or (np.signbit(floats) & (floats == 0)).any():
+    if (
+        is_none.sum() != values.count(None)
+        or np.isinf(floats).any()
+        or (np.signbit(floats) & (floats == 0)).any()
+    ):
         return None
     distinct, inverse = np.unique(floats[~is_none], return_inverse=True)
     codes = np.full(len(values), -1, dtype=np.intp)
@@ -198,7 +241,11 @@ def _numbering() -> defaultdict[Any, int]:
 
 
 def _key(value: Any, leaf: Leaf, keeps_hollow: bool) -> tuple[str, Any] | None:
-    if value is ABSENT or (value is None and not leaf.null_is_value) or (leaf.is_empty_if_other and not isinstance(value, list)):
+    if (
+        value is ABSENT
+        or (value is None and not leaf.null_is_value)
+        or (leaf.is_empty_if_other and not isinstance(value, list))
+    ):
         return None
     if isinstance(value, (dict, list)):
         return ("json", json_text(value)) if keeps_hollow or not _is_hollow(value, leaf) else None
@@ -229,7 +276,9 @@ def json_text(value: Any) -> str:
 
 
 def _is_empty(text: str, null_values: frozenset[str]) -> bool:
-    return is_empty_text(text) or (len(text) <= LONGEST_NULL and bool(null_values) and text.strip().casefold() in null_values)
+    return is_empty_text(text) or (
+        len(text) <= LONGEST_NULL and bool(null_values) and text.strip().casefold() in null_values
+    )
 
 
 def _says_nothing(text: str, leaf: Leaf) -> bool:
@@ -244,7 +293,13 @@ def _without_empty(raws: list[Any], codes: Codes, leaf: Leaf) -> tuple[list[Any]
     if (
         leaf.blank_is_value
         or str not in kinds
-        or (kinds == {str} and not leaf.null_values and leaf.separator is None and all(raws) and True not in map(str.isspace, raws))
+        or (
+            kinds == {str}
+            and not leaf.null_values
+            and leaf.separator is None
+            and all(raws)
+            and True not in map(str.isspace, raws)
+        )
     ):
         return raws, codes
     empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and _says_nothing(raw, leaf)]
@@ -272,7 +327,11 @@ def _read(raws: list[Any], leaf: Leaf) -> tuple[Column, Masks]:
     merged = [_foreign(raw) for raw in raws]
     for position, index in enumerate(known):
         merged[index] = column.reading(position)
-    is_container = np.fromiter((isinstance(raw, (dict, list)) and _is_foreign(raw, leaf) for raw in raws), dtype=bool, count=len(raws))
+    is_container = np.fromiter(
+        (isinstance(raw, (dict, list)) and _is_foreign(raw, leaf) for raw in raws),
+        dtype=bool,
+        count=len(raws),
+    )
     return Column.of(merged), is_container
 
 
@@ -285,7 +344,15 @@ def _is_foreign(raw: Any, leaf: Leaf) -> bool:
 def _foreign(raw: Any) -> Reading:
     """Return the reading of a value that the leaf's reader must not see."""
     text = "null" if raw is None else json_text(raw)
-    word = "null" if raw is None else "an object" if isinstance(raw, dict) else "a list" if isinstance(raw, list) else type(raw).__name__
+    word = (
+        "null"
+        if raw is None
+        else "an object"
+        if isinstance(raw, dict)
+        else "a list"
+        if isinstance(raw, list)
+        else type(raw).__name__
+    )
     return Reading(text, None, text, problem=f"is {word}")
 
 

@@ -46,7 +46,9 @@ def container_blocks(place: ListPlace | ObjectPlace, pairs: Pairs, reasons: Reas
     return [block for block in blocks if len(block)]
 
 
-def below_flags(pairs: Pairs, containers: tuple[ObjectPlace, ...], under: Masks | None) -> npt.NDArray[np.int64]:
+def below_flags(
+    pairs: Pairs, containers: tuple[ObjectPlace, ...], under: Masks | None
+) -> npt.NDArray[np.int64]:
     """Return the flags of rows below something one-sided (an item without a partner, a container that one side lacks) or of another kind."""
     flags: npt.NDArray[np.int64] = np.where((pairs.gold < 0) | (pairs.pred < 0), FLAG["lone_parent"], 0)
     lone = lone_mask(pairs, containers)
@@ -57,12 +59,16 @@ def below_flags(pairs: Pairs, containers: tuple[ObjectPlace, ...], under: Masks 
     return flags
 
 
-def _structure(place: ListPlace | ObjectPlace, pairs: Pairs, kinds: tuple[Codes, Codes], reasons: Reasons) -> Block:
+def _structure(
+    place: ListPlace | ObjectPlace, pairs: Pairs, kinds: tuple[Codes, Codes], reasons: Reasons
+) -> Block:
     gold, pred = kinds
     is_wrong = pred == WRONG
     both = np.where(is_wrong, Outcome.MISMATCH, Outcome.MATCH)
     outcome = np.where(
-        gold == GOOD, np.where(pred == NONE, Outcome.MISSING, both), np.where(pred == NONE, Outcome.ABSENT, Outcome.SPURIOUS)
+        gold == GOOD,
+        np.where(pred == NONE, Outcome.MISSING, both),
+        np.where(pred == NONE, Outcome.ABSENT, Outcome.SPURIOUS),
     )
     names = ("present", "different", "wrong_kind", "missing", "spurious", "absent")
     reason = reasons.positions(names)[np.where(outcome == Outcome.MISMATCH, 2, outcome)]
@@ -88,24 +94,40 @@ def _unreadable_gold(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, 
     is_there = held_kinds(place.pred, kept.pred) != NONE
     pred = {int(row): place.pred.raws[kept.pred[row]] for row in np.flatnonzero(is_there)}
     equal = np.array([row in pred and odd_text(gold[row]) == odd_text(pred[row]) for row in gold], dtype=bool)
-    outcome = np.where(equal, Outcome.MATCH, np.where(is_there, Outcome.MISMATCH, Outcome.MISSING)).astype(np.int8)
+    outcome = np.where(equal, Outcome.MATCH, np.where(is_there, Outcome.MISMATCH, Outcome.MISSING)).astype(
+        np.int8
+    )
     names = ("equal", "different", "wrong_kind", "missing")
     reason = reasons.positions(names)[np.where(outcome == Outcome.MISMATCH, 2, outcome)]
     flags = np.full(len(at), FLAG["unreadable_gold"], dtype=np.int64)
-    return Block(place.node.field, Kind.VALUE, kept, outcome, equal.astype(np.float64), reason, flags, gold_raws=gold, pred_raws=pred)
+    return Block(
+        place.node.field,
+        Kind.VALUE,
+        kept,
+        outcome,
+        equal.astype(np.float64),
+        reason,
+        flags,
+        gold_raws=gold,
+        pred_raws=pred,
+    )
 
 
 def _wrong_pred(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reasons: Reasons) -> Block:
     """Return one spurious value row per prediction of another kind of JSON, so that it stays in the denominators of precision."""
     if place.is_grown:  # a scalar is judged by the leaf of the same place
-        mask = mask & np.array([isinstance(place.pred.wrong.get(int(node)), (dict, list)) for node in pairs.pred], dtype=bool)
+        mask = mask & np.array(
+            [isinstance(place.pred.wrong.get(int(node)), (dict, list)) for node in pairs.pred], dtype=bool
+        )
     at = np.flatnonzero(mask)
     kept = pairs.take(at)
     outcome = np.full(len(at), Outcome.SPURIOUS, dtype=np.int8)
     reason = np.full(len(at), reasons.position("wrong_kind"), dtype=np.int32)
     flags = np.full(len(at), FLAG["wrong_kind"], dtype=np.int64)
     raws = {row: place.pred.wrong[int(node)] for row, node in enumerate(kept.pred)}
-    return Block(place.node.field, Kind.VALUE, kept, outcome, np.zeros(len(at)), reason, flags, pred_raws=raws)
+    return Block(
+        place.node.field, Kind.VALUE, kept, outcome, np.zeros(len(at)), reason, flags, pred_raws=raws
+    )
 
 
 def item_block(listed: CodedList, pairs: Pairs, worth: PairWorth, reasons: Reasons) -> Block:
@@ -117,7 +139,10 @@ def item_block(listed: CodedList, pairs: Pairs, worth: PairWorth, reasons: Reaso
     if place.node.keeps_empty:
         has_gold, has_pred = pairs.gold >= 0, pairs.pred >= 0
     else:
-        has_gold, has_pred = holds_any(listed.items.gold_leaves, pairs.gold), holds_any(listed.items.pred_leaves, pairs.pred)
+        has_gold, has_pred = (
+            holds_any(listed.items.gold_leaves, pairs.gold),
+            holds_any(listed.items.pred_leaves, pairs.pred),
+        )
     one_sided = np.where(has_gold, Outcome.MISSING, np.where(has_pred, Outcome.SPURIOUS, Outcome.ABSENT))
     outcome = np.where(has_gold & has_pred, Outcome.MATCH, one_sided).astype(np.int8)
     score = np.zeros(len(pairs))
@@ -129,13 +154,24 @@ def item_block(listed: CodedList, pairs: Pairs, worth: PairWorth, reasons: Reaso
     similarity = np.full(len(pairs), np.nan)
     similarity[: len(pair_score)] = np.where(paired[: len(pair_score)], worth.similarity, np.nan)
     flags = _item_flags(place, pairs)
-    keep = _are_items(place, pairs) if pairs.is_hidden is None else _are_items(place, pairs) & ~pairs.is_hidden
+    keep = (
+        _are_items(place, pairs) if pairs.is_hidden is None else _are_items(place, pairs) & ~pairs.is_hidden
+    )
     excused = excused_mask(pairs, _at_item(place))
     if excused is not None:
         keep &= ~excused | has_gold
     kept = pairs.take(np.flatnonzero(keep))
     extras = {"similarity": similarity[keep]}
-    block = Block(place.node.item_field, Kind.ITEM, kept, outcome[keep], score[keep], reason[keep], flags[keep], extras=extras)
+    block = Block(
+        place.node.item_field,
+        Kind.ITEM,
+        kept,
+        outcome[keep],
+        score[keep],
+        reason[keep],
+        flags[keep],
+        extras=extras,
+    )
     if excused is not None:
         excuse_rows(block, excused[keep], reasons)
     return block
@@ -143,7 +179,9 @@ def item_block(listed: CodedList, pairs: Pairs, worth: PairWorth, reasons: Reaso
 
 def _item_flags(place: ListPlace, pairs: Pairs) -> npt.NDArray[np.int64]:
     flags: npt.NDArray[np.int64] = (
-        np.zeros(len(pairs), dtype=np.int64) if pairs.is_lone is None else np.where(pairs.is_lone, FLAG["lone_parent"], 0)
+        np.zeros(len(pairs), dtype=np.int64)
+        if pairs.is_lone is None
+        else np.where(pairs.is_lone, FLAG["lone_parent"], 0)
     )
     if pairs.is_under is not None:
         flags |= np.where(pairs.is_under, FLAG["under_wrong_kind"], 0)

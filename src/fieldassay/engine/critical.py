@@ -23,11 +23,16 @@ def mark_critical(judged: Judged, critical: Sequence[frozenset[str]]) -> Judged:
     if not noted.any():
         return judged
     paths = RowPaths({})
-    return replace(judged, blocks=tuple(_marked(block, judged, (critical, noted), paths) for block in judged.blocks))
+    return replace(
+        judged, blocks=tuple(_marked(block, judged, (critical, noted), paths) for block in judged.blocks)
+    )
 
 
 def _marked(
-    block: Block, judged: Judged, given: tuple[Sequence[frozenset[str]], np.ndarray[tuple[int], np.dtype[np.bool_]]], paths: RowPaths
+    block: Block,
+    judged: Judged,
+    given: tuple[Sequence[frozenset[str]], np.ndarray[tuple[int], np.dtype[np.bool_]]],
+    paths: RowPaths,
 ) -> Block:
     critical, noted = given
     rows = np.flatnonzero(noted[block.pairs.doc])

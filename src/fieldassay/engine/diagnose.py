@@ -39,13 +39,17 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
     """Return the diagnoses of every block, in order; rows that are right, absent or failed have none, but for a reason that leaves a doubt."""
     doubtful = {judged.reasons.position(reason): BIT[name] for reason, name in _DOUBTFUL.items()}
     bits = [_bits(block, judged.fields[block.field].path, doubtful) for block in judged.blocks]
-    chosen = [at for at, block in enumerate(judged.blocks) if block.kind == Kind.VALUE and block.coded is not None]
+    chosen = [
+        at for at, block in enumerate(judged.blocks) if block.kind == Kind.VALUE and block.coded is not None
+    ]
     blocks = [judged.blocks[at] for at in chosen]
     wrong = [np.flatnonzero(np.isin(block.outcome, _PREDICTED_WRONG)) for block in blocks]
     others: list[Ints | None] = [None] * len(bits)
     if any(map(len, wrong)):
         gold = _rows(blocks, list(map(_present, blocks)), "gold")
-        findings = diagnose_context(_rows(blocks, wrong, "pred"), gold, _are_items(judged.fields), _are_numbers(judged.fields))
+        findings = diagnose_context(
+            _rows(blocks, wrong, "pred"), gold, _are_items(judged.fields), _are_numbers(judged.fields)
+        )
         start = 0
         for at, rows in zip(chosen, wrong, strict=True):
             found = slice(start, start + len(rows))
@@ -69,7 +73,9 @@ def _bits(block: Block, path: str, doubtful: Mapping[int, int]) -> Bits:
     at = np.flatnonzero(np.isin(block.outcome, _UNEQUAL))
     if not len(at):
         return bits
-    pairs, spread = distinct_pairs(np.stack([block.gold_code[at], block.pred_code[at]]), len(block.coded.raws))
+    pairs, spread = distinct_pairs(
+        np.stack([block.gold_code[at], block.pred_code[at]]), len(block.coded.raws)
+    )
     kinds = block.coded.is_container
     found = np.where(kinds[pairs[0]] | kinds[pairs[1]], np.int64(BIT["wrong_kind"]), np.int64(0))
     scalar = np.flatnonzero(found == 0)
@@ -86,7 +92,9 @@ def _diagnose_scalars(coded: Coded, path: str, pairs: Codes) -> Bits:
         found = diagnose_unit_texts(gold, pred, found)
     if coded.leaf.null_is_value:
         is_null = np.fromiter((raw is None for raw in coded.raws), dtype=bool, count=len(coded.raws))
-        found = np.where(is_null[pairs[1]], BIT["missing"], np.where(is_null[pairs[0]], BIT["spurious"], found))
+        found = np.where(
+            is_null[pairs[1]], BIT["missing"], np.where(is_null[pairs[0]], BIT["spurious"], found)
+        )
     return found
 
 
@@ -105,7 +113,12 @@ def _rows(blocks: Sequence[Block], chosen: Sequence[Nodes], side: str) -> ValueR
         gold = block.pairs.gold[rows]
         items.append(np.full(len(rows), -1) if block.pairs.prefix is None else gold)
         texts.append(block.coded.column.canonical[getattr(block, f"{side}_code")[rows]])
-    return ValueRows(np.concatenate(docs), np.concatenate(fields), np.concatenate(items).astype(np.int32), np.concatenate(texts))
+    return ValueRows(
+        np.concatenate(docs),
+        np.concatenate(fields),
+        np.concatenate(items).astype(np.int32),
+        np.concatenate(texts),
+    )
 
 
 def _are_items(fields: Sequence[FieldInfo]) -> npt.NDArray[np.bool_]:

@@ -13,7 +13,20 @@ from typing import Any
 import numpy as np
 
 from fieldassay.engine.grow import extra_tree, grow, member_path
-from fieldassay.engine.scopes import ABSENT, GOOD, NONE, WRONG, FieldTable, Kinds, LeafPlace, ListPlace, Masks, ObjectPlace, Scope, Side
+from fieldassay.engine.scopes import (
+    ABSENT,
+    GOOD,
+    NONE,
+    WRONG,
+    FieldTable,
+    Kinds,
+    LeafPlace,
+    ListPlace,
+    Masks,
+    ObjectPlace,
+    Scope,
+    Side,
+)
 from fieldassay.engine.variations import Acceptance, Noted, content_of, find_accepted
 from fieldassay.plan.joint import with_units
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
@@ -55,7 +68,9 @@ class Flattener:
     takes_blank: bool = False
     """True inside a tree whose blank texts are values."""
 
-    def flatten(self, root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any], noted: Noted | None = None) -> Scope:
+    def flatten(
+        self, root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any], noted: Noted | None = None
+    ) -> Scope:
         """Return the scope of the documents; `gold[i]` and `pred[i]` are document i's objects, `{}` where there is none.
 
         `noted` is what gold documents accept beside their values.
@@ -66,7 +81,13 @@ class Flattener:
         self._children(root, scope, (list(gold), list(pred)), ())
         return scope
 
-    def _children(self, node: ObjectNode, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
+    def _children(
+        self,
+        node: ObjectNode,
+        scope: Scope,
+        values: tuple[list[Any], list[Any]],
+        ancestors: tuple[ObjectPlace, ...],
+    ) -> None:
         gold, pred = (_renamed(column, node) for column in values)
         for child in node.children:
             of_gold, of_pred = (_members(column, child, self.absent) for column in (gold, pred))
@@ -74,32 +95,62 @@ class Flattener:
                 of_gold, of_pred = _joint(child, gold, of_gold), _joint(child, pred, of_pred)
             mask = self.applies.get(child.path)
             if mask is not None:
-                of_gold, of_pred = _masked(of_gold, mask[scope.gold.doc]), _masked(of_pred, mask[scope.pred.doc])
+                of_gold, of_pred = (
+                    _masked(of_gold, mask[scope.gold.doc]),
+                    _masked(of_pred, mask[scope.pred.doc]),
+                )
             self._walk(child, scope, (of_gold, of_pred), ancestors)
         self._undeclared(node, scope, (gold, pred), ancestors)
 
-    def _walk(self, node: Node, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
+    def _walk(
+        self,
+        node: Node,
+        scope: Scope,
+        values: tuple[list[Any], list[Any]],
+        ancestors: tuple[ObjectPlace, ...],
+    ) -> None:
         is_grown = node.field in self.grown
         if isinstance(node, AnyNode):
             branches, fields, leaf = grow(node, values, self.table)
             takes_null = leaf.null_is_value and self.absent is ABSENT
             inner = replace(
-                self, applies={}, grown=self.grown | fields, takes_null=takes_null, takes_blank=takes_null and leaf.blank_is_value
+                self,
+                applies={},
+                grown=self.grown | fields,
+                takes_null=takes_null,
+                takes_blank=takes_null and leaf.blank_is_value,
             )
             for branch in branches:
                 inner._walk(branch, scope, values, ancestors)
         elif isinstance(node, Leaf):
             accepted = scope.noted.at(node.path) if scope.noted is not None else {}
-            scope.leaves.append(LeafPlace(node, *values, ancestors, is_grown, accepted, self._excuse(node, scope, values)))
+            scope.leaves.append(
+                LeafPlace(node, *values, ancestors, is_grown, accepted, self._excuse(node, scope, values))
+            )
         elif isinstance(node, ObjectNode):
-            (gold, gold_kinds), (pred, pred_kinds) = (self._as_objects(column, node, is_grown) for column in values)
-            place = ObjectPlace(node, gold_kinds, pred_kinds, ancestors, is_grown, self._excuse(node, scope, values, gold_kinds))
+            (gold, gold_kinds), (pred, pred_kinds) = (
+                self._as_objects(column, node, is_grown) for column in values
+            )
+            place = ObjectPlace(
+                node,
+                gold_kinds,
+                pred_kinds,
+                ancestors,
+                is_grown,
+                self._excuse(node, scope, values, gold_kinds),
+            )
             scope.objects.append(place)
             self._children(node, scope, (gold, pred), (*ancestors, place))
         else:
             self._list(node, scope, values, ancestors)
 
-    def _list(self, node: ListNode, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
+    def _list(
+        self,
+        node: ListNode,
+        scope: Scope,
+        values: tuple[list[Any], list[Any]],
+        ancestors: tuple[ObjectPlace, ...],
+    ) -> None:
         is_grown = node.field in self.grown
         (gold, gold_kinds), (pred, pred_kinds) = (self._as_lists(column, node, is_grown) for column in values)
         gold_side, gold_items = _items(scope.gold, gold)
@@ -111,7 +162,11 @@ class Flattener:
         scope.lists.append(ListPlace(node, gold_kinds, pred_kinds, items, ancestors, is_grown, excuse))
 
     def _excuse(
-        self, node: Leaf | ObjectNode | ListNode, scope: Scope, values: tuple[list[Any], list[Any]], kinds: Kinds | None = None
+        self,
+        node: Leaf | ObjectNode | ListNode,
+        scope: Scope,
+        values: tuple[list[Any], list[Any]],
+        kinds: Kinds | None = None,
     ) -> Acceptance | None:
         """Return what is accepted in place of gold's objects and lists (a tree's leaf stands beside both); None if nothing is."""
         own = scope.noted.at(node.path) if scope.noted is not None else {}
@@ -122,14 +177,25 @@ class Flattener:
         gold, pred = values
         if is_grown or kinds is None:
             held = np.fromiter(
-                (isinstance(raw, dict | list) and (self.takes_null or self._has_content(raw)) for raw in gold), bool, len(gold)
+                (
+                    isinstance(raw, dict | list) and (self.takes_null or self._has_content(raw))
+                    for raw in gold
+                ),
+                bool,
+                len(gold),
             )
         else:
             held = kinds.codes == GOOD
         everywhere = frozenset(content_of(node, thaw(value), takes_null) for value in node.accepted)
-        by_gold = {at: [content_of(node, value, takes_null) for value in listed] for at, listed in own.items() if held[at]}
+        by_gold = {
+            at: [content_of(node, value, takes_null) for value in listed]
+            for at, listed in own.items()
+            if held[at]
+        }
         near = {at: np.flatnonzero(scope.pred.doc == scope.gold.doc[at]).tolist() for at in by_gold}
-        wanted = range(len(pred)) if everywhere and held.any() else {at for nodes in near.values() for at in nodes}
+        wanted = (
+            range(len(pred)) if everywhere and held.any() else {at for nodes in near.values() for at in nodes}
+        )
         contents = [_UNLIKE] * len(pred)
         for at in wanted:
             value = pred[at]
@@ -137,9 +203,17 @@ class Flattener:
                 contents[at] = content_of(node, None if value is ABSENT else value, takes_null)
         return find_accepted(held, contents, by_gold, everywhere, near)
 
-    def _undeclared(self, node: ObjectNode, scope: Scope, values: tuple[list[Any], list[Any]], ancestors: tuple[ObjectPlace, ...]) -> None:
+    def _undeclared(
+        self,
+        node: ObjectNode,
+        scope: Scope,
+        values: tuple[list[Any], list[Any]],
+        ancestors: tuple[ObjectPlace, ...],
+    ) -> None:
         declared = {child.name for child in node.children}
-        declared.update(name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields)
+        declared.update(
+            name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields
+        )
         if any(not child.path for child in node.children):
             return  # the record is judged as a whole, as a tree
         gold, pred = values
@@ -149,13 +223,19 @@ class Flattener:
             return
         for key in sorted(set().union(*pred) - declared):
             tree = extra_tree(node, key, member_path(node.path, key))
-            self._walk(tree, scope, ([self.absent] * len(scope.gold), _members(pred, tree, self.absent)), ancestors)
+            self._walk(
+                tree, scope, ([self.absent] * len(scope.gold), _members(pred, tree, self.absent)), ancestors
+            )
 
     def _as_objects(self, column: list[Any], node: ObjectNode, is_grown: bool) -> tuple[list[Any], Kinds]:
         """Return the values as objects (`{}` where there is none) and what each one was."""
         if set(map(type, column)) == {dict} and not (is_grown and self.takes_null):
-            is_filled = bool if node.path.endswith("[]") and not is_grown else self._has_content  # an item's row looks at its values
-            return column, Kinds(np.fromiter(map(is_filled, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column)
+            is_filled = (
+                bool if node.path.endswith("[]") and not is_grown else self._has_content
+            )  # an item's row looks at its values
+            return column, Kinds(
+                np.fromiter(map(is_filled, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column
+            )
         codes = np.full(len(column), GOOD, dtype=np.int8)
         wrong: dict[int, Any] = {}
         coerced = []
@@ -178,7 +258,10 @@ class Flattener:
     def _as_lists(self, column: list[Any], node: ListNode, is_grown: bool) -> tuple[list[list[Any]], Kinds]:
         """Return the values as lists (`[]` where there is none) and what each one was."""
         if set(map(type, column)) == {list} and not (is_grown and self.takes_null):
-            return column, Kinds(np.fromiter(map(self._has_content, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column)
+            return column, Kinds(
+                np.fromiter(map(self._has_content, column), dtype=np.int8, count=len(column)) * np.int8(GOOD),
+                column,
+            )
         codes = np.full(len(column), GOOD, dtype=np.int8)
         wrong: dict[int, Any] = {}
         coerced = []
@@ -186,8 +269,13 @@ class Flattener:
         for index, value in enumerate(column):
             if value.__class__ is list:
                 items, is_wrong = value, False
-            elif node.is_empty_if_other:  # what a text of JSON or a single object holds are items all the same
-                items, is_wrong = [] if isinstance(node.items, Leaf) else self._coerced_list(value, node)[0], False
+            elif (
+                node.is_empty_if_other
+            ):  # what a text of JSON or a single object holds are items all the same
+                items, is_wrong = (
+                    [] if isinstance(node.items, Leaf) else self._coerced_list(value, node)[0],
+                    False,
+                )
             elif is_grown:  # a tree takes every value for what it is
                 items, is_wrong = [], not self._is_nothing_here(value, is_grown)
             else:
@@ -217,7 +305,9 @@ class Flattener:
 
     def _is_there(self, members: Any, value: Any, is_grown: bool) -> bool:
         """Return whether a container is there: it holds anything, or (in a tree where null is a value) it is a container at all."""
-        return self._has_content(members) or (is_grown and self.takes_null and isinstance(value, (dict, list)))
+        return self._has_content(members) or (
+            is_grown and self.takes_null and isinstance(value, (dict, list))
+        )
 
     def _has_content(self, value: Any) -> bool:
         """Return whether a container holds anything that is not empty; where null is a value, null is something."""
@@ -237,7 +327,9 @@ class Flattener:
 
     def _is_nothing(self, value: Any) -> bool:
         if isinstance(value, str):
-            return is_empty_text(value) or (len(value) <= LONGEST_NULL and value.strip().casefold() in self.null_values)
+            return is_empty_text(value) or (
+                len(value) <= LONGEST_NULL and value.strip().casefold() in self.null_values
+            )
         return value is None or value is ABSENT or (isinstance(value, (dict, list)) and not value)
 
 

@@ -72,7 +72,9 @@ class FoldPlan:
         if self.keeps_statistics:
             return dict.fromkeys((*self.drawn, *self.plain), True)
         also = tuple(bind_metric(call, self.vocabulary) for call in self.also_kept)
-        return list_kept((*self.compared_bound, *also), tuple(bound for bound in also if bound.metric.scope != "overall"))
+        return list_kept(
+            (*self.compared_bound, *also), tuple(bound for bound in also if bound.metric.scope != "overall")
+        )
 
     @cached_property
     def score_of(self) -> BoundMetric:
@@ -82,12 +84,16 @@ class FoldPlan:
     @cached_property
     def drawn(self) -> tuple[Statistic, ...]:
         """Return the statistics that need bootstrap sums."""
-        return tuple(dict.fromkeys(statistic for bound in self.bound for statistic in list_needs(bound.recipe).drawn))
+        return tuple(
+            dict.fromkeys(statistic for bound in self.bound for statistic in list_needs(bound.recipe).drawn)
+        )
 
     @cached_property
     def plain(self) -> tuple[Statistic, ...]:
         """Return the statistics of which the sum is enough."""
-        needed = dict.fromkeys(statistic for bound in self.bound for statistic in list_needs(bound.recipe).plain)
+        needed = dict.fromkeys(
+            statistic for bound in self.bound for statistic in list_needs(bound.recipe).plain
+        )
         return tuple(statistic for statistic in needed if statistic not in set(self.drawn))
 
     @cached_property
@@ -98,7 +104,14 @@ class FoldPlan:
     @cached_property
     def slice_keys(self) -> tuple[str, ...]:
         """Return the slice keys asked for, by the plan or by a metric."""
-        return tuple(dict.fromkeys([*self.slices, *(call.slice[0] for call in (*self.metrics, *self.compared) if call.slice is not None)]))
+        return tuple(
+            dict.fromkeys(
+                [
+                    *self.slices,
+                    *(call.slice[0] for call in (*self.metrics, *self.compared) if call.slice is not None),
+                ]
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,14 +151,19 @@ def _find_members(keys: Sequence[str], table: DocumentTable) -> dict[SliceKey, n
 
 
 def _sum_columns(
-    columns: DocumentColumns, statistics: Sequence[Statistic], subsets: Sequence[npt.NDArray[np.int64]], plan: FoldPlan | None
+    columns: DocumentColumns,
+    statistics: Sequence[Statistic],
+    subsets: Sequence[npt.NDArray[np.int64]],
+    plan: FoldPlan | None,
 ) -> list[dict[Statistic, Sum]]:
     """Return the sums of the statistics over each subset of the documents, with bootstrap sums if a plan is given."""
     documents = columns.evidence.documents
     parts = [columns.values(statistic) for statistic in statistics]
     stacked = np.concatenate(parts) if parts else np.zeros((0, len(documents)), np.int64)
     totals = [
-        stacked.sum(axis=1, keepdims=True) if len(rows) == len(documents) else stacked[:, rows].sum(axis=1, keepdims=True)
+        stacked.sum(axis=1, keepdims=True)
+        if len(rows) == len(documents)
+        else stacked[:, rows].sum(axis=1, keepdims=True)
         for rows in subsets
     ]
     if plan is not None and plan.replicates:
@@ -154,7 +172,10 @@ def _sum_columns(
     ends = np.cumsum([len(part) for part in parts])
     named = [columns.fields(statistic) for statistic in statistics]
     return [
-        {statistic: Sum(names, total[end - len(names) : end]) for statistic, names, end in zip(statistics, named, ends, strict=True)}
+        {
+            statistic: Sum(names, total[end - len(names) : end])
+            for statistic, names, end in zip(statistics, named, ends, strict=True)
+        }
         for total in totals
     ]
 
@@ -186,5 +207,15 @@ def documents_frame(partials: Iterable[Partial]) -> pl.DataFrame:
 
 def pair_systems(plan: FoldPlan, partials: Iterable[Partial]) -> PairedData:
     """Return what the systems can be compared by: the kept statistics of all their documents."""
-    systems: list[DocumentStatistics] = [join_statistics(partial.system, partial.documents) for partial in partials]
-    return PairedData(plan.compared_bound, tuple(systems), plan.slices, plan.replicates, plan.seed, plan.level, plan.vocabulary)
+    systems: list[DocumentStatistics] = [
+        join_statistics(partial.system, partial.documents) for partial in partials
+    ]
+    return PairedData(
+        plan.compared_bound,
+        tuple(systems),
+        plan.slices,
+        plan.replicates,
+        plan.seed,
+        plan.level,
+        plan.vocabulary,
+    )

@@ -11,14 +11,16 @@ from fieldassay.engine.scopes import ABSENT, FieldTable
 from fieldassay.evidence import FieldInfo, Kind
 from fieldassay.paths import Pattern, join_path, split_path
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
-from fieldassay.readers.anything import AnyReader
 from fieldassay.spec.model import Accept
+from fieldassay.types.anything import AnyReader
 
 UNDECLARED = -1
 """The slot of fields below a top-level key that the spec does not declare: none of the declared ones."""
 
 
-def grow(node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable) -> tuple[list[Node], frozenset[int], Leaf]:
+def grow(
+    node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable
+) -> tuple[list[Node], frozenset[int], Leaf]:
     """Return the branches that the values need (a leaf, an object, a list: each where some value is one), their fields, and the place's leaf.
 
     Growth goes one level deep: the children of the branches are trees again.
@@ -41,7 +43,18 @@ def grow(node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable) 
     if list in kinds and not leaf.is_list:
         item = replace(node, name="", path=f"{node.path}[]")
         keeps_empty = leaf.null_is_value
-        branches.append(ListNode(node.name, node.path, 0, 0, item, node.aligner, keeps_empty=keeps_empty, accepted=leaf.accepted))
+        branches.append(
+            ListNode(
+                node.name,
+                node.path,
+                0,
+                0,
+                item,
+                node.aligner,
+                keeps_empty=keeps_empty,
+                accepted=leaf.accepted,
+            )
+        )
     return (*_placed(branches, node, table), leaf)
 
 
@@ -54,9 +67,13 @@ def _placed(branches: list[Node], node: AnyNode, table: FieldTable) -> tuple[lis
             own = table.position(FieldInfo(node.path, "list", Kind.LIST, slot))
             placed.append(replace(branch, field=own, item_field=item))
         elif isinstance(branch, ObjectNode):
-            placed.append(replace(branch, field=table.position(FieldInfo(node.path, "object", Kind.OBJECT, slot))))
+            placed.append(
+                replace(branch, field=table.position(FieldInfo(node.path, "object", Kind.OBJECT, slot)))
+            )
         else:
-            placed.append(replace(branch, field=table.position(FieldInfo(node.path, branch.type, Kind.VALUE, slot))))  # type: ignore[union-attr]
+            placed.append(
+                replace(branch, field=table.position(FieldInfo(node.path, branch.type, Kind.VALUE, slot)))
+            )  # type: ignore[union-attr]
     return placed, frozenset(branch.field for branch in placed)
 
 

@@ -43,7 +43,9 @@ def judge(
 
     `applies` says, for fields that not every document has, which documents have them; `accepted` what gold documents accept, by path.
     """
-    table = FieldTable(list(plan.fields), {(info.path, int(info.kind)): at for at, info in enumerate(plan.fields)})
+    table = FieldTable(
+        list(plan.fields), {(info.path, int(info.kind)): at for at, info in enumerate(plan.fields)}
+    )
     undeclared = Undeclared()
     nulls = frozenset(text.strip().casefold() for text in plan.spec.null_values)
     flattener = Flattener(table, applies, undeclared, nulls, ABSENT if plan.has_null_values else None)
@@ -61,7 +63,10 @@ def _code_scope(scope: Scope) -> CodedScope:
     lists = [_code_list(place) for place in scope.lists]
     containers: list[ObjectPlace | ListPlace] = [*scope.objects, *scope.lists]
     odd = [found for place in containers if (found := code_odd(place)) is not None]
-    counts = (_count(side, (*leaves, *odd), lists, name) for side, name in ((scope.gold, "gold"), (scope.pred, "pred")))
+    counts = (
+        _count(side, (*leaves, *odd), lists, name)
+        for side, name in ((scope.gold, "gold"), (scope.pred, "pred"))
+    )
     return CodedScope(scope, leaves, lists, odd, *counts)
 
 
@@ -108,7 +113,9 @@ class _Writer:
     applies: dict[str, Masks]
     table: FieldTable
 
-    def write(self, scope: Scope, coded: CodedScope, pairs: Pairs, aligned: Sequence[Aligned], parents: Index | None) -> None:
+    def write(
+        self, scope: Scope, coded: CodedScope, pairs: Pairs, aligned: Sequence[Aligned], parents: Index | None
+    ) -> None:
         for place in scope.objects:
             self.blocks += container_blocks(place, self._applying(place.node.path, pairs), self.reasons)
         for leaf, codes in zip(scope.leaves, coded.leaves, strict=True):
@@ -123,7 +130,9 @@ class _Writer:
         if place.items.objects or place.items.lists:
             chosen = np.searchsorted(alignment.chosen, cells)
             self.blocks.append(item_block(alignment.place, items, alignment.worth.take(chosen), self.reasons))
-        self.write(place.items, alignment.place.items, _with_values(alignment.place, items), alignment.nested, cells)
+        self.write(
+            place.items, alignment.place.items, _with_values(alignment.place, items), alignment.nested, cells
+        )
 
     def _applying(self, path: str, pairs: Pairs) -> Pairs:
         """Return the pairs of the documents that have the field."""

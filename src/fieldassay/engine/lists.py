@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.engine.candidates import MOST_PAIRS, Cells, Index, Members, candidate_cells, members, positional_cells
+from fieldassay.engine.candidates import (
+    MOST_PAIRS,
+    Cells,
+    Index,
+    Members,
+    candidate_cells,
+    members,
+    positional_cells,
+)
 from fieldassay.engine.coding import Coded, OddValues
 from fieldassay.engine.compare import compare_codes
 from fieldassay.engine.pairing import Floats, pair_cells
@@ -93,13 +101,19 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
         paired_by = np.full(len(cells), np.nan)
     groups = np.repeat(np.arange(len(cells.rows)), cells.rows * cells.columns)[chosen]
     score, both = sums.score_and_both(chosen)
-    of_gold = np.bincount(gold_side.parent, weights=items.gold_leaves * coded.gold_active, minlength=len(gold.size))[pairs[0]]
-    of_pred = np.bincount(pred_side.parent, weights=items.pred_leaves * coded.pred_active, minlength=len(pred.size))[pairs[1]]
+    of_gold = np.bincount(
+        gold_side.parent, weights=items.gold_leaves * coded.gold_active, minlength=len(gold.size)
+    )[pairs[0]]
+    of_pred = np.bincount(
+        pred_side.parent, weights=items.pred_leaves * coded.pred_active, minlength=len(pred.size)
+    )[pairs[1]]
     total = np.bincount(groups, weights=score, minlength=len(cells.rows)).astype(np.float64)
     shared = np.bincount(groups, weights=both, minlength=len(cells.rows))
     leaves = items.gold_leaves[cells.gold[chosen]] + items.pred_leaves[cells.pred[chosen]] - both
     pair_score = np.divide(score, leaves, out=np.zeros(len(score)), where=leaves > 0)
-    return Aligned(coded, cells, chosen, nested, total, of_gold + of_pred - shared, PairWorth(pair_score, paired_by))
+    return Aligned(
+        coded, cells, chosen, nested, total, of_gold + of_pred - shared, PairWorth(pair_score, paired_by)
+    )
 
 
 class TooManyPairsError(Exception):
@@ -107,15 +121,21 @@ class TooManyPairsError(Exception):
 
     def __init__(self, path: str, doc: int, sizes: tuple[int, int]) -> None:
         self.doc = doc
-        super().__init__(f"{path}: {sizes[0]:,} gold items and {sizes[1]:,} predicted items are too many to pair by similarity")
+        super().__init__(
+            f"{path}: {sizes[0]:,} gold items and {sizes[1]:,} predicted items are too many to pair by similarity"
+        )
 
 
-def _refuse_too_many(place: ListPlace, gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> None:
+def _refuse_too_many(
+    place: ListPlace, gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]
+) -> None:
     rows, columns = gold.size[pairs[0]], pred.size[pairs[1]]
     if len(rows) and (rows * columns).max() > MOST_PAIRS:
         at = int(np.argmax(rows * columns))
         node = gold.nodes[gold.start[pairs[0][at]]]
-        raise TooManyPairsError(place.node.path, int(place.items.gold.doc[node]), (int(rows[at]), int(columns[at])))
+        raise TooManyPairsError(
+            place.node.path, int(place.items.gold.doc[node]), (int(rows[at]), int(columns[at]))
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +170,10 @@ class _CellSums:
         filled = node.aligner.filled_fields
         found: list[tuple[Leaf | ListNode, tuple[Floats, Masks]]] = []
         found += [
-            (coded.leaf, (self._filled if _is_in(coded.leaf, node, filled) else self._leaf)(coded, place.ancestors))
+            (
+                coded.leaf,
+                (self._filled if _is_in(coded.leaf, node, filled) else self._leaf)(coded, place.ancestors),
+            )
             for coded, place in leaves
         ]
         found += [(inner.place.place.node, _share(inner)) for inner in nested]
@@ -159,7 +182,9 @@ class _CellSums:
     def _combined(self, node: ListNode, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
         """Return the components put together under the list's `combine` rule."""
         odd = [self._odd(values, slice(None)) for values in self.items.odd]
-        if node.combine == "product":  # a field that neither side has is at distance 0; a value of another kind is no field
+        if (
+            node.combine == "product"
+        ):  # a field that neither side has is at distance 0; a value of another kind is no field
             distance = np.ones(len(self.cells))
             for _, (share, is_there) in parts:
                 distance *= np.where(is_there, 1 - share, 0.0)
@@ -167,7 +192,12 @@ class _CellSums:
                 distance *= np.where(is_there, 1 - share, 1.0)
             return 1 - distance
         if node.combine == "agreement":  # here, too, a value of another kind is no field
-            return self._mean([(factor, (np.where(is_there, share, 1.0), np.ones_like(is_there))) for factor, (share, is_there) in parts])
+            return self._mean(
+                [
+                    (factor, (np.where(is_there, share, 1.0), np.ones_like(is_there)))
+                    for factor, (share, is_there) in parts
+                ]
+            )
         return self._mean([*parts, *((1.0, found) for found in odd)])
 
     def _mean(self, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
@@ -185,9 +215,15 @@ class _CellSums:
             is_there &= ~excused
         return ((gold == pred) & is_there).astype(np.float64), is_there
 
-    def _are_excused(self, containers: tuple[ObjectPlace | ListPlace, ...], chosen: Index | slice) -> Masks | None:
+    def _are_excused(
+        self, containers: tuple[ObjectPlace | ListPlace, ...], chosen: Index | slice
+    ) -> Masks | None:
         """Return in which cells what is in one of the containers is accepted as a whole; None: in none."""
-        masks = [place.excuse.of(self.cells.gold[chosen], self.cells.pred[chosen]) for place in containers if place.excuse is not None]
+        masks = [
+            place.excuse.of(self.cells.gold[chosen], self.cells.pred[chosen])
+            for place in containers
+            if place.excuse is not None
+        ]
         found: Masks | None = np.logical_or.reduce(masks) if masks else None
         return found
 
@@ -240,7 +276,10 @@ class _CellSums:
         for odd in self.items.odd:
             score += self._odd(odd, chosen)[0]
             excused = self._are_excused((*odd.place.ancestors, odd.place), chosen)
-            has_gold, has_pred = odd.gold[self.cells.gold[chosen]] >= 0, odd.pred[self.cells.pred[chosen]] >= 0
+            has_gold, has_pred = (
+                odd.gold[self.cells.gold[chosen]] >= 0,
+                odd.pred[self.cells.pred[chosen]] >= 0,
+            )
             both += has_gold & has_pred if excused is None else has_pred & (has_gold | excused)
         for inner in self.nested:
             gold_leaves = _under(inner, self.cells.gold[chosen], "gold")
@@ -264,7 +303,9 @@ def _excused(inner: Aligned, cells: Cells) -> Aligned:
     if not masks:
         return inner
     excused, leaves = np.logical_or.reduce(masks), _under(inner, cells.gold, "gold")
-    return replace(inner, score=np.where(excused, leaves, inner.score), union=np.where(excused, leaves, inner.union))
+    return replace(
+        inner, score=np.where(excused, leaves, inner.score), union=np.where(excused, leaves, inner.union)
+    )
 
 
 def _share(inner: Aligned) -> tuple[Floats, Masks]:
@@ -312,7 +353,9 @@ def content_key(scope: CodedScope, side: str) -> Callable[[int], Any]:
             texts.append("" if at < 0 else odd.texts[at])
         for inner in scope.lists:
             parent: Ints = getattr(inner.place.items, side).parent
-            texts.append(repr(sorted(map(content_key(inner.items, side), np.flatnonzero(parent == node).tolist()))))
+            texts.append(
+                repr(sorted(map(content_key(inner.items, side), np.flatnonzero(parent == node).tolist())))
+            )
         return texts
 
     return key

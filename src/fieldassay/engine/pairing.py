@@ -16,7 +16,9 @@ Floats = npt.NDArray[np.float64]
 ContentKey = Callable[[int], Any]
 
 
-def pair_cells(cells: Cells, similarity: Floats, aligner: Aligner, keys: tuple[ContentKey, ContentKey]) -> Index:
+def pair_cells(
+    cells: Cells, similarity: Floats, aligner: Aligner, keys: tuple[ContentKey, ContentKey]
+) -> Index:
     """Return the chosen cells, in increasing order.
 
     Groups in which every row's best cell is unique and no two rows share a column have only one best pairing, which is taken at once;
@@ -56,7 +58,9 @@ def _dominant(cells: Cells, similarity: Floats, floor: float) -> tuple[Masks, In
     return settled, best_cells[settled[group_of]]
 
 
-def _pair_group(cells: Cells, similarity: Floats, aligner: Aligner, keys: tuple[ContentKey, ContentKey], group: int) -> Index:
+def _pair_group(
+    cells: Cells, similarity: Floats, aligner: Aligner, keys: tuple[ContentKey, ContentKey], group: int
+) -> Index:
     m, n, offset = int(cells.rows[group]), int(cells.columns[group]), int(cells.offset[group])
     block = similarity[offset : offset + m * n].reshape(m, n)
     if aligner.uses_order or not aligner.needs_similarity:

@@ -12,7 +12,7 @@ import polars as pl
 from fieldassay.engine.blocks import Block, Nodes, Prefix
 from fieldassay.engine.scopes import Codes
 from fieldassay.evidence import FieldInfo, Outcome
-from fieldassay.values.printable import make_printable
+from fieldassay.printable import make_printable
 
 Gathered: TypeAlias = tuple[pl.Series, npt.NDArray[Any]]
 """Texts, and for each row the position of its own among them; -1: null."""
@@ -22,10 +22,15 @@ def gather(parts: Sequence[Gathered]) -> pl.Series:
     """Return the texts of all rows of all parts, one after the other."""
     nothing = pl.Series([None], dtype=pl.String)
     starts = np.cumsum([1, *(len(texts) for texts, _ in parts)])
-    positions = [np.where(codes >= 0, codes + start, 0) for (_, codes), start in zip(parts, starts.tolist(), strict=False)]
+    positions = [
+        np.where(codes >= 0, codes + start, 0)
+        for (_, codes), start in zip(parts, starts.tolist(), strict=False)
+    ]
     if not positions:
         return nothing.clear()
-    return pl.concat([nothing, *(texts for texts, _ in parts)]).gather(np.concatenate(positions).astype(np.uint32))
+    return pl.concat([nothing, *(texts for texts, _ in parts)]).gather(
+        np.concatenate(positions).astype(np.uint32)
+    )
 
 
 class RowPaths:

@@ -34,7 +34,11 @@ def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pair
     gold_side, pred_side = place.items.gold, place.items.pred
     doc = np.concatenate([gold_side.doc[gold], gold_side.doc[lone_gold], pred_side.doc[lone_pred]])
     owner = np.concatenate(
-        [owners[0][gold_side.parent[gold]], owners[0][gold_side.parent[lone_gold]], owners[1][pred_side.parent[lone_pred]]]
+        [
+            owners[0][gold_side.parent[gold]],
+            owners[0][gold_side.parent[lone_gold]],
+            owners[1][pred_side.parent[lone_pred]],
+        ]
     )
     hidden, under = _masks(above, place, owner, all_pred)
     prefix = Prefix(above.prefix, place.items, place.node.path)
@@ -96,14 +100,18 @@ def _masks(above: Pairs, place: ListPlace, owner: Index, pred: Nodes) -> tuple[M
     return is_hidden, None if under is None else under[owner]
 
 
-def container_masks(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) -> tuple[Masks | None, Masks | None]:
+def container_masks(
+    pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]
+) -> tuple[Masks | None, Masks | None]:
     """Return, for the pairs of a scope, which are hidden by and which are under one of the containers; None where no pair is."""
     hidden, under = pairs.is_hidden, pairs.is_under
     for place in containers:
         if place.gold.wrong:
             hidden = _either(hidden, _holds(place.gold.codes, pairs.gold, WRONG))
         if place.pred.wrong:
-            is_wrong = _holds(place.pred.codes, pairs.pred, WRONG) & _holds(place.gold.codes, pairs.gold, GOOD)
+            is_wrong = _holds(place.pred.codes, pairs.pred, WRONG) & _holds(
+                place.gold.codes, pairs.gold, GOOD
+            )
             under = _either(under, is_wrong)
     return hidden, under
 

@@ -46,7 +46,11 @@ def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -
     if lone is not None:
         block.flags[:] |= np.where(lone & (block.outcome != Outcome.FAILED), FLAG["lone_parent"], 0)
     if place.node.takes_only_item:
-        block.flags[:] |= np.where(_held_in_lists(place.gold, pairs.gold) | _held_in_lists(place.pred, pairs.pred), FLAG["coerced"], 0)
+        block.flags[:] |= np.where(
+            _held_in_lists(place.gold, pairs.gold) | _held_in_lists(place.pred, pairs.pred),
+            FLAG["coerced"],
+            0,
+        )
     if excused is not None:
         excuse_rows(block, excused, reasons)
     return block
@@ -98,7 +102,9 @@ def split_by_kind(block: Block, table: FieldTable) -> list[Block]:
     for number, name in enumerate(order):
         at = np.flatnonzero(of_row == number)
         if len(at):
-            parts.append(block.take(at, block.field if name == info.type else table.typed(replace(info, type=name))))
+            parts.append(
+                block.take(at, block.field if name == info.type else table.typed(replace(info, type=name)))
+            )
     return parts
 
 
@@ -120,11 +126,15 @@ def _own_branch(coded: Coded, gold: Codes, pred: Codes) -> tuple[Codes, Codes, M
     return gold, pred, (gold < 0) & (pred < 0)
 
 
-def _judge(coded: Coded, codes: tuple[Codes, Codes], pairs: Pairs, under: Masks | None, reasons: Reasons) -> Block:
+def _judge(
+    coded: Coded, codes: tuple[Codes, Codes], pairs: Pairs, under: Masks | None, reasons: Reasons
+) -> Block:
     gold, pred = codes
     has_gold, has_pred = gold >= 0, pred >= 0
     at = np.flatnonzero(has_gold & has_pred)
-    outcome = np.where(has_gold, Outcome.MISSING, np.where(has_pred, Outcome.SPURIOUS, Outcome.ABSENT)).astype(np.int8)
+    outcome = np.where(
+        has_gold, Outcome.MISSING, np.where(has_pred, Outcome.SPURIOUS, Outcome.ABSENT)
+    ).astype(np.int8)
     score = np.zeros(len(gold))
     reason = reasons.positions(("missing", "spurious", "absent"))[outcome - Outcome.MISSING]
     compared = compare_codes(coded, gold[at], pred[at])
@@ -138,7 +148,9 @@ def _judge(coded: Coded, codes: tuple[Codes, Codes], pairs: Pairs, under: Masks 
         outcome[(flags & FLAG["unreadable_gold"]) != 0] = Outcome.FAILED
     score[outcome == Outcome.FAILED] = np.nan
     extras = _spread(compared.extras, at, len(gold))
-    block = Block(coded.leaf.field, Kind.VALUE, pairs, outcome, score, reason, flags, coded, gold, pred, extras)
+    block = Block(
+        coded.leaf.field, Kind.VALUE, pairs, outcome, score, reason, flags, coded, gold, pred, extras
+    )
     if coded.accepted is not None:
         accepted = outcome == Outcome.MISSING
         accepted &= coded.accepted.of(gold, pred)
@@ -152,7 +164,9 @@ def _judge(coded: Coded, codes: tuple[Codes, Codes], pairs: Pairs, under: Masks 
 def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.int8]:
     is_match = score > accept.value if accept.is_strict else score >= accept.value
     partly = np.where(score > 0, Outcome.PARTIAL, Outcome.MISMATCH)
-    return np.where(np.isnan(score), Outcome.FAILED, np.where(is_match, Outcome.MATCH, partly)).astype(np.int8)
+    return np.where(np.isnan(score), Outcome.FAILED, np.where(is_match, Outcome.MATCH, partly)).astype(
+        np.int8
+    )
 
 
 def _reasons(coded: Coded, compared: Compared, pred: Codes, reasons: Reasons) -> Ints:
@@ -183,7 +197,9 @@ def _flags(coded: Coded, gold: Codes, pred: Codes, both: npt.NDArray[np.intp]) -
     return flags
 
 
-def _spread(extras: Mapping[str, npt.NDArray[np.float64]], at: npt.NDArray[np.intp], size: int) -> dict[str, npt.NDArray[np.float64]]:
+def _spread(
+    extras: Mapping[str, npt.NDArray[np.float64]], at: npt.NDArray[np.intp], size: int
+) -> dict[str, npt.NDArray[np.float64]]:
     spread = {}
     for name, values in extras.items():
         spread[name] = np.full(size, np.nan)

@@ -16,7 +16,7 @@ from fieldassay.engine.diagnose import diagnose
 from fieldassay.engine.judge import Judged
 from fieldassay.engine.paths_of_rows import Gathered, RowPaths, gather
 from fieldassay.evidence import Evidence, FieldInfo, Kind, Outcome, flag_names
-from fieldassay.values.printable import make_printable
+from fieldassay.printable import make_printable
 
 _NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
 
@@ -38,19 +38,40 @@ def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
         "pred_path": gather([paths.of(block, fields[block.field], "pred") for block in blocks]),
         "kind": _named(kinds, evidence.kind),
         "type": _named([info.type for info in fields], evidence.field),
-        "gold": gather([_part(block, texts, block.gold_code, block.gold_raws) for block, texts in zip(blocks, given, strict=True)]),
-        "pred": gather([_part(block, texts, block.pred_code, block.pred_raws) for block, texts in zip(blocks, given, strict=True)]),
-        "gold_value": gather([_part(block, texts, block.gold_code, {}) for block, texts in zip(blocks, read, strict=True)]),
-        "pred_value": gather([_part(block, texts, block.pred_code, {}) for block, texts in zip(blocks, read, strict=True)]),
+        "gold": gather(
+            [
+                _part(block, texts, block.gold_code, block.gold_raws)
+                for block, texts in zip(blocks, given, strict=True)
+            ]
+        ),
+        "pred": gather(
+            [
+                _part(block, texts, block.pred_code, block.pred_raws)
+                for block, texts in zip(blocks, given, strict=True)
+            ]
+        ),
+        "gold_value": gather(
+            [_part(block, texts, block.gold_code, {}) for block, texts in zip(blocks, read, strict=True)]
+        ),
+        "pred_value": gather(
+            [_part(block, texts, block.pred_code, {}) for block, texts in zip(blocks, read, strict=True)]
+        ),
         "outcome": _named(outcomes, evidence.outcome),
         "score": pl.Series(evidence.score, dtype=pl.Float64).fill_nan(None),
         "reason": _named(evidence.reasons, evidence.reason),
-        "diagnoses": _bit_lists(np.concatenate([found.bits for found in diagnosed] or [np.zeros(0, np.int64)]), diagnosis_names),
+        "diagnoses": _bit_lists(
+            np.concatenate([found.bits for found in diagnosed] or [np.zeros(0, np.int64)]), diagnosis_names
+        ),
         "flags": _bit_lists(evidence.flags, flag_names),
         "confidence": pl.Series(evidence.confidence, dtype=pl.Float64).fill_nan(None),
         "weight": evidence.weight,
         "critical": evidence.critical,
-        "other_field": gather([_part(block, names, found.other_field, {}) for block, found in zip(blocks, diagnosed, strict=True)]),
+        "other_field": gather(
+            [
+                _part(block, names, found.other_field, {})
+                for block, found in zip(blocks, diagnosed, strict=True)
+            ]
+        ),
     }
     columns |= {name: pl.Series(values).fill_nan(None) for name, values in evidence.extras.items()}
     return pl.DataFrame(columns)
@@ -69,7 +90,9 @@ def row_confidence(
     for block in blocks:
         path = fields[block.field].path
         rows = np.flatnonzero(has[block.pairs.doc])
-        concrete = gather([paths.of(block, fields[block.field], "pred")]).gather(rows).to_list() if len(rows) else []
+        concrete = (
+            gather([paths.of(block, fields[block.field], "pred")]).gather(rows).to_list() if len(rows) else []
+        )
         for row, own in zip(rows.tolist(), concrete, strict=True):
             confidence = given[block.pairs.doc[row]] or {}
             value = confidence.get(own or "\0", confidence.get(path, confidence.get("")))
@@ -79,7 +102,9 @@ def row_confidence(
     return found
 
 
-def _part(block: Block, texts: pl.Series | None, codes: npt.NDArray[Any] | None, raws: Mapping[int, Any]) -> Gathered:
+def _part(
+    block: Block, texts: pl.Series | None, codes: npt.NDArray[Any] | None, raws: Mapping[int, Any]
+) -> Gathered:
     """Return a block's values as texts and positions; a container's few values are given by row."""
     if texts is not None and codes is not None:
         return texts, codes

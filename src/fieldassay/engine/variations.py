@@ -15,7 +15,7 @@ from fieldassay.paths import ITEM, field_of, split_path
 from fieldassay.plan.joint import with_units
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 from fieldassay.plan.renaming import under_own_names
-from fieldassay.readers.anything import AnyReader
+from fieldassay.types.anything import AnyReader
 
 Masks = npt.NDArray[np.bool_]
 Positions = npt.NDArray[Any]
@@ -39,7 +39,9 @@ class Noted:
     @classmethod
     def of(cls, accepted: Sequence[Mapping[str, tuple[Any, ...]] | None]) -> Noted | None:
         """Return what the documents accept, one entry each; None if none accepts anything."""
-        entries: dict[str, dict[int, list[tuple[tuple[int, ...], tuple[Any, ...]]]]] = defaultdict(lambda: defaultdict(list))
+        entries: dict[str, dict[int, list[tuple[tuple[int, ...], tuple[Any, ...]]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         nodes = {}
         for doc, paths in enumerate(accepted):
             for path, values in (paths or {}).items():
@@ -48,7 +50,9 @@ class Noted:
                 except ValueError:
                     continue
                 nodes[doc] = (doc, ())
-                entries[field_of(path)][doc].append((tuple(step for step in steps if isinstance(step, int)), values))
+                entries[field_of(path)][doc].append(
+                    (tuple(step for step in steps if isinstance(step, int)), values)
+                )
         return cls(entries, nodes) if nodes else None
 
     def at(self, path: str) -> dict[int, tuple[Any, ...]]:
@@ -56,7 +60,9 @@ class Noted:
         of_doc = self.entries.get(path, {})
         found: dict[int, tuple[Any, ...]] = {}
         for node, (doc, indices) in self.nodes.items() if of_doc else ():
-            values = tuple(value for wanted, given in of_doc.get(doc, ()) if _fits(wanted, indices) for value in given)
+            values = tuple(
+                value for wanted, given in of_doc.get(doc, ()) if _fits(wanted, indices) for value in given
+            )
             if values:
                 found[node] = values
         return found
@@ -71,7 +77,9 @@ class Noted:
 
 
 def _fits(wanted: tuple[int, ...], indices: tuple[int, ...]) -> bool:
-    return len(wanted) == len(indices) and all(one in (ITEM, other) for one, other in zip(wanted, indices, strict=True))
+    return len(wanted) == len(indices) and all(
+        one in (ITEM, other) for one, other in zip(wanted, indices, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +98,9 @@ class Acceptance:
 
     def of(self, gold: Positions, pred: Positions) -> Masks:
         """Return which pairs of positions are accepted."""
-        found: Masks = np.isin(gold.astype(np.int64) * self.size + pred, self.pairs) & (pred >= 0) & (gold >= 0)
+        found: Masks = (
+            np.isin(gold.astype(np.int64) * self.size + pred, self.pairs) & (pred >= 0) & (gold >= 0)
+        )
         found |= self.gold[gold] & self.everywhere[pred]
         found |= self.lacking[gold] & (pred < 0)
         return found
@@ -134,7 +144,11 @@ def leaf_content(leaf: Leaf, value: Any, is_grown: bool = False) -> str:
     if value is None:
         return "null" if leaf.null_is_value else NOTHING
     if isinstance(value, list) and leaf.is_list:
-        return leaf.reader.read_column([value]).canonical[0] if any(item not in (None, "") for item in value) else NOTHING  # type: ignore[list-item]
+        return (
+            leaf.reader.read_column([value]).canonical[0]
+            if any(item not in (None, "") for item in value)
+            else NOTHING
+        )  # type: ignore[list-item]
     if isinstance(value, dict | list):
         return _text(_as_it_is(value, is_grown and leaf.null_is_value))
     if isinstance(value, str) and not leaf.blank_is_value and is_nothing(value, leaf.null_values):
@@ -145,7 +159,11 @@ def leaf_content(leaf: Leaf, value: Any, is_grown: bool = False) -> str:
 def plain_leaf(leaf: Leaf) -> Leaf:
     """Return a leaf that reads values as given: in a tree, an accepted value matches as it stands."""
     reader = leaf.reader
-    return replace(leaf, reader=replace(reader, normalize=())) if isinstance(reader, AnyReader) and reader.normalize else leaf
+    return (
+        replace(leaf, reader=replace(reader, normalize=()))
+        if isinstance(reader, AnyReader) and reader.normalize
+        else leaf
+    )
 
 
 def content_of(node: Node, value: Any, takes_null: bool | None = None) -> str:
@@ -162,7 +180,9 @@ def _text(content: Any) -> str:
 
 def is_nothing(text: str, null_values: frozenset[str]) -> bool:
     """Return whether a text is empty, or one of the (casefolded) texts that mean so."""
-    return not text or text.isspace() or (len(text) <= _LONGEST_NULL and text.strip().casefold() in null_values)
+    return (
+        not text or text.isspace() or (len(text) <= _LONGEST_NULL and text.strip().casefold() in null_values)
+    )
 
 
 def _declared(node: Node, value: Any) -> Any:
@@ -170,7 +190,11 @@ def _declared(node: Node, value: Any) -> Any:
         return leaf_content(node, value) or None
     if isinstance(node, ObjectNode) and isinstance(value, dict):
         held = under_own_names(value, node.other_names) if node.other_names else value
-        members = {child.name: found for child in node.children if (found := _declared(child, _member(child, held))) is not None}
+        members = {
+            child.name: found
+            for child in node.children
+            if (found := _declared(child, _member(child, held))) is not None
+        }
         return members or None
     if isinstance(node, ListNode):
         items = list(_items(node, value))
@@ -181,7 +205,11 @@ def _declared(node: Node, value: Any) -> Any:
             if not node.aligner.uses_order:
                 found.sort(key=_text)
             return found if any(item is not None for item in found) else None
-    return _as_it_is(value, isinstance(node, AnyNode) and any(isinstance(leaf, Leaf) and leaf.null_is_value for _, leaf in node.patterns))
+    return _as_it_is(
+        value,
+        isinstance(node, AnyNode)
+        and any(isinstance(leaf, Leaf) and leaf.null_is_value for _, leaf in node.patterns),
+    )
 
 
 def _member(child: Node, held: Mapping[str, Any]) -> Any:
@@ -203,12 +231,18 @@ def _as_it_is(value: Any, takes_null: bool) -> Any:
     """Return a value with its numbers by value; without what is empty, unless null is a value."""
     if isinstance(value, dict):
         members = {key: _as_it_is(member, takes_null) for key, member in value.items()}
-        return members if takes_null else {key: member for key, member in members.items() if member is not None} or None
+        return (
+            members
+            if takes_null
+            else {key: member for key, member in members.items() if member is not None} or None
+        )
     if isinstance(value, list):
         items = [_as_it_is(item, takes_null) for item in value]
         return items if takes_null else [item for item in items if item is not None] or None
     if takes_null and value is None:
         return "null"
-    if not isinstance(value, str | int | float) or (not takes_null and isinstance(value, str) and not value.strip()):
+    if not isinstance(value, str | int | float) or (
+        not takes_null and isinstance(value, str) and not value.strip()
+    ):
         return None
     return _PLAIN.read(value if takes_null or not isinstance(value, str) else value.strip()).canonical

@@ -9,7 +9,19 @@ from typing import Any, TypeAlias
 
 from fieldassay.evidence import FLAGS, Outcome
 from fieldassay.metrics.recipes import FieldMean, Quantile, Ratio, Recipe, Total
-from fieldassay.metrics.statistics import Claim, Defined, Documents, Form, Known, Number, Reaches, Rows, RowSum, Share, form
+from fieldassay.metrics.statistics import (
+    Claim,
+    Defined,
+    Documents,
+    Form,
+    Known,
+    Number,
+    Reaches,
+    Rows,
+    RowSum,
+    Share,
+    form,
+)
 
 Options: TypeAlias = Mapping[str, Any]
 
@@ -67,7 +79,11 @@ _MATCH = Parameter("match", "paired", ("paired", "correct"))
 
 def choose_rows(options: Options, *where: tuple[str, str]) -> Rows:
     """Return the rows that the options name."""
-    chosen = tuple((parameter.name, str(options[parameter.name])) for parameter in _CHOSEN if options.get(parameter.name) is not None)
+    chosen = tuple(
+        (parameter.name, str(options[parameter.name]))
+        for parameter in _CHOSEN
+        if options.get(parameter.name) is not None
+    )
     return Rows(options.get("granularity", "leaf"), (*chosen, *where))
 
 
@@ -98,12 +114,18 @@ def _document_mean(options: Options, is_strict: bool, *where: tuple[str, str]) -
 
 def _pooled(options: Options, is_strict: bool) -> Ratio:
     share = _share(options, is_strict)
-    return Ratio(share.numerator, share.denominator, is_proportion=is_strict, failed=choose_rows(options).failed)
+    return Ratio(
+        share.numerator, share.denominator, is_proportion=is_strict, failed=choose_rows(options).failed
+    )
 
 
 def _weighted(options: Options) -> Ratio:
     rows, regime = choose_rows(options), options["regime"]
-    outcomes = tuple(statistic.outcomes for statistic in count_regime(rows, regime).statistics if isinstance(statistic, RowSum))
+    outcomes = tuple(
+        statistic.outcomes
+        for statistic in count_regime(rows, regime).statistics
+        if isinstance(statistic, RowSum)
+    )
     judged = tuple(sorted(outcome for group in outcomes for outcome in group))
     credit = rows.total("weighted_score")
     if regime == "baseline":
@@ -117,7 +139,13 @@ def _perfect(options: Options) -> Ratio:
     threshold = options["threshold"]
     share = _share(options, is_strict=threshold is None)
     defined = form(Defined(share.denominator))
-    return Ratio(form(Reaches(share, 1.0 if threshold is None else threshold)), defined, defined, True, choose_rows(options).failed)
+    return Ratio(
+        form(Reaches(share, 1.0 if threshold is None else threshold)),
+        defined,
+        defined,
+        True,
+        choose_rows(options).failed,
+    )
 
 
 _OUT_OF_TYPE = ("flag", "unreadable_pred")
@@ -133,7 +161,9 @@ def _rate_out_of_type(options: Options) -> Ratio:
     filled = {"filled": "C+W+S", "gold_nonempty": "C+W", "baseline": "C+W+S"}[options["regime"]]
     population = {"baseline": "C+W+M+S+A"}.get(options["regime"], filled)
     rows, found = choose_rows(options), choose_rows(options, _OUT_OF_TYPE)
-    return Ratio(read_formula(filled, found), read_formula(population, rows), is_proportion=True, failed=rows.failed)
+    return Ratio(
+        read_formula(filled, found), read_formula(population, rows), is_proportion=True, failed=rows.failed
+    )
 
 
 def _compare(numerator: str, denominator: str) -> Callable[[Options], Ratio]:
@@ -142,7 +172,12 @@ def _compare(numerator: str, denominator: str) -> Callable[[Options], Ratio]:
     def build(options: Options) -> Ratio:
         rows = choose_rows(options)
         is_proportion = "T" not in numerator and "2" not in numerator
-        return Ratio(read_formula(numerator, rows), read_formula(denominator, rows), is_proportion=is_proportion, failed=rows.failed)
+        return Ratio(
+            read_formula(numerator, rows),
+            read_formula(denominator, rows),
+            is_proportion=is_proportion,
+            failed=rows.failed,
+        )
 
     return build
 
@@ -153,7 +188,14 @@ def read_formula(text: str, rows: Rows) -> Form:
     >>> [factor for factor, _ in read_formula("2C+W", Rows()).terms]
     [2, 1]
     """
-    letters = {"C": rows.correct, "W": rows.wrong, "M": rows.missing, "S": rows.spurious, "A": rows.absent, "T": rows.total("score")}
+    letters = {
+        "C": rows.correct,
+        "W": rows.wrong,
+        "M": rows.missing,
+        "S": rows.spurious,
+        "A": rows.absent,
+        "T": rows.total("score"),
+    }
     total = Form(())
     for term in text.split("+"):
         total = total + int(term[:-1] or 1) * letters[term[-1]]
@@ -174,7 +216,12 @@ def _compare_items(numerator: str, denominator: str) -> Callable[[Options], Rati
         rows, by = Rows("item"), options["match"]
         paired = {"paired": ("C", "C+W"), "correct": ("C", "C")}[by][1]
         top = "+".join(f"{numerator}{letter}" for letter in paired.split("+"))
-        return Ratio(read_formula(top, rows), read_formula(denominator, rows), is_proportion=not numerator, failed=rows.failed)
+        return Ratio(
+            read_formula(top, rows),
+            read_formula(denominator, rows),
+            is_proportion=not numerator,
+            failed=rows.failed,
+        )
 
     return build
 
@@ -190,7 +237,9 @@ def _count(formula: str, granularity: str | None = None) -> Callable[[Options], 
 def _count_flag(granularity: str, flag: str) -> Callable[[Options], Total]:
     everything = tuple(Outcome)
     flagged = tuple(outcome for outcome in Outcome if outcome is not Outcome.SPURIOUS)
-    return lambda _: Total(form(RowSum(granularity, flagged, "one", (("flag", flag),))), form(RowSum(granularity, everything)))
+    return lambda _: Total(
+        form(RowSum(granularity, flagged, "one", (("flag", flag),))), form(RowSum(granularity, everything))
+    )
 
 
 def _count_failed(options: Options) -> Total:
@@ -225,7 +274,9 @@ def _throughput(_: Options) -> Ratio:
 def _mean_column(options: Options) -> Ratio:
     column, regime = str(options["column"]), options["regime"]
     having, rows = choose_rows(options, ("has", column)), choose_rows(options)
-    silent = {"filled": rows.missing + rows.spurious, "gold_nonempty": rows.missing}.get(regime, rows.missing + rows.spurious + rows.absent)
+    silent = {"filled": rows.missing + rows.spurious, "gold_nonempty": rows.missing}.get(
+        regime, rows.missing + rows.spurious + rows.absent
+    )
     credit = having.total(column)
     credit = credit + rows.absent if regime == "baseline" else credit
     return Ratio(credit, having.correct + having.wrong + silent, failed=rows.failed)
@@ -247,8 +298,13 @@ def _share_at_least(options: Options) -> Ratio:
 
 def _list_columns() -> list[Metric]:
     """Return the metrics of one column of the evidence: the score, or an extra that a comparator or an aligner leaves."""
-    column, items = Parameter("column", is_required=True), Parameter("granularity", "leaf", (*GRANULARITIES, "item"))
-    threshold = Parameter("threshold", is_number=True, is_required=True, each=tuple(step / 20 for step in range(21)))
+    column, items = (
+        Parameter("column", is_required=True),
+        Parameter("granularity", "leaf", (*GRANULARITIES, "item")),
+    )
+    threshold = Parameter(
+        "threshold", is_number=True, is_required=True, each=tuple(step / 20 for step in range(21))
+    )
     rated = (_REGIME, items, *_CHOSEN, column)
     return [
         Metric("mean", "extras", _mean_column, rated, scope="both"),
@@ -268,7 +324,12 @@ def _list_quality() -> list[Metric]:
         Metric("accuracy_by_field", "accuracy", _average(soft), _RATED),
         Metric("accuracy_by_field_strict", "accuracy", _average(strict), _RATED),
         Metric("accuracy_weighted", "accuracy", _weighted, _RATED),
-        Metric("critical_accuracy", "accuracy", lambda options: _document_mean(options, True, ("critical", "yes")), _RATED),
+        Metric(
+            "critical_accuracy",
+            "accuracy",
+            lambda options: _document_mean(options, True, ("critical", "yes")),
+            _RATED,
+        ),
         Metric("field_accuracy", "accuracy", soft, _RATED, scope="field"),
         Metric("field_accuracy_strict", "accuracy", strict, _RATED, scope="field"),
         Metric("perfect_documents", "accuracy", _perfect, (*_RATED, threshold)),
@@ -277,17 +338,36 @@ def _list_quality() -> list[Metric]:
 
 def _list_detection() -> list[Metric]:
     both = {"precision": ("C", "C+W+S"), "recall": ("C", "C+W+M"), "f1": ("2C", "2C+2W+M+S")}
-    both |= {f"soft_{name}": (numerator.replace("C", "T"), denominator) for name, (numerator, denominator) in both.items()}
-    made = [Metric(name, "f1", _compare(*formulas), _COUNTED, scope="both") for name, formulas in both.items()]
-    made += [Metric(f"macro_{name}", "f1", _average(_compare(*formulas)), _COUNTED) for name, formulas in both.items()]
-    made += [Metric(f"weighted_{name}", "report", _weigh(_compare(*both[name])), _COUNTED) for name in ("precision", "recall", "f1")]
+    both |= {
+        f"soft_{name}": (numerator.replace("C", "T"), denominator)
+        for name, (numerator, denominator) in both.items()
+    }
+    made = [
+        Metric(name, "f1", _compare(*formulas), _COUNTED, scope="both") for name, formulas in both.items()
+    ]
+    made += [
+        Metric(f"macro_{name}", "f1", _average(_compare(*formulas)), _COUNTED)
+        for name, formulas in both.items()
+    ]
+    made += [
+        Metric(f"weighted_{name}", "report", _weigh(_compare(*both[name])), _COUNTED)
+        for name in ("precision", "recall", "f1")
+    ]
     made.append(Metric("support", "report", _count("C+W+M"), _COUNTED, "higher", "count", "both"))
     presence = {"fda": "C+W+A", "hr": "S", "mr": "M", "rfa": "T"}
     populations = {"fda": "C+W+M+S+A", "hr": "S+A", "mr": "C+W+M", "rfa": "C+W"}
     for name, numerator in presence.items():
         better = "lower" if name in ("hr", "mr") else "higher"
-        made.append(Metric(name, "presence", _compare(numerator, populations[name]), _COUNTED, better, scope="both"))
-    for name, letter in {"correct": "C", "wrong": "W", "missing": "M", "spurious": "S", "absent": "A"}.items():
+        made.append(
+            Metric(name, "presence", _compare(numerator, populations[name]), _COUNTED, better, scope="both")
+        )
+    for name, letter in {
+        "correct": "C",
+        "wrong": "W",
+        "missing": "M",
+        "spurious": "S",
+        "absent": "A",
+    }.items():
         better = "higher" if name in ("correct", "absent") else "lower"
         made.append(Metric(name, "presence", _count(letter), _TALLIED, better, "count", "both"))
     return made
@@ -295,16 +375,24 @@ def _list_detection() -> list[Metric]:
 
 def _list_constraints() -> list[Metric]:
     """Return the metrics of how predictions keep to the types of their fields: enums, dates, numbers and the like."""
-    rated = (_REGIME, *(parameter for parameter in _CHOSEN if parameter.name in ("type", "fields", "critical")))
+    rated = (
+        _REGIME,
+        *(parameter for parameter in _CHOSEN if parameter.name in ("type", "fields", "critical")),
+    )
     return [
         Metric("out_of_type", "types", _count_out_of_type, rated[1:], "lower", "count", "both", "leaf"),
-        Metric("out_of_type_rate", "types", _rate_out_of_type, rated, "lower", scope="both", granularity="leaf"),
+        Metric(
+            "out_of_type_rate", "types", _rate_out_of_type, rated, "lower", scope="both", granularity="leaf"
+        ),
     ]
 
 
 def _list_items() -> list[Metric]:
     ratios = {"item_precision": ("", "C+W+S"), "item_recall": ("", "C+W+M"), "item_f1": ("2", "2C+2W+M+S")}
-    made = [Metric(name, "items", _compare_items(*parts), (_MATCH,), scope="both", granularity="item") for name, parts in ratios.items()]
+    made = [
+        Metric(name, "items", _compare_items(*parts), (_MATCH,), scope="both", granularity="item")
+        for name, parts in ratios.items()
+    ]
     for name, formula in {"items_matched": "C+W", "items_missing": "M", "items_spurious": "S"}.items():
         better = "higher" if name == "items_matched" else "lower"
         made.append(Metric(name, "items", _count(formula, "item"), (), better, "count", "both", "item"))
@@ -324,23 +412,55 @@ def _list_documents() -> list[Metric]:
     made = [Metric("documents", "counts", lambda _: everyone, (), "higher", "count", granularity="document")]
     for name, claim in claims.items():
         made.append(
-            Metric(f"documents_{name}", "counts", _count_claim(claim, name != "missing"), (), "lower", "count", granularity="document")
+            Metric(
+                f"documents_{name}",
+                "counts",
+                _count_claim(claim, name != "missing"),
+                (),
+                "lower",
+                "count",
+                granularity="document",
+            )
         )
     made.append(Metric("failed", "counts", _count_failed, _COUNTED, "lower", "count", "both"))
-    for name, rows, flag in (("structure_errors", "node", "wrong_kind"), ("unreadable_gold", "leaf", "unreadable_gold")):
+    for name, rows, flag in (
+        ("structure_errors", "node", "wrong_kind"),
+        ("unreadable_gold", "leaf", "unreadable_gold"),
+    ):
         made.append(Metric(name, "counts", _count_flag(rows, flag), (), "lower", "count", "both", rows))
     found, checked = form(Number("check_violations")), form(Known("check_violations"))
-    for name, counted in {"check_violations": found, "documents_with_violations": form(Claim("has_violations"))}.items():
-        made.append(Metric(name, "checks", _count_form(counted, checked), (), "lower", "count", granularity="document"))
+    for name, counted in {
+        "check_violations": found,
+        "documents_with_violations": form(Claim("has_violations")),
+    }.items():
+        made.append(
+            Metric(
+                name, "checks", _count_form(counted, checked), (), "lower", "count", granularity="document"
+            )
+        )
     for name, share in {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}.items():
-        made.append(Metric(f"latency_{name}", "latency", _quantile(share), (), "lower", "ms", granularity="document"))
-    made.append(Metric("latency_mean", "latency", _mean_number("duration_ms"), (), "lower", "ms", granularity="document"))
-    made.append(Metric("throughput", "latency", _throughput, (), "higher", "documents/min", granularity="document"))
-    made.append(Metric("cost_usd", "cost", _mean_number("cost_usd"), (), "lower", "usd", granularity="document"))
-    made.append(Metric("cost_usd_total", "cost", _sum_number("cost_usd"), (), "lower", "usd", granularity="document"))
+        made.append(
+            Metric(f"latency_{name}", "latency", _quantile(share), (), "lower", "ms", granularity="document")
+        )
+    made.append(
+        Metric(
+            "latency_mean", "latency", _mean_number("duration_ms"), (), "lower", "ms", granularity="document"
+        )
+    )
+    made.append(
+        Metric("throughput", "latency", _throughput, (), "higher", "documents/min", granularity="document")
+    )
+    made.append(
+        Metric("cost_usd", "cost", _mean_number("cost_usd"), (), "lower", "usd", granularity="document")
+    )
+    made.append(
+        Metric("cost_usd_total", "cost", _sum_number("cost_usd"), (), "lower", "usd", granularity="document")
+    )
     for name in ("prompt_tokens", "completion_tokens", "embedding_tokens", "total_tokens"):
         made.append(Metric(name, "tokens", _mean_number(name), (), "lower", "tokens", granularity="document"))
-        made.append(Metric(f"{name}_sum", "tokens", _sum_number(name), (), "lower", "tokens", granularity="document"))
+        made.append(
+            Metric(f"{name}_sum", "tokens", _sum_number(name), (), "lower", "tokens", granularity="document")
+        )
     return made
 
 
@@ -349,5 +469,12 @@ def list_metrics() -> Mapping[str, Metric]:
     """Return the catalogue by name, in the order in which results list them."""
     return {
         metric.name: metric
-        for metric in (*_list_quality(), *_list_detection(), *_list_constraints(), *_list_items(), *_list_columns(), *_list_documents())
+        for metric in (
+            *_list_quality(),
+            *_list_detection(),
+            *_list_constraints(),
+            *_list_items(),
+            *_list_columns(),
+            *_list_documents(),
+        )
     }

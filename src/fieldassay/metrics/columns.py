@@ -109,18 +109,26 @@ class DocumentColumns:
 
     def _own_total(self, recipe: Total) -> npt.NDArray[np.float64]:
         first = recipe.total.statistics[0] if len(recipe.total.terms) == 1 else None
-        return self.evaluate(first.recipe, first.over) if isinstance(first, OfDocument) else self.per_document(recipe.total)
+        return (
+            self.evaluate(first.recipe, first.over)
+            if isinstance(first, OfDocument)
+            else self.per_document(recipe.total)
+        )
 
     def _own_mean(self, recipe: FieldMean) -> npt.NDArray[np.float64]:
         """Return the mean of the ratio over the fields in which the document has it, with the weights that they have there."""
-        top, bottom = (self._combine(part, by_field=True) for part in (recipe.ratio.numerator, recipe.ratio.denominator))
+        top, bottom = (
+            self._combine(part, by_field=True) for part in (recipe.ratio.numerator, recipe.ratio.denominator)
+        )
         is_there = bottom > 0
         weights = is_there.astype(np.float64)
         if recipe.weight is not None:
             weights = weights * self._combine(recipe.weight, by_field=True)
         values = (np.divide(top, bottom, out=np.zeros(bottom.shape), where=is_there) * weights).sum(axis=0)
         whole = weights.sum(axis=0)
-        mean: npt.NDArray[np.float64] = np.divide(values, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+        mean: npt.NDArray[np.float64] = np.divide(
+            values, whole, out=np.full(len(whole), np.nan), where=whole > 0
+        )
         return mean
 
     def _combine(self, form: Form, by_field: bool) -> npt.NDArray[np.float64]:
@@ -128,7 +136,9 @@ class DocumentColumns:
         fields = reduce(join_fields, map(self.fields, form.statistics)) if by_field else ()
         for factor, statistic in form.terms:
             values = self.values(statistic)
-            values = spread_rows(fields, Sum(self.fields(statistic), values)) if by_field else values.sum(axis=0)
+            values = (
+                spread_rows(fields, Sum(self.fields(statistic), values)) if by_field else values.sum(axis=0)
+            )
             total = total + values * (factor * 2.0**-statistic.bits)
         return total
 
@@ -189,7 +199,9 @@ class DocumentColumns:
         """A share is off by at most one unit of 2^-32, so that is the slack: 0.9 and 0.9 must reach a mean of 0.9."""
         shares = self.shares(statistic.share)
         wanted = np.rint(statistic.threshold * 2.0**FRACTION_BITS)
-        reached: npt.NDArray[np.bool_] = np.rint(np.nan_to_num(shares, nan=-1.0) * 2.0**FRACTION_BITS) + 1 >= wanted
+        reached: npt.NDArray[np.bool_] = (
+            np.rint(np.nan_to_num(shares, nan=-1.0) * 2.0**FRACTION_BITS) + 1 >= wanted
+        )
         return reached & ~np.isnan(shares)
 
     def _sum_rows(self, statistic: RowSum) -> Ints:

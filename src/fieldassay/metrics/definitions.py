@@ -12,7 +12,17 @@ import numpy as np
 from fieldassay.metrics.catalogue import Metric, Parameter, list_metrics
 from fieldassay.metrics.formula import Applied, Formula, Literal, Operation, parse_formula
 from fieldassay.metrics.grammar import MetricCall, Value
-from fieldassay.metrics.recipes import AtLeast, Combined, Constant, Otherwise, Quantile, Ratio, Recipe, Total, join_values
+from fieldassay.metrics.recipes import (
+    AtLeast,
+    Combined,
+    Constant,
+    Otherwise,
+    Quantile,
+    Ratio,
+    Recipe,
+    Total,
+    join_values,
+)
 from fieldassay.metrics.statistics import Documents, IsDefined, OfDocument, form
 
 SCOPES = ("both", "overall", "field")
@@ -80,7 +90,11 @@ def bind_definition(call: MetricCall, vocabulary: Vocabulary) -> Defined:
     unused = [name for name, _ in call.parameters if name not in builder.taken]
     if unused:
         raise ValueError(f"{call.name} has no parameter {unused[0]!r}; no metric in its formula takes that")
-    single = builder.leaves[0] if len(builder.leaves) == 1 and isinstance(parse_formula(definition.formula), MetricCall) else None
+    single = (
+        builder.leaves[0]
+        if len(builder.leaves) == 1 and isinstance(parse_formula(definition.formula), MetricCall)
+        else None
+    )
     options = _shared_options(builder, dict(call.parameters))
     metric = Metric(
         name=call.name,
@@ -96,12 +110,17 @@ def bind_definition(call: MetricCall, vocabulary: Vocabulary) -> Defined:
 
 
 def _unit(recipe: Recipe, leaves: list[Metric]) -> str:
-    return "count" if isinstance(recipe, Total) and all(metric.unit == "count" for metric in leaves) else "ratio"
+    return (
+        "count" if isinstance(recipe, Total) and all(metric.unit == "count" for metric in leaves) else "ratio"
+    )
 
 
 def _shared(builder: _Builder, name: str) -> str | None:
     """Return what all metrics inside agree on, or None."""
-    found = {options.get(name, metric.granularity if name == "granularity" else None) for metric, options in builder.bound}
+    found = {
+        options.get(name, metric.granularity if name == "granularity" else None)
+        for metric, options in builder.bound
+    }
     return str(found.pop()) if len(found) == 1 and None not in found else None
 
 
@@ -155,21 +174,29 @@ class _Builder:
 
     def _call(self, call: MetricCall) -> Recipe:
         if call.field is not None or call.slice is not None:
-            raise ValueError(f"{call}: a formula is about the whole, or field by field; leave out the field and the slice")
+            raise ValueError(
+                f"{call}: a formula is about the whole, or field by field; leave out the field and the slice"
+            )
         if call.name in self.vocabulary.own and call.name not in self.within:
             if len(self.within) >= DEEPEST:
                 raise ValueError(f"{call.name}: definitions stand on one another more than {DEEPEST} deep")
-            inner = _Builder(self.vocabulary, self.within, {**self.given, **dict(call.parameters)}, self.taken, self.bound)
+            inner = _Builder(
+                self.vocabulary, self.within, {**self.given, **dict(call.parameters)}, self.taken, self.bound
+            )
             return inner.define(call.name)
         from fieldassay.metrics.selection import bind_metric
 
         if call.name in self.within and call.name not in list_metrics():
-            raise ValueError(f"{call.name} stands on itself; a definition may use its own name only for the catalogue's metric")
+            raise ValueError(
+                f"{call.name} stands on itself; a definition may use its own name only for the catalogue's metric"
+            )
         metric = list_metrics().get(call.name)
         names = {parameter.name for parameter in metric.parameters} if metric is not None else set()
         fixed = dict(call.parameters)
         handed = {
-            name: value for name, value in self.given.items() if name in names and (name not in fixed or _narrows(value, fixed[name]))
+            name: value
+            for name, value in self.given.items()
+            if name in names and (name not in fixed or _narrows(value, fixed[name]))
         }
         self.taken.update(dict.fromkeys(handed))
         bound = bind_metric(MetricCall(call.name, tuple({**fixed, **handed}.items())))
@@ -179,7 +206,12 @@ class _Builder:
 
 def _narrows(given: Value, fixed: Value) -> bool:
     """Return whether a value names some of the several that a formula fixes: `text` those of `text|list`."""
-    return isinstance(given, str) and isinstance(fixed, str) and "|" in fixed and set(given.split("|")) <= set(fixed.split("|"))
+    return (
+        isinstance(given, str)
+        and isinstance(fixed, str)
+        and "|" in fixed
+        and set(given.split("|")) <= set(fixed.split("|"))
+    )
 
 
 def join(operator: str, left: Recipe, right: Recipe) -> Recipe:
@@ -199,11 +231,18 @@ def join(operator: str, left: Recipe, right: Recipe) -> Recipe:
     if operator == "/" and isinstance(left, Total) and isinstance(right, Total):
         is_share = set(left.total.terms) <= set(right.total.terms)
         return Ratio(
-            left.total, right.total, is_proportion=is_share and all(factor == 1 for factor, _ in right.total.terms), failed=left.failed
+            left.total,
+            right.total,
+            is_proportion=is_share and all(factor == 1 for factor, _ in right.total.terms),
+            failed=left.failed,
         )
     if operator in "+-" and isinstance(left, Total) and isinstance(right, Total):
-        population = left.population if left.population == right.population else left.population + right.population
-        return Total(left.total + right.total if operator == "+" else left.total - right.total, population, left.failed)
+        population = (
+            left.population if left.population == right.population else left.population + right.population
+        )
+        return Total(
+            left.total + right.total if operator == "+" else left.total - right.total, population, left.failed
+        )
     if operator == "*":
         factor, counted = (left, right) if isinstance(left, Constant) else (right, left)
         if isinstance(factor, Constant) and factor.value.is_integer() and isinstance(counted, Total):

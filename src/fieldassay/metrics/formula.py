@@ -36,8 +36,14 @@ class Operation:
     def __str__(self) -> str:
         is_product = self.operator in "*/"
         left = f"({self.left})" if is_product and _is_sum(self.left) else str(self.left)
-        is_bound = _is_sum(self.right) if self.operator in "*-" else isinstance(self.right, Operation) and self.operator == "/"
-        is_bound = is_bound or (isinstance(self.right, Operation) and self.operator == "*" and self.right.operator in "*/")
+        is_bound = (
+            _is_sum(self.right)
+            if self.operator in "*-"
+            else isinstance(self.right, Operation) and self.operator == "/"
+        )
+        is_bound = is_bound or (
+            isinstance(self.right, Operation) and self.operator == "*" and self.right.operator in "*/"
+        )
         is_bound = is_bound or (_is_sum(self.right) and self.operator == "+")
         right = f"({self.right})" if is_bound else str(self.right)
         return f"{left} {self.operator} {right}"

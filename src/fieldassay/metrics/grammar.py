@@ -49,8 +49,14 @@ class MetricCall:
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{name}={_print_value(value)}" for name, value in self.parameters)
-        field = "" if self.field is None else f"[{self.field if _PLAIN_FIELD.fullmatch(self.field) else json.dumps(self.field)}]"
-        chosen = "" if self.slice is None else f"{{{_print_text(self.slice[0])}={_print_text(self.slice[1])}}}"
+        field = (
+            ""
+            if self.field is None
+            else f"[{self.field if _PLAIN_FIELD.fullmatch(self.field) else json.dumps(self.field)}]"
+        )
+        chosen = (
+            "" if self.slice is None else f"{{{_print_text(self.slice[0])}={_print_text(self.slice[1])}}}"
+        )
         return self.name + (f"({parameters})" if parameters else "") + field + chosen
 
 
@@ -138,7 +144,9 @@ def parse_regression(text: str) -> Gate:
     if found is None:
         gate = parse_gate(text)
         if gate.function != "regression":
-            raise ValueError(f"{gate} does not look at a baseline; write regression({gate.metric}) {gate.operator} -0.01")
+            raise ValueError(
+                f"{gate} does not look at a baseline; write regression({gate.metric}) {gate.operator} -0.01"
+            )
         return gate
     call, margin = found
     if margin < 0:

@@ -106,7 +106,12 @@ def list_needs(recipe: Recipe) -> Needs:
     if isinstance(recipe, Quantile):
         return Needs(numbers=(recipe.column,))
     if isinstance(recipe, Total):
-        return Needs(plain=recipe.total.statistics + recipe.population.statistics + _support(recipe.population) + _terms(recipe.failed))
+        return Needs(
+            plain=recipe.total.statistics
+            + recipe.population.statistics
+            + _support(recipe.population)
+            + _terms(recipe.failed)
+        )
     if isinstance(recipe, Constant):
         return Needs()
     if isinstance(recipe, Combined):
@@ -116,7 +121,10 @@ def list_needs(recipe: Recipe) -> Needs:
     ratio = recipe.ratio if isinstance(recipe, FieldMean) else recipe
     support = ratio.documents.statistics if ratio.documents is not None else _support(ratio.denominator)
     weight = _terms(recipe.weight) if isinstance(recipe, FieldMean) else ()
-    return Needs(drawn=ratio.numerator.statistics + ratio.denominator.statistics + weight, plain=support + _terms(ratio.failed))
+    return Needs(
+        drawn=ratio.numerator.statistics + ratio.denominator.statistics + weight,
+        plain=support + _terms(ratio.failed),
+    )
 
 
 def _drawn_needs(recipe: Recipe) -> Needs:
@@ -176,10 +184,14 @@ class SumTable:
         """Return both sides joined, for the fields that both have; the smaller n and number of documents stand behind the outcome."""
         if isinstance(recipe.right, Constant):
             found = self.evaluate(recipe.left)
-            return replace(found, values=join_values(recipe.operator, found.values, np.full((1, 1), recipe.right.value)))
+            return replace(
+                found, values=join_values(recipe.operator, found.values, np.full((1, 1), recipe.right.value))
+            )
         if isinstance(recipe.left, Constant):
             found = self.evaluate(recipe.right)
-            return replace(found, values=join_values(recipe.operator, np.full((1, 1), recipe.left.value), found.values))
+            return replace(
+                found, values=join_values(recipe.operator, np.full((1, 1), recipe.left.value), found.values)
+            )
         left, right = self.evaluate(recipe.left), self.evaluate(recipe.right)
         place = {label: row for row, label in enumerate(right.labels)}
         labels = tuple(label for label in left.labels if label in place)
@@ -194,7 +206,10 @@ class SumTable:
 
     def _evaluate_ratio(self, ratio: Ratio) -> Evaluated:
         labels = self._labels(ratio.denominator)
-        numerator, denominator = self.combine(ratio.numerator, labels), self.combine(ratio.denominator, labels)
+        numerator, denominator = (
+            self.combine(ratio.numerator, labels),
+            self.combine(ratio.denominator, labels),
+        )
         values = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
         np.divide(numerator, denominator, out=values, where=denominator > 0)
         if ratio.documents is None:
@@ -209,11 +224,21 @@ class SumTable:
         values = by_field.values[by_name]  # in an order that no batch decides, since adding rounds
         is_defined = ~np.isnan(values)
         defined = is_defined.sum(axis=0)
-        weights = is_defined.astype(np.float64) if weight is None else self.combine(weight, by_field.labels)[by_name] * is_defined
+        weights = (
+            is_defined.astype(np.float64)
+            if weight is None
+            else self.combine(weight, by_field.labels)[by_name] * is_defined
+        )
         total, whole = (np.where(is_defined, values, 0.0) * weights).sum(axis=0), weights.sum(axis=0)
         mean = np.full(defined.shape, np.nan)
         np.divide(total, whole, out=mean, where=whole > 0)
-        return Evaluated((None,), mean[None, :], defined[:1].astype(np.int64), by_field.documents[-1:], by_field.failed[-1:])
+        return Evaluated(
+            (None,),
+            mean[None, :],
+            defined[:1].astype(np.int64),
+            by_field.documents[-1:],
+            by_field.failed[-1:],
+        )
 
     def _evaluate_total(self, recipe: Total) -> Evaluated:
         labels = self._labels(recipe.population)
@@ -246,13 +271,19 @@ class SumTable:
         if key not in self._floats:
             total = self.sums.get(statistic, Sum((), np.zeros((0, 1), np.int64)))
             is_by_field = len(labels) > 1 and total.fields != (None,)
-            spread = spread_rows(labels[:-1], total) if is_by_field else np.zeros((len(labels) - 1, total.values.shape[1]), np.int64)
+            spread = (
+                spread_rows(labels[:-1], total)
+                if is_by_field
+                else np.zeros((len(labels) - 1, total.values.shape[1]), np.int64)
+            )
             whole = np.concatenate([spread, total.values.sum(axis=0, keepdims=True)])
             self._floats[key] = whole * 2.0**-statistic.bits
         return self._floats[key]
 
     def _count(self, linear: Form | None, labels: tuple[str | None, ...]) -> npt.NDArray[np.int64]:
-        return np.zeros(len(labels), np.int64) if linear is None else _whole(self.combine(linear, labels)[:, 0])
+        return (
+            np.zeros(len(labels), np.int64) if linear is None else _whole(self.combine(linear, labels)[:, 0])
+        )
 
     def _count_documents(self, population: Form, labels: tuple[str | None, ...]) -> npt.NDArray[np.int64]:
         by_field = self._scale(FieldDefined(population), labels)[:-1, 0]

@@ -60,7 +60,9 @@ class RowTable:
         """Return the sum of the weights of the rows with these outcomes, by column and document (f x d), in units of 2^-32."""
         return self._sum(self.weight, np.isin(self.outcome, [int(outcome) for outcome in outcomes]), where)
 
-    def _sum(self, values: npt.NDArray[np.float64], chosen: npt.NDArray[np.bool_], where: Conditions) -> npt.NDArray[np.int64]:
+    def _sum(
+        self, values: npt.NDArray[np.float64], chosen: npt.NDArray[np.bool_], where: Conditions
+    ) -> npt.NDArray[np.int64]:
         if where:
             chosen = chosen & self._satisfies(where)
         fixed = np.rint(np.where(chosen, values, 0.0) * _UNIT)
@@ -108,7 +110,10 @@ def is_field(path: str, wanted: str) -> bool:
     >>> is_field("lines[].sku", "total|sku"), is_field("lines[].sku", "**.sk*"), is_field("risk", "k")
     (True, True, False)
     """
-    return any(Pattern(name).matches(path) if "*" in name else path == name or path.endswith(f".{name}") for name in wanted.split("|"))
+    return any(
+        Pattern(name).matches(path) if "*" in name else path == name or path.endswith(f".{name}")
+        for name in wanted.split("|")
+    )
 
 
 def tabulate_rows(evidence: Evidence, rows: str) -> RowTable:
@@ -175,7 +180,10 @@ def _tabulate_slots(evidence: Evidence) -> RowTable:
     union = np.maximum(counts[: int(Outcome.SPURIOUS) + 1].sum(axis=0), 1)
     score = per_slot.total("score", ()).ravel() / _UNIT / union
     declared = {info.path: info for info in reversed(evidence.fields)}
-    slots = [declared.get(name) or FieldInfo(name, "any", Kind.OBJECT, number) for number, name in enumerate(evidence.slots)]
+    slots = [
+        declared.get(name) or FieldInfo(name, "any", Kind.OBJECT, number)
+        for number, name in enumerate(evidence.slots)
+    ]
     column = found // max(documents, 1)
     return RowTable(
         columns=evidence.slots,
@@ -200,7 +208,9 @@ def _count_structure(evidence: Evidence) -> npt.NDArray[np.int64]:
     rows = rows[slot_of[evidence.field[rows]] >= 0]
     cells = slot_of[evidence.field[rows]] * documents + evidence.doc[rows]
     size = len(evidence.slots) * documents
-    return np.bincount(evidence.outcome[rows] * np.int64(size) + cells, minlength=OUTCOMES * size).reshape(OUTCOMES, size)
+    return np.bincount(evidence.outcome[rows] * np.int64(size) + cells, minlength=OUTCOMES * size).reshape(
+        OUTCOMES, size
+    )
 
 
 def _slot_outcomes(leaves: npt.NDArray[np.int64], structure: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -219,7 +229,14 @@ def _slot_outcomes(leaves: npt.NDArray[np.int64], structure: npt.NDArray[np.int6
         (failed + structure[Outcome.FAILED]) > 0,
         (absent + structure[Outcome.ABSENT]) > 0,
     ]
-    wanted = [Outcome.MATCH, Outcome.MISMATCH, Outcome.MISSING, Outcome.SPURIOUS, Outcome.FAILED, Outcome.ABSENT]
+    wanted = [
+        Outcome.MATCH,
+        Outcome.MISMATCH,
+        Outcome.MISSING,
+        Outcome.SPURIOUS,
+        Outcome.FAILED,
+        Outcome.ABSENT,
+    ]
     return np.select(cases, [int(outcome) for outcome in wanted], default=-1).astype(np.int64)
 
 

@@ -43,10 +43,16 @@ class BoundMetric:
     def parameters(self) -> dict[str, Any]:
         """Return the remaining parameters that are not at their defaults."""
         defaults = {parameter.name: parameter.default for parameter in self.metric.parameters}
-        return {name: value for name, value in self.options if name not in ("regime", "granularity") and value != defaults[name]}
+        return {
+            name: value
+            for name, value in self.options
+            if name not in ("regime", "granularity") and value != defaults[name]
+        }
 
 
-def select_metrics(texts: Iterable[str] = DEFAULT_METRICS, vocabulary: Vocabulary = CATALOGUE) -> tuple[MetricCall, ...]:
+def select_metrics(
+    texts: Iterable[str] = DEFAULT_METRICS, vocabulary: Vocabulary = CATALOGUE
+) -> tuple[MetricCall, ...]:
     """Return the metrics that the expressions name, groups expanded, each once, in the order given. Raises ValueError for the first problem.
 
     A name alone means a spec's own definition, else its group if there is one (`f1` is precision, recall, F1 and their soft and macro kin);
@@ -95,10 +101,16 @@ def _expand(call: MetricCall, vocabulary: Vocabulary) -> Sequence[MetricCall]:
     if not members or (not is_bare and call.name in list_metrics()):
         return [call]
     wanted = {name for name, _ in call.parameters}
-    able = [name for name in members if wanted <= {parameter.name for parameter in list_metrics()[name].parameters}]
+    able = [
+        name
+        for name in members
+        if wanted <= {parameter.name for parameter in list_metrics()[name].parameters}
+    ]
     able = able if call.field is None else [name for name in able if list_metrics()[name].scope != "overall"]
     if not able:
-        raise ValueError(f"{call}: no metric of the group {call.name!r} takes that; name one of: {', '.join(members)}")
+        raise ValueError(
+            f"{call}: no metric of the group {call.name!r} takes that; name one of: {', '.join(members)}"
+        )
     return [MetricCall(name, call.parameters, call.field, call.slice) for name in able]
 
 
@@ -125,10 +137,16 @@ def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMe
     given = dict(call.parameters)
     for parameter in metric.parameters:
         if parameter.is_required and parameter.name not in given:
-            of_field = f"; for the field write field_accuracy[{call.name}]" if call.name in vocabulary.fields else ""
-            raise ValueError(f"{call.name} needs the parameter {parameter.name!r}: {call.name}({parameter.name}=…){of_field}")
+            of_field = (
+                f"; for the field write field_accuracy[{call.name}]" if call.name in vocabulary.fields else ""
+            )
+            raise ValueError(
+                f"{call.name} needs the parameter {parameter.name!r}: {call.name}({parameter.name}=…){of_field}"
+            )
     _check_field(call, metric)
-    options = tuple((parameter.name, given.get(parameter.name, parameter.default)) for parameter in metric.parameters)
+    options = tuple(
+        (parameter.name, given.get(parameter.name, parameter.default)) for parameter in metric.parameters
+    )
     return BoundMetric(call, metric, options, metric.build(dict(options)))
 
 
@@ -142,7 +160,9 @@ def _meant(name: str, vocabulary: Vocabulary) -> str:
 
 def _check_field(call: MetricCall, metric: Metric) -> None:
     if call.field is not None and metric.scope == "overall":
-        raise ValueError(f"{call.name} is not defined for one field; leave out [{call.field}], or use field_accuracy[{call.field}]")
+        raise ValueError(
+            f"{call.name} is not defined for one field; leave out [{call.field}], or use field_accuracy[{call.field}]"
+        )
 
 
 def _check_value(metric: str, parameter: Parameter, value: Any) -> None:
@@ -152,7 +172,9 @@ def _check_value(metric: str, parameter: Parameter, value: Any) -> None:
             raise ValueError(f"{where}: expected a number")
     elif not isinstance(value, str):
         raise ValueError(f"{where}: expected a name")
-    elif parameter.choices and any(part not in parameter.choices for part in (value.split("|") if parameter.is_many else [value])):
+    elif parameter.choices and any(
+        part not in parameter.choices for part in (value.split("|") if parameter.is_many else [value])
+    ):
         raise ValueError(f"{where}: unknown {parameter.name}; {nearest(value, parameter.choices)}")
 
 

@@ -29,13 +29,9 @@ def find_nonsense(gate: Gate, unit: str, better: str = "higher") -> str:
     if highest is None or not _is_bounded(gate.metric.name, unit) or 0 <= gate.threshold <= highest:
         return ""
     if unit == "percent":
-        return (
-            f"{gate.metric.name} is in percent, from 0 to 100, and {gate.threshold:g} is outside of that; write such as {gate.operator} 90"
-        )
+        return f"{gate.metric.name} is in percent, from 0 to 100, and {gate.threshold:g} is outside of that; write such as {gate.operator} 90"
     example = gate.threshold / 100 if 1 < gate.threshold <= 100 else 0.9
-    return (
-        f"{gate.metric.name} is a ratio, from 0 to 1, and {gate.threshold:g} is outside of that; write {example:g} for {100 * example:g} %"
-    )
+    return f"{gate.metric.name} is a ratio, from 0 to 1, and {gate.threshold:g} is outside of that; write {example:g} for {100 * example:g} %"
 
 
 def _is_bounded(name: str, unit: str) -> bool:

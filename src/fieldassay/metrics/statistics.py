@@ -134,7 +134,9 @@ class Documents:
     bits = 0
 
 
-Statistic: TypeAlias = Union[RowSum, Share, Defined, FieldDefined, Reaches, OfDocument, IsDefined, Number, Known, Claim, Documents]
+Statistic: TypeAlias = Union[
+    RowSum, Share, Defined, FieldDefined, Reaches, OfDocument, IsDefined, Number, Known, Claim, Documents
+]
 
 
 @dataclass(frozen=True, slots=True)

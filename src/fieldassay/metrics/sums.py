@@ -33,7 +33,10 @@ Sums: TypeAlias = Mapping[Statistic, Sum]
 
 def add_sums(first: Sums, second: Sums) -> dict[Statistic, Sum]:
     """Return the sums of both, statistic by statistic and field by field; what one side lacks counts as zero there."""
-    added = {statistic: _add(total, second[statistic]) if statistic in second else total for statistic, total in first.items()}
+    added = {
+        statistic: _add(total, second[statistic]) if statistic in second else total
+        for statistic, total in first.items()
+    }
     return added | {statistic: total for statistic, total in second.items() if statistic not in first}
 
 
@@ -63,5 +66,7 @@ def _add(first: Sum, second: Sum) -> Sum:
     fields = join_fields(first.fields, second.fields)
     values = spread_rows(fields, first) + spread_rows(fields, second)
     if values.size and (values.max() >= LIMIT or values.min() <= -LIMIT):
-        raise FieldassayError("the sums are too large to add exactly (more than about a billion judged values); score in several runs")
+        raise FieldassayError(
+            "the sums are too large to add exactly (more than about a billion judged values); score in several runs"
+        )
     return Sum(fields, values)

@@ -13,9 +13,6 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.catalogue import COMPARATORS
 from fieldassay.errors import ProblemsError, nearest
-from fieldassay.readers.base import Reader
-from fieldassay.readers.catalogue import NORMALIZERS, READERS
-from fieldassay.readers.normalizers import Normalizer
 from fieldassay.registry import Catalogue
 from fieldassay.spec.calls import FIRST, parse_call
 from fieldassay.spec.cursor import kind_of
@@ -23,8 +20,15 @@ from fieldassay.spec.freeze import freeze, thaw
 from fieldassay.spec.model import Call
 from fieldassay.spec.names import unknown
 from fieldassay.spec.report import Report, Steps
+from fieldassay.types.base import Reader
+from fieldassay.types.catalogue import NORMALIZERS, READERS
+from fieldassay.types.normalizers import Normalizer
 
-_NESTED: tuple[tuple[type[Any], Catalogue], ...] = ((Comparator, COMPARATORS), (Normalizer, NORMALIZERS), (Reader, READERS))
+_NESTED: tuple[tuple[type[Any], Catalogue], ...] = (
+    (Comparator, COMPARATORS),
+    (Normalizer, NORMALIZERS),
+    (Reader, READERS),
+)
 _FAILED = object()
 
 
@@ -36,7 +40,9 @@ def annotations_of(entry: Any) -> Mapping[str, Any]:
 @cache
 def _annotations(entry: Any) -> Mapping[str, Any]:
     hints = get_type_hints(entry)
-    return types.MappingProxyType({field.name: hints[field.name] for field in dataclasses.fields(entry) if field.init})
+    return types.MappingProxyType(
+        {field.name: hints[field.name] for field in dataclasses.fields(entry) if field.init}
+    )
 
 
 def load_entry(catalogue: Catalogue, name: str, steps: Steps, report: Report) -> type[Any] | None:
@@ -47,7 +53,9 @@ def load_entry(catalogue: Catalogue, name: str, steps: Steps, report: Report) ->
     return catalogue.load(name)
 
 
-def build_call(call: Call, catalogue: Catalogue, steps: Steps, report: Report, given: Mapping[str, Any] | None = None) -> Any | None:
+def build_call(
+    call: Call, catalogue: Catalogue, steps: Steps, report: Report, given: Mapping[str, Any] | None = None
+) -> Any | None:
     """Return the entry of a call; `given` are ready option values that the call's own options override. None: a problem was noted."""
     entry = load_entry(catalogue, call.name, steps, report)
     if entry is None:
@@ -61,7 +69,10 @@ def build_call(call: Call, catalogue: Catalogue, steps: Steps, report: Report, g
         if option not in names:
             remedy = nearest(option, names) if names else "it has none"
             report.add(
-                place, f"{call.name!r} has no option {option!r}" if option else f"{call.name!r} has no options", remedy, "unknown_option"
+                place,
+                f"{call.name!r} has no option {option!r}" if option else f"{call.name!r} has no options",
+                remedy,
+                "unknown_option",
             )
             is_sound = False
             continue
@@ -70,15 +81,25 @@ def build_call(call: Call, catalogue: Catalogue, steps: Steps, report: Report, g
     return construct(entry, call.name, values, steps, report) if is_sound else None
 
 
-def construct(entry: type[Any], name: str, values: Mapping[str, Any], steps: Steps, report: Report) -> Any | None:
+def construct(
+    entry: type[Any], name: str, values: Mapping[str, Any], steps: Steps, report: Report
+) -> Any | None:
     """Return the entry made from ready values; what its own checks refuse is a problem."""
     missing = [
         field.name
         for field in dataclasses.fields(entry)
-        if field.init and field.name not in values and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if field.init
+        and field.name not in values
+        and field.default is dataclasses.MISSING
+        and field.default_factory is dataclasses.MISSING
     ]
     if missing:
-        report.add(steps, f"{name!r} needs the option {missing[0]!r}", f"write {{{name}: {{{missing[0]}: …}}}}", "missing_option")
+        report.add(
+            steps,
+            f"{name!r} needs the option {missing[0]!r}",
+            f"write {{{name}: {{{missing[0]}: …}}}}",
+            "missing_option",
+        )
         return None
     try:
         return entry(**values)
@@ -147,7 +168,9 @@ def _nested(annotation: Any) -> tuple[Catalogue, bool] | None:
 @lru_cache(maxsize=512)
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
     if dataclasses.is_dataclass(annotation):
-        annotation = Union[annotation, None]  # pydantic takes a configuration for a union, but for no dataclass alone
+        annotation = Union[
+            annotation, None
+        ]  # pydantic takes a configuration for a union, but for no dataclass alone
     return TypeAdapter(annotation, config=ConfigDict(extra="forbid", arbitrary_types_allowed=True))
 
 
@@ -165,6 +188,12 @@ def _plain(annotation: Any, option: str, raw: Any, steps: Steps, report: Report)
             return adapter.validate_python(form)
         except (ValidationError, ValueError, TypeError) as error:
             first = first or error
-    why = first.errors()[0]["msg"] if isinstance(first, ValidationError) else str(first or "it must not be true or false")
-    report.add(steps, f"{option!r} cannot be {kind_of(thaw(raw))}", why[:1].lower() + why[1:200], "invalid_option")
+    why = (
+        first.errors()[0]["msg"]
+        if isinstance(first, ValidationError)
+        else str(first or "it must not be true or false")
+    )
+    report.add(
+        steps, f"{option!r} cannot be {kind_of(thaw(raw))}", why[:1].lower() + why[1:200], "invalid_option"
+    )
     return _FAILED

@@ -3,27 +3,96 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fieldassay.aligners.base import Aligner
 from fieldassay.aligners.catalogue import ALIGNERS
+from fieldassay.checks.catalogue import CHECKS
+from fieldassay.checks.holds import Holds
 from fieldassay.errors import ProblemsError, nearest
 from fieldassay.evidence import FieldInfo, Kind
-from fieldassay.paths import join_path
+from fieldassay.paths import ITEM, Pattern, join_path, split_path
 from fieldassay.plan.build import build_call
-from fieldassay.plan.checks import compile_checks
 from fieldassay.plan.digest import digest_of
 from fieldassay.plan.expressions import check_expressions
 from fieldassay.plan.joint import refuse_judged_units
 from fieldassay.plan.leaves import LeafBuilder
-from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, PlannedCheck
+from fieldassay.plan.relations import RECORD, bind_relation
 from fieldassay.plan.renaming import OtherNames
-from fieldassay.plan.scope import Scope
-from fieldassay.readers.scaled import ScaledReader
 from fieldassay.spec.model import ONLY_ITEM, Accept, Call, Field, Spec, fold_type
 from fieldassay.spec.parse import ParsedSpec, parse_spec
-from fieldassay.spec.report import Places, Report, in_order
+from fieldassay.spec.report import Places, Report, Steps, in_order
+from fieldassay.types.scaled import ScaledReader
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The place of a field: `steps` in the spec, `path` in a record, its slot, and what the fields around it pass on.
+
+    Weights multiply downward (a list of weight 2 makes each of its values count twice); what is critical makes everything in it critical.
+    """
+
+    steps: Steps
+    path: str
+    slot: int
+    weight: float = 1.0
+    is_critical: bool = False
+    applies_to: frozenset[str] = frozenset()
+
+    def under(self, field: Field, applies_to: frozenset[str]) -> Scope:
+        """Return the scope with what the field itself says."""
+        return replace(
+            self,
+            weight=self.weight * field.weight,
+            is_critical=self.is_critical or field.critical,
+            applies_to=applies_to,
+        )
+
+    def member(self, name: str) -> Scope:
+        """Return the scope of a field of this object."""
+        path = join_path([*split_path(self.path), name])
+        return replace(self, steps=(*self.steps, "fields", name), path=path, applies_to=frozenset())
+
+    def items(self) -> Scope:
+        """Return the scope of the items of this list."""
+        path = join_path([*split_path(self.path), ITEM])
+        return replace(self, steps=(*self.steps, "items"), path=path, applies_to=frozenset())
+
+    def pattern(self, text: str) -> Scope:
+        """Return the scope of a pattern of this tree; the values themselves say where they are."""
+        return replace(self, steps=(*self.steps, "fields", text), path=text, applies_to=frozenset())
+
+
+def compile_checks(spec: Spec, root: ObjectNode, report: Report) -> tuple[PlannedCheck, ...]:
+    """Return the checks of a spec, built, in order; what is wrong with any of them is noted."""
+    found = []
+    for text, calls in spec.checks:
+        pattern = _pattern(text, report)
+        for position, call in enumerate(calls):
+            steps = ("checks", text) if len(calls) == 1 else ("checks", text, position)
+            check = build_call(call, CHECKS, steps, report)
+            name = call.name
+            if isinstance(check, Holds) and pattern is not None:
+                name = check.named()
+                check = bind_relation(check, root, text, (steps, report))
+            if check is not None and pattern is not None:
+                found.append(PlannedCheck(text, pattern, name, check))
+    return tuple(found)
+
+
+def _pattern(text: str, report: Report) -> Pattern | None:
+    try:
+        return Pattern("" if text == RECORD else text)
+    except ValueError as error:
+        report.add(
+            ("checks", text),
+            str(error),
+            'write a path or a pattern such as "**.*_unit", or "." for the whole record',
+        )
+        return None
+
 
 EVERYTHING = "**"
 """The pattern that ends every tree's patterns."""
@@ -79,10 +148,14 @@ class _Compiler:
         refuse_judged_units(self.spec.fields, ("fields",), self.report)
         for slot, top in enumerate(self.spec.fields):
             is_tree = top.type == "any" and not top.name and len(self.spec.fields) == 1
-            scope = Scope((), "", slot) if is_tree else Scope(("fields", top.name), join_path([top.name]), slot)
+            scope = (
+                Scope((), "", slot) if is_tree else Scope(("fields", top.name), join_path([top.name]), slot)
+            )
             children.append(self.node(top, scope))
         sound = tuple(child for child in children if child is not None)
-        root = ObjectNode("", "", -1, sound, self.spec.extra == "spurious", other_names=_other_names(self.spec.fields))
+        root = ObjectNode(
+            "", "", -1, sound, self.spec.extra == "spurious", other_names=_other_names(self.spec.fields)
+        )
         check_expressions(self.spec, self.report)
         slots = tuple(top.name for top in self.spec.fields)
         has_null = any(_has_null(top) for top in self.spec.fields)
@@ -110,7 +183,9 @@ class _Compiler:
         return self._leaf(top, scope, position)
 
     def _add(self, scope: Scope, kind_name: str, kind: Kind) -> int:
-        self.fields.append(FieldInfo(scope.path, kind_name, kind, scope.slot, scope.weight, scope.is_critical))
+        self.fields.append(
+            FieldInfo(scope.path, kind_name, kind, scope.slot, scope.weight, scope.is_critical)
+        )
         return len(self.fields) - 1
 
     def _object(self, top: Field, scope: Scope, position: int) -> Node | None:
@@ -121,7 +196,17 @@ class _Compiler:
         sound = tuple(child for child in children if child is not None)
         is_strict = top.extra == "spurious"
         names = _other_names(top.fields)
-        return ObjectNode(top.name, scope.path, position, sound, is_strict, scope.applies_to, scope.weight, names, top.accepted)
+        return ObjectNode(
+            top.name,
+            scope.path,
+            position,
+            sound,
+            is_strict,
+            scope.applies_to,
+            scope.weight,
+            names,
+            top.accepted,
+        )
 
     def _list(self, top: Field, scope: Scope) -> Node | None:
         self._refuse_options(top, scope)
@@ -184,7 +269,9 @@ class _Compiler:
             path=scope.path,
             field=position,
             type=top.type,
-            reader=ScaledReader(judges.reader, takes_letters=top.type != "quantity") if top.unit_fields else judges.reader,
+            reader=ScaledReader(judges.reader, takes_letters=top.type != "quantity")
+            if top.unit_fields
+            else judges.reader,
             comparator=judges.comparator,
             accept=top.accept or Accept(judges.comparator.accept),
             null_values=frozenset(text.strip().casefold() for text in nulls),
@@ -208,7 +295,9 @@ class _Compiler:
             steps = (*scope.steps, "fields", pattern)
             self._refuse_names(inner, steps)
             if inner.type == "object" or (inner.type == "list" and inner.compare is None):
-                what = f"a pattern cannot have the type {inner.type!r} (a tree finds its own objects and lists)"
+                what = (
+                    f"a pattern cannot have the type {inner.type!r} (a tree finds its own objects and lists)"
+                )
                 self.report.add(steps, what, "give the pattern a type of value", "misplaced_key")
                 continue
             leaf = self._leaf(inner, scope.pattern(pattern).under(inner, frozenset()), position)
@@ -220,7 +309,9 @@ class _Compiler:
             return None
         if not patterns or patterns[-1][0] != EVERYTHING:
             patterns.append((EVERYTHING, rest))
-        return AnyNode(top.name, scope.path, position, tuple(patterns), aligner, scope.applies_to, scope.weight)
+        return AnyNode(
+            top.name, scope.path, position, tuple(patterns), aligner, scope.applies_to, scope.weight
+        )
 
     def _types(self, top: Field, scope: Scope) -> frozenset[str]:
         """Return the canonical document types that a field applies to."""
@@ -228,17 +319,26 @@ class _Compiler:
         for position, name in enumerate(top.applies_to):
             if known and self.spec.document_type is not None and fold_type(name) not in known:
                 remedy = nearest(name[:100], set(known.values()))
-                self.report.add((*scope.steps, "applies_to", position), f"unknown document type {name[:100]!r}", remedy, "unknown_name")
+                self.report.add(
+                    (*scope.steps, "applies_to", position),
+                    f"unknown document type {name[:100]!r}",
+                    remedy,
+                    "unknown_name",
+                )
         return frozenset(known.get(fold_type(name), name) for name in top.applies_to)
 
     def _refuse_names(self, top: Field, steps: tuple[str | int, ...]) -> None:
         """Note other names of what no key holds."""
         if top.names:
             what = "'names' does not apply to the items of a list or to a pattern"
-            self.report.add((*steps, "names"), what, "put it on a field of a record or of an object", "misplaced_key")
+            self.report.add(
+                (*steps, "names"), what, "put it on a field of a record or of an object", "misplaced_key"
+            )
         if top.unit_fields:
             what = "'unit_field' does not apply to the items of a list or to a pattern: nothing stands beside them"
-            self.report.add((*steps, "unit_field"), what, "put it on a field of a record or of an object", "misplaced_key")
+            self.report.add(
+                (*steps, "unit_field"), what, "put it on a field of a record or of an object", "misplaced_key"
+            )
 
     def _refuse_options(self, top: Field, scope: Scope) -> None:
         """Note what only values can have on a list or an object."""
@@ -256,7 +356,12 @@ class _Compiler:
                     if top.type == "list"
                     else "put it on the fields"
                 )
-                self.report.add((*scope.steps, name), f"{name!r} does not apply to the type {top.type!r}", remedy, "misplaced_key")
+                self.report.add(
+                    (*scope.steps, name),
+                    f"{name!r} does not apply to the type {top.type!r}",
+                    remedy,
+                    "misplaced_key",
+                )
 
 
 def _refuse_doubles(fields: tuple[Field, ...], steps: tuple[str | int, ...], report: Report) -> None:
@@ -279,5 +384,9 @@ def _document_types(spec: Spec) -> dict[str, str]:
 
 
 def _has_null(top: Field) -> bool:
-    below = (*top.fields, *(inner for _, inner in top.patterns), *((top.items,) if top.items is not None else ()))
+    below = (
+        *top.fields,
+        *(inner for _, inner in top.patterns),
+        *((top.items,) if top.items is not None else ()),
+    )
     return top.null == "value" or any(_has_null(inner) for inner in below)

@@ -10,9 +10,9 @@ from fieldassay.checks.catalogue import CHECKS
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.catalogue import COMPARATORS
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
-from fieldassay.readers.base import Reader
-from fieldassay.readers.catalogue import NORMALIZERS
 from fieldassay.registry import Catalogue
+from fieldassay.types.base import Reader
+from fieldassay.types.catalogue import NORMALIZERS
 
 COLUMNS = ("field", "type", "read", "compared", "accept", "aligned", "applies_to", "weight", "critical")
 """The keys of each row, in order."""
@@ -68,7 +68,9 @@ def _describe(node: Node, plan: Plan, rows: list[dict[str, str]]) -> None:
     if isinstance(node, Leaf):
         row.update(_judged(node))
     elif isinstance(node, ListNode):
-        row["aligned"] = _entry(node.aligner, ALIGNERS) + (f", pairs by {node.combine}" if node.combine != "mean" else "")
+        row["aligned"] = _entry(node.aligner, ALIGNERS) + (
+            f", pairs by {node.combine}" if node.combine != "mean" else ""
+        )
         row["read"] = f"split at {node.separator!r}" if node.separator is not None else ""
         _describe(node.items, plan, rows)
     elif isinstance(node, ObjectNode):
@@ -76,12 +78,20 @@ def _describe(node: Node, plan: Plan, rows: list[dict[str, str]]) -> None:
             _describe(child, plan, rows)
     else:
         row["aligned"] = _entry(node.aligner, ALIGNERS)
-        rows += [_pattern_row(pattern, leaf, node) for pattern, leaf in node.patterns if isinstance(leaf, Leaf)]
+        rows += [
+            _pattern_row(pattern, leaf, node) for pattern, leaf in node.patterns if isinstance(leaf, Leaf)
+        ]
 
 
 def _pattern_row(pattern: str, leaf: Leaf, tree: AnyNode) -> dict[str, str]:
     field = f"{tree.path or '(the record)'}: {pattern}"
-    return {**dict.fromkeys(COLUMNS, ""), "field": field, "type": leaf.type, **_judged(leaf), "weight": f"{leaf.weight:g}"}
+    return {
+        **dict.fromkeys(COLUMNS, ""),
+        "field": field,
+        "type": leaf.type,
+        **_judged(leaf),
+        "weight": f"{leaf.weight:g}",
+    }
 
 
 def _judged(leaf: Leaf) -> dict[str, str]:
@@ -116,9 +126,13 @@ def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:
 
 def _is_plain_default(value: Any) -> bool:
     """Return whether the value is a group of options of which none was given, such as no tolerance."""
-    if not dataclasses.is_dataclass(value) or any(known.name_of(type(value)) for known in (COMPARATORS, NORMALIZERS)):
+    if not dataclasses.is_dataclass(value) or any(
+        known.name_of(type(value)) for known in (COMPARATORS, NORMALIZERS)
+    ):
         return False
-    return not isinstance(value, Reader) and all(_is_default(field, getattr(value, field.name)) for field in dataclasses.fields(value))
+    return not isinstance(value, Reader) and all(
+        _is_default(field, getattr(value, field.name)) for field in dataclasses.fields(value)
+    )
 
 
 def _value(value: Any) -> str:
@@ -131,6 +145,8 @@ def _value(value: Any) -> str:
         catalogue = next((known for known in (COMPARATORS, NORMALIZERS) if known.name_of(type(value))), None)
         if catalogue is not None:
             return _entry(value, catalogue)
-        given = [field for field in dataclasses.fields(value) if not _is_default(field, getattr(value, field.name))]
+        given = [
+            field for field in dataclasses.fields(value) if not _is_default(field, getattr(value, field.name))
+        ]
         return ", ".join(f"{field.name} {_value(getattr(value, field.name))}" for field in given) or "none"
     return str(value)

@@ -32,7 +32,17 @@ def scoring_data(spec: Spec) -> dict[str, Any]:
     {'fieldassay': 1, 'fields': {'x': 'text'}}
     """
     fields = tuple(_undescribed(field) for field in spec.fields)
-    bare = replace(spec, name="", description="", edition="", citation="", gates=(), slices=(), protocol=None, fields=fields)
+    bare = replace(
+        spec,
+        name="",
+        description="",
+        edition="",
+        citation="",
+        gates=(),
+        slices=(),
+        protocol=None,
+        fields=fields,
+    )
     bare = replace(bare, metrics=(), definitions=(), score=None, prices=())
     data: dict[str, Any] = _ordered({key: value for key, value in spec_data(bare).items() if key != "name"})
     if "checks" in data:  # of several patterns the first that fits a value counts

@@ -48,11 +48,17 @@ def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
     bound = bind_metric(call, vocabulary)
     if call.field is None and bound.metric.scope == "field":
         raise ValueError(f"{call.name} is defined per field only; name one: {call.name}[FIELD]")
-    unit = "" if bound.is_own and bound.metric.unit == "ratio" else bound.metric.unit  # a formula has no bounds unless it says so
+    unit = (
+        "" if bound.is_own and bound.metric.unit == "ratio" else bound.metric.unit
+    )  # a formula has no bounds unless it says so
     nonsense = find_nonsense(gate, unit, bound.metric.better)
     if nonsense:
         raise ValueError(nonsense)
-    return (*named, MetricCall("documents", slice=call.slice)) if gate.is_optional and call.slice is not None else (named[0],)
+    return (
+        (*named, MetricCall("documents", slice=call.slice))
+        if gate.is_optional and call.slice is not None
+        else (named[0],)
+    )
 
 
 def vocabulary_of(spec: Spec) -> Vocabulary:
@@ -115,7 +121,12 @@ class _Checker:
         if call.field is None or call.field in self.paths:
             return
         if not any(not tree or call.field.startswith((f"{tree}.", f"{tree}[")) for tree in self.trees):
-            self.report.add(steps, f"unknown field {call.field[:100]!r}", nearest(call.field[:100], self.paths), "unknown_name")
+            self.report.add(
+                steps,
+                f"unknown field {call.field[:100]!r}",
+                nearest(call.field[:100], self.paths),
+                "unknown_name",
+            )
 
 
 def _check_definition(definition: Definition, vocabulary: Vocabulary, report: Report) -> None:

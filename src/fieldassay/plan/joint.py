@@ -29,7 +29,9 @@ def with_units(leaf: Leaf, holder: Mapping[str, Any], value: Any) -> Any:
     for name in leaf.unit_fields:
         unit = holder.get(name)
         unit = unit.strip() if isinstance(unit, str) else "" if unit is None else str(unit)
-        is_said = unit.casefold() in _NO_UNITS | leaf.null_values or f" {text} ".casefold().endswith(f" {unit} ".casefold())
+        is_said = unit.casefold() in _NO_UNITS | leaf.null_values or f" {text} ".casefold().endswith(
+            f" {unit} ".casefold()
+        )
         parts += [] if is_said else [unit]
     return " ".join(parts) if len(parts) > 1 else value
 
@@ -40,4 +42,6 @@ def refuse_judged_units(fields: tuple[Field, ...], steps: Steps, report: Report)
     for field in fields:
         for name in (name for name in field.unit_fields if name in declared):
             what = f"{name[:100]!r} is judged as part of {field.name[:100]!r}, and is declared as a field beside it"
-            report.add((*steps, field.name, "unit_field"), what, f"remove the field {name[:100]!r}", "duplicate_key")
+            report.add(
+                (*steps, field.name, "unit_field"), what, f"remove the field {name[:100]!r}", "duplicate_key"
+            )

@@ -9,15 +9,72 @@ from typing import Any
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.catalogue import COMPARATORS, DEFAULTS
 from fieldassay.errors import Problem, nearest
-from fieldassay.plan.build import annotations_of, build_call, construct, is_failed, load_entry, option_value
-from fieldassay.plan.nesting import hand_down
-from fieldassay.readers.base import Reader
-from fieldassay.readers.catalogue import NORMALIZERS, READERS
-from fieldassay.spec.calls import call_data
-from fieldassay.spec.freeze import freeze
+from fieldassay.plan.build import (
+    annotations_of,
+    build_call,
+    construct,
+    is_failed,
+    load_entry,
+    option_value,
+    takes_comparators,
+)
+from fieldassay.spec.calls import FIRST, call_data, parse_call
+from fieldassay.spec.freeze import freeze, thaw
 from fieldassay.spec.model import Call, Field, Options
 from fieldassay.spec.names import FIELD_KEYS, type_names, unknown
 from fieldassay.spec.report import Report, Steps
+from fieldassay.types.base import Reader
+from fieldassay.types.catalogue import NORMALIZERS, READERS
+
+
+def hand_down(call: Call, name: str, value: Any) -> Call | None:
+    """Return the call with an option given to every comparator inside it that has the option and does not set it; None if none does.
+
+    >>> steps = freeze(["exact", "number"])
+    >>> call = hand_down(Call("cascade", (("steps", steps),)), "tolerance", 0.01)
+    >>> call_data(call)
+    {'cascade': {'steps': ['exact', {'number': {'tolerance': 0.01}}]}}
+    """
+    if call.name not in COMPARATORS:
+        return None
+    annotations = annotations_of(COMPARATORS.load(call.name))
+    options, is_taken = dict(call.options), False
+    for option, raw in call.options:
+        annotation = annotations.get(next(iter(annotations), "") if option == FIRST else option)
+        if annotation is None or not takes_comparators(annotation):
+            continue
+        found = _hand_to(thaw(raw), name, value)
+        if found is not None:
+            options[option], is_taken = freeze(found), True
+    return replace(call, options=tuple(sorted(options.items()))) if is_taken else None
+
+
+def _hand_to(data: Any, name: str, value: Any) -> Any | None:
+    """Return one comparator, or several, as data with the option; None if nothing takes it."""
+    if isinstance(data, list):
+        found = [_hand_to(one, name, value) for one in data]
+        return (
+            None
+            if all(one is None for one in found)
+            else [one if new is None else new for one, new in zip(data, found, strict=True)]
+        )
+    try:
+        call = parse_call(data)
+    except ValueError:  # the problem is noted where the comparator is built
+        return None
+    taken = _with_option(call, name, value) or hand_down(call, name, value)
+    return None if taken is None else call_data(taken)
+
+
+def _with_option(call: Call, name: str, value: Any) -> Call | None:
+    names = tuple(annotations_of(COMPARATORS.load(call.name))) if call.name in COMPARATORS else ()
+    is_set = name in dict(call.options) or (FIRST in dict(call.options) and names[:1] == (name,))
+    return (
+        None
+        if name not in names or is_set
+        else replace(call, options=tuple(sorted((*call.options, (name, value)))))
+    )
+
 
 _LEAST = Call("exact")
 
@@ -58,7 +115,9 @@ class LeafBuilder:
         comparator = build_call(call, COMPARATORS, (*steps, "compare"), self.report, shared[1])
         return Judges(reader, comparator) if reader is not None and comparator is not None else None
 
-    def _handed_down(self, field: Field, call: Call, entries: tuple[type[Any], type[Any]]) -> tuple[Field, Call]:
+    def _handed_down(
+        self, field: Field, call: Call, entries: tuple[type[Any], type[Any]]
+    ) -> tuple[Field, Call]:
         """Return the field without the options that only comparators inside the field's comparator have, and the call with them there."""
         own = {name for entry in entries for name in annotations_of(entry)}
         kept = []
@@ -70,11 +129,17 @@ class LeafBuilder:
                 call = handed
         return replace(field, options=tuple(kept)), call
 
-    def _shared(self, field: Field, reader: type[Any], comparator: type[Any], steps: Steps) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _shared(
+        self, field: Field, reader: type[Any], comparator: type[Any], steps: Steps
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the options of a field for its reader and for its comparator; an option that both declare goes to whichever takes its value."""
         values: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
         for name, raw in field.options:
-            takers = [position for position, entry in enumerate((reader, comparator)) if name in annotations_of(entry)]
+            takers = [
+                position
+                for position, entry in enumerate((reader, comparator))
+                if name in annotations_of(entry)
+            ]
             if not takers:
                 self._refuse(field, name, (reader, comparator), steps)
                 continue
@@ -82,7 +147,13 @@ class LeafBuilder:
         return values
 
     def _hand(
-        self, name: str, raw: Any, entries: tuple[type[Any], type[Any]], takers: list[int], values: tuple[dict[str, Any], ...], steps: Steps
+        self,
+        name: str,
+        raw: Any,
+        entries: tuple[type[Any], type[Any]],
+        takers: list[int],
+        values: tuple[dict[str, Any], ...],
+        steps: Steps,
     ) -> None:
         refusals: list[list[Problem]] = []
         for position in takers:
@@ -98,7 +169,11 @@ class LeafBuilder:
             self.report.problems.extend(refusals[0])
 
     def _refuse(self, field: Field, name: str, entries: tuple[type[Any], type[Any]], steps: Steps) -> None:
-        taken = sorted({option for entry in entries for option in annotations_of(entry)} - set(FIELD_KEYS) - {"normalize", "items"})
+        taken = sorted(
+            {option for entry in entries for option in annotations_of(entry)}
+            - set(FIELD_KEYS)
+            - {"normalize", "items"}
+        )
         known = (*taken, *FIELD_KEYS)
         close = nearest(name[:100], known)
         what = f"the type {field.type!r} and its comparator have no option {name[:100]!r}"
@@ -111,10 +186,16 @@ class LeafBuilder:
             values.setdefault("locale", self.locale)
         if field.normalize and "normalize" not in options:
             self.report.add(
-                (*steps, "normalize"), f"'normalize' does not apply to the type {field.type!r}", "it applies to: text", "misplaced_key"
+                (*steps, "normalize"),
+                f"'normalize' does not apply to the type {field.type!r}",
+                "it applies to: text",
+                "misplaced_key",
             )
         elif field.normalize:
-            built = [build_call(call, NORMALIZERS, (*steps, "normalize", place), self.report) for place, call in enumerate(field.normalize)]
+            built = [
+                build_call(call, NORMALIZERS, (*steps, "normalize", place), self.report)
+                for place, call in enumerate(field.normalize)
+            ]
             values["normalize"] = tuple(entry for entry in built if entry is not None)
         if field.type == "list":
             values |= self._items(field, options, steps)
@@ -128,7 +209,12 @@ class LeafBuilder:
         place = (*steps, "items")
         if items.type in ("list", "object"):
             what = f"a list judged as a whole cannot hold the type {items.type!r}"
-            self.report.add(place, what, "leave out `compare:` on the list, so that its items are aligned", "misplaced_key")
+            self.report.add(
+                place,
+                what,
+                "leave out `compare:` on the list, so that its items are aligned",
+                "misplaced_key",
+            )
             return {}
         if items.accept is not None:
             what = "'accept' of the items has no effect on a list judged as a whole"
@@ -170,6 +256,6 @@ class LeafBuilder:
 
 
 def _list_reader() -> type[Any]:
-    from fieldassay.readers.lists import ListReader
+    from fieldassay.types.lists import ListReader
 
     return ListReader

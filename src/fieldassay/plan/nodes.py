@@ -11,8 +11,8 @@ from fieldassay.comparators.base import Comparator
 from fieldassay.evidence import FieldInfo
 from fieldassay.paths import Pattern
 from fieldassay.plan.renaming import OtherNames
-from fieldassay.readers.base import Reader
 from fieldassay.spec.model import Accept, Spec
+from fieldassay.types.base import Reader
 
 
 @dataclass(frozen=True, slots=True)

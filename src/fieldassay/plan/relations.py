@@ -36,7 +36,9 @@ class Typed:
 
     def items(self, steps: tuple[Step, ...], chosen: Chosen) -> Sequence[int]:
         _, value, _ = self._reach(steps[:-1], chosen)
-        return [at for at, item in enumerate(value) if not _is_hollow(item)] if isinstance(value, list) else []
+        return (
+            [at for at, item in enumerate(value) if not _is_hollow(item)] if isinstance(value, list) else []
+        )
 
     def _reach(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[Node | None, Any, tuple[Step, ...]]:
         node: Node | None = self.node
@@ -49,7 +51,9 @@ class Typed:
             key = chosen[steps[: at + 1]] if step == ITEM else step
             place.append(key)
             holder = value
-            is_there = (isinstance(value, dict) and key in value) or (isinstance(value, list) and isinstance(key, int) and key < len(value))
+            is_there = (isinstance(value, dict) and key in value) or (
+                isinstance(value, list) and isinstance(key, int) and key < len(value)
+            )
             value = value[key] if is_there else None
             if isinstance(node, Leaf) and node.unit_fields and isinstance(holder, dict):
                 value = with_units(node, holder, value)
@@ -62,7 +66,11 @@ def child_of(node: Node, step: Step) -> Node | None:
     """Return what is below a node at a step, None if the spec declares nothing there."""
     if isinstance(node, ListNode):
         return node.items if step == ITEM else None
-    tree = node if isinstance(node, AnyNode) else next((one for one in _children(node) if isinstance(one, AnyNode) and not one.path), None)
+    tree = (
+        node
+        if isinstance(node, AnyNode)
+        else next((one for one in _children(node) if isinstance(one, AnyNode) and not one.path), None)
+    )
     if tree is not None:
         return replace(tree, name=str(step), path=join_path([*split_path(tree.path), step]))
     return next((child for child in _children(node) if child.name == step), None)
@@ -90,7 +98,12 @@ def bind_relation(check: Holds, root: ObjectNode, at: str, place: tuple[Steps, R
         end = ends[path]
         if isinstance(end, Leaf) and end.type not in _COMPUTED and "." not in end.type:
             what = f"{join_path(path)} has the type {end.type!r}, with which nothing can be computed"
-            report.add(steps, what, f"take a field of one of the types {', '.join(_COMPUTED[:-1])}", "invalid_expression")
+            report.add(
+                steps,
+                what,
+                f"take a field of one of the types {', '.join(_COMPUTED[:-1])}",
+                "invalid_expression",
+            )
             is_sound = False
     return check.bound(partial(Typed, base)) if is_sound else None
 
@@ -102,8 +115,16 @@ def _descend(node: Node, path: tuple[Step, ...], place: tuple[Steps, Report]) ->
         if below is None:
             known = tuple(child.name for child in _children(node))
             what = f"has no field {join_path(path[: at + 1])!r}"
-            remedy = "it is a list: write its items with `[]`" if isinstance(node, ListNode) else nearest(str(step), known) if known else ""
-            place[1].add(place[0], what, remedy or f"{join_path(path[:at])!r} holds no fields", "unknown_name")
+            remedy = (
+                "it is a list: write its items with `[]`"
+                if isinstance(node, ListNode)
+                else nearest(str(step), known)
+                if known
+                else ""
+            )
+            place[1].add(
+                place[0], what, remedy or f"{join_path(path[:at])!r} holds no fields", "unknown_name"
+            )
             return None
         node = below
     return node
@@ -113,7 +134,9 @@ def _computed(term: Term) -> Iterator[Path]:
     """Yield the paths whose values are computed with: all but those that are only compared, counted, or the least or the largest of a list."""
     if isinstance(term, Operation):
         yield from paths_of(term)
-    elif isinstance(term, Aggregate) and (term.name == "sum" or (term.name != "count" and isinstance(term.term, Operation))):
+    elif isinstance(term, Aggregate) and (
+        term.name == "sum" or (term.name != "count" and isinstance(term.term, Operation))
+    ):
         yield from paths_of(term.term)
 
 

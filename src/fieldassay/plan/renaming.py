@@ -18,5 +18,7 @@ def under_own_names(value: dict[str, Any], others: OtherNames) -> dict[str, Any]
         if value.get(name) is None:
             found = next((key for key in keys if value.get(key) is not None), None)
             if found is not None:
-                value = {key: member for key, member in value.items() if key not in (name, found)} | {name: value[found]}
+                value = {key: member for key, member in value.items() if key not in (name, found)} | {
+                    name: value[found]
+                }
     return value

@@ -45,6 +45,9 @@ def restrict(plan: Plan, names: Sequence[str]) -> Plan:
 def _unknown(name: str, known: Mapping[str, Field]) -> Problem:
     if not known:
         return Problem(
-            "fields", f"no field {name[:200]!r}: the spec declares none by name", "leave out the choice of fields", "unknown_name"
+            "fields",
+            f"no field {name[:200]!r}: the spec declares none by name",
+            "leave out the choice of fields",
+            "unknown_name",
         )
     return Problem("fields", f"no top-level field {name[:200]!r}", nearest(name[:200], known), "unknown_name")

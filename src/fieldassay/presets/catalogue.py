@@ -39,7 +39,9 @@ def preset_names() -> tuple[str, ...]:
     True
     """
     entries = files("fieldassay.presets").iterdir()
-    return tuple(sorted(entry.name.removesuffix(_SUFFIX) for entry in entries if entry.name.endswith(_SUFFIX)))
+    return tuple(
+        sorted(entry.name.removesuffix(_SUFFIX) for entry in entries if entry.name.endswith(_SUFFIX))
+    )
 
 
 def preset_text(name: str, where: str = "protocol") -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from fieldassay.api.explaining import DocumentExplanation, choose_field
-from fieldassay.api.explaining import explain_document as explain
-from fieldassay.api.inputs import fitted, open_inputs
-from fieldassay.api.rereading import document_of_run
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
+from fieldassay.runs.documents import document_of_run
 from fieldassay.runs.run import Run
+from fieldassay.scoring.explain import DocumentExplanation, choose_field
+from fieldassay.scoring.explain import explain_document as explain
+from fieldassay.scoring.inputs import fitted, open_inputs
 from fieldassay.scoring.options import ScoreOptions, with_keywords
 
 
-def explain_document(document: str, field: str | None = None, run: Run | None = None, **data: Any) -> DocumentExplanation:
+def explain_document(
+    document: str, field: str | None = None, run: Run | None = None, **data: Any
+) -> DocumentExplanation:
     """Return how a document was judged, all of its values or those of one field: of a `run`, or of `gold`, `predictions` and `spec` as for `score`.
 
     Raises `ProblemsError` with the nearest id where there is no such document, and with the nearest path where there is no such field.

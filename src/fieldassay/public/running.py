@@ -11,12 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fieldassay.api.fit import is_silent
-from fieldassay.api.gating import decide_result, write_decisions
-from fieldassay.api.locking import Held
-from fieldassay.api.scoring import score
-from fieldassay.api.shards import Progress
 from fieldassay.errors import FieldassayError, NothingEvaluatedError
+from fieldassay.fingerprint.inputs import digest_inputs
+from fieldassay.gates.baseline.locking import Held
+from fieldassay.gates.gate import decide_result, write_decisions
 from fieldassay.metrics.grammar import parse_gate
 from fieldassay.result.decision import Decision
 from fieldassay.result.headline import find_headline
@@ -25,8 +23,10 @@ from fieldassay.runs.environment import describe_git, describe_host
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import RecordedOptions
 from fieldassay.runs.write import RunFolder, make_folder, make_stored, scan_evidence, scan_parts
-from fieldassay.scoring.digests import digest_inputs
+from fieldassay.scoring.fit import is_silent
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
+from fieldassay.scoring.shards import Progress
 
 
 class InterruptedRunError(FieldassayError):
@@ -73,8 +73,12 @@ def run_scoring(request: Request) -> Iterator[Run]:
     with ExitStack() as stack:
         folder = _open_folder(request, stack)
         rows = folder.parts if folder is not None else _open_rows(request, stack)
-        options = replace(request.options, keeps_statistics=folder is not None or request.options.keeps_statistics)
-        options = replace(options, evidence_folder=rows) if rows is not None else replace(options, evidence="none")
+        options = replace(
+            request.options, keeps_statistics=folder is not None or request.options.keeps_statistics
+        )
+        options = (
+            replace(options, evidence_folder=rows) if rows is not None else replace(options, evidence="none")
+        )
         try:
             yield _finish(request, options, folder)
         except KeyboardInterrupt:
@@ -85,17 +89,29 @@ def score_request(request: Request, options: ScoreOptions) -> Scored:
     """Return the result of a request with the digests of its inputs, and with what its lock gives cause to say."""
     started, clock = datetime.now(UTC), time.perf_counter()
     with request.watch() as progress:
-        result = _with_digests(score(request.gold, request.predictions, request.spec, options, progress), request)
+        result = _with_digests(
+            score(request.gold, request.predictions, request.spec, options, progress), request
+        )
     if request.held is not None:
         result = _with_remarks(result, request.held)
     return Scored(result, started, time.perf_counter() - clock)
 
 
-def write_run(scored: Scored, decisions: tuple[Decision, ...], request: Request, options: ScoreOptions, folder: RunFolder) -> None:
+def write_run(
+    scored: Scored,
+    decisions: tuple[Decision, ...],
+    request: Request,
+    options: ScoreOptions,
+    folder: RunFolder,
+) -> None:
     """Write a result into a run folder that is to be committed."""
     locked = {} if request.held is None else {"lock": request.held.facts()}
     write_decisions(decisions, folder.staging)
-    folder.write(scored.result, {**_facts(scored, request, options), **locked, **request.facts}, options.evidence_folder)
+    folder.write(
+        scored.result,
+        {**_facts(scored, request, options), **locked, **request.facts},
+        options.evidence_folder,
+    )
 
 
 def _open_folder(request: Request, stack: ExitStack) -> RunFolder | None:
@@ -114,7 +130,9 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
     scored = score_request(request, options)
     result = scored.result
     if is_silent(result):
-        raise NothingEvaluatedError("nothing was evaluated: every field of the spec is empty in gold and in every prediction")
+        raise NothingEvaluatedError(
+            "nothing was evaluated: every field of the spec is empty in gold and in every prediction"
+        )
     decisions = decide_result(result, [parse_gate(text) for text in options.gates], request.baseline)
     if folder is None:
         _save_lock(request)
@@ -125,22 +143,33 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
     folder.commit()
     place = request.out or folder.target
     if folder.foreign:
-        request.tell(f"kept in {place}, not part of the run: {', '.join(folder.foreign[:10])}{', …' if len(folder.foreign) > 10 else ''}")
+        request.tell(
+            f"kept in {place}, not part of the run: {', '.join(folder.foreign[:10])}{', …' if len(folder.foreign) > 10 else ''}"
+        )
     return Run.of(result, scan_evidence(folder.target), decisions, place, options.evidence)
 
 
 def _with_digests(result: Result, request: Request) -> Result:
     """Return the result with the digests of its inputs, and how they were read; what was in memory has none."""
     inputs = dict(result.run["inputs"])
-    sources = request.predictions if isinstance(request.predictions, Mapping) else dict.fromkeys(inputs["predictions"], request.predictions)
+    sources = (
+        request.predictions
+        if isinstance(request.predictions, Mapping)
+        else dict.fromkeys(inputs["predictions"], request.predictions)
+    )
     given = {"gold": _name(request.gold, inputs["gold"])}
-    named = {str(name): _name(source, inputs["predictions"].get(name, "")) for name, source in sources.items()}
+    named = {
+        str(name): _name(source, inputs["predictions"].get(name, "")) for name, source in sources.items()
+    }
     in_memory = {inputs["predictions"].get(name) for name, source in sources.items() if not _is_path(source)}
     in_memory |= set() if _is_path(request.gold) else {inputs["gold"]}
     labels = dict.fromkeys([inputs["gold"], *inputs["predictions"].values()])
     digests = digest_inputs(label for label in labels if label not in in_memory)
     inputs["sha256"] = {label: digests.get(label) for label in labels}
-    inputs["options"] = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(request.options.inputs).items()}
+    inputs["options"] = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in asdict(request.options.inputs).items()
+    }
     inputs["given"] = {**given, "predictions": named}
     return replace(result, run={**result.run, "inputs": inputs})
 
@@ -157,7 +186,9 @@ def _with_remarks(result: Result, held: Held) -> Result:
     """Return the result with what its lock gives cause to say."""
     scored, locked = int(result.counts.get("documents", 0)), held.lock.frozen.gold.documents
     part = f"only {scored:,} of the {locked:,} documents that the lock holds were scored: these numbers are not for its baseline"
-    return replace(result, warnings=(*result.warnings, *held.remarks(), *((part,) if scored < locked else ())))
+    return replace(
+        result, warnings=(*result.warnings, *held.remarks(), *((part,) if scored < locked else ()))
+    )
 
 
 def _save_lock(request: Request) -> None:
@@ -185,7 +216,9 @@ def _facts(scored: Scored, request: Request, options: ScoreOptions) -> dict[str,
         "where": list(options.inputs.where) or None,
         "workers": options.workers,
         "batch": options.batch,
-        "options": {name: list(value) if isinstance(value, tuple) else value for name, value in recorded.items()},
+        "options": {
+            name: list(value) if isinstance(value, tuple) else value for name, value in recorded.items()
+        },
         "git": describe_git(Path()),
         "host": describe_host(),
         "headline": [estimate.to_dict() for estimate in find_headline(scored.result)],

@@ -9,22 +9,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from fieldassay.api.baseline_runs import BaselineRequest, ChangeLine, check_run, make_baseline, read_history
-from fieldassay.api.calibrating import Calibrated, CalibrationOptions
-from fieldassay.api.calibrating import calibrate as calibrate_run
-from fieldassay.api.diffing import DiffOptions, diff_runs
-from fieldassay.api.gating import GateRequest, decide, decide_result
-from fieldassay.api.reporting import read_reported, render_report, report_scored, write_report
+from fieldassay.calibration.calibrate import Calibrated, CalibrationOptions
+from fieldassay.calibration.calibrate import calibrate as calibrate_run
+from fieldassay.diffs.diff import DiffOptions, diff_runs
+from fieldassay.diffs.result import Diff
 from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.gates.baseline.baseline import Baseline
+from fieldassay.gates.baseline.file import read_baseline, write_baseline
+from fieldassay.gates.baseline.runs import BaselineRequest, ChangeLine, check_run, make_baseline, read_history
+from fieldassay.gates.gate import GateRequest, decide, decide_result
 from fieldassay.reports.formats import find_format
+from fieldassay.reports.report import read_reported, render_report, report_scored, write_report
 from fieldassay.reports.reported import Reported
 from fieldassay.result.decision import DecisionPage
-from fieldassay.result.diff import Diff
 from fieldassay.result.result import Result
 from fieldassay.runs.locate import find_run
 from fieldassay.runs.run import Run
-from fieldassay.store.baseline import Baseline
-from fieldassay.store.baseline_file import read_baseline, write_baseline
 
 T = TypeVar("T", BaselineRequest, CalibrationOptions, DiffOptions, GateRequest)
 Reference: TypeAlias = "Run | str | os.PathLike[str]"
@@ -78,10 +78,15 @@ def calibrate(run: Reference | Result, store: str | os.PathLike[str] = STORE, **
     >>> fa.calibrate(result).page.system
     'prediction'
     """
-    return calibrate_run(run if isinstance(run, Result) else _folder(run, store), _choose(CalibrationOptions(), options, "calibrate"))
+    return calibrate_run(
+        run if isinstance(run, Result) else _folder(run, store),
+        _choose(CalibrationOptions(), options, "calibrate"),
+    )
 
 
-def gate(*runs: Reference | Result, gates: str | os.PathLike[str] | Sequence[str] | None = None, **options: Any) -> DecisionPage:
+def gate(
+    *runs: Reference | Result, gates: str | os.PathLike[str] | Sequence[str] | None = None, **options: Any
+) -> DecisionPage:
     """Return GO or NO-GO on runs, or on a result in memory, with each gate's value, threshold, verdict and evidence.
 
     `gates` are the path of a gates file, or a list of gates as texts, in place of those of the specs. `options` are `protocol`, `records`, `system`,
@@ -96,7 +101,12 @@ def gate(*runs: Reference | Result, gates: str | os.PathLike[str] | Sequence[str
     paths = {name: Path(options[name]) for name in ("records", "baseline") if options.get(name) is not None}
     asked = Path(gates) if isinstance(gates, str | os.PathLike) else None if gates is None else tuple(gates)
     request = _choose(GateRequest((), asked), {**options, **paths}, "gate")
-    return decide(replace(request, runs=tuple(Run.of(run) if isinstance(run, Result) else _folder(run, store) for run in runs)))
+    return decide(
+        replace(
+            request,
+            runs=tuple(Run.of(run) if isinstance(run, Result) else _folder(run, store) for run in runs),
+        )
+    )
 
 
 def set_baseline(run: Reference, file: str | os.PathLike[str], reason: str = "", **options: Any) -> Baseline:
@@ -118,7 +128,10 @@ def set_baseline(run: Reference, file: str | os.PathLike[str], reason: str = "",
 
 
 def check_baseline(
-    run: Reference, file: str | os.PathLike[str], metrics: Sequence[str] = (), store: str | os.PathLike[str] = STORE
+    run: Reference,
+    file: str | os.PathLike[str],
+    metrics: Sequence[str] = (),
+    store: str | os.PathLike[str] = STORE,
 ) -> list[ChangeLine]:
     """Return how each metric of each system of a run changed since the baseline in a file: the metrics named, else those that the baseline shows.
 
@@ -134,7 +147,11 @@ def check_baseline(
     return check_run(Run.open(_folder(run, store)), read_baseline(Path(file)), metrics)
 
 
-def report(runs: Reference | Result | Sequence[Reference], shape: str = "html", target: str | os.PathLike[str] | None = None) -> str:
+def report(
+    runs: Reference | Result | Sequence[Reference],
+    shape: str = "html",
+    target: str | os.PathLike[str] | None = None,
+) -> str:
     """Return a report of runs, or of a result in memory, and write it to `target` if that is given.
 
     The shapes are those of `fieldassay report --format`: `html`, `markdown`, `table`, `junit`, `latex` and others.
@@ -163,10 +180,16 @@ def _report(runs: Reference | Result | Sequence[Reference]) -> Sequence[Reported
 def _choose(options: T, given: Mapping[str, Any], where: str) -> T:
     """Return options with those that are named in place of their own, lists as tuples. Raises `ProblemsError` for names that are none."""
     known = [part.name for part in fields(options)]
-    unknown = [Problem(where, f"no option {name!r}", nearest(name, known), "unknown_name") for name in given if name not in known]
+    unknown = [
+        Problem(where, f"no option {name!r}", nearest(name, known), "unknown_name")
+        for name in given
+        if name not in known
+    ]
     if unknown:
         raise ProblemsError(unknown)
-    chosen: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    chosen: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+    }
     return replace(options, **chosen)
 
 

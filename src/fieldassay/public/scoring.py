@@ -10,10 +10,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.api.gating import decide_result
-from fieldassay.api.inputs import Records
-from fieldassay.api.locking import freeze, hold_lock
-from fieldassay.api.shards import Progress
+from fieldassay.gates.baseline.locking import freeze, hold_lock
+from fieldassay.gates.gate import decide_result
 from fieldassay.metrics.grammar import parse_gate
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
@@ -21,7 +19,9 @@ from fieldassay.public.running import Request, Scored, score_request, write_run
 from fieldassay.result.result import Result
 from fieldassay.runs.run import Run
 from fieldassay.runs.write import make_folder, make_stored, scan_parts
+from fieldassay.scoring.inputs import Records
 from fieldassay.scoring.options import ScoreOptions, with_keywords
+from fieldassay.scoring.shards import Progress
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,7 +63,9 @@ def score(  # noqa: PLR0913
     if held is not None:
         held.demand_equal()
     place = None if baseline is None else Path(baseline)
-    request = Request(gold, predictions, plan, options, held=held, baseline=place, watch=partial(nullcontext, progress))
+    request = Request(
+        gold, predictions, plan, options, held=held, baseline=place, watch=partial(nullcontext, progress)
+    )
     scored = score_request(request, options)
     result = scored.result
     if parts is not None and options.evidence != "none":
@@ -95,7 +97,9 @@ class _Parts:
         return pl.DataFrame(schema=evidence_schema()) if frame is None else frame.collect()
 
 
-def _save(result: Result, place: Path, in_store: bool, *, scored: Scored, request: Request, parts: _Parts | None) -> Run:
+def _save(
+    result: Result, place: Path, in_store: bool, *, scored: Scored, request: Request, parts: _Parts | None
+) -> Run:
     """Write a result into a folder, or under a name of its own into a store of runs, and return the run."""
     del parts  # only held, so that its folder is there as long as the result is
     options = request.options

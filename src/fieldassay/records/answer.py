@@ -6,15 +6,88 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from fieldassay.json_value import Json
 from fieldassay.plan.nodes import ObjectNode
 from fieldassay.records.decode import TOO_DEEP, decode_json, is_too_deep
 from fieldassay.records.mend import MAX_LENGTH, mend_json
 from fieldassay.records.readable import count_readable
 from fieldassay.records.record import Row
 from fieldassay.records.spans import FENCE, Span, find_spans
-from fieldassay.records.thoughts import split_thoughts
 from fieldassay.records.tool_calls import APART, are_apart, count_declared, unwrap_call
-from fieldassay.values.json import Json
+
+_WORDS = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
+_MARK = re.compile(
+    rf"""(?P<open><(?:seed:|antml:)?(?:{_WORDS})>|\[THINK\]|◁think▷|<unused94>(?:thought\b)?|<\|channel\|>\s?analysis\b"""
+    r"""|<\|begin_of_thought\|>|<\|(?:START_THINKING|THINK_START)\|>)"""
+    rf"""|(?P<close></(?:seed:|antml:)?(?:{_WORDS})>|\[/THINK\]|◁/think▷|<unused95>|<\|channel\|>\s?final\b"""
+    r"""|<\|end_of_thought\|>|<\|(?:END_THINKING|THINK_END)\|>)"""
+    r"""|(?P<end><\|end\|>)""",
+    re.IGNORECASE,
+)
+_UNMARKED = re.compile(r"analysis(?=[A-Z\s]).*?assistantfinal", re.DOTALL)
+_TEXT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+MAX_MARKS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A raw answer without its thoughts (`body`), and what follows a mark that nothing closes."""
+
+    body: str
+    was_there: bool = False
+    unclosed: str = ""
+
+
+def split_thoughts(text: str) -> Thought:
+    """Return the text without what stands between the marks of thoughts; a closing mark alone ends a thought that began with the text.
+
+    Marks within valid JSON, or in the middle of a line of a JSON text, are none.
+
+    >>> split_thoughts('<think>{"a": 0}?</think>{"a": 1}').body
+    '{"a": 1}'
+    >>> split_thoughts('<think>so {"a": 1}')
+    Thought(body='', was_there=True, unclosed='so {"a": 1}')
+    """
+    unmarked = _UNMARKED.match(text)
+    if unmarked is not None:
+        return Thought(text[unmarked.end() :], True)
+    pieces: list[str] = []
+    position, opened = 0, -1
+    last_bracket = max(text.rfind("{"), text.rfind("["))
+    for mark in _marks(text):
+        if mark["open"]:
+            if opened < 0:
+                pieces.append(text[position : mark.start()])
+                opened = mark.end()
+        elif opened >= 0:
+            opened, position = -1, mark.end()
+        elif mark["close"] and mark.end() <= last_bracket:
+            pieces, position = [], mark.end()
+    pieces.append("" if opened >= 0 else text[position:])
+    return Thought(
+        "\n".join(filter(None, pieces)), opened >= 0 or position > 0, text[opened:] if opened >= 0 else ""
+    )
+
+
+def _marks(text: str) -> list[re.Match[str]]:
+    found = [mark for mark, _ in zip(_MARK.finditer(text), range(MAX_MARKS), strict=False)]
+    if not found:
+        return []
+    spans = [span for span in find_spans(text) if not span.is_inner]
+    taken = [(span.start, span.end) for span in spans if span.is_valid] + _texts(text, spans)
+    return [mark for mark in found if not any(start < mark.start() < end for start, end in taken)]
+
+
+def _texts(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """Return where texts with a mark in the middle of a line stand in broken JSON."""
+    places = []
+    for span in spans:
+        for found in _TEXT.finditer(text, span.start, span.end) if not span.is_valid else ():
+            mark = _MARK.search(found[0])
+            if mark is not None and "\n" not in found[0][max(0, mark.start() - 1) : mark.end() + 1]:
+                places.append(found.span())
+    return places
+
 
 MAX_REPAIR = 20_000
 """Characters of one answer that json_repair is given at most: its time can grow with the square of the length."""
@@ -104,12 +177,20 @@ def parse_answer(
     if found.problem is not None and thought.unclosed:
         within = _find(thought.unclosed, wanted)
         if within.problem is None:
-            return shape(_unwrapped(replace(within, repairs=("inside_thinking", *within.repairs)), wanted), wrap)
+            return shape(
+                _unwrapped(replace(within, repairs=("inside_thinking", *within.repairs)), wanted), wrap
+            )
     repairs = ("thinking", *found.repairs) if thought.was_there and found.problem is None else found.repairs
     return shape(_unwrapped(replace(found, repairs=repairs), wanted), wrap)
 
 
-def read_given(value: Json, *, wrap: str | None = None, declared: frozenset[str] = _NOTHING, fields: ObjectNode | None = None) -> Answer:
+def read_given(
+    value: Json,
+    *,
+    wrap: str | None = None,
+    declared: frozenset[str] = _NOTHING,
+    fields: ObjectNode | None = None,
+) -> Answer:
     """Return the JSON object in an answer that was given as JSON and not as a text: as `parse_answer` does with the text of it.
 
     >>> read_given({"name": "extract", "arguments": {"total": 5}}, declared=frozenset({"total"})).data
@@ -138,7 +219,9 @@ def _settle_whole(row: Row, wanted: _Wanted) -> Answer:
         return shape(_unwrapped(row, wanted), wanted.wrap)
     if not re.search(r"[{\[]", row.value):
         return Answer(None, problem=_no_json(row.value))
-    inner = parse_answer(row.value, wrap=wanted.wrap, may_mend=wanted.may_mend, declared=wanted.declared, fields=wanted.fields)
+    inner = parse_answer(
+        row.value, wrap=wanted.wrap, may_mend=wanted.may_mend, declared=wanted.declared, fields=wanted.fields
+    )
     return Answer(inner.data, ("double_encoded", *inner.repairs), inner.problem)
 
 
@@ -155,7 +238,12 @@ def _find(text: str, wanted: _Wanted) -> Row:
     if best is None or (not wanted.may_mend and _is_shorter_than_broken(best.span, spans)):
         return Row(None, problem=problem or _no_json(text))
     value = best.row.value
-    if isinstance(value, list) and wanted.wrap is None and value and not any(isinstance(item, dict) for item in value):
+    if (
+        isinstance(value, list)
+        and wanted.wrap is None
+        and value
+        and not any(isinstance(item, dict) for item in value)
+    ):
         return Row(None, problem=_no_json(text))  # a bracketed reference such as [12] in prose is no answer
     outer = [block for block in blocks if block.span.rank == 3 and not block.span.is_inner]
     several = ("several_blocks",) if len(outer) > 1 else ()
@@ -174,9 +262,17 @@ def _read(text: str, spans: Sequence[Span], wanted: _Wanted) -> tuple[list[_Bloc
             row = decode_json(text[span.start : span.end].encode("utf-8", "replace"))
         elif span in broken:
             row = _mend(text[span.start : span.end], wanted.may_mend, 0 if span.is_inner else room)
-            row = replace(row, repairs=(*REPAIRED, "truncated")) if row.repairs == REPAIRED and not span.is_closed else row
+            row = (
+                replace(row, repairs=(*REPAIRED, "truncated"))
+                if row.repairs == REPAIRED and not span.is_closed
+                else row
+            )
             length = span.end - span.start
-            room -= length if length <= room and not span.is_inner and (row.problem or row.repairs[:1] == REPAIRED) else 0
+            room -= (
+                length
+                if length <= room and not span.is_inner and (row.problem or row.repairs[:1] == REPAIRED)
+                else 0
+            )
         else:
             continue
         if row.problem is None:
@@ -199,7 +295,13 @@ def _choose(blocks: Sequence[_Block], wanted: _Wanted) -> _Block | None:
         outer = outer if block.span.is_inner else block
         if best is None or _is_better(block, best, wanted):
             best = block
-    if best is not None and outer is not None and outer.is_cut and best.span.end <= outer.span.start and not best.is_cut:
+    if (
+        best is not None
+        and outer is not None
+        and outer.is_cut
+        and best.span.end <= outer.span.start
+        and not best.is_cut
+    ):
         has_answer = outer.declared > 0 or (best.declared == 0 and bool(outer.row.value))
         if has_answer and not _repeats(outer.row.value, best.row.value):
             return outer
@@ -211,7 +313,9 @@ def _is_better(later: _Block, best: _Block, wanted: _Wanted) -> bool:
     one, other = (later.declared, later.span.rank), (best.declared, best.span.rank)
     if one != other or not later.declared:
         return one >= other
-    return count_readable(later.record, wanted.fields, wanted.wrap) >= count_readable(best.record, wanted.fields, wanted.wrap)
+    return count_readable(later.record, wanted.fields, wanted.wrap) >= count_readable(
+        best.record, wanted.fields, wanted.wrap
+    )
 
 
 def _repeats(cut: Json, whole: Json) -> bool:
@@ -225,7 +329,10 @@ def _repeats(cut: Json, whole: Json) -> bool:
 
 def _is_shorter_than_broken(best: Span, spans: Sequence[Span]) -> bool:
     """Return whether a broken object stands beside a valid one and is longer: then gold does not say which of them it means."""
-    return any(not span.is_valid and span.rank == 3 and span.end - span.start > best.end - best.start for span in spans)
+    return any(
+        not span.is_valid and span.rank == 3 and span.end - span.start > best.end - best.start
+        for span in spans
+    )
 
 
 def _around(text: str, best: Span, spans: Sequence[Span]) -> tuple[str, ...]:
@@ -234,7 +341,11 @@ def _around(text: str, best: Span, spans: Sequence[Span]) -> tuple[str, ...]:
     inside = next(((start, end) for start, end in fences if start <= best.start < end), None)
     if inside is None:
         return ("prose_around",) if text[: best.start].strip() or text[best.end :].strip() else ()
-    edges = [0, *(edge for start, end in fences for edge in (start - len(FENCE), end + len(FENCE))), len(text)]
+    edges = [
+        0,
+        *(edge for start, end in fences for edge in (start - len(FENCE), end + len(FENCE))),
+        len(text),
+    ]
     has_prose = any(text[start:end].strip() for start, end in zip(edges[::2], edges[1::2], strict=True))
     return ("prose_around", "code_fence") if has_prose else ("code_fence",)
 
@@ -259,7 +370,10 @@ def _mend(piece: str, may_mend: bool, room: int) -> Row:
     if not may_mend:
         return Row(None, problem=f"the JSON in the answer is broken: {_opening(piece)}")
     if len(piece) > MAX_LENGTH:
-        return Row(None, problem=f"the JSON in the answer is broken and too long to repair ({len(piece):,} characters)")
+        return Row(
+            None,
+            problem=f"the JSON in the answer is broken and too long to repair ({len(piece):,} characters)",
+        )
     return mend_json(piece) or _repair(piece, room)
 
 
@@ -267,7 +381,10 @@ def _repair(piece: str, room: int) -> Row:
     end = piece.rfind("}" if piece[0] == "{" else "]")
     piece = piece[: end + 1] if end > 0 else piece
     if len(piece) > room:
-        return Row(None, problem=f"the JSON in the answer is broken and too long to repair ({len(piece):,} characters)")
+        return Row(
+            None,
+            problem=f"the JSON in the answer is broken and too long to repair ({len(piece):,} characters)",
+        )
     import json_repair
 
     try:

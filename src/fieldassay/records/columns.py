@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from fieldassay.json_value import Json
 from fieldassay.paths import ITEM, Step, split_path
 from fieldassay.records.decode import decode_json
 from fieldassay.records.options import SourceOptions
-from fieldassay.values.json import Json
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +52,9 @@ class Columns:
         {'id': '7', 'vendor': {'name': 'ACME'}, 'lines': [{'sku': 'A1'}]}
         """
         row: dict[str, Any] = {}
-        for name, steps, may_be_json, cell in zip(self.names, self.steps, self.may_be_json, cells, strict=False):
+        for name, steps, may_be_json, cell in zip(
+            self.names, self.steps, self.may_be_json, cells, strict=False
+        ):
             _put(row, name, steps, decode_cell(cell) if may_be_json and isinstance(cell, str) else cell)
         for key in self.lists:
             if key in row:
@@ -83,7 +85,9 @@ def _put(row: dict[str, Any], name: str, steps: tuple[Step, ...], value: Json) -
     for step, after in pairwise(steps):
         made: dict[Any, Any] = _Items() if isinstance(after, int) else {}
         inner = inner.setdefault(step, made)
-        if type(inner) is not type(made):  # a column `vendor` beside a column `vendor.name`: both stay as they are
+        if type(inner) is not type(
+            made
+        ):  # a column `vendor` beside a column `vendor.name`: both stay as they are
             row[name] = value
             return
     inner[steps[-1]] = value

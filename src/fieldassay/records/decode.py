@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from fieldassay.json_value import Json
 from fieldassay.records.record import Row
-from fieldassay.values.json import Json
 
 MAX_DEPTH = 100
 """Levels of nesting that a record may have. Deeper data is hostile or broken, and would exhaust the stack of whoever walks it."""
@@ -52,7 +52,11 @@ def read_number(value: Any) -> float | None:
     >>> read_number("1.5"), read_number(True), read_number("NaN")
     (1.5, None, None)
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or (isinstance(value, str) and len(value) > 100):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | str)
+        or (isinstance(value, str) and len(value) > 100)
+    ):
         return None
     try:
         number = float(value)
@@ -155,7 +159,12 @@ def _hooks(repairs: list[str]) -> dict[str, Any]:
         repairs.append("non_finite_number")
         return float(name)
 
-    return {"object_pairs_hook": read_pairs, "parse_float": read_float, "parse_int": read_int, "parse_constant": read_constant}
+    return {
+        "object_pairs_hook": read_pairs,
+        "parse_float": read_float,
+        "parse_int": read_int,
+        "parse_constant": read_constant,
+    }
 
 
 def _describe(error: json.JSONDecodeError, text: str) -> str:

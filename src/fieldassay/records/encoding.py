@@ -106,7 +106,11 @@ def _is_sensible(text: str) -> bool:
     high = [position for position, character in enumerate(text) if character >= "\x80"][:20_000]
     odd = 0
     for position in high:
-        before, character, after = text[position - 1 : position], text[position], text[position + 1 : position + 2]
+        before, character, after = (
+            text[position - 1 : position],
+            text[position],
+            text[position + 1 : position + 2],
+        )
         is_letter = character.isalpha() and character not in "ªºƒµ"
         is_odd = not is_letter and character not in "’‘–—·…" and before.isalpha() and after.isalpha()
         odd += is_odd or unicodedata.category(character) == "Cc"

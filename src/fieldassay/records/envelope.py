@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from fieldassay.json_value import Json
 from fieldassay.plan.renaming import under_own_names
 from fieldassay.records.answer import MOST_KEPT, Answer, parse_answer, read_given, shape
 from fieldassay.records.decode import decode_json, read_number
@@ -16,9 +17,14 @@ from fieldassay.records.readable import count_readable
 from fieldassay.records.record import Meta, Record, Row
 from fieldassay.records.responses import Response, read_response
 from fieldassay.records.tool_calls import APART, are_apart, count_declared
-from fieldassay.records.value_objects import Scalars, Taken, may_hold_confidences, read_confidence, take_values
+from fieldassay.records.value_objects import (
+    Scalars,
+    Taken,
+    may_hold_confidences,
+    read_confidence,
+    take_values,
+)
 from fieldassay.spec.names import ID_NAMES
-from fieldassay.values.json import Json
 
 MAX_ATTRIBUTE = 200
 
@@ -28,7 +34,9 @@ def _is_object(value: Any) -> bool:
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value))
+    return isinstance(value, str) or (
+        isinstance(value, list) and all(isinstance(item, str) for item in value)
+    )
 
 
 _CLAIMS: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
@@ -86,7 +94,9 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     if options.other_names:
         record = replace(record, data=under_own_names(record.data, options.other_names))
     if options.left_out and record.data is not None:
-        record = replace(record, data={key: value for key, value in record.data.items() if key not in options.left_out})
+        record = replace(
+            record, data={key: value for key, value in record.data.items() if key not in options.left_out}
+        )
     if not options.scalars or record.data is None or not may_hold_confidences(record.data, options.scalars):
         return record
     return _with_values(record, options.scalars)
@@ -105,7 +115,13 @@ def _with_values(record: Record, scalars: Scalars) -> Record:
 
 
 def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
-    if row.problem is None and not row.repairs and options.data_key is None and not options.data_keys and row.value.__class__ is dict:
+    if (
+        row.problem is None
+        and not row.repairs
+        and options.data_key is None
+        and not options.data_keys
+        and row.value.__class__ is dict
+    ):
         value: dict[str, Json] = row.value
         if META_SHAPES.keys().isdisjoint(value) and (options.is_gold or SERVICE_KEYS.isdisjoint(value)):
             return Record(name, _without(value, _id_keys(value, options)), _NOTHING_BESIDE, place)
@@ -134,7 +150,9 @@ def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict
     if key is not None:
         return _open_key(value, key, options)
     if options.data_keys and options.is_tree and holds_tree(value, options):
-        return Answer({other: member for other, member in value.items() if not _is_own_id(other, member, name, options)}), {}
+        return Answer(
+            {other: member for other, member in value.items() if not _is_own_id(other, member, name, options)}
+        ), {}
     answer, beside = _open_plain(value, options)
     return _without_envelope(answer, options), beside
 
@@ -142,7 +160,10 @@ def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict
 def holds_tree(row: Mapping[str, Json], options: SourceOptions) -> bool:
     """Return whether a row without a data key holds anything but ids and what may stand beside the data, so that it is the tree itself."""
     names = {*options.names, *ID_NAMES}
-    return any(key not in names and not (key in META_SHAPES and META_SHAPES[key](value)) for key, value in row.items())
+    return any(
+        key not in names and not (key in META_SHAPES and META_SHAPES[key](value))
+        for key, value in row.items()
+    )
 
 
 def _is_own_id(key: str, value: Json, name: str, options: SourceOptions) -> bool:
@@ -151,7 +172,11 @@ def _is_own_id(key: str, value: Json, name: str, options: SourceOptions) -> bool
 
 def _without_envelope(answer: Answer, options: SourceOptions) -> Answer:
     """Return the answer less the data key, which a raw answer may repeat."""
-    key = options.key_of(answer.data) if options.data_keys and answer.data is not None and len(answer.data) == 1 else None
+    key = (
+        options.key_of(answer.data)
+        if options.data_keys and answer.data is not None and len(answer.data) == 1
+        else None
+    )
     inner = answer.data[key] if key is not None and answer.data is not None else None
     return replace(answer, data=inner) if isinstance(inner, dict) else answer
 
@@ -177,8 +202,16 @@ def _without(row: dict[str, Json], keys: set[str]) -> dict[str, Json]:
 def read_value(value: Json, options: SourceOptions) -> Answer:
     """Return what a value holds that stands where a record should be: an object, or a text with JSON in it."""
     if isinstance(value, str):
-        found = parse_answer(value, wrap=options.wrap, may_mend=not options.is_gold, declared=options.expected_keys, fields=options.fields)
-        return replace(found, start=value[:MOST_KEPT]) if found.repairs or found.problem is not None else found
+        found = parse_answer(
+            value,
+            wrap=options.wrap,
+            may_mend=not options.is_gold,
+            declared=options.expected_keys,
+            fields=options.fields,
+        )
+        return (
+            replace(found, start=value[:MOST_KEPT]) if found.repairs or found.problem is not None else found
+        )
     if options.is_gold:
         return shape(Row(value), options.wrap)
     return read_given(value, wrap=options.wrap, declared=options.expected_keys, fields=options.fields)
@@ -186,7 +219,11 @@ def read_value(value: Json, options: SourceOptions) -> Answer:
 
 def _response(value: Json, options: SourceOptions) -> Response | None:
     """Return the response of a service that a value is; gold is none."""
-    return None if options.is_gold or not isinstance(value, dict) or SERVICE_KEYS.isdisjoint(value) else read_response(value)
+    return (
+        None
+        if options.is_gold or not isinstance(value, dict) or SERVICE_KEYS.isdisjoint(value)
+        else read_response(value)
+    )
 
 
 def _open_response(response: Response, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
@@ -195,10 +232,18 @@ def _open_response(response: Response, options: SourceOptions) -> tuple[Answer, 
     if response.error is not None:
         beside["error"] = response.error
     found = [read_value(answer, options) for answer in response.answers]
-    ranked = [answer for answer in found if answer.data is not None] or found or [Answer(None, problem="empty answer")]
+    ranked = (
+        [answer for answer in found if answer.data is not None]
+        or found
+        or [Answer(None, problem="empty answer")]
+    )
     counts = [count_declared(answer.data, options.expected_keys) for answer in ranked]
     tied = [answer for answer, count in zip(ranked, counts, strict=True) if count == max(counts)]
-    best = tied[0] if len(tied) == 1 else max(reversed(tied), key=lambda answer: count_readable(answer.data, options.fields))
+    best = (
+        tied[0]
+        if len(tied) == 1
+        else max(reversed(tied), key=lambda answer: count_readable(answer.data, options.fields))
+    )
     several = ("several_blocks",) if sum(map(bool, counts)) > 1 else ()
     apart = APART if are_apart(best.data, (answer.data for answer in ranked), options.expected_keys) else ()
     return replace(best, repairs=tuple(dict.fromkeys((*best.repairs, *several, *apart)))), beside
@@ -233,7 +278,9 @@ def _open_plain(row: dict[str, Json], options: SourceOptions) -> tuple[Answer, d
         elif key not in ids:
             (beside if shape_of is not None and shape_of(value) else data)[key] = value
     raw = beside.get("raw")
-    has_data = bool(data.keys() & options.declared) if options.declared and not options.is_tree else bool(data)
+    has_data = (
+        bool(data.keys() & options.declared) if options.declared and not options.is_tree else bool(data)
+    )
     if isinstance(raw, str) and not has_data:
         return read_value(raw, options), beside
     if not data and (beside.get("error") or _read_claim(beside.get("parse_success")) is False):
@@ -269,7 +316,11 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         variant=(known.get("variant") or "").strip() or None,
         tags=_read_texts(known.get("tags")),
         attributes={key: text for key, value in others.items() if (text := _to_attribute(value)) is not None},
-        labels={key: texts for key, value in others.items() if isinstance(value, list) and (texts := _to_labels(value))},
+        labels={
+            key: texts
+            for key, value in others.items()
+            if isinstance(value, list) and (texts := _to_labels(value))
+        },
         repairs=tuple(dict.fromkeys(repairs)),
         critical_paths=_read_texts(known.get("critical_fields")),
         accepted_values=_read_accepted(known.get("acceptable_variations")),
@@ -287,7 +338,9 @@ def _read_duration(known: Mapping[str, Any]) -> float | None:
 def _read_error(value: Any) -> str | None:
     if isinstance(value, dict):
         message = value.get("message")
-        value = message if isinstance(message, str) else json.dumps(value, ensure_ascii=False) if value else None
+        value = (
+            message if isinstance(message, str) else json.dumps(value, ensure_ascii=False) if value else None
+        )
     if value is True:
         return "error"
     return value.strip() or None if isinstance(value, str) else None
@@ -295,7 +348,10 @@ def _read_error(value: Any) -> str | None:
 
 def _read_accepted(value: Any) -> Mapping[str, tuple[Any, ...]]:
     """Return the accepted values by path; a value that is no list is the only one."""
-    return {path: tuple(values) if isinstance(values, list) else (values,) for path, values in (value or {}).items()}
+    return {
+        path: tuple(values) if isinstance(values, list) else (values,)
+        for path, values in (value or {}).items()
+    }
 
 
 def _read_claim(value: Any) -> bool | None:
@@ -334,7 +390,9 @@ def _split_texts(text: str) -> list[Any]:
 
 def _to_labels(values: list[Any]) -> tuple[str, ...]:
     """Return the distinct short scalars of a list, as texts."""
-    return tuple(dict.fromkeys(text for value in values[:MAX_ATTRIBUTE] if (text := _to_attribute(value)) is not None))
+    return tuple(
+        dict.fromkeys(text for value in values[:MAX_ATTRIBUTE] if (text := _to_attribute(value)) is not None)
+    )
 
 
 def _to_attribute(value: Any) -> str | None:

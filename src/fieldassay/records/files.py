@@ -17,11 +17,11 @@ from encodings.aliases import aliases
 from pathlib import Path
 from typing import BinaryIO
 
+from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.records.encoding import SAMPLE, detect_encoding, is_unicode
 from fieldassay.records.formats import BINARY, find_format, split_sheet
 from fieldassay.records.options import RATIO, UNPACKED, SourceOptions
-from fieldassay.whole_files import open_file
 
 CHUNK = 1 << 20
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -79,7 +79,9 @@ class Input:
             open_file(file).close()
             return self._unpack(file)
         except (OSError, ValueError) as error:
-            raise _error(self.label, f"cannot be read ({_why(error)})", "check the path", "unreadable_file") from None
+            raise _error(
+                self.label, f"cannot be read ({_why(error)})", "check the path", "unreadable_file"
+            ) from None
 
     def _settle_encoding(self, named: str | None) -> None:
         """Settle on the named encoding, if the file is not in Unicode, else on what it is found to be in."""
@@ -94,7 +96,11 @@ class Input:
         self.encoding = _check_encoding(self.label, found)
         if not found.startswith("utf-"):
             remedy = f"if that is wrong, {NAME_ENCODING}"
-            self.notes.append(Problem(self.label, f"is not UTF-8 and was read as {self.encoding}", remedy, "guessed_encoding"))
+            self.notes.append(
+                Problem(
+                    self.label, f"is not UTF-8 and was read as {self.encoding}", remedy, "guessed_encoding"
+                )
+            )
 
     def bound(self, file: Path | None = None) -> int:
         """Return how many bytes a packed file may unpack to."""
@@ -123,7 +129,12 @@ class Input:
                 del kept
                 return unpacked
         except (OSError, EOFError, zlib.error, ValueError) as error:
-            raise _error(self.label, f"cannot be decompressed ({_why(error)})", "pack the file again", "bad_compression") from None
+            raise _error(
+                self.label,
+                f"cannot be decompressed ({_why(error)})",
+                "pack the file again",
+                "bad_compression",
+            ) from None
 
     def as_utf8(self) -> Path:
         """Return a file with the same text in UTF-8: the file itself if it is that already."""
@@ -138,7 +149,12 @@ class Input:
                 target.write(decoder.decode(b"", final=True).encode("utf-8", "replace"))
         except UnicodeError:
             what = f"is neither in Unicode nor in {self.encoding}"
-            raise _error(self.label, what, "name its encoding, or leave out the option to have it found out", "unknown_encoding") from None
+            raise _error(
+                self.label,
+                what,
+                "name its encoding, or leave out the option to have it found out",
+                "unknown_encoding",
+            ) from None
         self.spool, self.path, self.encoding = spool, spool.path, "utf-8"
         return self.path
 
@@ -166,7 +182,12 @@ def too_large(label: str, bound: int) -> ProblemsError:
         for power, unit in ((3, "GB"), (2, "MB"), (1, "kB"), (0, "bytes"))
         if bound >= 1024**power or not power
     )
-    return _error(label, f"unpacks to more than {size}", "if it may, allow more with --max-unpacked (in Python: `unpacked`)", "too_large")
+    return _error(
+        label,
+        f"unpacks to more than {size}",
+        "if it may, allow more with --max-unpacked (in Python: `unpacked`)",
+        "too_large",
+    )
 
 
 @contextmanager

@@ -43,10 +43,19 @@ def read_folder(folder: Path, options: SourceOptions) -> tuple[FolderRows, tuple
         paths.append(str(path))
     if not names:
         what, endings = (
-            ("JSON files", ".json") if options.is_gold else ("files of answers", " or ".join((", ".join(ANSWERS[:-1]), ANSWERS[-1])))
+            ("JSON files", ".json")
+            if options.is_gold
+            else ("files of answers", " or ".join((", ".join(ANSWERS[:-1]), ANSWERS[-1])))
         )
         raise ProblemsError(
-            [Problem(str(folder), f"has no {what}", f"give a directory with one {endings} file per document", "empty_input")]
+            [
+                Problem(
+                    str(folder),
+                    f"has no {what}",
+                    f"give a directory with one {endings} file per document",
+                    "empty_input",
+                )
+            ]
         )
     if others and not options.is_gold:
         problems.append(_other_files(folder, others))
@@ -58,17 +67,29 @@ def _other_files(folder: Path, others: Counter[str]) -> Problem:
     """Return the note on files whose endings are not those of answers."""
     count = others.total()
     ranked = sorted(others.items(), key=lambda item: (-item[1], item[0]))
-    named = ", ".join(f"{ending[:20]} ({each:,})" for ending, each in ranked[:5]) + (", …" if len(ranked) > 5 else "")
+    named = ", ".join(f"{ending[:20]} ({each:,})" for ending, each in ranked[:5]) + (
+        ", …" if len(ranked) > 5 else ""
+    )
     what = f"{count:,} file{'' if count == 1 else 's'} with other endings {'was' if count == 1 else 'were'} not read: {named}"
-    return Problem(str(folder), what, f"answers end in {' or '.join((', '.join(ANSWERS[:-1]), ANSWERS[-1]))}", "other_files")
+    return Problem(
+        str(folder),
+        what,
+        f"answers end in {' or '.join((', '.join(ANSWERS[:-1]), ANSWERS[-1]))}",
+        "other_files",
+    )
 
 
 def _stem(path: Path, folder: Path, suffixes: Sequence[str]) -> str | None:
     name = path.name.lower()
-    suffix = next((suffix + packed for suffix in suffixes for packed in _PACKED if name.endswith(suffix + packed)), None)
+    suffix = next(
+        (suffix + packed for suffix in suffixes for packed in _PACKED if name.endswith(suffix + packed)), None
+    )
     if suffix is None:
         return None
-    return path.relative_to(folder).as_posix()[: -len(suffix)].encode("utf-8", "replace").decode("utf-8").strip() or None
+    return (
+        path.relative_to(folder).as_posix()[: -len(suffix)].encode("utf-8", "replace").decode("utf-8").strip()
+        or None
+    )
 
 
 def _find_name(path: Path, options: SourceOptions) -> tuple[str | None, str | None]:

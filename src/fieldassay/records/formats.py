@@ -60,7 +60,9 @@ def find_format(label: str, path: Path, head: bytes, options: SourceOptions) -> 
     if head.startswith(b"PAR1"):
         return "parquet"
     suffixes = [
-        suffix.lower() for suffix in Path(split_sheet(label)[0]).suffixes if suffix.lower() not in (".gz", ".gzip", ".zst", ".zstd")
+        suffix.lower()
+        for suffix in Path(split_sheet(label)[0]).suffixes
+        if suffix.lower() not in (".gz", ".gzip", ".zst", ".zstd")
     ]
     known = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     is_named_workbook = bool(suffixes) and suffixes[-1] in (".xlsx", ".xlsm")
@@ -68,12 +70,16 @@ def find_format(label: str, path: Path, head: bytes, options: SourceOptions) -> 
         kind = next((kind for part, kind in _ZIPPED.items() if part in _parts(path)), None)
         if kind == "xlsx" or (is_named_workbook and kind is None):
             return "xlsx"
-        raise _refusal(label, f"is {kind or 'a zip archive'}", _READ_VALUES if kind else "unpack it, or use gzip or zstd")
+        raise _refusal(
+            label, f"is {kind or 'a zip archive'}", _READ_VALUES if kind else "unpack it, or use gzip or zstd"
+        )
     for magic, what, remedy in _FOREIGN:
         if head.startswith(magic):
             raise _refusal(label, what, remedy)
     if is_named_workbook:
-        raise _refusal(label, "is named like an Excel workbook and is none", "name the file after what it holds")
+        raise _refusal(
+            label, "is named like an Excel workbook and is none", "name the file after what it holds"
+        )
     if known:
         return known
     encoding = detect_encoding(head) or "utf-8"

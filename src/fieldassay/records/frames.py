@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fieldassay import parquet as guarded
+from fieldassay.atomic import parquet as guarded
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.records.columns import Columns, Table
 from fieldassay.records.files import Input
@@ -73,7 +73,9 @@ def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> tuple
     index = settle_ids(found, (), lambda position: f"{label}: row {position + 1}")
     kept = index.kept
     frame = frame if len(kept) == frame.height else frame[kept.tolist()]
-    return FrameRows(label, index.ids, frame, kept + 1, Columns.of(frame.columns, options), index.is_numbered), index.problems
+    return FrameRows(
+        label, index.ids, frame, kept + 1, Columns.of(frame.columns, options), index.is_numbered
+    ), index.problems
 
 
 def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
@@ -85,5 +87,7 @@ def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) ->
         try:
             cells.append([to_json(value) for value in row])
         except UnplainError as error:
-            raise ProblemsError([Problem(f"{label}{places[-1]}", str(error), "mend the row", "not_json")]) from None
+            raise ProblemsError(
+                [Problem(f"{label}{places[-1]}", str(error), "mend the row", "not_json")]
+            ) from None
     return Table(label, list(names), cells, places)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.json_value import Json
 from fieldassay.records.columns import Columns, Table, is_blank
 from fieldassay.records.ids import cap_problems, find_id
 from fieldassay.records.options import SourceOptions
-from fieldassay.values.json import Json
 
 Cells = Sequence[Json]
 
@@ -38,14 +38,19 @@ def find_items(header: Sequence[str], options: SourceOptions) -> tuple[ItemColum
         if name in options.declared or name in options.names:
             continue
         for path, names in options.item_lists:
-            rest = next((name[len(start) :] for start in (f"{path}[].", f"{path}.") if name.startswith(start)), None)
+            rest = next(
+                (name[len(start) :] for start in (f"{path}[].", f"{path}.") if name.startswith(start)), None
+            )
             if rest is None and len(options.item_lists) == 1 and name.partition(".")[0] in names:
                 rest = name
             if rest:
                 places.setdefault(path, {})[at] = rest
                 break
     inner = SourceOptions(id_names=())
-    return tuple(ItemColumns(path, tuple(found), Columns.of(list(found.values()), inner)) for path, found in places.items())
+    return tuple(
+        ItemColumns(path, tuple(found), Columns.of(list(found.values()), inner))
+        for path, found in places.items()
+    )
 
 
 def group_rows(table: Table, options: SourceOptions) -> list[tuple[dict[str, Json], str]]:
@@ -63,25 +68,42 @@ def group_rows(table: Table, options: SourceOptions) -> list[tuple[dict[str, Jso
     for at, cells in enumerate(table.rows):
         name = find_id(columns.nest([cells[other] for other in others]), options.names)
         if name is None:
-            problems.append(Problem(f"{table.label}{table.places[at]}", "has no id", "write the id into every row", "no_id"))
+            problems.append(
+                Problem(
+                    f"{table.label}{table.places[at]}", "has no id", "write the id into every row", "no_id"
+                )
+            )
         else:
             groups.setdefault(name, []).append(at)
     if not groups:
-        return [(columns.nest(()), place) for place in table.places]  # without any id, which is told as everywhere
+        return [
+            (columns.nest(()), place) for place in table.places
+        ]  # without any id, which is told as everywhere
     if not items and len(groups) < len(table.rows):
         raise ProblemsError([_no_items(table.label, options)])
-    problems += [problem for name, found in groups.items() for problem in _differences(table, others, name, found)]
+    problems += [
+        problem for name, found in groups.items() for problem in _differences(table, others, name, found)
+    ]
     if problems:
         raise ProblemsError(cap_problems(problems))
-    return [(_record(table, found, others, columns, items), table.places[found[0]]) for found in groups.values()]
+    return [
+        (_record(table, found, others, columns, items), table.places[found[0]]) for found in groups.values()
+    ]
 
 
 def _no_items(label: str, options: SourceOptions) -> Problem:
     if not options.item_lists:
-        return Problem(label, "has ids that repeat, and the spec has no list of objects to group rows into", "declare one", "no_items")
+        return Problem(
+            label,
+            "has ids that repeat, and the spec has no list of objects to group rows into",
+            "declare one",
+            "no_items",
+        )
     path, names = options.item_lists[0]
     remedy = f"name columns such as {path}.{min(names)}"
-    return Problem(label, f"has ids that repeat, and no column that holds items of {path}", remedy, "no_items")
+    return Problem(
+        label, f"has ids that repeat, and no column that holds items of {path}", remedy, "no_items"
+    )
 
 
 def _differences(table: Table, others: Sequence[int], name: str, found: Sequence[int]) -> list[Problem]:
@@ -103,7 +125,9 @@ def _same(cell: Json) -> Json:
     return cell.strip() if isinstance(cell, str) else cell
 
 
-def _record(table: Table, found: Sequence[int], others: Sequence[int], columns: Columns, items: Sequence[ItemColumns]) -> dict[str, Json]:
+def _record(
+    table: Table, found: Sequence[int], others: Sequence[int], columns: Columns, items: Sequence[ItemColumns]
+) -> dict[str, Json]:
     record = columns.nest([table.rows[found[0]][at] for at in others])
     for one in items:
         values = [item for at in found if (item := one.item(table.rows[at])) is not None]

@@ -139,20 +139,39 @@ ID_FORMS: Mapping[str, Callable[[str], str]] = {"exact": str, "name": base_name,
 """The forms under which the ids of gold and predictions can be compared."""
 
 
-def settle_ids(found: Sequence[str | None], problems: Sequence[Problem], place: Callable[[int], str]) -> Index:
+def settle_ids(
+    found: Sequence[str | None], problems: Sequence[Problem], place: Callable[[int], str]
+) -> Index:
     """Return the index of rows whose ids were found or not (None).
 
     Rows without an id are left out, each a problem, unless no row has one: then rows are numbered `#1`, `#2` … in order.
     """
     count = len(found)
     if not any(name is not None for name in found):
-        return Index(tuple(f"#{number}" for number in range(1, count + 1)), np.arange(count, dtype=np.int64), True, tuple(problems))
+        return Index(
+            tuple(f"#{number}" for number in range(1, count + 1)),
+            np.arange(count, dtype=np.int64),
+            True,
+            tuple(problems),
+        )
     too_long = {position for position, name in enumerate(found) if name is not None and len(name) > MAX_ID}
-    kept = np.array([position for position, name in enumerate(found) if name is not None and position not in too_long], dtype=np.int64)
+    kept = np.array(
+        [position for position, name in enumerate(found) if name is not None and position not in too_long],
+        dtype=np.int64,
+    )
     told = {problem.where for problem in problems}
-    missing = [position for position, name in enumerate(found) if (name is None or position in too_long) and place(position) not in told]
+    missing = [
+        position
+        for position, name in enumerate(found)
+        if (name is None or position in too_long) and place(position) not in told
+    ]
     lost = [
-        Problem(place(position), "its id is too long" if position in too_long else "has no id", "give every record an id", "no_id")
+        Problem(
+            place(position),
+            "its id is too long" if position in too_long else "has no id",
+            "give every record an id",
+            "no_id",
+        )
         for position in missing
     ]
     ids = tuple(str(found[position]) for position in kept.tolist())
@@ -164,5 +183,11 @@ def cap_problems(problems: Sequence[Problem]) -> list[Problem]:
     listed = list(problems[:MAX_LISTED])
     if len(problems) > MAX_LISTED:
         last = problems[MAX_LISTED]
-        listed.append(Problem(last.where.rpartition(":")[0] or last.where, f"and {len(problems) - MAX_LISTED:,} more", kind=last.kind))
+        listed.append(
+            Problem(
+                last.where.rpartition(":")[0] or last.where,
+                f"and {len(problems) - MAX_LISTED:,} more",
+                kind=last.kind,
+            )
+        )
     return listed

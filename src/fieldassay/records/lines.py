@@ -37,13 +37,17 @@ def read_lines(source: Input, options: SourceOptions) -> tuple[SlicedRows, tuple
         numbers.append(number)
         found.append(name)
         if problem is not None and (options.is_gold or name is None):
-            problems.append(Problem(f"{source.label}:{number}", problem, "correct or remove the line", "not_json"))
+            problems.append(
+                Problem(f"{source.label}:{number}", problem, "correct or remove the line", "not_json")
+            )
     if problems and len(problems) == len(found):
         raise ProblemsError(cap_problems(problems))
     index = settle_ids(found, problems, lambda position: f"{source.label}:{numbers[position]}")
     kept = index.kept
     arrays = (int64(starts)[kept], int64(lengths)[kept], int64(numbers)[kept])
-    return SlicedRows(path, source.label, index.ids, *arrays, index.is_numbered, source.spool, size), index.problems
+    return SlicedRows(
+        path, source.label, index.ids, *arrays, index.is_numbered, source.spool, size
+    ), index.problems
 
 
 def _walk(path: Path) -> Iterator[tuple[int, int, bytes]]:
@@ -64,13 +68,18 @@ def id_reader(names: Sequence[str]) -> Callable[[bytes], tuple[str | None, str |
     """
     if any(_UNUSUAL.search(name) for name in names):  # no struct can have such a field
         return lambda line: _read_slowly(line, names)
-    fields: list[Any] = [(f"n{i}", msgspec.Raw, msgspec.field(default=msgspec.Raw(b""), name=name)) for i, name in enumerate(names)]
+    fields: list[Any] = [
+        (f"n{i}", msgspec.Raw, msgspec.field(default=msgspec.Raw(b""), name=name))
+        for i, name in enumerate(names)
+    ]
     decode = msgspec.json.Decoder(msgspec.defstruct("Ids", fields)).decode
     attributes = [f"n{i}" for i in range(len(names))]
     has_path = any("." in name for name in names)
 
     def read(line: bytes) -> tuple[str | None, str | None]:
-        if b'"custom_id"' in line or b'"assistant"' in line or b'"response"' in line:  # a response of a service has ids of its own
+        if (
+            b'"custom_id"' in line or b'"assistant"' in line or b'"response"' in line
+        ):  # a response of a service has ids of its own
             return _read_slowly(line, names)
         try:
             row = decode(line)
@@ -108,7 +117,9 @@ def recover_id(line: bytes, names: Sequence[str]) -> str | None:
     """
     for part in (line[:10_000], line[-10_000:]):
         for name in names:
-            pattern = rb'"%s"\s{0,20}:\s{0,20}("[^"\\]{0,1000}"|-?\d{1,30}(?=[,}\s]))' % re.escape(name.encode("utf-8", "replace"))
+            pattern = rb'"%s"\s{0,20}:\s{0,20}("[^"\\]{0,1000}"|-?\d{1,30}(?=[,}\s]))' % re.escape(
+                name.encode("utf-8", "replace")
+            )
             found = re.search(pattern, part)
             if found:
                 return id_text(decode_json(found[1]).value)

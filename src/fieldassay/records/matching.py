@@ -2,16 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, nearest
-from fieldassay.records.ids import ID_FORMS, MAX_LISTED, Positions, cap_problems
+from fieldassay.records.ids import ID_FORMS, MAX_LISTED, Positions, base_name, cap_problems, drop_endings
 from fieldassay.records.record import Batch, Record, Row
 from fieldassay.records.source import Source
-from fieldassay.records.suggestions import suggest
+
+_SUFFIX = re.compile(r"(?<=[^.])\.(?=[^.]{0,4}[A-Za-z])[A-Za-z0-9]{1,5}$")
+
+
+def _drop_suffix(name: str) -> str:
+    return _SUFFIX.sub("", drop_endings(name))
+
+
+def _fold_unicode(name: str) -> str:
+    return unicodedata.normalize("NFKC", name)
+
+
+DIFFERENCES: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("Unicode form", _fold_unicode),
+    ("folder", base_name),
+    ("suffix", _drop_suffix),
+    ("case", str.casefold),
+)
+
+
+def suggest(unmatched: Iterable[str], missing: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield (id, gold id, in what they differ) for ids that equal exactly one missing gold id but for case, folder, suffix or Unicode form.
+
+    >>> list(suggest(["scans/A.PNG", "b"], ["a.png", "c"]))
+    [('scans/A.PNG', 'a.png', 'folder, case')]
+    """
+    folded: dict[str, list[str]] = {}
+    for name in missing:
+        folded.setdefault(_fold(name), []).append(name)
+    for name in unmatched:
+        near = folded.get(_fold(name), ())
+        if len(near) == 1:
+            yield name, near[0], _difference(name, near[0])
+
+
+def _fold(name: str) -> str:
+    for _, drop in DIFFERENCES:
+        name = drop(name)
+    return name
+
+
+def _difference(first: str, second: str) -> str:
+    needed = []
+    for skipped, _ in DIFFERENCES:
+        one, other = first, second
+        for label, drop in DIFFERENCES:
+            if label != skipped:
+                one, other = drop(one), drop(other)
+        if one != other:
+            needed.append(skipped)
+    return ", ".join(needed) or "spelling"
+
 
 MOST_BYTES = 1 << 25
 """Bytes of files that are read at a time, if more than one document."""
@@ -50,10 +103,20 @@ class Matching:
             sources[system] = self.predictions[system].take(here[found])
             positions[system] = np.where(found, np.cumsum(found) - 1, -1)
         missing = {system: int((where < 0).sum()) for system, where in positions.items()}
-        return replace(self, gold=self.gold.take(chosen), predictions=sources, positions=positions, missing=missing, unmatched={}, notes=())
+        return replace(
+            self,
+            gold=self.gold.take(chosen),
+            predictions=sources,
+            positions=positions,
+            missing=missing,
+            unmatched={},
+            notes=(),
+        )
 
 
-def match(gold: Source, predictions: Mapping[str, Source], form: str = "exact", chosen: Positions | None = None) -> Matching:
+def match(
+    gold: Source, predictions: Mapping[str, Source], form: str = "exact", chosen: Positions | None = None
+) -> Matching:
     """Return which prediction belongs to which gold record.
 
     Ids match exactly (they were trimmed when read), or in another of `ID_FORMS`. Where no side has ids, and the numbers of rows agree, rows
@@ -62,8 +125,14 @@ def match(gold: Source, predictions: Mapping[str, Source], form: str = "exact", 
     `NothingEvaluatedError` if a system shares no id with gold.
     """
     if form not in ID_FORMS:
-        raise ProblemsError([Problem("match_ids", f"unknown form of ids {form!r}", nearest(form, ID_FORMS), "unknown_name")])
-    problems = [problem for source in (gold, *predictions.values()) for problem in find_duplicates(source) or _find_mergers(source, form)]
+        raise ProblemsError(
+            [Problem("match_ids", f"unknown form of ids {form!r}", nearest(form, ID_FORMS), "unknown_name")]
+        )
+    problems = [
+        problem
+        for source in (gold, *predictions.values())
+        for problem in find_duplicates(source) or _find_mergers(source, form)
+    ]
     problems += [problem for source in predictions.values() for problem in _compare_numbering(gold, source)]
     if problems:
         raise ProblemsError(problems)
@@ -113,7 +182,9 @@ def _find_mergers(source: Source, form: str) -> list[Problem]:
         if before != position:
             other = source.ids()[before]
             what = f"the ids {other!r} (in {source.place(before)}) and {name!r} are the same by {form}"
-            problems.append(Problem(source.place(position), what, "rename one, or match ids exactly", "duplicate_id"))
+            problems.append(
+                Problem(source.place(position), what, "rename one, or match ids exactly", "duplicate_id")
+            )
     return cap_problems(problems)
 
 
@@ -121,7 +192,9 @@ def _remedy(source: Source, first: int, second: int) -> str:
     """Return what to do about two records with one id; those of predictions may differ by variant, those of gold may not."""
     variants = [record.meta.variant for record in source.fetch([first, second])]
     if None in variants and source.rows.is_table and not source.options.group:
-        return "keep one record per document, or give --group if the rows of an id are the items of one record"
+        return (
+            "keep one record per document, or give --group if the rows of an id are the items of one record"
+        )
     if None in variants:
         return "keep one record per document"
     if source.options.is_gold:
@@ -139,7 +212,9 @@ def batches(matching: Matching, size: int = 1000, positions: Sequence[int] | Non
     start = 0
     while start < len(order):
         before = bytes_so_far[start - 1] if start else 0
-        end = max(start + 1, min(start + size, int(np.searchsorted(bytes_so_far, before + MOST_BYTES, "right"))))
+        end = max(
+            start + 1, min(start + size, int(np.searchsorted(bytes_so_far, before + MOST_BYTES, "right")))
+        )
         yield _read_batch(matching, order[start:end].tolist())
         start = end
 
@@ -172,7 +247,9 @@ def _read_batch(matching: Matching, chosen: Sequence[int]) -> Batch:
 def check_gold(records: Sequence[Record]) -> None:
     """Raise `ProblemsError` with every gold record that cannot be read."""
     broken = [
-        Problem(record.place, record.invalid, "correct the gold record", "bad_gold") for record in records if record.invalid is not None
+        Problem(record.place, record.invalid, "correct the gold record", "bad_gold")
+        for record in records
+        if record.invalid is not None
     ]
     if broken:
         raise ProblemsError(cap_problems(broken))
@@ -187,10 +264,24 @@ def _compare_numbering(gold: Source, source: Source) -> list[Problem]:
         lacking, other = (gold, source) if gold.is_numbered else (source, gold)
         names = ", ".join(other.options.names[:8])
         what = f"has no ids, {other.label} has (such as {other.ids()[0]!r})"
-        return [Problem(lacking.label, what, f"add an id (looked for: {names}), or name the key that holds it", "no_id")]
+        return [
+            Problem(
+                lacking.label,
+                what,
+                f"add an id (looked for: {names}), or name the key that holds it",
+                "no_id",
+            )
+        ]
     if len(gold) != len(source):
         what = f"has {len(source):,} records without ids, {gold.label} has {len(gold):,}"
-        return [Problem(source.label, what, "add ids: records can be matched by position only if there are equally many", "no_id")]
+        return [
+            Problem(
+                source.label,
+                what,
+                "add ids: records can be matched by position only if there are equally many",
+                "no_id",
+            )
+        ]
     return []
 
 
@@ -199,14 +290,26 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
     gold, where, strangers = part.gold, part.positions[system], part.unmatched[system]
     notes = list(source.notes)
     absent = np.flatnonzero(where < 0)
-    near = list(suggest(strangers, (gold.ids()[position] for position in absent.tolist()))) if strangers and len(absent) else []
-    hints = [(f"{name!r} may be gold's {other!r} ({difference})", _form_for(name, other)) for name, other, difference in near[:MAX_LISTED]]
+    near = (
+        list(suggest(strangers, (gold.ids()[position] for position in absent.tolist())))
+        if strangers and len(absent)
+        else []
+    )
+    hints = [
+        (f"{name!r} may be gold's {other!r} ({difference})", _form_for(name, other))
+        for name, other, difference in near[:MAX_LISTED]
+    ]
     told = [hint + (f"; --match-ids {form} would match them" if form else "") for hint, form in hints]
     if len(strangers) == len(source):
         _refuse(gold, system, source, told)
     if source.is_numbered:
         notes.append(
-            Problem(source.label, "no record has an id, so records were matched by position", "add ids to both sides", "by_position")
+            Problem(
+                source.label,
+                "no record has an id, so records were matched by position",
+                "add ids to both sides",
+                "by_position",
+            )
         )
     if strangers:
         what = f"{len(strangers):,} of {len(source):,} predictions have no gold (such as {strangers[0]!r}) and are left out"
@@ -216,13 +319,20 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
         notes.append(Problem(source.label, what, "they are judged as empty predictions", "missing"))
     same = "if they are the same document"
     return notes + [
-        Problem(source.label, hint, f"make the ids equal {same}" + (f", or give --match-ids {form}" if form else ""), "near_id")
+        Problem(
+            source.label,
+            hint,
+            f"make the ids equal {same}" + (f", or give --match-ids {form}" if form else ""),
+            "near_id",
+        )
         for hint, form in hints
     ]
 
 
 def _form_for(name: str, other: str) -> str | None:
-    return next((form for form, folded in ID_FORMS.items() if form != "exact" and folded(name) == folded(other)), None)
+    return next(
+        (form for form, folded in ID_FORMS.items() if form != "exact" and folded(name) == folded(other)), None
+    )
 
 
 def _refuse(gold: Source, system: str, source: Source, hints: Sequence[str]) -> None:

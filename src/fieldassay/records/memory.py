@@ -32,14 +32,20 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
     if kind == "polars" and hasattr(records, "collect"):
         return make_source(label, *hold_frame(label, records.collect(), options), options)
     if kind == "pandas" and hasattr(records, "to_dict") and options.group:
-        return make_source(label, *hold_table(table_of(label, list(map(str, records.columns)), _without_nan(records)), options), options)
+        return make_source(
+            label,
+            *hold_table(table_of(label, list(map(str, records.columns)), _without_nan(records)), options),
+            options,
+        )
     if kind == "pandas" and hasattr(records, "to_dict"):
         records = [_drop_nan(row) for row in records.to_dict(orient="records")]
     if isinstance(records, Mapping):
         return _hold_mapping(records, options, label)
     if isinstance(records, str | bytes) or not isinstance(records, Iterable):
         what = f"is a {type(records).__name__}, not records"
-        raise ProblemsError([Problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")])
+        raise ProblemsError(
+            [Problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")]
+        )
     records = list(records)
     rows = _to_rows(records)
     found = [_find_id(record, row, options) for record, row in zip(records, rows, strict=True)]
@@ -47,7 +53,9 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
 
 
 def _hold_mapping(records: Mapping[Any, Any], options: SourceOptions, label: str) -> Source:
-    return _hold(label, _to_rows(list(records.values())), [id_text(_plain_key(key)) for key in records], options)
+    return _hold(
+        label, _to_rows(list(records.values())), [id_text(_plain_key(key)) for key in records], options
+    )
 
 
 def _find_id(record: Any, row: Row, options: SourceOptions) -> str | None:
@@ -64,15 +72,23 @@ def _plain_key(key: Any) -> Any:
 
 
 def _hold(label: str, rows: list[Row], found: list[str | None], options: SourceOptions) -> Source:
-    problems = [Problem(f"{label}[{at}]", row.problem, "correct the record", "not_json") for at, row in enumerate(rows) if row.problem]
+    problems = [
+        Problem(f"{label}[{at}]", row.problem, "correct the record", "not_json")
+        for at, row in enumerate(rows)
+        if row.problem
+    ]
     index = settle_ids(found, problems if options.is_gold else (), lambda position: f"{label}[{position}]")
     kept = index.kept.tolist()
-    held = HeldRows(label, index.ids, tuple(rows[at] for at in kept), tuple(f"[{at}]" for at in kept), index.is_numbered)
+    held = HeldRows(
+        label, index.ids, tuple(rows[at] for at in kept), tuple(f"[{at}]" for at in kept), index.is_numbered
+    )
     return make_source(label, held, index.problems, options)
 
 
 def _to_rows(records: list[Any]) -> list[Row]:
-    return [Row(record) for record in records] if are_json(records) else [_to_row(record) for record in records]
+    return (
+        [Row(record) for record in records] if are_json(records) else [_to_row(record) for record in records]
+    )
 
 
 def _to_row(record: Any) -> Row:
@@ -83,8 +99,13 @@ def _to_row(record: Any) -> Row:
 
 
 def _without_nan(frame: Any) -> list[list[Any]]:
-    return [[None if isinstance(value, float) and value != value else value for value in row] for row in frame.itertuples(index=False)]
+    return [
+        [None if isinstance(value, float) and value != value else value for value in row]
+        for row in frame.itertuples(index=False)
+    ]
 
 
 def _drop_nan(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(key): None if isinstance(value, float) and value != value else value for key, value in row.items()}
+    return {
+        str(key): None if isinstance(value, float) and value != value else value for key, value in row.items()
+    }

@@ -27,7 +27,14 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.])(?!\s*:)")
 _COLONS = re.compile(r"""[^\s{}\[\],:"'“”„/\#]+(?::[^\s{}\[\],:"'“”„]+)+""")  # 10:30, http://x
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
-_LITERALS = {"true": "true", "false": "false", "null": "null", "NaN": "NaN", "Infinity": "Infinity", "-Infinity": "-Infinity"}
+_LITERALS = {
+    "true": "true",
+    "false": "false",
+    "null": "null",
+    "NaN": "NaN",
+    "Infinity": "Infinity",
+    "-Infinity": "-Infinity",
+}
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 
 VALUE, KEY, COLON, NEXT = "value", "key", "colon", "next"

@@ -11,7 +11,9 @@ LONGEST = 100_000
 """Longer texts are not looked into."""
 
 
-def find_misplaced(rows: Iterable[Any], declared: frozenset[str], passed_over: Collection[str] = ()) -> str | None:
+def find_misplaced(
+    rows: Iterable[Any], declared: frozenset[str], passed_over: Collection[str] = ()
+) -> str | None:
     """Return the key under which rows have most of the declared keys, in an object or in JSON text, and more than at their top; None if none.
 
     >>> find_misplaced([{"total": 5, "result": {"shop": "Oak", "total": 5}}], frozenset({"shop", "total"}))
@@ -25,7 +27,11 @@ def find_misplaced(rows: Iterable[Any], declared: frozenset[str], passed_over: C
             continue
         least = max(len(wanted) // 2, len(wanted & row.keys()))
         for key, value in row.items():
-            if key not in wanted and key not in passed_over and any(len(wanted & keys) > least for keys in _keys(value, wanted)):
+            if (
+                key not in wanted
+                and key not in passed_over
+                and any(len(wanted & keys) > least for keys in _keys(value, wanted))
+            ):
                 return str(key)
     return None
 

@@ -9,8 +9,8 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any
 
+from fieldassay.json_value import Json
 from fieldassay.records.decode import MAX_DEPTH, MAX_DIGITS
-from fieldassay.values.json import Json
 
 
 class UnplainError(ValueError):
@@ -71,7 +71,9 @@ def to_json(value: Any, depth: int = 0) -> Json:
 
 def _convert(value: Any, depth: int) -> Json:
     if isinstance(value, Decimal):
-        is_long = value.is_finite() and abs(value.adjusted()) > MAX_DIGITS  # written out, its zeros could fill the memory
+        is_long = (
+            value.is_finite() and abs(value.adjusted()) > MAX_DIGITS
+        )  # written out, its zeros could fill the memory
         return str(value) if is_long else format(value, "f") if value.is_finite() else float(value)
     if isinstance(value, enum.Enum):
         return to_json(value.value, depth + 1)

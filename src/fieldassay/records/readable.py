@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from fieldassay.json_value import Json
 from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode
-from fieldassay.values.json import Json
 
 MOST_READ = 200
 """Values of one list that are looked at."""
@@ -46,7 +46,11 @@ def count_readable(value: Json, fields: ObjectNode | None, wrap: str | None = No
     count = 0
     for child in fields.children:
         names = (child.name, *others.get(child.name, ()))
-        given = value if not child.path else next((value[name] for name in names if value.get(name) is not None), None)
+        given = (
+            value
+            if not child.path
+            else next((value[name] for name in names if value.get(name) is not None), None)
+        )
         count += count_readable(given, child) if isinstance(child, ObjectNode) else _is_readable(given, child)
     return count
 

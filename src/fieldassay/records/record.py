@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fieldassay.values.json import Json
+from fieldassay.json_value import Json
 
 
 @dataclass(frozen=True, slots=True)

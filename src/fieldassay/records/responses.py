@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fieldassay.values.json import Json
+from fieldassay.json_value import Json
 
 BATCH_ID = "custom_id"
 """The key of the id in the output of a batch."""
@@ -47,7 +47,12 @@ def is_batch_row(row: Mapping[str, Any]) -> bool:
         return False
     result, response = row.get("result"), row.get("response")
     if isinstance(result, dict):
-        return row.keys() == {BATCH_ID, "result"} and result.get("type") in ("succeeded", "errored", "expired", "canceled")
+        return row.keys() == {BATCH_ID, "result"} and result.get("type") in (
+            "succeeded",
+            "errored",
+            "expired",
+            "canceled",
+        )
     is_answered = isinstance(response, dict) and isinstance(response.get("body"), dict)
     return row.keys() <= {BATCH_ID, "id", "response", "error"} and (
         is_answered or (response is None and isinstance(row.get("error"), dict))
@@ -70,7 +75,10 @@ def _of_openai_batch(row: Mapping[str, Any]) -> Response:
     found = read_response(body) or (_of_chat(body) if _objects(body.get("choices")) else None)
     if found is None:
         error = row.get("error") or body.get("error")
-        return Response("OpenAI batch", error=_message(error) or ("its body is no response that is known" if body else "no response"))
+        return Response(
+            "OpenAI batch",
+            error=_message(error) or ("its body is no response that is known" if body else "no response"),
+        )
     return Response("OpenAI batch", found.answers, found.usage, found.error)
 
 
@@ -89,15 +97,30 @@ def _of_chat(body: Mapping[str, Any]) -> Response:
     """Return the first choice of a chat completion."""
     message = body["choices"][0].get("message")
     message = message if isinstance(message, dict) else {}
-    calls = [call.get("function") for call in _objects(message.get("tool_calls")) or ()] + [message.get("function_call")]
-    given = [call["arguments"] for call in calls if isinstance(call, dict) and call.get("arguments") is not None]
-    return _answered("OpenAI chat completion", [*given, _text(message.get("content"))], body, message.get("refusal"))
+    calls = [call.get("function") for call in _objects(message.get("tool_calls")) or ()] + [
+        message.get("function_call")
+    ]
+    given = [
+        call["arguments"] for call in calls if isinstance(call, dict) and call.get("arguments") is not None
+    ]
+    return _answered(
+        "OpenAI chat completion", [*given, _text(message.get("content"))], body, message.get("refusal")
+    )
 
 
 def _of_response(body: Mapping[str, Any]) -> Response:
     items = _objects(body["output"]) or []
-    given = [item["arguments"] for item in items if item.get("type") == "function_call" and item.get("arguments") is not None]
-    parts = [part for item in items if item.get("type") == "message" for part in _objects(item.get("content")) or ()]
+    given = [
+        item["arguments"]
+        for item in items
+        if item.get("type") == "function_call" and item.get("arguments") is not None
+    ]
+    parts = [
+        part
+        for item in items
+        if item.get("type") == "message"
+        for part in _objects(item.get("content")) or ()
+    ]
     refusals = [part["refusal"] for part in parts if isinstance(part.get("refusal"), str)]
     error = _message(body.get("error")) or (refusals[0] if refusals else None)
     return _answered("OpenAI response", [*given, _text(parts)], body, error)
@@ -105,7 +128,9 @@ def _of_response(body: Mapping[str, Any]) -> Response:
 
 def _of_message(body: Mapping[str, Any]) -> Response:
     given = [
-        block["input"] for block in _objects(body["content"]) or () if block.get("type") == "tool_use" and block.get("input") is not None
+        block["input"]
+        for block in _objects(body["content"]) or ()
+        if block.get("type") == "tool_use" and block.get("input") is not None
     ]
     return _answered("Anthropic message", [*given, _text(body["content"])], body, None)
 
@@ -121,7 +146,11 @@ def _text(content: Any) -> str | None:
     if isinstance(content, str):
         return content
     blocks = _objects(content) or ()
-    texts = [block["text"] for block in blocks if block.get("type") in ("text", "output_text") and isinstance(block.get("text"), str)]
+    texts = [
+        block["text"]
+        for block in blocks
+        if block.get("type") in ("text", "output_text") and isinstance(block.get("text"), str)
+    ]
     return "".join(texts) or None
 
 
@@ -131,7 +160,10 @@ def _usage(body: Mapping[str, Any]) -> dict[str, Any]:
     used = used if isinstance(used, dict) else {}
     usage = {"model": body["model"]} if isinstance(body.get("model"), str) else {}
     cached = [used.get(f"cache_{kind}_input_tokens") for kind in ("creation", "read")]
-    prompt, completion = used.get("prompt_tokens", used.get("input_tokens")), used.get("completion_tokens", used.get("output_tokens"))
+    prompt, completion = (
+        used.get("prompt_tokens", used.get("input_tokens")),
+        used.get("completion_tokens", used.get("output_tokens")),
+    )
     if isinstance(prompt, int):
         usage["prompt_tokens"] = prompt + sum(count for count in cached if isinstance(count, int))
     if isinstance(completion, int):

@@ -78,7 +78,13 @@ class SlicedRows(Rows):
                     slices.append(stream.read(length))
                     at = start + length
         except OSError as error:
-            raise ProblemsError([Problem(self.label, f"cannot be read ({error.strerror})", "check the path", "unreadable_file")]) from None
+            raise ProblemsError(
+                [
+                    Problem(
+                        self.label, f"cannot be read ({error.strerror})", "check the path", "unreadable_file"
+                    )
+                ]
+            ) from None
         return [decode_json(data) for data in slices]
 
     def bytes(self, positions: Positions) -> Positions:
@@ -86,7 +92,16 @@ class SlicedRows(Rows):
 
     def _check(self, size: int) -> None:
         if size < self.size:
-            raise ProblemsError([Problem(self.label, "became shorter while it was read", "write it before it is scored", "changed_file")])
+            raise ProblemsError(
+                [
+                    Problem(
+                        self.label,
+                        "became shorter while it was read",
+                        "write it before it is scored",
+                        "changed_file",
+                    )
+                ]
+            )
 
     def take(self, positions: Positions) -> SlicedRows:
         return replace(
@@ -145,7 +160,10 @@ class FolderRows(Rows):
         return self.paths[position].encode("utf-8", "replace").decode("utf-8")
 
     def read(self, positions: Sequence[int]) -> list[Row]:
-        return [read_json_file(Path(self.paths[position]), self.encoding, takes_text=self.takes_text) for position in positions]
+        return [
+            read_json_file(Path(self.paths[position]), self.encoding, takes_text=self.takes_text)
+            for position in positions
+        ]
 
     def bytes(self, positions: Positions) -> Positions:
         return np.array([_size(self.paths[position]) for position in positions.tolist()], dtype=np.int64)

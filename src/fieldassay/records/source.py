@@ -8,24 +8,83 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.records.answer import KINDS
-from fieldassay.records.arrays import read_array
+from fieldassay.records.decode import decode_json
 from fieldassay.records.envelope import open_row
 from fieldassay.records.files import Input
 from fieldassay.records.folders import read_folder
 from fieldassay.records.frames import read_parquet
-from fieldassay.records.ids import Positions, cap_problems, deepest, locate
-from fieldassay.records.lines import read_lines
+from fieldassay.records.ids import Positions, cap_problems, deepest, find_id, locate, settle_ids
+from fieldassay.records.lines import id_reader, read_lines
 from fieldassay.records.misplaced import find_misplaced
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Record, Row
 from fieldassay.records.responses import BATCH_ID, read_response
-from fieldassay.records.rows import Rows
+from fieldassay.records.rows import HeldRows, Rows
 from fieldassay.records.tables import read_table
 from fieldassay.records.workbooks import read_workbook
+
+
+def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
+    """Return the rows of a file that is one JSON array of records, or one record; or JSON lines if it is several values.
+
+    A single record without an id is a source of one numbered row.
+    """
+    data = source.as_utf8().read_bytes().removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n")
+    if data.startswith(b"["):
+        return _hold(source, options, _split(source, data))
+    row = decode_json(data)
+    if row.problem is not None and b"\n" in data and decode_json(data.partition(b"\n")[0]).problem is None:
+        return read_lines(source, options)
+    if row.problem is not None or not isinstance(row.value, dict):
+        what = row.problem or "is neither a list of records nor a record"
+        raise ProblemsError(
+            [Problem(source.label, what, "write an array of objects, or one object per line", "not_json")]
+        )
+    index = settle_ids([find_id(row.value, options.names)], (), lambda _: source.label)
+    return HeldRows(source.label, index.ids, (row,), ("",), index.is_numbered), index.problems
+
+
+def _split(source: Input, data: bytes) -> list[Any]:
+    try:
+        return [bytes(raw) for raw in msgspec.json.decode(data, type=list[msgspec.Raw])]
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        row = decode_json(data)
+    if row.problem is not None:
+        raise ProblemsError([Problem(source.label, row.problem, "correct the file", "not_json")])
+    return [Row(item, row.repairs) for item in row.value] if isinstance(row.value, list) else []
+
+
+def _hold(source: Input, options: SourceOptions, items: list[Any]) -> tuple[HeldRows, tuple[Problem, ...]]:
+    read_id = id_reader(options.names)
+    found: list[str | None] = []
+    problems: list[Problem] = []
+    for position, item in enumerate(items):
+        if isinstance(item, Row):
+            name, problem = (
+                (find_id(item.value, options.names) if isinstance(item.value, dict) else None),
+                None,
+            )
+        else:
+            name, problem = read_id(item)
+        found.append(name)
+        if problem is not None:
+            problems.append(
+                Problem(f"{source.label}[{position}]", problem, "correct or remove the item", "not_json")
+            )
+    index = settle_ids(
+        found, problems if options.is_gold else (), lambda position: f"{source.label}[{position}]"
+    )
+    kept = index.kept.tolist()
+    places = tuple(f"[{position}]" for position in kept)
+    return HeldRows(
+        source.label, index.ids, tuple(items[at] for at in kept), places, index.is_numbered
+    ), index.problems
+
 
 PROBED = 20
 """Rows that are looked at to see whether the key of the data exists at all."""
@@ -74,7 +133,8 @@ class Source:
         """Return the records of rows that were read already, which systems in one file share."""
         names = self.rows.ids
         return [
-            open_row(names[position], row, self.rows.place(position), self.options) for position, row in zip(positions, rows, strict=True)
+            open_row(names[position], row, self.rows.place(position), self.options)
+            for position, row in zip(positions, rows, strict=True)
         ]
 
     def take(self, positions: Positions) -> Source:
@@ -122,8 +182,17 @@ def make_source(label: str, rows: Rows, problems: Sequence[Problem], options: So
 
 def _no_id_key(source: Source, names: Sequence[str]) -> Problem:
     """Return the problem that no row has an id under the names that were named for it; rows are never matched by position then."""
-    keys = [key for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict) for key in row.value]
-    named = f"the id key {names[0]!r}" if len(names) == 1 else f"one of the id keys {', '.join(map(repr, names[:8]))}"
+    keys = [
+        key
+        for row in source.rows.read(range(min(PROBED, len(source))))
+        if isinstance(row.value, dict)
+        for key in row.value
+    ]
+    named = (
+        f"the id key {names[0]!r}"
+        if len(names) == 1
+        else f"one of the id keys {', '.join(map(repr, names[:8]))}"
+    )
     remedy = nearest(names[0], dict.fromkeys(keys)) if keys else "give every record an id"
     return Problem(source.label, f"no row has {named}", remedy.replace("one of: ", "its keys: "), "no_id_key")
 
@@ -133,14 +202,20 @@ def _settle_key(source: Source) -> Source:
 
     A name that nearly is the key is an error: a misspelled envelope would be judged as data.
     """
-    rows = [row.value for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict)]
+    rows = [
+        row.value for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict)
+    ]
     keys = source.options.data_keys
     found = next((key for row in rows if (key := source.options.key_of(row)) is not None), None)
     if found is not None:
         return replace(source, options=replace(source.options, data_key=found, data_keys=()))
-    near = next((told for row in rows for key in keys if (told := nearest(key, row)).startswith("did you mean")), None)
+    near = next(
+        (told for row in rows for key in keys if (told := nearest(key, row)).startswith("did you mean")), None
+    )
     if near is not None:
-        raise ProblemsError([Problem(source.label, f"no data key {keys[0]!r} in the first rows", near, "no_data_key")])
+        raise ProblemsError(
+            [Problem(source.label, f"no data key {keys[0]!r} in the first rows", near, "no_data_key")]
+        )
     return source
 
 
@@ -152,12 +227,23 @@ def open_systems(path: str | Path, options: SourceOptions) -> dict[str, Source]:
     """
     key = options.systems_key
     if key is None:
-        raise ProblemsError([Problem(str(path), "the key of the systems is not given", "name it", "no_systems_key")])
+        raise ProblemsError(
+            [Problem(str(path), "the key of the systems is not given", "name it", "no_systems_key")]
+        )
     shared = open_source(path, replace(options, systems_key=None, data_key=None))
     _check_key(shared, key, "systems")
     positions = _find_systems(shared, key)
     if not positions:
-        raise ProblemsError([Problem(shared.label, f"no system under {key!r}", "give an object with a key per system", "no_systems")])
+        raise ProblemsError(
+            [
+                Problem(
+                    shared.label,
+                    f"no system under {key!r}",
+                    "give an object with a key per system",
+                    "no_systems",
+                )
+            ]
+        )
     return {name: _view(shared, f"{key}.{name}", options, where) for name, where in positions.items()}
 
 
@@ -179,27 +265,52 @@ def _find_systems(source: Source, key: str) -> dict[str, list[int]]:
 
 def _check_key(source: Source, key: str, what: str) -> None:
     probed = source.rows.read(range(min(PROBED, len(source))))
-    rows = [row.value for row in probed if isinstance(row.value, dict) and not (row.value.get("raw") or row.value.get("error"))]
+    rows = [
+        row.value
+        for row in probed
+        if isinstance(row.value, dict) and not (row.value.get("raw") or row.value.get("error"))
+    ]
     if not rows or any(locate(row, key)[0] for row in rows):
         return
     seen = "the first row" if len(rows) == 1 else f"the first {len(rows)} rows"
-    raise ProblemsError([Problem(source.label, f"no {what} key {key!r} in {seen}", _remedy_of_key(key, rows), "no_data_key")])
+    raise ProblemsError(
+        [Problem(source.label, f"no {what} key {key!r} in {seen}", _remedy_of_key(key, rows), "no_data_key")]
+    )
 
 
 def _check_values(source: Source, key: str) -> None:
     """Raise `ProblemsError` if no record stands under the key in any of the first rows, though one stands elsewhere, or none can stand there."""
-    rows = [row.value for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict)]
-    values = [value for row in rows if not row.get("raw") and not row.get("error") for value in (locate(row, key)[1],) if value is not None]
-    if not values or any(isinstance(value, dict | list) or (isinstance(value, str) and _BRACKET.search(value)) for value in values):
+    rows = [
+        row.value for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict)
+    ]
+    values = [
+        value
+        for row in rows
+        if not row.get("raw") and not row.get("error")
+        for value in (locate(row, key)[1],)
+        if value is not None
+    ]
+    if not values or any(
+        isinstance(value, dict | list) or (isinstance(value, str) and _BRACKET.search(value))
+        for value in values
+    ):
         return
     declared = source.options.expected_keys
     other = find_misplaced(rows, declared, (key, "raw"))
     is_record = any(not declared.isdisjoint(row) for row in rows)
     if other is None and not is_record and any(isinstance(value, str) for value in values):
         return  # a system may well have refused every document
-    remedy = f"did you mean {other!r}?" if other is not None else "leave the key out: the rows are the records" if is_record else ""
+    remedy = (
+        f"did you mean {other!r}?"
+        if other is not None
+        else "leave the key out: the rows are the records"
+        if is_record
+        else ""
+    )
     what = f"{key!r} holds no record in the first rows: it is {KINDS[type(values[0])]}"
-    raise ProblemsError([Problem(source.label, what, remedy or "name the key that holds the record", "no_data_key")])
+    raise ProblemsError(
+        [Problem(source.label, what, remedy or "name the key that holds the record", "no_data_key")]
+    )
 
 
 def _remedy_of_key(key: str, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -209,7 +320,11 @@ def _remedy_of_key(key: str, rows: Sequence[Mapping[str, Any]]) -> str:
         return nearest(key, {name for row in rows for name in row}) if any(rows) else ""
     if isinstance(value, dict):
         rest = key[len(place) :].strip(".").partition(".")[0]
-        return f"{place!r} has the keys {', '.join(sorted(value)[:20])}; {nearest(rest, value)}" if value else f"{place!r} is empty"
+        return (
+            f"{place!r} has the keys {', '.join(sorted(value)[:20])}; {nearest(rest, value)}"
+            if value
+            else f"{place!r} is empty"
+        )
     if isinstance(value, list):
         return f"{place!r} is a list of {len(value)}: name an item, such as {place}[0]"
     return f"{place!r} is {KINDS[type(value)]}" if value is not None else f"{place!r} is null"

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fieldassay.json_value import Json
 from fieldassay.records.decode import MAX_DEPTH
-from fieldassay.values.json import Json
 
 MAX_SPANS = 5_000
 MAX_BROKEN = 16
@@ -80,7 +80,9 @@ def _read_span(text: str, start: int, is_inner: bool) -> Span:
         return Span(start, end, True, True, _rank(value), is_inner)
     except (ValueError, RecursionError):
         end, is_closed = _find_end(text, start)
-    return Span(start, end, False, is_closed, 3 if text[start] == "{" or _OBJECTS.match(text, start) else 1, is_inner)
+    return Span(
+        start, end, False, is_closed, 3 if text[start] == "{" or _OBJECTS.match(text, start) else 1, is_inner
+    )
 
 
 def _find_end(text: str, start: int) -> tuple[int, bool]:

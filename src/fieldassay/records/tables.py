@@ -28,7 +28,12 @@ def read_table(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[P
     lines = _split(text, "\t" if source.format == "tsv" else find_delimiter(text))
     number, header = next(lines, (1, []))
     below = list(lines)
-    table = Table(source.label, [name.strip() for name in header], [cells for _, cells in below], [f":{at}" for at, _ in below])
+    table = Table(
+        source.label,
+        [name.strip() for name in header],
+        [cells for _, cells in below],
+        [f":{at}" for at, _ in below],
+    )
     check_header(table, number)
     return hold_table(table, options)
 
@@ -39,10 +44,15 @@ def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Pr
     A row with more or fewer cells than the header is a problem; it stops everything where rows are grouped.
     """
     width = len(table.header)
-    faults = [f"has {len(cells)} cells, the header has {width}" if len(cells) != width else None for cells in table.rows]
+    faults = [
+        f"has {len(cells)} cells, the header has {width}" if len(cells) != width else None
+        for cells in table.rows
+    ]
     remedy = "quote cells that hold the delimiter or a line break"
     ragged = [
-        Problem(f"{table.label}{place}", what, remedy, "ragged_row") for what, place in zip(faults, table.places, strict=True) if what
+        Problem(f"{table.label}{place}", what, remedy, "ragged_row")
+        for what, place in zip(faults, table.places, strict=True)
+        if what
     ]
     if options.group:
         if ragged:
@@ -51,13 +61,17 @@ def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Pr
         rows, places = [Row(record) for record, _ in grouped], [place for _, place in grouped]
     else:
         columns = Columns.of(table.header, options)
-        rows = [Row(columns.nest(cells), problem=fault) for cells, fault in zip(table.rows, faults, strict=True)]
+        rows = [
+            Row(columns.nest(cells), problem=fault) for cells, fault in zip(table.rows, faults, strict=True)
+        ]
         places = list(table.places)
     found = [find_id(row.value, options.names) if isinstance(row.value, dict) else None for row in rows]
     index = settle_ids(found, ragged, lambda position: f"{table.label}{places[position]}")
     kept = index.kept.tolist()
     held = tuple(Row(None, problem=rows[at].problem) if rows[at].problem else rows[at] for at in kept)
-    return HeldRows(table.label, index.ids, held, tuple(places[at] for at in kept), index.is_numbered, is_table=True), index.problems
+    return HeldRows(
+        table.label, index.ids, held, tuple(places[at] for at in kept), index.is_numbered, is_table=True
+    ), index.problems
 
 
 def find_delimiter(text: str) -> str:
@@ -116,10 +130,26 @@ def check_header(table: Table, number: int) -> None:
     """Raise `ProblemsError` for a header, in the row of that number, in which columns have no name, or one name twice."""
     where, header = f"{table.label}:{number}", table.header
     if not header:
-        raise ProblemsError([Problem(table.label, "has no header", "write the names of the columns into the first row", "empty_input")])
+        raise ProblemsError(
+            [
+                Problem(
+                    table.label,
+                    "has no header",
+                    "write the names of the columns into the first row",
+                    "empty_input",
+                )
+            ]
+        )
     twice = sorted({name for name in header if header.count(name) > 1 and name})
-    problems = [Problem(where, f"column {name!r} stands twice in the header", "rename or remove one", "duplicate_column") for name in twice]
+    problems = [
+        Problem(
+            where, f"column {name!r} stands twice in the header", "rename or remove one", "duplicate_column"
+        )
+        for name in twice
+    ]
     if "" in header[:-1] or header == [""]:
-        problems.append(Problem(where, f"column {header.index('') + 1} has no name", "name every column", "bad_header"))
+        problems.append(
+            Problem(where, f"column {header.index('') + 1} has no name", "name every column", "bad_header")
+        )
     if problems:
         raise ProblemsError(problems)

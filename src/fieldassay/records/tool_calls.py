@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from fieldassay.json_value import Json
 from fieldassay.plan.nodes import ObjectNode
 from fieldassay.records.decode import decode_json
 from fieldassay.records.readable import count_readable
-from fieldassay.values.json import Json
 
 WRAPPERS = (
     "tool_calls", "tool_call", "function_call", "function", "arguments", "parameters", "input", "args", "action_input", "tool_input",
@@ -41,10 +41,15 @@ def are_apart(taken: Json, others: Iterable[Json], declared: frozenset[str]) -> 
     keys = declared & taken.keys() if isinstance(taken, dict) else frozenset()
     if not keys or keys == declared:
         return False
-    return any(isinstance(other, dict) and count_declared(other, declared) > 0 and keys.isdisjoint(other) for other in others)
+    return any(
+        isinstance(other, dict) and count_declared(other, declared) > 0 and keys.isdisjoint(other)
+        for other in others
+    )
 
 
-def unwrap_call(value: Json, declared: frozenset[str], fields: ObjectNode | None = None) -> tuple[Json, tuple[str, ...]]:
+def unwrap_call(
+    value: Json, declared: frozenset[str], fields: ObjectNode | None = None
+) -> tuple[Json, tuple[str, ...]]:
     """Return the record that a call of a tool holds, and what was done to find it; otherwise the value, and nothing.
 
     The record is the object under one of `WRAPPERS` (also as JSON text) with most of the declared keys, if it has more of them than the
@@ -62,7 +67,9 @@ def unwrap_call(value: Json, declared: frozenset[str], fields: ObjectNode | None
         if count and not any(count_declared(other, declared) for other in _inner(inner, declared, 1)):
             records.append(inner)
         is_tied = count == most and best is not value
-        if count > most or (is_tied and count and count_readable(inner, fields) >= count_readable(best, fields)):
+        if count > most or (
+            is_tied and count and count_readable(inner, fields) >= count_readable(best, fields)
+        ):
             best, most = inner, count
     if best is value:
         return value, ()

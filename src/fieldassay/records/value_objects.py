@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from fieldassay.json_value import Json
 from fieldassay.records.decode import read_number
-from fieldassay.values.json import Json
 
 Scalars: TypeAlias = Mapping[str, Any]
 """The fields of an object by name: None for a field of one value or of a list of values, the fields of its objects for any other."""
@@ -46,7 +46,9 @@ def may_hold_confidences(data: Mapping[str, Json], scalars: Scalars) -> bool:
         if (kind is dict or kind is list) and name in scalars:
             inner = scalars[name]
             for item in value if isinstance(value, list) else (value,):
-                if isinstance(item, dict) and ("confidence" in item or (inner is not None and may_hold_confidences(item, inner))):
+                if isinstance(item, dict) and (
+                    "confidence" in item or (inner is not None and may_hold_confidences(item, inner))
+                ):
                     return True
     return False
 
@@ -62,7 +64,11 @@ def take_values(data: dict[str, Json], scalars: Scalars, taken: Taken, path: str
     for name, value in data.items():
         here = f"{path}.{name}" if path else name
         kind = value.__class__
-        if name.endswith(SUFFIX) and name not in scalars and scalars.get(name.removesuffix(SUFFIX), "") is None:
+        if (
+            name.endswith(SUFFIX)
+            and name not in scalars
+            and scalars.get(name.removesuffix(SUFFIX), "") is None
+        ):
             if _note_confidence(value, here.removesuffix(SUFFIX), taken):
                 taken.repairs.add("confidence_beside")
                 found = {key: member for key, member in found.items() if key != name}

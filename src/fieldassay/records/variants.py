@@ -24,7 +24,9 @@ def split_variants(system: str, source: Source) -> dict[str, Source]:
         return {system: source}
     places, lost = _places(source)
     wholly_named = None not in places
-    if not wholly_named or any(len({ids[position] for position in found}) < len(found) for found in places.values()):
+    if not wholly_named or any(
+        len({ids[position] for position in found}) < len(found) for found in places.values()
+    ):
         return {system: source}
     named = {f"{system}/{variant}": found for variant, found in places.items()}
     own = next((found for variant, found in places.items() if system.endswith(f"/{variant}")), None)
@@ -33,7 +35,9 @@ def split_variants(system: str, source: Source) -> dict[str, Source]:
     parts = {name: source.take(np.array(found, dtype=np.int64)) for name, found in named.items()}
     notes = [*source.notes, *cap_problems(lost), *([] if own is not None else [_note(source, list(parts))])]
     first, *others = parts
-    return {first: replace(parts[first], notes=tuple(notes))} | {name: replace(parts[name], notes=()) for name in others}
+    return {first: replace(parts[first], notes=tuple(notes))} | {
+        name: replace(parts[name], notes=()) for name in others
+    }
 
 
 def _places(source: Source) -> tuple[dict[str | None, list[int]], list[Problem]]:

@@ -12,14 +12,14 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from fieldassay.atomic.parquet import quiet_panics
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.parquet import quiet_panics
+from fieldassay.json_value import Json
 from fieldassay.records.columns import Table
 from fieldassay.records.files import CHUNK, Input, too_large
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.rows import HeldRows
 from fieldassay.records.tables import check_header, hold_table
-from fieldassay.values.json import Json
 
 if TYPE_CHECKING:
     from python_calamine import CalamineWorkbook
@@ -33,7 +33,16 @@ _PLACE = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
 _VALUE = re.compile(rb"<%sv(?:\s[^<>]*)?>([^<]+)<" % _TAG)
 _FORMULA = re.compile(rb"<%sf[\s/>]" % _TAG)
 _CELL_BEGINS = (b"<c ", b":c ")
-_DAMAGE = (zipfile.BadZipFile, ElementTree.ParseError, OSError, ValueError, KeyError, NotImplementedError, RuntimeError, zlib.error)
+_DAMAGE = (
+    zipfile.BadZipFile,
+    ElementTree.ParseError,
+    OSError,
+    ValueError,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+    zlib.error,
+)
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
@@ -58,11 +67,16 @@ def read_workbook(source: Input, options: SourceOptions) -> tuple[HeldRows, tupl
     except ProblemsError:
         raise
     except BaseException as error:  # a panic of the reader is no Exception
-        if not isinstance(error, _DAMAGE) and type(error).__module__.partition(".")[0] not in ("python_calamine", "pyo3_runtime"):
+        if not isinstance(error, _DAMAGE) and type(error).__module__.partition(".")[0] not in (
+            "python_calamine",
+            "pyo3_runtime",
+        ):
             raise
         told = (str(error).splitlines() or [type(error).__name__])[0][:200]
         what = f"not an Excel workbook that can be read ({told})"
-        raise ProblemsError([Problem(source.label, what, "save it again, or save the sheet as CSV", "bad_workbook")]) from None
+        raise ProblemsError(
+            [Problem(source.label, what, "save it again, or save the sheet as CSV", "bad_workbook")]
+        ) from None
     for (row, column), text in scan.errors.items():
         if row < len(cells) and column < len(cells[row]):
             cells[row][column] = text
@@ -105,7 +119,9 @@ def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:
     found = {}
     for one in root.iter():
         if one.tag.rpartition("}")[2] == "sheet":
-            target = targets[one.get(_RELATION) or next(value for key, value in one.items() if key.endswith("}id"))]
+            target = targets[
+                one.get(_RELATION) or next(value for key, value in one.items() if key.endswith("}id"))
+            ]
             part = target.lstrip("/") if target.startswith("/") else str(PurePosixPath("xl") / target)
             if "worksheets" in part:  # a chart has no cells
                 found[str(one.get("name"))] = part
@@ -159,10 +175,14 @@ def _scan(archive: zipfile.ZipFile, part: str, source: Input) -> _Scan:
             if b't="e"' in attributes and value is not None:
                 errors[row, column] = value[1].decode("utf-8", "replace")
             elif value is None and _FORMULA.search(content):
-                raise ValueError(f"row {row + 1}: a formula was never computed; open it in a spreadsheet program and save it there")
+                raise ValueError(
+                    f"row {row + 1}: a formula was never computed; open it in a spreadsheet program and save it there"
+                )
     if rows * columns > MOST_CELLS:
         what = f"has a sheet that reaches over {rows:,} rows and {columns:,} columns"
-        raise ProblemsError([Problem(source.label, what, "delete what stands far from the table", "too_large")])
+        raise ProblemsError(
+            [Problem(source.label, what, "delete what stands far from the table", "too_large")]
+        )
     return _Scan(rows, columns, errors)
 
 
@@ -177,15 +197,28 @@ def _place(attributes: bytes) -> tuple[int, int]:
     return int(found[2]) - 1, column - 1
 
 
-def _hold(source: Input, sheet: str, cells: list[list[Any]], options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
+def _hold(
+    source: Input, sheet: str, cells: list[list[Any]], options: SourceOptions
+) -> tuple[HeldRows, tuple[Problem, ...]]:
     named = source.label if source.sheet is not None else f"{source.label}#{sheet}"
     filled = [at for at, row in enumerate(cells) if any(cell != "" for cell in row)]
     if not filled:
-        raise ProblemsError([Problem(named, "is an empty sheet", "give a sheet with a header and at least one row", "empty_input")])
+        raise ProblemsError(
+            [
+                Problem(
+                    named,
+                    "is an empty sheet",
+                    "give a sheet with a header and at least one row",
+                    "empty_input",
+                )
+            ]
+        )
     first, *below = filled
     if first:
         told = "first row is" if first == 1 else f"first {first} rows are"
-        source.notes.append(Problem(named, f"its {told} blank; row {first + 1} was taken as the header", kind="blank_rows"))
+        source.notes.append(
+            Problem(named, f"its {told} blank; row {first + 1} was taken as the header", kind="blank_rows")
+        )
     used = [at for at in range(len(cells[first])) if any(cells[row][at] != "" for row in filled)]
     header = [str(_plain(cells[first][at])).strip() for at in used]
     rows = [[_plain(cells[row][at]) for at in used] for row in below]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import list_groups
-from fieldassay.reports.numbers import NOTHING, show_value
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
+from fieldassay.wording.numbers import NOTHING, show_value
 
 MOST_ROWS = 40
 
@@ -24,7 +24,12 @@ LATENCY = {
     "p50": "latency_p50", "p90": "latency_p90", "p95": "latency_p95", "p99": "latency_p99", "mean": "latency_mean", "min": "latency_min",
     "max": "latency_max",
 }  # fmt: skip
-TOKENS = {"prompt": "prompt_tokens", "completion": "completion_tokens", "embedding": "embedding_tokens", "total": "total_tokens"}
+TOKENS = {
+    "prompt": "prompt_tokens",
+    "completion": "completion_tokens",
+    "embedding": "embedding_tokens",
+    "total": "total_tokens",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +45,19 @@ class Grid:
 def list_grids(result: Result) -> tuple[Grid, ...]:
     """Return the tables of the metrics that were asked for by name or group; of those that are computed anyway there is none."""
     asked = _asked(result)
-    grids = [grid for system in result.systems if asked & {"fda", "hr", "mr", "rfa"} for grid in _presence(result, system, asked)]
+    grids = [
+        grid
+        for system in result.systems
+        if asked & {"fda", "hr", "mr", "rfa"}
+        for grid in _presence(result, system, asked)
+    ]
     if asked & set(LATENCY.values()):
         grids += _by_system(result, "Latency of a document", LATENCY, asked)
     if asked & {*TOKENS.values(), *(f"{name}_sum" for name in TOKENS.values())}:
         grids += _by_system(result, "Tokens of a document, on average", TOKENS, asked)
-        grids += _by_system(result, "Tokens of all documents", {label: f"{name}_sum" for label, name in TOKENS.items()}, asked)
+        grids += _by_system(
+            result, "Tokens of all documents", {label: f"{name}_sum" for label, name in TOKENS.items()}, asked
+        )
     return tuple(grids)
 
 
@@ -102,12 +114,18 @@ def _by_system(result: Result, title: str, columns: Mapping[str, str], asked: se
     known = {
         label: name
         for label, name in columns.items()
-        if name in asked and any((one := table.get(name, {}).get(None)) is not None and one.value is not None for table in tables.values())
+        if name in asked
+        and any(
+            (one := table.get(name, {}).get(None)) is not None and one.value is not None
+            for table in tables.values()
+        )
     }
     if not known:
         return []
     rows = [(system, *_row(tables[system], list(known.values()))) for system in result.systems]
-    return [Grid(title, ("system", *known, "documents"), tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS))]
+    return [
+        Grid(title, ("system", *known, "documents"), tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS))
+    ]
 
 
 def _row(table: Mapping[str, Mapping[str | None, Estimate]], names: Sequence[str]) -> list[str]:

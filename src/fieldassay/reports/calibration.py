@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fieldassay.reports.numbers import NOTHING, show_count
-from fieldassay.reports.page import Column, Page, Screen
-from fieldassay.reports.shown import show
-from fieldassay.result.calibrated import (
+from fieldassay.calibration.result import (
     Calibration,
     CalibrationPage,
     Certificate,
@@ -22,6 +19,9 @@ from fieldassay.result.calibrated import (
     Standing,
     Unit,
 )
+from fieldassay.reports.page import Column, Page, Screen
+from fieldassay.wording.numbers import NOTHING, show_count
+from fieldassay.wording.shown import show
 
 STYLES = {Standing.HELD: "green", Standing.UNDECIDED: "yellow", Standing.BROKEN: "red", Standing.EMPTY: "dim"}
 _POINTS, _FIELDS, _WIDE, _LONG = 10, 40, 200, 600
@@ -33,7 +33,9 @@ def render_calibration(found: CalibrationPage, words: str, screen: Screen) -> st
     page.title(f"Confidences of {show(found.system, 60)} in {show(found.run, _WIDE)}")
     census = found.pooled.census
     wrong = f"{census.wrong:,} wrong"
-    page.line(f"{show_count(census.observed, 'value')} with a confidence in {show_count(census.documents, 'document')}, {wrong}")
+    page.line(
+        f"{show_count(census.observed, 'value')} with a confidence in {show_count(census.documents, 'document')}, {wrong}"
+    )
     if found.pooled.calibration is not None:
         _add_calibration(page, found.pooled.calibration)
     if found.pooled.selection is not None:
@@ -50,7 +52,9 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
     """Return how many labels a promise takes as text."""
     page = Page(screen)
     noun = "documents" if plan.promise.unit is Unit.DOCUMENT else "values"
-    page.title(f"Labels for at most {_percent(plan.promise.risk)} wrong at {_percent(plan.promise.confidence)} confidence")
+    page.title(
+        f"Labels for at most {_percent(plan.promise.risk)} wrong at {_percent(plan.promise.confidence)} confidence"
+    )
     page.line(words)
     if plan.families > 1:
         page.line(
@@ -63,7 +67,10 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
         Column(f"accepted {noun}", is_number=True),
         *(Column(head, is_number=True) for head in heads),
     ]
-    rows = [[str(row.errors), f"{row.needed:,}", *(_percent(chance, 0) for _, chance in row.chances)] for row in plan.rows]
+    rows = [
+        [str(row.errors), f"{row.needed:,}", *(_percent(chance, 0) for _, chance in row.chances)]
+        for row in plan.rows
+    ]
     page.table(columns, rows)
     each = " for each field" if plan.families > 1 else ""
     page.line(
@@ -90,12 +97,21 @@ def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
         ("promise", False),
     ]
     rows = [_check_row(check) for check in found.checks]
-    page.table([Column(head, is_number) for head, is_number in heads], rows, [STYLES[check.standing] for check in found.checks])
-    page.line(f"risk: share of wrong among accepted, weighted by {unit}; {_percent(found.level)} interval over documents")
+    page.table(
+        [Column(head, is_number) for head, is_number in heads],
+        rows,
+        [STYLES[check.standing] for check in found.checks],
+    )
+    page.line(
+        f"risk: share of wrong among accepted, weighted by {unit}; {_percent(found.level)} interval over documents"
+    )
     for check in found.checks:
         if check.standing in (Standing.BROKEN, Standing.UNDECIDED):
             what = f"{check.drawn_errors:,} of {check.drawn:,} accepted {unit} are wrong: the risk is at least {_percent(check.lower, 2)}"
-            page.line(f"{_names(check.fields)}: {what}; promised: at most {_percent(found.promise.risk)}", STYLES[check.standing])
+            page.line(
+                f"{_names(check.fields)}: {what}; promised: at most {_percent(found.promise.risk)}",
+                STYLES[check.standing],
+            )
     page.line()
     reviewed = ", ".join(f"{show(reason)}: {count:,}" for reason, count in found.reviewed.items())
     page.line(f"to review: {reviewed or 'nothing'}")
@@ -116,13 +132,30 @@ def render_queue(
     page = Page(screen)
     documents, values, accepted = counts
     page.title(f"Review of {show(system, 60)}")
-    page.line(f"{show_count(values, 'value')} in {show_count(documents, 'document')}; {accepted:,} accepted, audited ones among them")
-    page.line("to review: " + (", ".join(f"{show(reason)}: {count:,}" for reason, count in reasons.items()) or "nothing"))
+    page.line(
+        f"{show_count(values, 'value')} in {show_count(documents, 'document')}; {accepted:,} accepted, audited ones among them"
+    )
+    page.line(
+        "to review: "
+        + (", ".join(f"{show(reason)}: {count:,}" for reason, count in reasons.items()) or "nothing")
+    )
     if rows:
         page.line()
-        columns = [Column("document"), Column("path"), Column("value"), Column("confidence", is_number=True), Column("reason")]
+        columns = [
+            Column("document"),
+            Column("path"),
+            Column("value"),
+            Column("confidence", is_number=True),
+            Column("reason"),
+        ]
         shown = [
-            [show(doc, 40), show(path, 40), show(value, 40), NOTHING if sure is None else f"{sure:.4g}", show(reason)]
+            [
+                show(doc, 40),
+                show(path, 40),
+                show(value, 40),
+                NOTHING if sure is None else f"{sure:.4g}",
+                show(reason),
+            ]
             for _, doc, path, _, value, sure, reason, *_ in rows[:_FIELDS]
         ]
         page.table(columns, shown)
@@ -141,18 +174,23 @@ def _add_calibration(page: Page, found: Calibration) -> None:
         Column("mean confidence", is_number=True),
         Column("right", is_number=True),
     ]
-    rows = [[_range(one.low, one.high), f"{one.n:,}", f"{one.confidence:.3f}", f"{one.accuracy:.3f}"] for one in found.bins]
+    rows = [
+        [_range(one.low, one.high), f"{one.n:,}", f"{one.confidence:.3f}", f"{one.accuracy:.3f}"]
+        for one in found.bins
+    ]
     page.table(columns, rows)
     brier = found.brier
     parts = f"reliability {brier.reliability:.4f} - resolution {brier.resolution:.4f} + uncertainty {brier.uncertainty:.4f}"
-    chance = (
-        f"a calibrated scorer would show {found.ece_expected:.3f} here, 95 % of the time below {found.ece_limit:.3f}; {_p(found.p_value)}"
-    )
+    chance = f"a calibrated scorer would show {found.ece_expected:.3f} here, 95 % of the time below {found.ece_limit:.3f}; {_p(found.p_value)}"
     page.pairs(
         [
             ("calibration error", f"{found.ece:.3f} ({chance})"),
             ("Brier score", f"{brier.score:.4f} = {parts} {_signed(brier.within)} within bins"),
-            ("log loss", f"{found.log_loss:.4f}" + (f" ({found.clipped:,} confidences of 0 or 1 clipped)" if found.clipped else "")),
+            (
+                "log loss",
+                f"{found.log_loss:.4f}"
+                + (f" ({found.clipped:,} confidences of 0 or 1 clipped)" if found.clipped else ""),
+            ),
             ("AUROC", _auroc(found, has_interval=True)),
         ]
     )
@@ -161,7 +199,14 @@ def _add_calibration(page: Page, found: Calibration) -> None:
 def _add_selection(page: Page, found: Selection) -> None:
     page.line()
     page.title("Accepting without review")
-    heads = ("confidence at least", "accepted", "coverage", "wrong", "risk of accepted", "undetected per value")
+    heads = (
+        "confidence at least",
+        "accepted",
+        "coverage",
+        "wrong",
+        "risk of accepted",
+        "undetected per value",
+    )
     rows = [
         [
             f"{point.threshold:.4g}",
@@ -176,7 +221,9 @@ def _add_selection(page: Page, found: Selection) -> None:
     page.table([Column(head, is_number=True) for head in heads], rows)
     page.line(f"areas under the curve: AURC {found.aurc:.4f}, AUGRC {found.augrc:.4f} (0 is best)")
     if all(one.share is not None for one in found.captures):
-        told = ", ".join(f"{_percent(one.budget)} catches {_percent(one.share or 0.0, 1)}" for one in found.captures)
+        told = ", ".join(
+            f"{_percent(one.budget)} catches {_percent(one.share or 0.0, 1)}" for one in found.captures
+        )
         page.line(f"reviewing the least sure {told} of the wrong values")
 
 
@@ -207,7 +254,13 @@ def _group_cells(group: Group) -> list[str]:
         return ["0", *[NOTHING] * 6, omitted]
     p = _p(found.p_value).removeprefix("p ").removeprefix("= ")
     numbers = (found.accuracy, found.confidence, found.ece, found.ece_expected)
-    return [f"{found.n:,}", *(f"{number:.3f}" for number in numbers), p, _auroc(found, has_interval=False), omitted]
+    return [
+        f"{found.n:,}",
+        *(f"{number:.3f}" for number in numbers),
+        p,
+        _auroc(found, has_interval=False),
+        omitted,
+    ]
 
 
 def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
@@ -223,7 +276,10 @@ def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
         ("errors", True),
         ("bound", True),
     ]
-    page.table([Column(head, is_number) for head, is_number in heads], [_certificate_row(one) for one in found.certificates])
+    page.table(
+        [Column(head, is_number) for head, is_number in heads],
+        [_certificate_row(one) for one in found.certificates],
+    )
     for one in found.certificates:
         if one.threshold is None:
             page.line(f"{_names(one.fields)}: review everything: {show(one.reason, _LONG)}", "yellow")
@@ -231,7 +287,9 @@ def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
                 page.line(f"{_names(one.fields)}: {_tell_nearest(one.nearest)}")
         elif not one.steps[-1].passed:
             step = one.steps[-1]
-            what = f"{step.errors:,} errors among {step.labels:,} labels, a bound of {_percent(step.upper, 2)}"
+            what = (
+                f"{step.errors:,} errors among {step.labels:,} labels, a bound of {_percent(step.upper, 2)}"
+            )
             page.line(f"{_names(one.fields)}: stopped at {step.threshold:.6g}: {what}", "dim")
 
 
@@ -245,7 +303,13 @@ def _certificate_row(one: Certificate) -> list[str]:
     if one.threshold is None:
         return [_names(one.fields), "review all", _percent(0.0, 1), f"{one.labels:,}", *[NOTHING] * 3]
     numbers = (f"{one.labels:,}", f"{one.support:,}", f"{one.errors:,}")
-    return [_names(one.fields), f"{one.threshold:.6g}", _percent(one.coverage, 1), *numbers, _percent(one.upper, 2)]
+    return [
+        _names(one.fields),
+        f"{one.threshold:.6g}",
+        _percent(one.coverage, 1),
+        *numbers,
+        _percent(one.upper, 2),
+    ]
 
 
 def _check_row(check: Check) -> list[str]:
@@ -254,7 +318,15 @@ def _check_row(check: Check) -> list[str]:
     risk = NOTHING if check.risk is None else _percent(check.risk, 2)
     if check.interval is not None:
         risk += f" [{100 * check.interval[0]:.2f}, {100 * check.interval[1]:.2f}]"
-    return [_names(check.fields), threshold, f"{check.accepted:,}", coverage, f"{check.errors:,}", risk, str(check.standing)]
+    return [
+        _names(check.fields),
+        threshold,
+        f"{check.accepted:,}",
+        coverage,
+        f"{check.errors:,}",
+        risk,
+        str(check.standing),
+    ]
 
 
 def _add_remarks(page: Page, remarks: Sequence[str]) -> None:

@@ -54,7 +54,9 @@ class Cases:
             )
             for table in map(self._read_statuses, self.portions)
         ]
-        empty = pl.DataFrame(schema={"system": pl.String, "doc": pl.String, **dict.fromkeys(STATUSES, pl.UInt32)})
+        empty = pl.DataFrame(
+            schema={"system": pl.String, "doc": pl.String, **dict.fromkeys(STATUSES, pl.UInt32)}
+        )
         return pl.concat(counted) if counted else empty
 
     def list_cases(self, chosen: pl.DataFrame | None, status: Status, most: int) -> Iterator[Case]:
@@ -65,7 +67,11 @@ class Cases:
             if most <= 0:
                 return
             cases = self._read_statuses(portion).filter(pl.col("status") == status)
-            keys = (cases if chosen is None else cases.join(chosen, on=["system", "doc"], how="semi", maintain_order="left")).head(most)
+            keys = (
+                cases
+                if chosen is None
+                else cases.join(chosen, on=["system", "doc"], how="semi", maintain_order="left")
+            ).head(most)
             most -= keys.height
             if status in ("passed", "skipped"):
                 yield from (Case(*row) for row in keys.iter_rows())
@@ -83,7 +89,14 @@ class Cases:
             (outcome == "failed").any().alias("failed"),
             (outcome == "match").any().alias("match"),
         )
-        status = pl.when("wrong").then(pl.lit("failed")).when("failed").then(pl.lit("error")).when("match").then(pl.lit("passed"))
+        status = (
+            pl.when("wrong")
+            .then(pl.lit("failed"))
+            .when("failed")
+            .then(pl.lit("error"))
+            .when("match")
+            .then(pl.lit("passed"))
+        )
         cases = grouped.select(*_KEY, status=status.otherwise(pl.lit("skipped")))
         order = pl.int_range(pl.len()).min().over("system", "doc")
         return cases.sort(order, maintain_order=True)
@@ -97,10 +110,18 @@ class Cases:
 
         outcomes = WRONG if status == "failed" else ("failed",)
         wanted = is_case_row() & pl.col("outcome").is_in(outcomes)
-        rows = self.evidence.slice(*portion).filter(wanted).select(*_KEY, *SHOWN).with_columns(cut_values()).collect()
+        rows = (
+            self.evidence.slice(*portion)
+            .filter(wanted)
+            .select(*_KEY, *SHOWN)
+            .with_columns(cut_values())
+            .collect()
+        )
         values: dict[tuple[Any, ...], list[WrongValue]] = {}
         hidden: dict[tuple[Any, ...], int] = {}
-        for row in rows.join(keys.select(_KEY), on=_KEY, how="semi", maintain_order="left").iter_rows(named=True):
+        for row in rows.join(keys.select(_KEY), on=_KEY, how="semi", maintain_order="left").iter_rows(
+            named=True
+        ):
             key = row["system"], row["doc"], row["field"]
             found = values.setdefault(key, [])
             if len(found) < MOST_VALUES:
@@ -122,7 +143,11 @@ def read_cases(evidence: pl.LazyFrame) -> Cases:
     """
     import polars as pl
 
-    spans = evidence.with_row_index("at").group_by("system", "doc").agg(pl.col("at").min().alias("first"), pl.col("at").max().alias("last"))
+    spans = (
+        evidence.with_row_index("at")
+        .group_by("system", "doc")
+        .agg(pl.col("at").min().alias("first"), pl.col("at").max().alias("last"))
+    )
     table = spans.select("first", "last").collect().sort("first")
     portions: list[tuple[int, int]] = []
     start, end = 0, -1

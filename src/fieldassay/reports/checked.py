@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fieldassay.reports.shown import show
 from fieldassay.result.violations import CheckCount, Violation, worst_first
+from fieldassay.wording.shown import show
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fieldassay.reports.numbers import show_number, suffix_of
-from fieldassay.reports.shown import show
 from fieldassay.result.comparison import Comparison, Place, Ranking
+from fieldassay.wording.numbers import show_number, suffix_of
+from fieldassay.wording.shown import show
 
 MOST_LINES, MOST_SPOKEN = 8, 3
 """More sentences than this are left to `comparisons.json`; of more systems than this against the reference, only the ranking is shown."""
@@ -32,7 +32,9 @@ class Compared:
     label: str
 
 
-def summarize_comparisons(comparisons: Sequence[Comparison], rankings: Sequence[Ranking], names: Mapping[str, str]) -> Compared | None:
+def summarize_comparisons(
+    comparisons: Sequence[Comparison], rankings: Sequence[Ranking], names: Mapping[str, str]
+) -> Compared | None:
     """Return what a report says; None where there is nothing to compare. `names` are those of metrics in reports."""
     if not comparisons:
         return None
@@ -132,7 +134,13 @@ def _interval(one: Comparison, sign: float) -> str:
 
 def _plain(value: float, unit: str) -> str:
     """Return a difference as a number: points of a hundred for shares."""
-    text = f"{100 * value:,.1f}" if unit == "ratio" else f"{value:,.1f}" if unit == "percent" else show_number(value, unit)
+    text = (
+        f"{100 * value:,.1f}"
+        if unit == "ratio"
+        else f"{value:,.1f}"
+        if unit == "percent"
+        else show_number(value, unit)
+    )
     return text.replace("-", "−") if float(text.replace(",", "")) else text.replace("-", "")
 
 
@@ -142,13 +150,26 @@ def _signed(value: float, unit: str) -> str:
 
 
 def _unit(unit: str) -> str:
-    return " points" if unit in ("ratio", "percent") else "" if unit == "count" else suffix_of(unit) or f" {show(unit, 30)}"
+    return (
+        " points"
+        if unit in ("ratio", "percent")
+        else ""
+        if unit == "count"
+        else suffix_of(unit) or f" {show(unit, 30)}"
+    )
 
 
 def count_tested(family: Sequence[Comparison], rankings: Sequence[Ranking]) -> int:
     """Return how many tests the p values of comparisons and rankings are adjusted for; what is in both is one test."""
-    compared = {(one.metric, one.field, *one.slice.items(), frozenset(one.systems)) for one in family if one.p is not None}
-    return len(compared | {(ranking.metric, None, frozenset(pair.systems)) for ranking in rankings for pair in ranking.pairs})
+    compared = {
+        (one.metric, one.field, *one.slice.items(), frozenset(one.systems))
+        for one in family
+        if one.p is not None
+    }
+    return len(
+        compared
+        | {(ranking.metric, None, frozenset(pair.systems)) for ranking in rankings for pair in ranking.pairs}
+    )
 
 
 def _method(overall: Sequence[Comparison], rankings: Sequence[Ranking]) -> str:

@@ -28,8 +28,14 @@ def draw_curves(curves: pl.DataFrame, title: str = "F(t)") -> str:
         for (system, field), part in whole.group_by("system", "field", maintain_order=True)
     ][:MOST_CURVES]
     height = max(_TOP + _SIDE + 48, _TOP + _ROW * (len(parts) + 1))
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12" role="img">']
-    lines += [f"<title>{_printable(title)}</title>", f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>', *_axes()]
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12" role="img">'
+    ]
+    lines += [
+        f"<title>{_printable(title)}</title>",
+        f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>',
+        *_axes(),
+    ]
     for number, (name, steps) in enumerate(parts):
         lines += _curve(name, steps, number)
     return "\n".join([*lines, "</svg>"]) + "\n"
@@ -56,7 +62,9 @@ def _axes() -> list[str]:
         lines.append(f'<text x="{x:g}" y="{bottom + 18}" text-anchor="middle">{share:.1f}</text>')
     lines.append(f'<path d="M{_LEFT} {_TOP}V{bottom}H{right}" stroke="#000" fill="none"/>')
     lines.append(f'<text x="{_LEFT + _SIDE // 2}" y="{bottom + 38}" text-anchor="middle">t</text>')
-    lines.append(f'<text x="16" y="{_TOP + _SIDE // 2}" text-anchor="middle" transform="rotate(-90 16 {_TOP + _SIDE // 2})">F(t)</text>')
+    lines.append(
+        f'<text x="16" y="{_TOP + _SIDE // 2}" text-anchor="middle" transform="rotate(-90 16 {_TOP + _SIDE // 2})">F(t)</text>'
+    )
     return lines
 
 
@@ -64,7 +72,9 @@ def _curve(name: str, steps: list[tuple[float, float]], number: int) -> list[str
     """Return a curve, which falls just behind each of its points, and its line of the legend."""
     color, dash = _COLORS[number % len(_COLORS)], _DASHES[number // len(_COLORS) % len(_DASHES)]
     style = f'stroke="{color}" stroke-width="2" stroke-dasharray="{dash}" fill="none"'
-    path = f"M{_x(0):g} {_y(steps[0][1]):.2f}" + "".join(f"V{_y(share):.2f}H{_x(t):.2f}" for t, share in steps[1:])
+    path = f"M{_x(0):g} {_y(steps[0][1]):.2f}" + "".join(
+        f"V{_y(share):.2f}H{_x(t):.2f}" for t, share in steps[1:]
+    )
     x, y = _LEFT + _SIDE + 24, _TOP + _ROW * (number + 1)
     shown = _printable(name if len(name) <= 30 else f"{name[:29]}…")
     return [

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from fieldassay.reports.shown import show
 from fieldassay.result.compared import show_rounded
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import by_system, find_main, find_named
 from fieldassay.result.result import Result
+from fieldassay.wording.shown import show
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555")
 _WIDTH, _NAMES, _RIGHT, _ROW = 760, 190, 90, 24
@@ -65,20 +65,36 @@ def draw_dashboard(result: Result) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img"'
     title = "<title>Performance by system</title>" if panels else "<title>There is nothing to draw</title>"
     ground = f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>'
-    return "\n".join([f'{head} font-family="system-ui, sans-serif" font-size="13">', title, ground, *lines, "</svg>"]) + "\n"
+    return (
+        "\n".join(
+            [f'{head} font-family="system-ui, sans-serif" font-size="13">', title, ground, *lines, "</svg>"]
+        )
+        + "\n"
+    )
 
 
 def _main_panels(result: Result, main: Estimate) -> list[_Panel]:
     whole = by_system(result, main)
     scale, unit = (1.0 if main.unit == "percent" else 100.0), " %"
-    rows = [(_name(name), [_dot(result, whole[name], scale)]) for name in result.systems if name in whole and whole[name].value is not None]
+    rows = [
+        (_name(name), [_dot(result, whole[name], scale)])
+        for name in result.systems
+        if name in whole and whole[name].value is not None
+    ]
     panels = [_Panel(_name(main.metric), rows[:MOST_ROWS], 0.0, 100.0, unit, max(0, len(rows) - MOST_ROWS))]
     for key in result.run.get("slices", ()):
         values = list(dict.fromkeys(one.slice[key] for one in result.estimates if key in one.slice))
         sliced = [(_name(value), _dots(result, main, str(key), value, scale)) for value in values]
         if sliced:
             panels.append(
-                _Panel(f"{_name(main.metric)} by {_name(str(key))}", sliced[:MOST_ROWS], 0.0, 100.0, unit, max(0, len(sliced) - MOST_ROWS))
+                _Panel(
+                    f"{_name(main.metric)} by {_name(str(key))}",
+                    sliced[:MOST_ROWS],
+                    0.0,
+                    100.0,
+                    unit,
+                    max(0, len(sliced) - MOST_ROWS),
+                )
             )
     return [panel for panel in panels if panel.rows]
 
@@ -90,7 +106,9 @@ def _dots(result: Result, main: Estimate, key: str, value: str, scale: float) ->
 
 def _dot(result: Result, estimate: Estimate, scale: float) -> _Dot:
     value = scale * float(estimate.value or 0.0)
-    interval = None if estimate.interval is None else (scale * estimate.interval[0], scale * estimate.interval[1])
+    interval = (
+        None if estimate.interval is None else (scale * estimate.interval[0], scale * estimate.interval[1])
+    )
     return _Dot(result.systems.index(estimate.system), value, interval, show_rounded(value, 1, 100.0))
 
 
@@ -101,12 +119,23 @@ def _time_panel(result: Result) -> list[_Panel]:
         return []
     rows = [(_name(name), [_seconds(result, one)]) for name, one in known]
     most = max(max(dot.value, dot.interval[1] if dot.interval else 0.0) for _, [dot] in rows)
-    return [_Panel("mean time of a document", rows[:MOST_ROWS], 0.0, _round_up(most), " s", max(0, len(rows) - MOST_ROWS))]
+    return [
+        _Panel(
+            "mean time of a document",
+            rows[:MOST_ROWS],
+            0.0,
+            _round_up(most),
+            " s",
+            max(0, len(rows) - MOST_ROWS),
+        )
+    ]
 
 
 def _seconds(result: Result, estimate: Estimate) -> _Dot:
     value = float(estimate.value or 0.0) / 1000
-    interval = None if estimate.interval is None else (estimate.interval[0] / 1000, estimate.interval[1] / 1000)
+    interval = (
+        None if estimate.interval is None else (estimate.interval[0] / 1000, estimate.interval[1] / 1000)
+    )
     return _Dot(result.systems.index(estimate.system), value, interval, f"{value:.2f}")
 
 
@@ -130,11 +159,17 @@ def _draw(panel: _Panel, top: int) -> list[str]:
         at = panel.low + (panel.high - panel.low) * step / 4
         x = _x(panel, at)
         lines.append(f'<line x1="{x:.1f}" y1="{top + 26}" x2="{x:.1f}" y2="{bottom}" stroke="{_PALE}"/>')
-        lines.append(f'<text x="{x:.1f}" y="{bottom + 14}" font-size="11" text-anchor="middle" fill="{_INK}">{at:g}{panel.unit}</text>')
+        lines.append(
+            f'<text x="{x:.1f}" y="{bottom + 14}" font-size="11" text-anchor="middle" fill="{_INK}">{at:g}{panel.unit}</text>'
+        )
     for place, (name, dots) in enumerate(panel.rows):
         y = top + 30 + panel.row * (place + 0.5)
         lines.append(f'<text x="{_NAMES - 10}" y="{y + 4:.1f}" text-anchor="end" fill="{_INK}">{name}</text>')
-        lines += [line for number, dot in enumerate(dots) for line in _draw_dot(panel, dot, y + _spread(number, len(dots)), len(dots) == 1)]
+        lines += [
+            line
+            for number, dot in enumerate(dots)
+            for line in _draw_dot(panel, dot, y + _spread(number, len(dots)), len(dots) == 1)
+        ]
     return lines
 
 
@@ -147,13 +182,17 @@ def _draw_dot(panel: _Panel, dot: _Dot, y: float, is_alone: bool) -> list[str]:
     lines = []
     if dot.interval is not None:
         low, high = (_x(panel, bound) for bound in dot.interval)
-        lines.append(f'<line x1="{low:.1f}" y1="{y:.1f}" x2="{high:.1f}" y2="{y:.1f}" stroke="{color}" stroke-width="2"/>')
+        lines.append(
+            f'<line x1="{low:.1f}" y1="{y:.1f}" x2="{high:.1f}" y2="{y:.1f}" stroke="{color}" stroke-width="2"/>'
+        )
     lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{color}"/>')
     lines.append(
         f'<text x="{x:.1f}" y="{y + 3:.1f}" font-size="8" font-weight="700" text-anchor="middle" fill="#ffffff">{dot.system + 1}</text>'
     )
     if is_alone:
-        lines.append(f'<text x="{_WIDTH - _RIGHT + 16}" y="{y + 4:.1f}" fill="{_INK}">{dot.shown}{panel.unit}</text>')
+        lines.append(
+            f'<text x="{_WIDTH - _RIGHT + 16}" y="{y + 4:.1f}" fill="{_INK}">{dot.shown}{panel.unit}</text>'
+        )
     return lines
 
 
@@ -167,7 +206,9 @@ def _legend(systems: Sequence[str], top: int) -> list[str]:
     for number, name in enumerate(systems[:MOST_ROWS]):
         y, color = top + 20 + 20 * number, _COLORS[number % len(_COLORS)]
         lines.append(f'<circle cx="8" cy="{y}" r="6" fill="{color}"/>')
-        lines.append(f'<text x="8" y="{y + 3}" font-size="8" font-weight="700" text-anchor="middle" fill="#ffffff">{number + 1}</text>')
+        lines.append(
+            f'<text x="8" y="{y + 3}" font-size="8" font-weight="700" text-anchor="middle" fill="#ffffff">{number + 1}</text>'
+        )
         lines.append(f'<text x="22" y="{y + 4}" fill="{_INK}">{_name(name)}</text>')
     return lines
 

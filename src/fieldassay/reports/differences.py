@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fieldassay.reports.comparisons import Compared, show_places
-from fieldassay.reports.numbers import NOTHING, show_number, suffix_of
 from fieldassay.reports.page import Column, Page
-from fieldassay.reports.shown import escape_markdown, show
+from fieldassay.wording.numbers import NOTHING, show_number, suffix_of
+from fieldassay.wording.shown import escape_markdown, show
 
 FILE = "comparisons.json"
 TITLE = "Differences between systems"
@@ -35,7 +35,12 @@ def comparisons_markdown(compared: Compared) -> list[str]:
     rows = _ranking_rows(compared)
     if rows:
         lines = [_heads(compared), ["---"] * len(rows[0]), *rows]
-        parts.append("\n".join(f"| {' | '.join(escape_markdown(cell) if cell != '---' else cell for cell in line)} |" for line in lines))
+        parts.append(
+            "\n".join(
+                f"| {' | '.join(escape_markdown(cell) if cell != '---' else cell for cell in line)} |"
+                for line in lines
+            )
+        )
     return [*parts, *(f"{escape_markdown(_sentence(line))}." for line in _remarks(compared))]
 
 
@@ -53,7 +58,8 @@ def _ranking_rows(compared: Compared) -> list[list[str]]:
     if ranking is None:
         return []
     values = [
-        NOTHING if one.value is None else f"{show_number(one.value, ranking.unit)}{suffix_of(ranking.unit)}" for one in ranking.places
+        NOTHING if one.value is None else f"{show_number(one.value, ranking.unit)}{suffix_of(ranking.unit)}"
+        for one in ranking.places
     ]
     return [
         [show_places(place), show(place.system, _NAME), value, compared.verdicts.get(place.system, "")]
@@ -63,5 +69,7 @@ def _ranking_rows(compared: Compared) -> list[list[str]]:
 
 def _remarks(compared: Compared) -> list[str]:
     more = [f"and {compared.hidden:,} more comparisons in {FILE}"] if compared.hidden else []
-    places = "place: those that a system may really have, by the same p values, all pairs of systems among them"
+    places = (
+        "place: those that a system may really have, by the same p values, all pairs of systems among them"
+    )
     return [*more, compared.method, *([places] if compared.ranking is not None else [])]

@@ -14,7 +14,20 @@ if TYPE_CHECKING:
 KINDS = ("unit", "value", "structure", "missing", "extra")
 """What an error is: a wrong unit, another wrong value, another kind of JSON, a value that is not there, one that nobody expected."""
 
-_COLUMNS = ("system", "doc", "gold_path", "pred_path", "kind", "type", "gold", "pred", "outcome", "diagnoses", "flags", "critical")
+_COLUMNS = (
+    "system",
+    "doc",
+    "gold_path",
+    "pred_path",
+    "kind",
+    "type",
+    "gold",
+    "pred",
+    "outcome",
+    "diagnoses",
+    "flags",
+    "critical",
+)
 _CONTAINERS = {"list": "a list", "object": "an object", "item": "an object"}
 
 
@@ -63,7 +76,10 @@ def _lines(table: pl.DataFrame, beside: Mapping[tuple[str, str, str], str | None
             continue
         expected, actual = row["gold"], row["pred"]
         if row["kind"] != "value":
-            expected, actual = _CONTAINERS[row["kind"]], beside.get((row["system"], row["doc"], row["pred_path"]))
+            expected, actual = (
+                _CONTAINERS[row["kind"]],
+                beside.get((row["system"], row["doc"], row["pred_path"])),
+            )
         path = row["pred_path"] if row["gold_path"] is None else row["gold_path"]
         main = row["diagnoses"][0] if row["diagnoses"] and kind in KINDS[:2] else ""
         yield ErrorLine(row["system"], row["doc"], kind, path, expected, actual, main, row["critical"])
@@ -86,4 +102,8 @@ def error_kind(row: Mapping[str, Any]) -> str | None:
         return "missing" if not is_counted_above else "structure" if row["critical"] else None
     if row["kind"] != "value":
         return None
-    return "unit" if row["type"] == "unit" or (row["type"] == "text" and is_unit_key(row["gold_path"] or "")) else "value"
+    return (
+        "unit"
+        if row["type"] == "unit" or (row["type"] == "text" and is_unit_key(row["gold_path"] or ""))
+        else "value"
+    )

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports.error_lines import KINDS, ErrorLine
-from fieldassay.reports.numbers import NOTHING, show_both, show_count, show_number
-from fieldassay.reports.shown import show_json, show_markdown, show_pair
 from fieldassay.result.decision import UNGATED, Decision, GateOutcome, Verdict
 from fieldassay.result.result import Result
+from fieldassay.wording.numbers import NOTHING, show_both, show_count, show_number
+from fieldassay.wording.shown import show_json, show_markdown, show_pair
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +27,9 @@ _NOTED = ("difficulty", "type", "variant")
 _OF_CASES = ("score", "critical_field_accuracy", "unit_accuracy", "value_accuracy", "structure_accuracy")
 
 
-def render_error_report(result: Result, errors: Sequence[ErrorLine], decisions: Sequence[Decision] = ()) -> str:
+def render_error_report(
+    result: Result, errors: Sequence[ErrorLine], decisions: Sequence[Decision] = ()
+) -> str:
     """Return the error report of a result as GitHub-flavored Markdown: per system the figures, the errors by kind, gates, and each document.
 
     `errors` are those of the result's evidence; gates on slices stand side by side by the slice's values.
@@ -53,7 +55,10 @@ def _statistics(result: Result, system: str) -> list[str]:
     whole = {
         estimate.metric: estimate
         for estimate in result.estimates
-        if estimate.system == system and estimate.field is None and not estimate.slice and estimate.unit in ("ratio", "percent")
+        if estimate.system == system
+        and estimate.field is None
+        and not estimate.slice
+        and estimate.unit in ("ratio", "percent")
     }
     named = [metric for metric in whole if not metric.startswith("pooled_")]
     has_pooled = any(f"pooled_{metric}" in whole for metric in named)
@@ -61,7 +66,14 @@ def _statistics(result: Result, system: str) -> list[str]:
     for metric in named:
         pooled = [show_both(whole.get(f"pooled_{metric}"))] if has_pooled else []
         rows.append([metric.replace("_", " "), show_both(whole[metric]), *pooled, f"{whole[metric].n:,}"])
-    return ["### Summary statistics", _table(["", "value", *(["over all leaves"] if has_pooled else []), "n"], rows)] if rows else []
+    return (
+        [
+            "### Summary statistics",
+            _table(["", "value", *(["over all leaves"] if has_pooled else []), "n"], rows),
+        ]
+        if rows
+        else []
+    )
 
 
 def _breakdown(errors: Sequence[ErrorLine]) -> list[str]:
@@ -70,7 +82,9 @@ def _breakdown(errors: Sequence[ErrorLine]) -> list[str]:
     for kind in KINDS:
         of_kind = [error for error in places if error.kind == kind]
         critical = sum(error.is_critical for error in of_kind)
-        rows.append([kind, f"{len(of_kind):,}", f"{len({error.document for error in of_kind}):,}", f"{critical:,}"])
+        rows.append(
+            [kind, f"{len(of_kind):,}", f"{len({error.document for error in of_kind}):,}", f"{critical:,}"]
+        )
     return ["### Error breakdown", _table(["", "errors", "cases", "of them critical"], rows)]
 
 
@@ -86,7 +100,11 @@ def _marked(errors: Sequence[ErrorLine]) -> list[ErrorLine]:
         if _is_below(error):
             below.setdefault(error.document, []).append(error.path)
     return [
-        replace(error, is_critical=error.is_critical or any(_holds(error, path) for path in below.get(error.document, ())))
+        replace(
+            error,
+            is_critical=error.is_critical
+            or any(_holds(error, path) for path in below.get(error.document, ())),
+        )
         for error in errors
         if not _is_below(error)
     ]
@@ -98,7 +116,9 @@ def _holds(error: ErrorLine, path: str) -> bool:
 
 def _thresholds(decision: Decision) -> list[str]:
     """Return the gates: those on slices as a table per slice key with a column per value, the others as a list."""
-    keys = dict.fromkeys(outcome.gate.metric.slice[0] for outcome in decision.outcomes if outcome.gate.metric.slice is not None)
+    keys = dict.fromkeys(
+        outcome.gate.metric.slice[0] for outcome in decision.outcomes if outcome.gate.metric.slice is not None
+    )
     parts = []
     for key in keys:
         cells: dict[str, dict[str, list[str]]] = {}
@@ -108,7 +128,10 @@ def _thresholds(decision: Decision) -> list[str]:
                 name = "cases" if outcome.title == UNGATED else outcome.gate.metric.name
                 cells.setdefault(name, {}).setdefault(chosen[1] or "none", []).append(_cell(outcome))
         values = list(dict.fromkeys(value for row in cells.values() for value in row))
-        rows = [[name.replace("_", " "), *("; ".join(row.get(value, [NOTHING])) for value in values)] for name, row in cells.items()]
+        rows = [
+            [name.replace("_", " "), *("; ".join(row.get(value, [NOTHING])) for value in values)]
+            for name, row in cells.items()
+        ]
         parts += [f"### Thresholds by {show_markdown(key)}", _table(["", *values], rows)]
     others = [outcome for outcome in decision.outcomes if outcome.gate.metric.slice is None]
     if others:
@@ -144,10 +167,17 @@ def _cases(documents: pl.DataFrame | None, system: str, errors: Sequence[ErrorLi
     return parts
 
 
-def _case_row(row: Mapping[str, Any], columns: Sequence[str], noted: str | None, errors: Sequence[ErrorLine]) -> list[str]:
+def _case_row(
+    row: Mapping[str, Any], columns: Sequence[str], noted: str | None, errors: Sequence[ErrorLine]
+) -> list[str]:
     counts = Counter(error.kind for error in _marked(errors))
     numbers = [NOTHING if row[name] is None else show_number(row[name]) for name in columns]
-    return [row["doc"], *([row[noted] or ""] if noted else []), *numbers, *(str(counts[kind]) for kind in KINDS)]
+    return [
+        row["doc"],
+        *([row[noted] or ""] if noted else []),
+        *numbers,
+        *(str(counts[kind]) for kind in KINDS),
+    ]
 
 
 def _case(document: str, errors: Sequence[ErrorLine]) -> list[str]:
@@ -157,13 +187,31 @@ def _case(document: str, errors: Sequence[ErrorLine]) -> list[str]:
     rows = []
     for error in ordered[:MOST_ERRORS]:
         expected, actual = _values(error)
-        rows.append([error.kind, error.path, expected, actual, error.diagnosis.replace("_", " "), "critical" if error.is_critical else ""])
-    parts = [f"#### {show_markdown(document)}", _table(["error", "path", "expected", "actual", "most likely", ""], rows)]
+        rows.append(
+            [
+                error.kind,
+                error.path,
+                expected,
+                actual,
+                error.diagnosis.replace("_", " "),
+                "critical" if error.is_critical else "",
+            ]
+        )
+    parts = [
+        f"#### {show_markdown(document)}",
+        _table(["error", "path", "expected", "actual", "most likely", ""], rows),
+    ]
     if len(ordered) > MOST_ERRORS:
         parts.append(f"And {show_count(len(ordered) - MOST_ERRORS, 'more error')}.")
-    lacking = [error.path for error in errors if error.is_critical and (error.kind == "missing" or _is_below(error))]
+    lacking = [
+        error.path for error in errors if error.is_critical and (error.kind == "missing" or _is_below(error))
+    ]
     if lacking:
-        parts.append("Critical values that are not there: " + ", ".join(show_markdown(path, 120) for path in lacking[:MOST_ERRORS]) + ".")
+        parts.append(
+            "Critical values that are not there: "
+            + ", ".join(show_markdown(path, 120) for path in lacking[:MOST_ERRORS])
+            + "."
+        )
     return parts
 
 
@@ -181,5 +229,9 @@ def _remarks(result: Result) -> list[str]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [[show_markdown(cell) for cell in head], ["---"] * len(head), *([show_markdown(cell, 200) for cell in row] for row in rows)]
+    lines = [
+        [show_markdown(cell) for cell in head],
+        ["---"] * len(head),
+        *([show_markdown(cell, 200) for cell in row] for row in rows),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 from fieldassay.reports.findings import join_names, tell_loss
 from fieldassay.reports.losses import Loss
-from fieldassay.reports.numbers import show_count, show_number, show_percent
 from fieldassay.reports.ranking import Order, order_systems, tell_order
-from fieldassay.reports.shown import show_markdown
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import by_system, find_main, find_named, list_fields
 from fieldassay.result.result import Result
+from fieldassay.wording.numbers import show_count, show_number, show_percent
+from fieldassay.wording.shown import show_markdown
 
 _FAILURES = {
     "missing": "no prediction for {}",
@@ -26,7 +26,9 @@ MOST_REPAIRS = 3
 """How many of the costliest kinds of wrong are recommended for repair."""
 
 
-def render_executive(result: Result, generated: str = "", drawing: str = "", losses: Mapping[str, Sequence[Loss]] | None = None) -> str:
+def render_executive(
+    result: Result, generated: str = "", drawing: str = "", losses: Mapping[str, Sequence[Loss]] | None = None
+) -> str:
     """Return the comparison as GitHub-flavored Markdown. `generated` says when the run was made.
 
     `drawing` is the file of the dashboard beside it, if there is one; `losses` are the costliest of each system, the costliest first.
@@ -39,11 +41,21 @@ def render_executive(result: Result, generated: str = "", drawing: str = "", los
     head.append(f"**Spec**: {show_markdown(name or 'unnamed')}, {show_count(_documents(result), 'document')}")
     main = find_main(result)
     parts = ["# Executive comparison", "  \n".join(head)]
-    parts += ["## Performance dashboard", f"![Accuracy by system, with intervals]({quote(drawing)})"] if drawing else []
+    parts += (
+        ["## Performance dashboard", f"![Accuracy by system, with intervals]({quote(drawing)})"]
+        if drawing
+        else []
+    )
     parts.append("## Summary")
     for system in result.systems:
         parts += [f"### {show_markdown(system)}", "\n".join(_facts(result, main, system))]
-    tables = [] if main is None else [table for key in result.run.get("slices", ()) if (table := _slice_table(result, main, str(key)))]
+    tables = (
+        []
+        if main is None
+        else [
+            table for key in result.run.get("slices", ()) if (table := _slice_table(result, main, str(key)))
+        ]
+    )
     return (
         "\n\n".join(
             [
@@ -72,7 +84,9 @@ def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
     if seconds is not None and seconds.value is not None:
         lines.append(f"- **Average processing time**: {seconds.value / 1000:.1f} seconds (n = {seconds.n:,})")
     if throughput is not None and throughput.value is not None:
-        lines.append(f"- **Throughput**: {show_number(throughput.value, throughput.unit)} documents per minute")
+        lines.append(
+            f"- **Throughput**: {show_number(throughput.value, throughput.unit)} documents per minute"
+        )
     if perfect is not None and perfect.value is not None:
         shown = f"{perfect.value:,.0f} of {perfect.n:,}" if perfect.unit == "count" else _percent(perfect)
         lines.append(f"- **Perfect documents**: {shown}")
@@ -84,7 +98,11 @@ def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
 def _failures(result: Result, system: str) -> list[str]:
     systems = result.counts.get("systems")
     counts: Any = systems.get(system, {}) if isinstance(systems, Mapping) else {}
-    told = [text.format(show_count(counts[name], "document")) for name, text in _FAILURES.items() if counts.get(name)]
+    told = [
+        text.format(show_count(counts[name], "document"))
+        for name, text in _FAILURES.items()
+        if counts.get(name)
+    ]
     return [f"- **Failures**: {'; '.join(told)}"] if told else []
 
 
@@ -111,7 +129,9 @@ def _slice_table(result: Result, main: Estimate, key: str) -> str:
     for value in _values(result, key):
         found = by_system(result, main, {key: value})
         documents = max((estimate.documents for estimate in found.values()), default=0)
-        rows.append([show_markdown(value), f"{documents:,}", *(_percent(found.get(system)) for system in systems)])
+        rows.append(
+            [show_markdown(value), f"{documents:,}", *(_percent(found.get(system)) for system in systems)]
+        )
     if not rows:
         return ""
     title = "Document type performance" if key == "type" else f"Performance by {show_markdown(key)}"
@@ -134,10 +154,16 @@ def _findings(result: Result, main: Estimate | None) -> list[str]:
     fastest = _fastest(result)
     lines += [f"- **Speed**: {show_markdown(fastest, 600)}"] if fastest else []
     for system in result.systems:
-        fields = [(estimate.value, field) for field, estimate in list_fields(result, system).items() if estimate.value is not None]
+        fields = [
+            (estimate.value, field)
+            for field, estimate in list_fields(result, system).items()
+            if estimate.value is not None
+        ]
         if fields:
             lowest, field = min(fields)
-            lines.append(f"- **Hardest field for {show_markdown(system)}**: {show_markdown(field)} ({show_percent(lowest)}%)")
+            lines.append(
+                f"- **Hardest field for {show_markdown(system)}**: {show_markdown(field)} ({show_percent(lowest)}%)"
+            )
     return lines or ["- Nothing was compared."]
 
 
@@ -167,7 +193,10 @@ def _advice(result: Result, main: Estimate | None, losses: Mapping[str, Sequence
     best = order.first if order is not None else next(iter(result.systems), "")
     for system in sorted(result.systems, key=lambda name: name != best):
         repairs = list(losses.get(system, ()))[: MOST_REPAIRS if system == best else 1]
-        lines += [f"- **Repair first in {show_markdown(system)}**: {show_markdown(tell_loss(loss), 600)}" for loss in repairs]
+        lines += [
+            f"- **Repair first in {show_markdown(system)}**: {show_markdown(tell_loss(loss), 600)}"
+            for loss in repairs
+        ]
     return ["## Recommendations", "\n".join(lines)] if lines else []
 
 

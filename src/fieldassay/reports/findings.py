@@ -13,11 +13,11 @@ from typing import Any
 
 from fieldassay.reports.comparisons import show_p
 from fieldassay.reports.losses import Loss
-from fieldassay.reports.numbers import show_count, show_number, show_percent, suffix_of
-from fieldassay.reports.shown import show
 from fieldassay.reports.wording import CAUSES, DIAGNOSES, say
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
+from fieldassay.wording.numbers import show_count, show_number, show_percent, suffix_of
+from fieldassay.wording.shown import show
 
 _NAME = 60
 _SCALES = {"ratio": 100.0, "percent": 1.0}
@@ -31,7 +31,11 @@ def say_number(value: float, unit: str = "ratio") -> str:
     """
     if value == 0 and unit not in _SCALES:
         return f"0{suffix_of(unit)}"
-    text = f"{show_percent(value, unit)} %" if unit in _SCALES else f"{show_number(value, unit)}{suffix_of(unit)}"
+    text = (
+        f"{show_percent(value, unit)} %"
+        if unit in _SCALES
+        else f"{show_number(value, unit)}{suffix_of(unit)}"
+    )
     return text.replace("-", "−")
 
 
@@ -43,7 +47,9 @@ def say_interval(interval: tuple[float, float] | None, level: float | None, unit
     """
     if interval is None:
         return ""
-    low, high = (say_number(bound, unit).removesuffix(" %").removesuffix(suffix_of(unit)) for bound in interval)
+    low, high = (
+        say_number(bound, unit).removesuffix(" %").removesuffix(suffix_of(unit)) for bound in interval
+    )
     return f"{100 * (level or 0.95):g} %: {low} to {high}"
 
 
@@ -57,7 +63,11 @@ def say_estimate(estimate: Estimate) -> str:
     if estimate.value is None:
         return "undefined (n = 0)"
     interval = say_interval(estimate.interval, estimate.level, estimate.unit) or f"n = {estimate.n:,}"
-    few = f"; only {show_count(estimate.documents, 'document')}, so the interval is too narrow" if "few_documents" in estimate.marks else ""
+    few = (
+        f"; only {show_count(estimate.documents, 'document')}, so the interval is too narrow"
+        if "few_documents" in estimate.marks
+        else ""
+    )
     return f"{say_number(estimate.value, estimate.unit)} ({interval}{few})"
 
 
@@ -82,9 +92,7 @@ def tell_comparison(one: Comparison, names: Mapping[str, str]) -> str:
     """
     first, second = (show(name, _NAME) for name in one.systems)
     where = "".join(f" on {show(value, 40)} ({show(key, 30)})" for key, value in one.slice.items())
-    metric = (
-        f"{show(names.get(one.metric, one.metric.replace('_', ' ')), 80)}{f' of {show(one.field, 60)}' if one.field is not None else ''}"
-    )
+    metric = f"{show(names.get(one.metric, one.metric.replace('_', ' ')), 80)}{f' of {show(one.field, 60)}' if one.field is not None else ''}"
     if one.verdict == "undefined" or one.difference is None:
         return f"{first} and {second} cannot be compared{where} in {metric}: a value is undefined"
     if one.verdict == "identical":
@@ -150,8 +158,14 @@ def tell_cause(loss: Loss) -> str:
     if loss.diagnosis in CAUSES:
         noun, one, several = CAUSES[loss.diagnosis]
         said = f"{show_count(loss.count, noun)} {one if loss.count == 1 else several}"
-        return said if noun == "answer" else f"{said}, with {show_count(loss.values, 'value')}, in {documents}"
-    what = "the value is accepted, but not the same" if loss.diagnosis == "accepted" else say(DIAGNOSES, loss.diagnosis)
+        return (
+            said if noun == "answer" else f"{said}, with {show_count(loss.values, 'value')}, in {documents}"
+        )
+    what = (
+        "the value is accepted, but not the same"
+        if loss.diagnosis == "accepted"
+        else say(DIAGNOSES, loss.diagnosis)
+    )
     return f"{what}, in {show_count(loss.values, 'value')} of {documents}"
 
 

@@ -26,17 +26,19 @@ class Format:
     def make(self, reported: Sequence[Reported], options: ReportOptions) -> Iterable[str]:
         """Return the text of a report, portion by portion."""
         module, _, name = self.maker.partition(":")
-        found: Callable[[Sequence[Reported], ReportOptions], Iterable[str]] = getattr(importlib.import_module(module), name)
+        found: Callable[[Sequence[Reported], ReportOptions], Iterable[str]] = getattr(
+            importlib.import_module(module), name
+        )
         return found(reported, options)
 
 
 FORMATS: dict[str, Format] = {
     "table": Format("fieldassay.reports.reported:render_table_report", "report.txt"),
-    "junit": Format("fieldassay.reports.junit:render_junit", "junit.xml"),
+    "junit": Format("fieldassay.reports.ci.junit:render_junit", "junit.xml"),
     "markdown": Format("fieldassay.reports.reported:render_markdown_report", "report.md"),
-    "github": Format("fieldassay.reports.step_summary:render_step_summary", "summary.md"),
-    "annotations": Format("fieldassay.reports.annotations:render_annotations", "annotations.txt"),
-    "comment": Format("fieldassay.reports.comment:render_comment", "comment.md"),
+    "github": Format("fieldassay.reports.ci.step_summary:render_step_summary", "summary.md"),
+    "annotations": Format("fieldassay.reports.ci.annotations:render_annotations", "annotations.txt"),
+    "comment": Format("fieldassay.reports.ci.comment:render_comment", "comment.md"),
     "html": Format("fieldassay.reports.html.page:render_html_report", "report.html"),
     "latex": Format("fieldassay.reports.latex:render_latex", "tables.tex"),
 }
@@ -50,5 +52,14 @@ def find_format(name: str) -> Format:
     'junit.xml'
     """
     if name not in FORMATS:
-        raise ProblemsError([Problem("format", f"no report is called {name[:100]!r}", nearest(name[:100], FORMATS), "unknown_name")])
+        raise ProblemsError(
+            [
+                Problem(
+                    "format",
+                    f"no report is called {name[:100]!r}",
+                    nearest(name[:100], FORMATS),
+                    "unknown_name",
+                )
+            ]
+        )
     return FORMATS[name]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fieldassay.reports.numbers import show_count
 from fieldassay.reports.page import Column, Page, Screen
-from fieldassay.reports.shown import show, show_markdown
 from fieldassay.result.decision import UNGATED, Answer, Decision, DecisionPage, GateOutcome, Verdict
+from fieldassay.wording.numbers import show_count
+from fieldassay.wording.shown import show, show_markdown
 
 STYLES = {
     Verdict.PASS: "green",
@@ -54,7 +54,8 @@ def render_page(found: DecisionPage, screen: Screen) -> str:
         page.line(show(found.description, _LONG))
     page.line()
     page.pairs(
-        [("run", show(line, _WIDE)) for line in _run_lines(found)] + ([("records", show(found.records, _WIDE))] if found.records else [])
+        [("run", show(line, _WIDE)) for line in _run_lines(found)]
+        + ([("records", show(found.records, _WIDE))] if found.records else [])
     )
     for decision in found.decisions:
         _add_decision(page, decision)
@@ -67,10 +68,15 @@ def render_page_markdown(found: DecisionPage) -> str:
     parts = [f"# {_text(found.name)}: {found.answer}"]
     parts += [_text(found.description, _LONG)] if found.description else []
     sources = [f"- run {_text(line, _WIDE)}" for line in _run_lines(found)]
-    parts.append("\n".join([*sources, *([f"- records {_text(found.records, _WIDE)}"] if found.records else [])]))
+    parts.append(
+        "\n".join([*sources, *([f"- records {_text(found.records, _WIDE)}"] if found.records else [])])
+    )
     parts += [part for decision in found.decisions for part in _decision_markdown(decision)]
     if found.invalid:
-        parts += ["## Records that do not count", "\n".join(f"- {_text(str(problem), _LONG)}" for problem in found.invalid)]
+        parts += [
+            "## Records that do not count",
+            "\n".join(f"- {_text(str(problem), _LONG)}" for problem in found.invalid),
+        ]
     if found.remarks:
         parts += ["## Remarks", "\n".join(f"- {_text(remark, _LONG)}" for remark in found.remarks)]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -80,7 +86,15 @@ def _add_decision(page: Page, decision: Decision) -> None:
     page.line()
     page.title(show(_heading(decision), _WIDE))
     rows = [[show(cell, _WIDE) for cell in row] for row in map(_gate_row, decision.outcomes)]
-    page.table([Column("gate", is_name=True), Column("value", is_number=True), Column("threshold"), Column("verdict")], rows)
+    page.table(
+        [
+            Column("gate", is_name=True),
+            Column("value", is_number=True),
+            Column("threshold"),
+            Column("verdict"),
+        ],
+        rows,
+    )
     for outcome in decision.outcomes:
         page.line()
         page.line(show(_name(outcome), _WIDE), STYLES[outcome.verdict])
@@ -92,7 +106,11 @@ def _add_decision(page: Page, decision: Decision) -> None:
 
 def _decision_markdown(decision: Decision) -> list[str]:
     parts = [f"## {_text(_heading(decision), _WIDE)}"]
-    parts.append(_markdown_table(["gate", "value", "threshold", "verdict"], [_gate_row(outcome) for outcome in decision.outcomes]))
+    parts.append(
+        _markdown_table(
+            ["gate", "value", "threshold", "verdict"], [_gate_row(outcome) for outcome in decision.outcomes]
+        )
+    )
     parts += ["\n".join(f"- {_text(reason, _LONG)}" for reason in decision.reasons), "### Evidence"]
     for outcome in decision.outcomes:
         parts.append(f"**{_text(_name(outcome), _WIDE)}**: {outcome.verdict}")
@@ -101,7 +119,10 @@ def _decision_markdown(decision: Decision) -> list[str]:
 
 
 def _add_rest(page: Page, found: DecisionPage) -> None:
-    for title, lines in (("Records that do not count", [str(problem) for problem in found.invalid]), ("Remarks", found.remarks)):
+    for title, lines in (
+        ("Records that do not count", [str(problem) for problem in found.invalid]),
+        ("Remarks", found.remarks),
+    ):
         if lines:
             page.line()
             page.title(title)
@@ -114,7 +135,9 @@ def _run_lines(found: DecisionPage) -> list[str]:
     for run in found.runs:
         spec = f"{run.spec} ({run.digest[:8]}), " if run.digest else ""
         started = f", scored {run.started}" if run.started else ""
-        lines.append(f"{run.label}: {spec}{show_count(run.documents, 'document')}, {', '.join(run.systems) or 'no system'}{started}")
+        lines.append(
+            f"{run.label}: {spec}{show_count(run.documents, 'document')}, {', '.join(run.systems) or 'no system'}{started}"
+        )
     return lines
 
 
@@ -132,7 +155,12 @@ def _name(outcome: GateOutcome) -> str:
 def _gate_row(outcome: GateOutcome) -> list[str]:
     if outcome.title == UNGATED:
         return [_about(outcome), outcome.value_text, "", str(outcome.verdict)]
-    return [outcome.title or str(outcome.gate), outcome.value_text, outcome.threshold_text, str(outcome.verdict)]
+    return [
+        outcome.title or str(outcome.gate),
+        outcome.value_text,
+        outcome.threshold_text,
+        str(outcome.verdict),
+    ]
 
 
 def _evidence(outcome: GateOutcome) -> tuple[str, ...]:
@@ -150,8 +178,18 @@ def _table(decisions: Sequence[Decision]) -> tuple[list[str], list[list[str]]]:
         if len(decisions) <= SIDE_BY_SIDE:
             rows.append([show(gate, 60), *(_cell(outcome) for _, outcome in outcomes)])
         else:
-            others = [f"{system} {_cell(outcome)}" for system, outcome in outcomes if outcome.verdict is not Verdict.PASS]
-            rows.append([show(gate, 60), f"{len(outcomes) - len(others)} of {len(outcomes)}", show(", ".join(others), _WIDE)])
+            others = [
+                f"{system} {_cell(outcome)}"
+                for system, outcome in outcomes
+                if outcome.verdict is not Verdict.PASS
+            ]
+            rows.append(
+                [
+                    show(gate, 60),
+                    f"{len(outcomes) - len(others)} of {len(outcomes)}",
+                    show(", ".join(others), _WIDE),
+                ]
+            )
     if len(decisions) > SIDE_BY_SIDE:
         return ["", "passed", "not passed"], rows
     return ["", *(show(decision.system, 32) for decision in decisions)], rows
@@ -195,7 +233,9 @@ def _skipped(decisions: Sequence[Decision]) -> list[str]:
 
 def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [list(head), ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line if at == 1 else map(_text, line))} |" for at, line in enumerate(lines))
+    return "\n".join(
+        f"| {' | '.join(line if at == 1 else map(_text, line))} |" for at, line in enumerate(lines)
+    )
 
 
 def _text(text: str, width: int = _WIDE) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fieldassay.reports.numbers import show_number
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.shown import show
 from fieldassay.reports.summary import Line, summarize
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main, list_fields
 from fieldassay.result.result import Result
+from fieldassay.wording.numbers import show_number
+from fieldassay.wording.shown import show
 
 BETTER, WORSE, LEVEL = r"\textsuperscript{$\ast$}", r"\textsuperscript{$\dagger$}", r"\textsuperscript{$=$}"
 """What stands behind a value: significantly better or worse than the reference, or no difference shown."""
@@ -65,26 +65,47 @@ class _Table:
             rf"\label{{{self.label}}}",
             rf"\begin{{tabular}}{{{columns}}}",
         ]
-        lines += [r"\toprule", f"{' & '.join(self.head)} \\\\", r"\midrule", *(f"{' & '.join(row)} \\\\" for row in self.rows)]
+        lines += [
+            r"\toprule",
+            f"{' & '.join(self.head)} \\\\",
+            r"\midrule",
+            *(f"{' & '.join(row)} \\\\" for row in self.rows),
+        ]
         return "\n".join(["", *lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
 
 def _systems_table(run: Reported) -> str:
     result = run.result
-    lines = [line for line in summarize(result).headline if any(one is not None and one.unit != "count" for one in line.estimates)]
+    lines = [
+        line
+        for line in summarize(result).headline
+        if any(one is not None and one.unit != "count" for one in line.estimates)
+    ]
     best = [_best(line.estimates) for line in lines]
     rows: list[list[str]] = []
     for at, system in enumerate(result.systems):
         estimates = [line.estimates[at] for line in lines]
-        rows.append([_name(system), *(_value(one, one is found, _mark(result, one)) for one, found in zip(estimates, best, strict=True))])
+        rows.append(
+            [
+                _name(system),
+                *(
+                    _value(one, one is found, _mark(result, one))
+                    for one, found in zip(estimates, best, strict=True)
+                ),
+            ]
+        )
         rows.append(["", *map(_interval, estimates)])
-    return _Table(_caption(result), "tab:systems", ["System", *(_label(line) for line in lines)], rows).render()
+    return _Table(
+        _caption(result), "tab:systems", ["System", *(_label(line) for line in lines)], rows
+    ).render()
 
 
 def _label(line: Line) -> str:
     unit = next((one.unit for one in line.estimates if one is not None), "ratio")
     name = escape_latex(show(line.label, 60))
-    return f"{name[:1].upper()}{name[1:]}" + {"percent": r" (\%)", "ms": " (ms)", "usd": " (USD)"}.get(unit, "")
+    return f"{name[:1].upper()}{name[1:]}" + {"percent": r" (\%)", "ms": " (ms)", "usd": " (USD)"}.get(
+        unit, ""
+    )
 
 
 def _best(estimates: Sequence[Estimate | None]) -> Estimate | None:
@@ -124,10 +145,23 @@ def _mark(result: Result, estimate: Estimate | None) -> str:
 
 def _find(comparisons: Sequence[Comparison], estimate: Estimate) -> Comparison | None:
     """Return the comparison of the estimate's system with the reference, by its metric (with its parameters) and field, over all documents."""
-    names = {estimate.metric, f"{estimate.metric}(regime={estimate.regime})"} if not estimate.parameters else set()
+    names = (
+        {estimate.metric, f"{estimate.metric}(regime={estimate.regime})"}
+        if not estimate.parameters
+        else set()
+    )
     for one in comparisons:
-        if one.systems[1] == estimate.system and one.metric in names and one.field == estimate.field and not one.slice:
-            same = one.values[1] is not None and estimate.value is not None and abs(one.values[1] - estimate.value) < 1e-12
+        if (
+            one.systems[1] == estimate.system
+            and one.metric in names
+            and one.field == estimate.field
+            and not one.slice
+        ):
+            same = (
+                one.values[1] is not None
+                and estimate.value is not None
+                and abs(one.values[1] - estimate.value) < 1e-12
+            )
             return one if same else None
     return None
 
@@ -139,9 +173,7 @@ def _caption(result: Result) -> str:
     told = f"{escape_latex(show(name or 'Results', 80))}, {documents:,} documents."
     drawn = result.run.get("bootstrap")
     if isinstance(drawn, Mapping) and drawn.get("replicates"):
-        told += (
-            rf" In brackets: {100 * float(drawn['level']):g}\,\% bootstrap intervals over documents ({drawn['replicates']:,} replicates)."
-        )
+        told += rf" In brackets: {100 * float(drawn['level']):g}\,\% bootstrap intervals over documents ({drawn['replicates']:,} replicates)."
     if result.comparisons:
         reference = escape_latex(show(result.comparisons[0].systems[0], 60))
         marks = rf"{BETTER}\,/\,{WORSE}: significantly better\,/\,worse than {reference} (paired by document, Holm-adjusted)"

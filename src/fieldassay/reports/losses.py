@@ -61,7 +61,11 @@ class Loss:
 
 
 def find_losses(
-    evidence: pl.LazyFrame, documents: pl.DataFrame, systems: Sequence[str], most: int = 5, replicates: int = REPLICATES
+    evidence: pl.LazyFrame,
+    documents: pl.DataFrame,
+    systems: Sequence[str],
+    most: int = 5,
+    replicates: int = REPLICATES,
 ) -> dict[str, tuple[Loss, ...]]:
     """Return the costliest losses of each system, the costliest first.
 
@@ -71,18 +75,26 @@ def find_losses(
     """
     import polars as pl
 
-    known = documents.filter(pl.col("leaves") > 0).select("system", "doc", "leaves", answer=unusable_answers(documents.columns))
+    known = documents.filter(pl.col("leaves") > 0).select(
+        "system", "doc", "leaves", answer=unusable_answers(documents.columns)
+    )
     lost = 1.0 - pl.col("score").fill_null(0.0)
     wrong = evidence.filter((pl.col("kind") == "value") & pl.col("outcome").is_in(_JUDGED) & (lost > 0))
     diagnosis = pl.col("diagnoses").list.first().fill_null("accepted")
     path = pl.coalesce("gold_path", "pred_path")
-    rows = wrong.select("system", "doc", "field", "outcome", "gold", "pred", lost=lost, diagnosis=diagnosis, path=path)
+    rows = wrong.select(
+        "system", "doc", "field", "outcome", "gold", "pred", lost=lost, diagnosis=diagnosis, path=path
+    )
     rows = _with_items(rows.join(known.lazy(), on=["system", "doc"], maintain_order="left"), evidence)
     is_lost = pl.col("answer").is_not_null() & (pl.col("outcome") == "missing")
     is_item = ~is_lost & pl.col("item").is_not_null()
     rows = rows.with_columns(
         field=pl.when(is_lost).then(pl.lit("")).when(is_item).then("list").otherwise("field"),
-        diagnosis=pl.when(is_lost).then("answer").when(is_item).then("item_" + pl.col("outcome")).otherwise("diagnosis"),
+        diagnosis=pl.when(is_lost)
+        .then("answer")
+        .when(is_item)
+        .then("item_" + pl.col("outcome"))
+        .otherwise("diagnosis"),
         unit=pl.when(is_lost).then(pl.lit("")).when(is_item).then("item"),
     )
     per_document = rows.group_by("system", "field", "diagnosis", "doc", maintain_order=True).agg(
@@ -92,7 +104,10 @@ def find_losses(
         pl.col("unit").drop_nulls().n_unique().alias("count"),
     )
     table = per_document.collect()
-    return {system: _of_system(table.filter(pl.col("system") == system), known, system, (most, replicates)) for system in systems}
+    return {
+        system: _of_system(table.filter(pl.col("system") == system), known, system, (most, replicates))
+        for system in systems
+    }
 
 
 def unusable_answers(columns: Sequence[str]) -> pl.Expr:
@@ -102,7 +117,9 @@ def unusable_answers(columns: Sequence[str]) -> pl.Expr:
     found = pl.lit(None, dtype=pl.String)
     for name, (column, wanted) in reversed(ANSWERS.items()):
         if column in columns:
-            found = pl.when((pl.col(column).cast(pl.Float64) > 0) == wanted).then(pl.lit(name)).otherwise(found)
+            found = (
+                pl.when((pl.col(column).cast(pl.Float64) > 0) == wanted).then(pl.lit(name)).otherwise(found)
+            )
     return found
 
 
@@ -111,21 +128,28 @@ def _with_items(rows: pl.LazyFrame, evidence: pl.LazyFrame) -> pl.LazyFrame:
     import polars as pl
 
     alone = evidence.filter((pl.col("kind") == "item") & pl.col("outcome").is_in(("missing", "spurious")))
-    items = alone.select("system", "doc", "outcome", inside=pl.coalesce("gold_path", "pred_path"), is_alone=True).unique()
+    items = alone.select(
+        "system", "doc", "outcome", inside=pl.coalesce("gold_path", "pred_path"), is_alone=True
+    ).unique()
     depth = items.select(pl.col("inside").str.count_matches(r"\[\d+\]").max()).collect().item() or 0
     rows = rows.with_columns(item=pl.lit(None, dtype=pl.String), list=pl.lit(None, dtype=pl.String))
     for level in range(1, depth + 1):
         inside = pl.col("path").str.extract(rf"^((?:.*?\[\d+\]){{{level}}})")
-        joined = rows.with_columns(inside=inside).join(items, on=["system", "doc", "outcome", "inside"], how="left", maintain_order="left")
+        joined = rows.with_columns(inside=inside).join(
+            items, on=["system", "doc", "outcome", "inside"], how="left", maintain_order="left"
+        )
         is_new = pl.col("is_alone") & pl.col("item").is_null()
         of_field = pl.col("field").str.extract(rf"^((?:.*?\[\]){{{level}}})")
         rows = joined.with_columns(
-            item=pl.when(is_new).then("inside").otherwise("item"), list=pl.when(is_new).then(of_field).otherwise("list")
+            item=pl.when(is_new).then("inside").otherwise("item"),
+            list=pl.when(is_new).then(of_field).otherwise("list"),
         ).drop("inside", "is_alone")
     return rows
 
 
-def _of_system(table: pl.DataFrame, known: pl.DataFrame, system: str, bounds: tuple[int, int]) -> tuple[Loss, ...]:
+def _of_system(
+    table: pl.DataFrame, known: pl.DataFrame, system: str, bounds: tuple[int, int]
+) -> tuple[Loss, ...]:
     import numpy as np
     import polars as pl
 
@@ -134,19 +158,27 @@ def _of_system(table: pl.DataFrame, known: pl.DataFrame, system: str, bounds: tu
     if not len(names) or table.is_empty():
         return ()
     groups = table.group_by("field", "diagnosis", maintain_order=True).agg(
-        pl.col("loss", "values", "count").sum(), pl.len().alias("documents"), pl.col("doc", "gold", "pred").first()
+        pl.col("loss", "values", "count").sum(),
+        pl.len().alias("documents"),
+        pl.col("doc", "gold", "pred").first(),
     )
     worst = groups.sort(["loss", "field", "diagnosis"], descending=[True, False, False]).head(most).to_dicts()
     if not replicates:
         return tuple(_make(system, group, len(names), None) for group in worst)
     columns = np.zeros((len(worst), len(names)))
     for place, group in enumerate(worst):
-        chosen = table.filter((pl.col("field") == group["field"]) & (pl.col("diagnosis") == group["diagnosis"]))
+        chosen = table.filter(
+            (pl.col("field") == group["field"]) & (pl.col("diagnosis") == group["diagnosis"])
+        )
         columns[place] = (
-            names.to_frame().join(chosen.select("doc", "loss"), on="doc", how="left", maintain_order="left")["loss"].fill_null(0.0)
+            names.to_frame()
+            .join(chosen.select("doc", "loss"), on="doc", how="left", maintain_order="left")["loss"]
+            .fill_null(0.0)
         )
     low, high = _intervals(columns, names.to_list(), replicates)
-    return tuple(_make(system, group, len(names), (float(low[at]), float(high[at]))) for at, group in enumerate(worst))
+    return tuple(
+        _make(system, group, len(names), (float(low[at]), float(high[at]))) for at, group in enumerate(worst)
+    )
 
 
 def _intervals(columns: npt.NDArray[np.float64], names: Sequence[str], replicates: int) -> tuple[Any, Any]:

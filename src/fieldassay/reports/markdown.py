@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from fieldassay.reports.differences import comparisons_markdown
 from fieldassay.reports.findings import tell_loss_shortly, tell_points
 from fieldassay.reports.gates import gates_markdown
-from fieldassay.reports.numbers import show_both, show_count, show_value
-from fieldassay.reports.shown import show_markdown, show_pair
 from fieldassay.reports.summary import FieldLine, SliceTable, Summary, measure_name
+from fieldassay.wording.numbers import show_both, show_count, show_value
+from fieldassay.wording.shown import show_markdown, show_pair
 
 
 def render_markdown(summary: Summary) -> str:
@@ -19,7 +19,13 @@ def render_markdown(summary: Summary) -> str:
     rows = [[line.label, *map(show_both, line.estimates)] for line in summary.headline]
     counted = next((line for line in summary.headline if line.label == "accuracy"), None)
     if counted is not None:
-        rows.insert(1, ["documents behind it (n)", *(f"{estimate.n:,}" if estimate else "—" for estimate in counted.estimates)])
+        rows.insert(
+            1,
+            [
+                "documents behind it (n)",
+                *(f"{estimate.n:,}" if estimate else "—" for estimate in counted.estimates),
+            ],
+        )
     parts.append(_table(["", *summary.systems], [*rows, ["failures", *summary.failures]]))
     parts.append(f"{summary.method[:1].upper()}{summary.method[1:]}.")
     if summary.compared is not None:
@@ -29,7 +35,10 @@ def render_markdown(summary: Summary) -> str:
     parts += _losses(summary)
     parts += _suspicious(summary)
     if summary.diagnoses:
-        rows = [[name.replace("_", " "), *(f"{count:,}" for count in counts)] for name, counts in summary.diagnoses]
+        rows = [
+            [name.replace("_", " "), *(f"{count:,}" for count in counts)]
+            for name, counts in summary.diagnoses
+        ]
         parts += ["## Most frequent kinds of error", _table(["", *summary.systems], rows, numbers=True)]
     parts += _checks(summary)
     for table in summary.slices:
@@ -54,7 +63,9 @@ def _fields(summary: Summary, position: int) -> list[str]:
     head = ["field", measure_name(lines), "precision", "recall", "n", "most often", "gold → predicted"]
     parts = [f"## Worst fields of {system}", _table(head, [_field_row(line) for line in lines])]
     if summary.hidden_fields[position] or summary.flawless[position]:
-        parts.append(f"And {summary.hidden_fields[position]} more with errors, {summary.flawless[position]} without an error.")
+        parts.append(
+            f"And {summary.hidden_fields[position]} more with errors, {summary.flawless[position]} without an error."
+        )
     return parts
 
 
@@ -65,21 +76,45 @@ def _losses(summary: Summary) -> list[str]:
         for system, losses in zip(summary.systems, summary.losses, strict=False)
         for loss in losses
     ]
-    return ["## What to fix first", _table(["system", "costs at most, of accuracy", "cause", "such as in"], rows)] if rows else []
+    return (
+        [
+            "## What to fix first",
+            _table(["system", "costs at most, of accuracy", "cause", "such as in"], rows),
+        ]
+        if rows
+        else []
+    )
 
 
 def _suspicious(summary: Summary) -> list[str]:
     """Return the gold values that all systems contradict."""
     if not summary.suspicious:
         return []
-    rows = [[one.doc, one.path, *show_pair(one.gold, one.agreed, 60), f"{one.systems}"] for one in summary.suspicious]
+    rows = [
+        [one.doc, one.path, *show_pair(one.gold, one.agreed, 60), f"{one.systems}"]
+        for one in summary.suspicious
+    ]
     lead = "All systems agree on another value than gold, so gold may be wrong. A person should look."
-    more = [f"And {summary.hidden_suspicious} more: `fieldassay export RUN --what suspicious-gold`."] if summary.hidden_suspicious else []
-    return ["## Suspicious gold", lead, _table(["document", "path", "gold", "all systems", "systems"], rows), *more]
+    more = (
+        [f"And {summary.hidden_suspicious} more: `fieldassay export RUN --what suspicious-gold`."]
+        if summary.hidden_suspicious
+        else []
+    )
+    return [
+        "## Suspicious gold",
+        lead,
+        _table(["document", "path", "gold", "all systems", "systems"], rows),
+        *more,
+    ]
 
 
 def _field_row(line: FieldLine) -> list[str]:
-    numbers = [show_value(line.accuracy), show_value(line.precision), show_value(line.recall), f"{line.accuracy.n:,}"]
+    numbers = [
+        show_value(line.accuracy),
+        show_value(line.precision),
+        show_value(line.recall),
+        f"{line.accuracy.n:,}",
+    ]
     if line.mistake is None:
         return [line.field, *numbers, "", ""]
     kind = f"{line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count:,})"
@@ -94,7 +129,15 @@ def _checks(summary: Summary) -> list[str]:
     for line in summary.checks:
         count = line.count
         rows.append(
-            [count.check, count.system, count.at, f"{count.violations:,}", f"{count.values:,}", f"{count.documents:,}", line.example(120)]
+            [
+                count.check,
+                count.system,
+                count.at,
+                f"{count.violations:,}",
+                f"{count.values:,}",
+                f"{count.documents:,}",
+                line.example(120),
+            ]
         )
     more = [f"And {summary.hidden_checks} more."] if summary.hidden_checks else []
     return ["## Checks that predictions violate", _table(head, rows), *more]
@@ -103,13 +146,23 @@ def _checks(summary: Summary) -> list[str]:
 def _slice(summary: Summary, table: SliceTable) -> list[str]:
     rows = []
     for line in table.lines:
-        documents = max((estimate.documents for estimate in line.estimates if estimate is not None), default=0)
+        documents = max(
+            (estimate.documents for estimate in line.estimates if estimate is not None), default=0
+        )
         rows.append([line.label, f"{documents:,}", *map(show_both, line.estimates)])
     more = [f"And {table.hidden} more."] if table.hidden else []
-    return [f"## {show_markdown(table.metric)} by {show_markdown(table.key)}", _table(["", "documents", *summary.systems], rows), *more]
+    return [
+        f"## {show_markdown(table.metric)} by {show_markdown(table.key)}",
+        _table(["", "documents", *summary.systems], rows),
+        *more,
+    ]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
     rule = ["---", *("---:" if numbers else "---" for _ in head[1:])]
-    lines = [[show_markdown(cell) for cell in head], rule, *([show_markdown(cell, 200) for cell in row] for row in rows)]
+    lines = [
+        [show_markdown(cell) for cell in head],
+        rule,
+        *([show_markdown(cell, 200) for cell in row] for row in rows),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -36,13 +36,19 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "mean over documents of T / (C+W+M+S)",
     ),
     "accuracy_strict": ("The same, but a value is right or wrong.", "mean over documents of C / (C+W+M+S)"),
-    "accuracy_pooled": ("How much of all values together is right; long documents weigh more.", "T / (C+W+M+S)"),
+    "accuracy_pooled": (
+        "How much of all values together is right; long documents weigh more.",
+        "T / (C+W+M+S)",
+    ),
     "accuracy_pooled_strict": ("The same, but a value is right or wrong.", "C / (C+W+M+S)"),
     "accuracy_by_field": (
         "How right a field is, on average over the fields; rare fields weigh as much as common ones.",
         "mean over fields of T / (C+W+M+S)",
     ),
-    "accuracy_by_field_strict": ("The same, but a value is right or wrong.", "mean over fields of C / (C+W+M+S)"),
+    "accuracy_by_field_strict": (
+        "The same, but a value is right or wrong.",
+        "mean over fields of C / (C+W+M+S)",
+    ),
     "accuracy_weighted": (
         "Accuracy in which fields count as much as their weight in the spec.",
         "mean over documents of the weighted mean of scores",
@@ -53,7 +59,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "field_accuracy": ("How right one field is over all documents.", "T / (C+W+M+S)"),
     "field_accuracy_strict": ("How often one field is right over all documents.", "C / (C+W+M+S)"),
-    "perfect_documents": ("The share of documents in which every value is right.", "documents with accuracy 1 / documents"),
+    "perfect_documents": (
+        "The share of documents in which every value is right.",
+        "documents with accuracy 1 / documents",
+    ),
     "precision": ("Of the values that were predicted, how many are right.", "C / (C+W+S)"),
     "recall": ("Of the values that gold has, how many were found and are right.", "C / (C+W+M)"),
     "f1": ("Precision and recall in one number, their harmonic mean.", "2C / (2C+2W+M+S)"),
@@ -66,8 +75,14 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "macro_soft_precision": ("Soft precision, on average over the fields.", "mean over fields"),
     "macro_soft_recall": ("Soft recall, on average over the fields.", "mean over fields"),
     "macro_soft_f1": ("Soft F1, on average over the fields.", "mean over fields"),
-    "fda": ("Fill-decision accuracy: how often filling a field, or leaving it empty, was the right decision.", "(C+W+A) / (C+W+M+S+A)"),
-    "hr": ("Hallucination rate: how often there is a value where gold has none. Lower is better.", "S / (S+A)"),
+    "fda": (
+        "Fill-decision accuracy: how often filling a field, or leaving it empty, was the right decision.",
+        "(C+W+A) / (C+W+M+S+A)",
+    ),
+    "hr": (
+        "Hallucination rate: how often there is a value where gold has none. Lower is better.",
+        "S / (S+A)",
+    ),
     "mr": ("Missing rate: how often there is no value where gold has one. Lower is better.", "M / (C+W+M)"),
     "rfa": ("Required-fill accuracy: the mean score where both sides have a value.", "T / (C+W)"),
     "correct": ("How many values are right.", "C"),
@@ -75,7 +90,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "missing": ("How many values the predictions lack.", "M"),
     "spurious": ("How many values the predictions have where gold has none.", "S"),
     "absent": ("How many values neither side has.", "A"),
-    "item_precision": ("Of the predicted items of lists, how many have a partner in gold.", "(C+W) / (C+W+S), items"),
+    "item_precision": (
+        "Of the predicted items of lists, how many have a partner in gold.",
+        "(C+W) / (C+W+S), items",
+    ),
     "item_recall": ("Of the items of lists in gold, how many were found.", "(C+W) / (C+W+M), items"),
     "item_f1": ("Item precision and item recall in one number.", "2(C+W) / (2C+2W+M+S), items"),
     "items_matched": ("How many items have a partner.", "C+W, items"),
@@ -83,7 +101,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "items_spurious": ("How many predicted items have no partner.", "S, items"),
     "mean": ("The mean of a column of the evidence.", "sum / rows"),
     "total": ("The sum of a column of the evidence.", "sum"),
-    "share_at_least": ("The share of values for which a column of the evidence reaches a threshold.", "rows at or above it / rows"),
+    "share_at_least": (
+        "The share of values for which a column of the evidence reaches a threshold.",
+        "rows at or above it / rows",
+    ),
     "documents": ("How many documents were scored.", "count"),
     "documents_missing": ("How many documents have no prediction; they are judged as empty ones.", "count"),
     "documents_invalid": ("How many answers could not be read; they are judged as empty ones.", "count"),
@@ -93,7 +114,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "documents_unparsed": ("How many answers could not be read as a record.", "count"),
     "failed": ("How many judgements could not be made; they are outside every denominator.", "count"),
     "structure_errors": ("How often the prediction has another kind of JSON than was asked for.", "count"),
-    "unreadable_gold": ("How many gold values cannot be read as their type and were compared as text.", "count"),
+    "unreadable_gold": (
+        "How many gold values cannot be read as their type and were compared as text.",
+        "count",
+    ),
     "check_violations": ("How often predictions violate a check of the spec.", "count"),
     "documents_with_violations": ("In how many documents a check is violated.", "count"),
     "latency_p50": ("Half of the documents take no longer than this.", "median of the duration"),
@@ -109,19 +133,34 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "prompt_tokens": ("The mean prompt tokens of a document.", "mean of usage.prompt_tokens"),
     "prompt_tokens_sum": ("The prompt tokens of all documents together.", "sum of usage.prompt_tokens"),
     "completion_tokens": ("The mean completion tokens of a document.", "mean of usage.completion_tokens"),
-    "completion_tokens_sum": ("The completion tokens of all documents together.", "sum of usage.completion_tokens"),
+    "completion_tokens_sum": (
+        "The completion tokens of all documents together.",
+        "sum of usage.completion_tokens",
+    ),
     "embedding_tokens": ("The mean embedding tokens of a document.", "mean of usage.embedding_tokens"),
-    "embedding_tokens_sum": ("The embedding tokens of all documents together.", "sum of usage.embedding_tokens"),
+    "embedding_tokens_sum": (
+        "The embedding tokens of all documents together.",
+        "sum of usage.embedding_tokens",
+    ),
     "total_tokens": ("The mean tokens of a document.", "mean of usage.total_tokens"),
     "total_tokens_sum": ("The tokens of all documents together.", "sum of usage.total_tokens"),
     "out_of_type": ("How many predicted values cannot be read as their type.", "count"),
-    "out_of_type_rate": ("The share of predicted values that cannot be read as their type.", "out of type / (C+W+S)"),
+    "out_of_type_rate": (
+        "The share of predicted values that cannot be read as their type.",
+        "out of type / (C+W+S)",
+    ),
     "weighted_precision": (
         "The mean precision of the fields, each weighted by its support.",
         "sum of precision x support / sum of support",
     ),
-    "weighted_recall": ("The mean recall of the fields, each weighted by its support.", "sum of recall x support / sum of support"),
-    "weighted_f1": ("The mean F1 of the fields, each weighted by its support.", "sum of F1 x support / sum of support"),
+    "weighted_recall": (
+        "The mean recall of the fields, each weighted by its support.",
+        "sum of recall x support / sum of support",
+    ),
+    "weighted_f1": (
+        "The mean F1 of the fields, each weighted by its support.",
+        "sum of F1 x support / sum of support",
+    ),
     "support": ("How many values gold has.", "C+W+M"),
 }
 """Metric -> what it means, and its formula in the letters above."""

@@ -28,10 +28,16 @@ def count_mistakes(evidence: pl.LazyFrame) -> tuple[Mistake, ...]:
     """Return the mistakes in an evidence table, the most frequent first; each value counts once, by its main diagnosis."""
     import polars as pl
 
-    is_wrong = (pl.col("kind") == "value") & pl.col("outcome").is_in(WRONG) & (pl.col("diagnoses").list.len() > 0)
-    rows = evidence.filter(is_wrong).select("system", "field", "gold", "pred", diagnosis=pl.col("diagnoses").list.first())
+    is_wrong = (
+        (pl.col("kind") == "value") & pl.col("outcome").is_in(WRONG) & (pl.col("diagnoses").list.len() > 0)
+    )
+    rows = evidence.filter(is_wrong).select(
+        "system", "field", "gold", "pred", diagnosis=pl.col("diagnoses").list.first()
+    )
     counted = rows.group_by("system", "field", "diagnosis", maintain_order=True).agg(
         pl.len().alias("count"), pl.col("gold").first(), pl.col("pred").first()
     )
-    table = counted.collect().sort(["count", "system", "field", "diagnosis"], descending=[True, False, False, False])
+    table = counted.collect().sort(
+        ["count", "system", "field", "diagnosis"], descending=[True, False, False, False]
+    )
     return tuple(Mistake(**row) for row in table.iter_rows(named=True))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from fieldassay.reports.comparisons import show_p
-from fieldassay.reports.shown import show
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
+from fieldassay.wording.shown import show
 
 Certainty: TypeAlias = Literal["beyond_chance", "may_be_chance", "unknown"]
 
@@ -36,7 +36,9 @@ class Order:
     documents: int = 0
 
 
-def order_systems(result: Result, found: Mapping[str, Estimate], slice_: Mapping[str, str] | None = None) -> Order | None:
+def order_systems(
+    result: Result, found: Mapping[str, Estimate], slice_: Mapping[str, str] | None = None
+) -> Order | None:
     """Return the order of systems by their estimates of one metric, over all documents or one slice; None unless at least two are defined.
 
     What is beyond chance is taken from the result's comparisons and rankings; nothing is tested here.
@@ -48,17 +50,35 @@ def order_systems(result: Result, found: Mapping[str, Estimate], slice_: Mapping
     ordered = sorted(known, key=lambda estimate: -sign * float(estimate.value or 0.0))
     first, others = ordered[0], ordered[1:]
     leads = tuple(_lead(result, first, other, dict(slice_ or {})) for other in others)
-    return Order(first.system, float(first.value or 0.0), leads, first.unit, max(estimate.documents for estimate in ordered))
+    return Order(
+        first.system,
+        float(first.value or 0.0),
+        leads,
+        first.unit,
+        max(estimate.documents for estimate in ordered),
+    )
 
 
 def _lead(result: Result, first: Estimate, other: Estimate, slice_: dict[str, str]) -> Lead:
     value = float(other.value or 0.0)
     for ranking in result.rankings if not slice_ else ():
         if _is_of(ranking, first) and (p := _ranked_p(ranking, first.system, other.system)) is not None:
-            return Lead(other.system, value, "beyond_chance" if p <= 1 - ranking.level else "may_be_chance", p)
+            return Lead(
+                other.system, value, "beyond_chance" if p <= 1 - ranking.level else "may_be_chance", p
+            )
     for one in result.comparisons:
-        if one.field is None and dict(one.slice) == slice_ and set(one.systems) == {first.system, other.system} and _is_of(one, first):
-            return Lead(other.system, value, "beyond_chance" if one.verdict in ("better", "worse") else "may_be_chance", one.p_adjusted)
+        if (
+            one.field is None
+            and dict(one.slice) == slice_
+            and set(one.systems) == {first.system, other.system}
+            and _is_of(one, first)
+        ):
+            return Lead(
+                other.system,
+                value,
+                "beyond_chance" if one.verdict in ("better", "worse") else "may_be_chance",
+                one.p_adjusted,
+            )
     return Lead(other.system, value, "unknown")
 
 
@@ -85,7 +105,10 @@ def tell_order(order: Order) -> str:
     if level:
         return f"{', '.join([top, *(show(name, 60) for name in level)])} are level with {shown}"
     if all(lead.certainty == "beyond_chance" for lead in order.leads):
-        ahead = [f"{show(lead.other, 60)} by {scale * abs(order.value - lead.value):.1f} points{_p(lead)}" for lead in order.leads]
+        ahead = [
+            f"{show(lead.other, 60)} by {scale * abs(order.value - lead.value):.1f} points{_p(lead)}"
+            for lead in order.leads
+        ]
         return f"{top} leads with {shown}, ahead of {', '.join(ahead)}: beyond chance"
     others = ", ".join(f"{show(lead.other, 60)} {scale * lead.value:.1f}%" for lead in order.leads)
     return f"{top} is highest with {shown} ({others}); {_doubt(order)}"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from fieldassay.diffs.result import Diff
 from fieldassay.reports.page import Screen
 from fieldassay.result.decision import Decision, Verdict
-from fieldassay.result.diff import Diff
 from fieldassay.result.result import Result
 
 if TYPE_CHECKING:
@@ -95,7 +95,12 @@ def tell_verdict(decisions: Sequence[Decision]) -> tuple[str, str]:
     counts = count_verdicts(decisions)
     if not sum(counts.values()):
         return "NOT DECIDED", "there is no gate"
-    named = {Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "cannot be decided", Verdict.PASS: "passed", Verdict.SKIPPED: "do not apply"}
+    named = {
+        Verdict.FAIL: "failed",
+        Verdict.INCONCLUSIVE: "cannot be decided",
+        Verdict.PASS: "passed",
+        Verdict.SKIPPED: "do not apply",
+    }
     said = ", ".join(f"{counts[verdict]:,} {words}" for verdict, words in named.items() if counts[verdict])
     answers = {str(decision.answer) for decision in decisions}
     worst = next(answer for answer in ("NO-GO", "INCONCLUSIVE", "GO") if answer in answers)
@@ -108,7 +113,9 @@ def render_markdown_report(reported: Sequence[Reported], options: ReportOptions)
     from fieldassay.reports.summary import summarize
 
     for place, run in enumerate(reported):
-        yield ("\n" if place else "") + render_markdown(summarize(run.result, run.evidence, decisions=run.decisions))
+        yield ("\n" if place else "") + render_markdown(
+            summarize(run.result, run.evidence, decisions=run.decisions)
+        )
 
 
 def render_table_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:

@@ -111,13 +111,19 @@ class Summary:
 
 
 def summarize(
-    result: Result, evidence: pl.LazyFrame | None = None, *, shows_all: bool = False, decisions: tuple[Decision, ...] = ()
+    result: Result,
+    evidence: pl.LazyFrame | None = None,
+    *,
+    shows_all: bool = False,
+    decisions: tuple[Decision, ...] = (),
 ) -> Summary:
     """Return the summary of a result; `evidence` stands in for the result's own rows where these went to a file.
 
     `shows_all` puts every metric that was asked for at the head instead of the usual ones.
     """
-    rows = evidence if evidence is not None else result.evidence.lazy() if result.evidence is not None else None
+    rows = (
+        evidence if evidence is not None else result.evidence.lazy() if result.evidence is not None else None
+    )
     mistakes = count_mistakes(rows) if rows is not None else ()
     systems = result.systems
     suspicious = _suspicious(result, rows)
@@ -129,7 +135,9 @@ def summarize(
         documents=int(result.counts.get("documents", 0)),
         systems=systems,
         headline=headline,
-        failures=tuple(_failures(inner_mapping(inner_mapping(result.counts, "systems"), system)) for system in systems),
+        failures=tuple(
+            _failures(inner_mapping(inner_mapping(result.counts, "systems"), system)) for system in systems
+        ),
         fields=tuple(tuple(line for line in lines if _is_flawed(line))[:most] for lines in fields),
         flawless=tuple(sum(not _is_flawed(line) for line in lines) for lines in fields),
         hidden_fields=tuple(max(0, sum(map(_is_flawed, lines)) - most) for lines in fields),
@@ -192,7 +200,11 @@ def _headline(result: Result, shows_all: bool) -> tuple[Line, ...]:
     calls = [parse_metric(text) for text in result.run.get("metrics", ())]
     own = [call for call in calls if call.name in _definitions(result) and _is_whole(call)]
     known = {call.name for call in own}
-    usual = {call.name: call for call in reversed(calls) if call.name in HEADLINE and call.name not in known and _is_whole(call)}
+    usual = {
+        call.name: call
+        for call in reversed(calls)
+        if call.name in HEADLINE and call.name not in known and _is_whole(call)
+    }
     if shows_all or not (usual or own):
         lines = [_line(result, call, str(call)) for call in calls]
     else:
@@ -216,7 +228,11 @@ def _is_whole(call: MetricCall) -> bool:
 
 def _says_something(estimate: Estimate | None) -> bool:
     """Return whether an estimate is worth a line of its own: it is defined, and no count of nothing."""
-    return estimate is not None and estimate.value is not None and not (estimate.unit == "count" and estimate.value == 0)
+    return (
+        estimate is not None
+        and estimate.value is not None
+        and not (estimate.unit == "count" and estimate.value == 0)
+    )
 
 
 def _line(result: Result, call: MetricCall, label: str) -> Line:
@@ -233,7 +249,12 @@ def _fields(result: Result, system: str, mistakes: Sequence[Mistake]) -> list[Fi
     """Return the fields of a system, the worst first; fields without a judged value are left out."""
     table: dict[str, dict[str, Estimate]] = {}
     for estimate in result.estimates:
-        if estimate.system == system and estimate.field is not None and not estimate.slice and not estimate.parameters:
+        if (
+            estimate.system == system
+            and estimate.field is not None
+            and not estimate.slice
+            and not estimate.parameters
+        ):
             table.setdefault(estimate.metric, {}).setdefault(estimate.field, estimate)
     own = next((table[name] for name in _definitions(result) if name in table), {})
     main = table.get("field_accuracy_strict") or table.get("field_accuracy") or own
@@ -242,7 +263,13 @@ def _fields(result: Result, system: str, mistakes: Sequence[Mistake]) -> list[Fi
         if mistake.system == system:
             worst.setdefault(mistake.field, mistake)
     lines = [
-        FieldLine(field, estimate, table.get("precision", {}).get(field), table.get("recall", {}).get(field), worst.get(field))
+        FieldLine(
+            field,
+            estimate,
+            table.get("precision", {}).get(field),
+            table.get("recall", {}).get(field),
+            worst.get(field),
+        )
         for field, estimate in main.items()
         if estimate.value is not None
     ]
@@ -268,10 +295,14 @@ def has_detection(lines: Sequence[FieldLine]) -> bool:
     return any(line.precision is not None or line.recall is not None for line in lines)
 
 
-def _diagnoses(systems: tuple[str, ...], mistakes: Sequence[Mistake]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def _diagnoses(
+    systems: tuple[str, ...], mistakes: Sequence[Mistake]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
     totals: dict[str, list[int]] = {}
     for mistake in mistakes:
-        totals.setdefault(mistake.diagnosis, [0] * len(systems))[systems.index(mistake.system)] += mistake.count
+        totals.setdefault(mistake.diagnosis, [0] * len(systems))[systems.index(mistake.system)] += (
+            mistake.count
+        )
     ordered = sorted(totals.items(), key=lambda item: (-sum(item[1]), item[0]))
     return tuple((name, tuple(counts)) for name, counts in ordered[:MOST_DIAGNOSES])
 
@@ -279,15 +310,24 @@ def _diagnoses(systems: tuple[str, ...], mistakes: Sequence[Mistake]) -> tuple[t
 def _slices(result: Result, headline: tuple[Line, ...]) -> tuple[SliceTable, ...]:
     """Return the first metric of the head by each slice key of the run."""
     calls = [parse_metric(text) for text in result.run.get("metrics", ())]
-    names = {line.estimates[0].metric for line in headline if line.estimates and line.estimates[0] is not None}
-    call = next((call for call in calls if call.name in names and call.field is None and call.slice is None), None)
+    names = {
+        line.estimates[0].metric for line in headline if line.estimates and line.estimates[0] is not None
+    }
+    call = next(
+        (call for call in calls if call.name in names and call.field is None and call.slice is None), None
+    )
     if call is None:
         return ()
     tables = []
     for key in result.run.get("slices", ()):
         values = dict.fromkeys(estimate.slice[key] for estimate in result.estimates if key in estimate.slice)
-        lines = [_line(result, MetricCall(call.name, call.parameters, None, (key, value)), value) for value in values]
-        tables.append(SliceTable(str(key), str(call), tuple(lines[:MOST_SLICES]), max(0, len(lines) - MOST_SLICES)))
+        lines = [
+            _line(result, MetricCall(call.name, call.parameters, None, (key, value)), value)
+            for value in values
+        ]
+        tables.append(
+            SliceTable(str(key), str(call), tuple(lines[:MOST_SLICES]), max(0, len(lines) - MOST_SLICES))
+        )
     return tuple(table for table in tables if table.lines)
 
 

@@ -34,7 +34,9 @@ class Suspicion:
     diagnosis: str
 
 
-def find_suspicious_gold(evidence: pl.LazyFrame, documents: pl.DataFrame, systems: Sequence[str]) -> tuple[Suspicion, ...]:
+def find_suspicious_gold(
+    evidence: pl.LazyFrame, documents: pl.DataFrame, systems: Sequence[str]
+) -> tuple[Suspicion, ...]:
     """Return where two systems or more, and all of them, contradict gold with one value; those who wrote the same text first.
 
     Documents in which an answer is missing or unusable are left out: such an answer agrees with nobody.

@@ -7,11 +7,19 @@ from fieldassay.reports.checked import CheckLine
 from fieldassay.reports.differences import add_comparisons
 from fieldassay.reports.findings import tell_loss_shortly, tell_points
 from fieldassay.reports.gates import add_gates
-from fieldassay.reports.numbers import show_count, show_interval, show_value
 from fieldassay.reports.page import Column, Page, Screen
-from fieldassay.reports.shown import show, show_pair, visible
-from fieldassay.reports.summary import SIDE_BY_SIDE, FieldLine, Line, SliceTable, Summary, has_detection, measure_name
+from fieldassay.reports.summary import (
+    SIDE_BY_SIDE,
+    FieldLine,
+    Line,
+    SliceTable,
+    Summary,
+    has_detection,
+    measure_name,
+)
 from fieldassay.result.estimate import Estimate
+from fieldassay.wording.numbers import show_count, show_interval, show_value
+from fieldassay.wording.shown import show, show_pair, visible
 
 _NAME, _LONG = 32, 100
 SHORT = 3
@@ -81,7 +89,11 @@ def _below(page: Page, summary: Summary, names: list[str]) -> None:
     """Add many systems, one below the other; the first metrics that fit, the first of all with its interval."""
     fitting = max(1, (page.width - max(map(len, names)) - 36) // 14)
     lines = summary.headline[:fitting]
-    columns = [Column("system", is_name=True), *(Column(line.label, is_number=True) for line in lines), Column("failures")]
+    columns = [
+        Column("system", is_name=True),
+        *(Column(line.label, is_number=True) for line in lines),
+        Column("failures"),
+    ]
     rows = []
     for position, name in enumerate(names):
         values = [show_value(line.estimates[position]) for line in lines]
@@ -151,7 +163,9 @@ def _diagnoses(page: Page, summary: Summary) -> None:
         page.table([Column(""), Column("all systems", is_number=True)], rows)
         return
     names = _names(summary)
-    rows = [[name.replace("_", " "), *(f"{count:,}" for count in counts)] for name, counts in summary.diagnoses]
+    rows = [
+        [name.replace("_", " "), *(f"{count:,}" for count in counts)] for name, counts in summary.diagnoses
+    ]
     page.table([Column(""), *(Column(name, is_number=True) for name in names)], rows)
 
 
@@ -167,8 +181,15 @@ def _checks(page: Page, summary: Summary) -> None:
         Column("path", is_name=True),
         Column("violations", is_number=True),
     ]
-    heads += [] if is_narrow else [Column("of values", is_number=True), Column("documents", is_number=True), Column("for example")]
-    page.table(heads, [_check_row(line, page.width)[0 if has_systems else 1 :][: len(heads)] for line in summary.checks])
+    heads += (
+        []
+        if is_narrow
+        else [Column("of values", is_number=True), Column("documents", is_number=True), Column("for example")]
+    )
+    page.table(
+        heads,
+        [_check_row(line, page.width)[0 if has_systems else 1 :][: len(heads)] for line in summary.checks],
+    )
     if summary.hidden_checks:
         page.line(f"and {summary.hidden_checks} more", "dim")
 
@@ -184,8 +205,14 @@ def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
     page.title(f"{show(table.metric, 60)} by {show(table.key)}")
     names = _names(summary)
     if len(names) > SIDE_BY_SIDE:
-        columns = [Column("system", is_name=True), *(Column(show(line.label, 20), is_number=True) for line in table.lines)]
-        rows = [[name, *(show_value(line.estimates[position]) for line in table.lines)] for position, name in enumerate(names)]
+        columns = [
+            Column("system", is_name=True),
+            *(Column(show(line.label, 20), is_number=True) for line in table.lines),
+        ]
+        rows = [
+            [name, *(show_value(line.estimates[position]) for line in table.lines)]
+            for position, name in enumerate(names)
+        ]
     else:
         columns = [Column(""), Column("documents", is_number=True), *(Column(name) for name in names)]
         room = (page.width - 34) // len(names) - 2

@@ -51,7 +51,9 @@ def is_wrong_row() -> pl.Expr:
     """Return which rows of evidence are errors."""
     import polars as pl
 
-    return pl.col("outcome").is_in(WRONG) & ((pl.col("kind") == "value") | pl.col("flags").list.contains("wrong_kind"))
+    return pl.col("outcome").is_in(WRONG) & (
+        (pl.col("kind") == "value") | pl.col("flags").list.contains("wrong_kind")
+    )
 
 
 def cut_values() -> list[pl.Expr]:
@@ -60,7 +62,11 @@ def cut_values() -> list[pl.Expr]:
 
     sides = [(name, pl.col(name)) for name in ("gold", "pred")]
     return [
-        pl.when(side.str.len_chars() > _LONGEST).then(side.str.head(_LONGEST) + "…").otherwise(side).alias(name) for name, side in sides
+        pl.when(side.str.len_chars() > _LONGEST)
+        .then(side.str.head(_LONGEST) + "…")
+        .otherwise(side)
+        .alias(name)
+        for name, side in sides
     ]
 
 
@@ -68,7 +74,9 @@ def read_wrong_value(row: dict[str, Any]) -> WrongValue:
     """Return the wrong value that a row of evidence is."""
     path = row["gold_path"] if row["gold_path"] is not None else row["pred_path"]
     gold = _CONTAINERS.get(row["kind"], row["gold"])
-    return WrongValue(path or row["field"], gold, row["pred"], row["outcome"], row["reason"], (row["diagnoses"] or ("",))[0])
+    return WrongValue(
+        path or row["field"], gold, row["pred"], row["outcome"], row["reason"], (row["diagnoses"] or ("",))[0]
+    )
 
 
 def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[WorstDocument, ...]:
@@ -76,7 +84,9 @@ def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[Wors
     import polars as pl
 
     wrong = evidence.filter(is_wrong_row())
-    counted = wrong.group_by("system", "doc").agg(pl.len().alias("wrong"), pl.col("critical").sum().alias("severe"))
+    counted = wrong.group_by("system", "doc").agg(
+        pl.len().alias("wrong"), pl.col("critical").sum().alias("severe")
+    )
     order = ["severe", "wrong", "system", "doc"]
     worst = counted.sort(order, descending=[True, True, False, False]).head(most).collect()
     chosen = wrong.select("system", "doc", "field", *SHOWN).join(
@@ -85,7 +95,9 @@ def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[Wors
     rows = chosen.with_columns(cut_values()).collect()
     found = []
     for system, document, count, severe in worst.select("system", "doc", "wrong", "severe").iter_rows():
-        own = rows.filter((pl.col("system") == system) & (pl.col("doc") == document)).sort("critical", descending=True, maintain_order=True)
+        own = rows.filter((pl.col("system") == system) & (pl.col("doc") == document)).sort(
+            "critical", descending=True, maintain_order=True
+        )
         named = tuple(read_wrong_value(row) for row in own.head(values).iter_rows(named=True))
         found.append(WorstDocument(system, document, count, severe, named))
     return tuple(found)
@@ -93,7 +105,13 @@ def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[Wors
 
 def list_wrong(evidence: pl.LazyFrame, most: int) -> tuple[tuple[str, str, WrongValue], ...]:
     """Return at most so many wrong values in the order of the evidence, with their systems and documents."""
-    rows = evidence.filter(is_wrong_row()).select("system", "doc", "field", *SHOWN).head(most).with_columns(cut_values()).collect()
+    rows = (
+        evidence.filter(is_wrong_row())
+        .select("system", "doc", "field", *SHOWN)
+        .head(most)
+        .with_columns(cut_values())
+        .collect()
+    )
     return tuple((row["system"], row["doc"], read_wrong_value(row)) for row in rows.iter_rows(named=True))
 
 

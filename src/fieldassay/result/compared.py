@@ -46,7 +46,13 @@ def holds(value: float, operator: str, threshold: float, unit: str = "ratio") ->
     """
     if abs(value - threshold) <= slack_of(threshold, unit):
         return operator in (">=", "<=", "==")
-    return value > threshold if operator in (">=", ">") else value < threshold if operator in ("<=", "<") else False
+    return (
+        value > threshold
+        if operator in (">=", ">")
+        else value < threshold
+        if operator in ("<=", "<")
+        else False
+    )
 
 
 def show_compared(value: float, threshold: float, unit: str = "ratio") -> str:

@@ -109,7 +109,19 @@ class Ranking:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking as `comparisons.json` has it."""
-        places = [{"system": one.system, "value": one.value, "first": one.first, "last": one.last} for one in self.places]
-        pairs = [{"systems": list(one.systems), "difference": one.difference, "p_adjusted": one.p_adjusted} for one in self.pairs]
-        head = {"metric": self.metric, "places": places, "pairs": pairs, "level": self.level, "documents": self.documents}
+        places = [
+            {"system": one.system, "value": one.value, "first": one.first, "last": one.last}
+            for one in self.places
+        ]
+        pairs = [
+            {"systems": list(one.systems), "difference": one.difference, "p_adjusted": one.p_adjusted}
+            for one in self.pairs
+        ]
+        head = {
+            "metric": self.metric,
+            "places": places,
+            "pairs": pairs,
+            "level": self.level,
+            "documents": self.documents,
+        }
         return {**head, "unit": self.unit, "better": self.better, "method": self.method}

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from fieldassay.atomic.typed_json import SCHEMA_VERSION, Form, read_typed
 from fieldassay.result.comparison import Comparison, Ranking
-from fieldassay.result.typed_json import SCHEMA_VERSION, Form, read_typed
 
 _FORM = Form("a comparisons file", "bad_comparisons_file")
 
@@ -26,7 +26,9 @@ def comparisons_json(found: Comparisons) -> bytes:
     >>> print(comparisons_json(Comparisons()).decode(), end="")
     {"schema_version": 1, "comparisons": [], "rankings": []}
     """
-    comparisons, rankings = (_list([one.to_dict() for one in part]) for part in (found.comparisons, found.rankings))
+    comparisons, rankings = (
+        _list([one.to_dict() for one in part]) for part in (found.comparisons, found.rankings)
+    )
     text = f'{{"schema_version": {SCHEMA_VERSION}, "comparisons": {comparisons}, "rankings": {rankings}}}\n'
     return text.encode("utf-8", "backslashreplace")
 

@@ -13,10 +13,15 @@ if TYPE_CHECKING:
 COLUMNS = ("system", "field", "slice", "t", "share", "reached", "n")
 
 _MISSING = Outcome.MISSING.name.lower()
-_IN_GOLD = (*(outcome.name.lower() for outcome in (Outcome.MATCH, Outcome.PARTIAL, Outcome.MISMATCH)), _MISSING)
+_IN_GOLD = (
+    *(outcome.name.lower() for outcome in (Outcome.MATCH, Outcome.PARTIAL, Outcome.MISMATCH)),
+    _MISSING,
+)
 
 
-def trace_curves(evidence: pl.DataFrame, documents: pl.DataFrame | None = None, by: str = "variant") -> pl.DataFrame:
+def trace_curves(
+    evidence: pl.DataFrame, documents: pl.DataFrame | None = None, by: str = "variant"
+) -> pl.DataFrame:
     """Return the steps of F(t), the share of gold items whose pair similarity q is at least t: columns `COLUMNS`, t rising from 0 to 1.
 
     `share` = `reached` / `n` holds from the row above (exclusive) up to and including `t`, so the sum of share x width is the mean of q over
@@ -33,7 +38,9 @@ def trace_curves(evidence: pl.DataFrame, documents: pl.DataFrame | None = None, 
     import polars as pl
 
     text, number, count = pl.String(), pl.Float64(), pl.Int64()
-    empty = pl.DataFrame(schema=dict(zip(COLUMNS, (text, text, text, number, number, count, count), strict=True)))
+    empty = pl.DataFrame(
+        schema=dict(zip(COLUMNS, (text, text, text, number, number, count, count), strict=True))
+    )
     if "similarity" not in evidence.columns:
         return empty
     is_gold = (pl.col("kind") == Kind.ITEM.name.lower()) & pl.col("outcome").is_in(_IN_GOLD)
@@ -41,7 +48,9 @@ def trace_curves(evidence: pl.DataFrame, documents: pl.DataFrame | None = None, 
     return pl.concat([empty, *(_steps(part, keys) for keys, part in _parts(items, documents, by))])
 
 
-def _parts(items: pl.DataFrame, documents: pl.DataFrame | None, by: str) -> Iterator[tuple[tuple[str, str, str], pl.DataFrame]]:
+def _parts(
+    items: pl.DataFrame, documents: pl.DataFrame | None, by: str
+) -> Iterator[tuple[tuple[str, str, str], pl.DataFrame]]:
     """Yield the items of each curve with its system, field and slice; systems and fields in the order of the rows."""
     import polars as pl
 
@@ -52,7 +61,11 @@ def _parts(items: pl.DataFrame, documents: pl.DataFrame | None, by: str) -> Iter
         yield (str(system), str(field), ""), part
         if documents is None or not has_slices:
             continue
-        groups = documents.filter(pl.col("system") == system).select("doc", group=pl.col(by).cast(pl.String)).drop_nulls()
+        groups = (
+            documents.filter(pl.col("system") == system)
+            .select("doc", group=pl.col(by).cast(pl.String))
+            .drop_nulls()
+        )
         sliced = part.join(groups, on="doc", maintain_order="left")
         for (group,), inner in sliced.group_by("group", maintain_order=True):
             yield (str(system), str(field), f"{by}={group}"), inner
@@ -67,6 +80,9 @@ def _steps(items: pl.DataFrame, keys: tuple[str, str, str]) -> pl.DataFrame:
     points = np.unique(np.concatenate([[0.0, 1.0], np.clip(quality, 0.0, 1.0)]))
     reached = len(quality) - np.searchsorted(quality, points, side="left")
     reached[0] = len(quality)
-    named = {name: pl.Series([key] * len(points), dtype=pl.String) for name, key in zip(COLUMNS, keys, strict=False)}
+    named = {
+        name: pl.Series([key] * len(points), dtype=pl.String)
+        for name, key in zip(COLUMNS, keys, strict=False)
+    }
     counted = {"reached": reached.astype(np.int64), "n": np.full(len(points), len(quality), dtype=np.int64)}
     return pl.DataFrame({**named, "t": points, "share": reached / len(quality), **counted}).select(COLUMNS)

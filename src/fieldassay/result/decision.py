@@ -121,18 +121,25 @@ class Decision:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Return why, one sentence a gate that stands in the way; for GO one sentence that counts."""
-        blocking = [outcome for outcome in self.outcomes if outcome.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)]
+        blocking = [
+            outcome for outcome in self.outcomes if outcome.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)
+        ]
         if blocking:
             said = {Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "cannot be decided"}
             return tuple(
-                outcome.rule if outcome.title == UNGATED else f"{outcome.gate} {said[outcome.verdict]}: {outcome.rule}"
+                outcome.rule
+                if outcome.title == UNGATED
+                else f"{outcome.gate} {said[outcome.verdict]}: {outcome.rule}"
                 for outcome in blocking
             )
         passed = sum(outcome.verdict is Verdict.PASS for outcome in self.outcomes)
         if not passed:
             return ("no gate applies" if self.outcomes else "there is no gate",)
         skipped = len(self.outcomes) - passed
-        return (f"{passed} of {passed} gates that apply passed" + (f"; {skipped} do not apply" if skipped else ""),)
+        return (
+            f"{passed} of {passed} gates that apply passed"
+            + (f"; {skipped} do not apply" if skipped else ""),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision as `gates.json` has it."""
@@ -198,7 +205,20 @@ class DecisionPage:
             }
             for run in self.runs
         ]
-        invalid = [{"where": one.where, "what": one.what, "remedy": one.remedy, "kind": one.kind} for one in self.invalid]
-        head = {"schema_version": SCHEMA_VERSION, "name": self.name, "description": self.description, "answer": str(self.answer)}
-        rest = {"runs": runs, "records": self.records, "invalid_records": invalid, "remarks": list(self.remarks)}
+        invalid = [
+            {"where": one.where, "what": one.what, "remedy": one.remedy, "kind": one.kind}
+            for one in self.invalid
+        ]
+        head = {
+            "schema_version": SCHEMA_VERSION,
+            "name": self.name,
+            "description": self.description,
+            "answer": str(self.answer),
+        }
+        rest = {
+            "runs": runs,
+            "records": self.records,
+            "invalid_records": invalid,
+            "remarks": list(self.remarks),
+        }
         return {**head, **decisions_data(self.decisions), **rest}

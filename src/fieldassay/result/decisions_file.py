@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
+from fieldassay.atomic.typed_json import AGAIN, Form, read_typed
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.metrics.grammar import Gate, parse_gate
 from fieldassay.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.result.recorded import Count
-from fieldassay.result.typed_json import AGAIN, Form, read_typed
 
 _FORM = Form("a file of gates", "bad_gates_file")
 
@@ -56,8 +56,12 @@ def read_decisions(data: bytes, where: str = "gates.json") -> tuple[Decision, ..
     found = read_typed(data, _File, _FORM, where)
     try:
         return tuple(
-            Decision(one.system, tuple(outcome.build(parse_gate(outcome.gate)) for outcome in one.gates), one.run)
+            Decision(
+                one.system, tuple(outcome.build(parse_gate(outcome.gate)) for outcome in one.gates), one.run
+            )
             for one in found.decisions
         )
     except ValueError as error:
-        raise ProblemsError([Problem(where, f"holds what is no gate ({str(error)[:200]})", AGAIN, _FORM.kind)]) from None
+        raise ProblemsError(
+            [Problem(where, f"holds what is no gate ({str(error)[:200]})", AGAIN, _FORM.kind)]
+        ) from None

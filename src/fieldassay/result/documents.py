@@ -15,7 +15,7 @@ from fieldassay.metrics.recipes import Ratio, list_needs
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.metrics.statistics import Reaches, Rows, Share, Statistic
 from fieldassay.metrics.sums import Sum
-from fieldassay.values.printable import make_printable
+from fieldassay.printable import make_printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +43,10 @@ class DocumentValues:
 
 
 def value_documents(
-    metrics: Sequence[BoundMetric], score_of: BoundMetric | None, columns: DocumentColumns, kept: Mapping[Statistic, bool] | None = None
+    metrics: Sequence[BoundMetric],
+    score_of: BoundMetric | None,
+    columns: DocumentColumns,
+    kept: Mapping[Statistic, bool] | None = None,
 ) -> DocumentValues:
     """Return the per-document values that go with the metrics.
 
@@ -56,7 +59,14 @@ def value_documents(
     own = {str(bound.call): columns.evaluate(bound.recipe) for bound in metrics if _is_own(bound)}
     shares = {str(bound.call): share for bound in metrics if (share := _document_share(bound)) is not None}
     accuracy, strict = (_default_share(name) for name in ("accuracy", "accuracy_strict"))
-    score = next((shares[str(bound.call)] for bound in metrics if bound.call.name == "accuracy" and str(bound.call) in shares), accuracy)
+    score = next(
+        (
+            shares[str(bound.call)]
+            for bound in metrics
+            if bound.call.name == "accuracy" and str(bound.call) in shares
+        ),
+        accuracy,
+    )
     scores = columns.shares(score) if score_of is None else columns.evaluate(score_of.recipe)
     found = {"score": scores, "accuracy": columns.shares(accuracy), "accuracy_strict": columns.shares(strict)}
     found |= {name: columns.shares(share) for name, share in shares.items() if name not in found}
@@ -67,13 +77,21 @@ def value_documents(
     numbers = _known_numbers(metrics, columns)
     found |= {"leaves": leaves, "matches": matches, "perfect": perfect}
     found |= {name: values for name, values in own.items() if name not in numbers}
-    statistics = {statistic: _keep(columns, statistic, is_by_field) for statistic, is_by_field in (kept or {}).items()}
-    return DocumentValues(table.documents, found, numbers, table.claims, table.groups, statistics, table.texts)
+    statistics = {
+        statistic: _keep(columns, statistic, is_by_field) for statistic, is_by_field in (kept or {}).items()
+    }
+    return DocumentValues(
+        table.documents, found, numbers, table.claims, table.groups, statistics, table.texts
+    )
 
 
 def _keep(columns: DocumentColumns, statistic: Statistic, is_by_field: bool) -> Sum:
     values = columns.values(statistic)
-    return Sum(columns.fields(statistic), values) if is_by_field else Sum((None,), values.sum(axis=0, keepdims=True))
+    return (
+        Sum(columns.fields(statistic), values)
+        if is_by_field
+        else Sum((None,), values.sum(axis=0, keepdims=True))
+    )
 
 
 def frame_documents(parts: Sequence[tuple[str, DocumentValues]]) -> pl.DataFrame:
@@ -89,7 +107,9 @@ def frame_documents(parts: Sequence[tuple[str, DocumentValues]]) -> pl.DataFrame
 def _frame(system: str, values: DocumentValues) -> pl.DataFrame:
     import polars as pl
 
-    columns: dict[str, Any] = {"system": pl.Series([make_printable(system)] * len(values.documents), dtype=pl.String)}
+    columns: dict[str, Any] = {
+        "system": pl.Series([make_printable(system)] * len(values.documents), dtype=pl.String)
+    }
     columns["doc"] = pl.Series([make_printable(name) for name in values.documents], dtype=pl.String)
     for name, numbers in (*values.values.items(), *values.numbers.items()):
         columns[name] = pl.Series(numbers, dtype=pl.Float64, nan_to_null=True)
@@ -132,5 +152,8 @@ def _document_share(bound: BoundMetric) -> Share | None:
 
 
 def _known_numbers(metrics: Sequence[BoundMetric], columns: DocumentColumns) -> dict[str, Floats]:
-    names = [*columns.table.numbers, *(name for bound in metrics for name in list_needs(bound.recipe).numbers)]
+    names = [
+        *columns.table.numbers,
+        *(name for bound in metrics for name in list_needs(bound.recipe).numbers),
+    ]
     return {name: columns.number(name) for name in dict.fromkeys(names)}

@@ -15,7 +15,13 @@ from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum, add_sums
 from fieldassay.result.estimate import Estimate
-from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few, percentile_intervals, quantile_interval, wilson_interval
+from fieldassay.stats.intervals import (
+    FEW_DOCUMENTS,
+    are_too_few,
+    percentile_intervals,
+    quantile_interval,
+    wilson_interval,
+)
 
 Floats = npt.NDArray[np.float64]
 SliceKey: TypeAlias = tuple[str, str] | None
@@ -72,7 +78,9 @@ class EstimationPlan:
     has_intervals: bool = True
 
 
-def estimate_slices(system: str, plan: EstimationPlan, slices: Mapping[SliceKey, SliceSums]) -> tuple[Estimate, ...]:
+def estimate_slices(
+    system: str, plan: EstimationPlan, slices: Mapping[SliceKey, SliceSums]
+) -> tuple[Estimate, ...]:
     """Return every metric's estimates: all documents first, then by slice key and value; the whole first, then field by field.
 
     A metric that names a slice is estimated in that slice only, others in all documents and in every slice of the plan's keys.
@@ -81,12 +89,20 @@ def estimate_slices(system: str, plan: EstimationPlan, slices: Mapping[SliceKey,
     asked = {bound.call.slice for bound in plan.metrics if bound.call.slice is not None}
     chosen = {key for key in (*slices, *asked) if key is None or key[0] in order or key in asked}
     drafts: list[_Draft] = []
-    for key in sorted(chosen, key=lambda key: (-1, "", "") if key is None else (order.get(key[0], len(order)), *key)):
+    for key in sorted(
+        chosen, key=lambda key: (-1, "", "") if key is None else (order.get(key[0], len(order)), *key)
+    ):
         is_listed = key is None or key[0] in order
-        wanted = [bound for bound in plan.metrics if bound.call.slice == key or (bound.call.slice is None and is_listed)]
+        wanted = [
+            bound
+            for bound in plan.metrics
+            if bound.call.slice == key or (bound.call.slice is None and is_listed)
+        ]
         drafts += _draft_slice(wanted, key, slices.get(key, SliceSums({}, {}, 0)))
     bounds = _bound_all(drafts, plan.level) if plan.has_intervals else [_Bounds()] * len(drafts)
-    return tuple(_finish(system, draft, plan.level, bound) for draft, bound in zip(drafts, bounds, strict=True))
+    return tuple(
+        _finish(system, draft, plan.level, bound) for draft, bound in zip(drafts, bounds, strict=True)
+    )
 
 
 def _draft_slice(metrics: Sequence[BoundMetric], key: SliceKey, table: SliceSums) -> list[_Draft]:
@@ -103,9 +119,17 @@ def _draft_slice(metrics: Sequence[BoundMetric], key: SliceKey, table: SliceSums
 
 
 def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated) -> list[_Draft]:
-    is_count, has_draws = bound.metric.unit == "count", not isinstance(bound.recipe, Total) and found.values.shape[1] > 1
+    is_count, has_draws = (
+        bound.metric.unit == "count",
+        not isinstance(bound.recipe, Total) and found.values.shape[1] > 1,
+    )
     rows = {label: row for row, label in enumerate(found.labels)}
-    values, n, documents, failed = found.values[:, 0].tolist(), found.n.tolist(), found.documents.tolist(), found.failed.tolist()
+    values, n, documents, failed = (
+        found.values[:, 0].tolist(),
+        found.n.tolist(),
+        found.documents.tolist(),
+        found.failed.tolist(),
+    )
     drafts = []
     for label in _choose_labels(bound, found.labels):
         if label not in rows:
@@ -137,8 +161,14 @@ def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
     """Return the interval of each draft; the percentiles of all replicates are taken in one go."""
     drawn = [draft.replicates for draft in drafts if draft.replicates is not None]
     found = percentile_intervals(np.stack(drawn), level) if drawn else None
-    triples = iter(zip(found.low.tolist(), found.high.tolist(), found.dropped.tolist(), strict=True) if found is not None else ())
-    return [_bound_one(draft, level, next(triples) if draft.replicates is not None else None) for draft in drafts]
+    triples = iter(
+        zip(found.low.tolist(), found.high.tolist(), found.dropped.tolist(), strict=True)
+        if found is not None
+        else ()
+    )
+    return [
+        _bound_one(draft, level, next(triples) if draft.replicates is not None else None) for draft in drafts
+    ]
 
 
 def _bound_one(draft: _Draft, level: float, drawn: tuple[float, float, int] | None) -> _Bounds:
@@ -176,7 +206,9 @@ def _bound_quantile(draft: _Draft, recipe: Quantile, level: float, few: tuple[st
     if draft.ordered is None or not len(draft.ordered) or not 0.0 < recipe.share < 1.0:
         return _Bounds()
     interval = quantile_interval(draft.ordered, recipe.share, level)
-    return _Bounds() if interval is None else _Bounds((interval.low, interval.high), ("order_statistics", *few))
+    return (
+        _Bounds() if interval is None else _Bounds((interval.low, interval.high), ("order_statistics", *few))
+    )
 
 
 def _finish(system: str, draft: _Draft, level: float, bounds: _Bounds) -> Estimate:

@@ -38,7 +38,9 @@ def _identity(estimate: Estimate) -> tuple[object, ...]:
     return estimate.metric, estimate.regime, estimate.granularity, tuple(sorted(estimate.parameters.items()))
 
 
-def by_system(result: Result, metric: Estimate, slice_: Mapping[str, str] | None = None) -> dict[str, Estimate]:
+def by_system(
+    result: Result, metric: Estimate, slice_: Mapping[str, str] | None = None
+) -> dict[str, Estimate]:
     """Return each system's estimate of a metric over all documents, or over those of one slice."""
     chosen = dict(slice_ or {})
     return {
@@ -52,7 +54,12 @@ def find_named(result: Result, system: str, names: tuple[str, ...]) -> Estimate 
     """Return a system's estimate of the first of these metrics that there is, over all documents."""
     for name in names:
         for estimate in result.estimates:
-            if estimate.metric == name and estimate.system == system and estimate.field is None and not estimate.slice:
+            if (
+                estimate.metric == name
+                and estimate.system == system
+                and estimate.field is None
+                and not estimate.slice
+            ):
                 return estimate
     return None
 
@@ -61,6 +68,11 @@ def list_fields(result: Result, system: str) -> dict[str, Estimate]:
     """Return a system's estimates of the accuracy of each field, over all documents, in the order of the fields."""
     found: dict[str, Estimate] = {}
     for estimate in result.estimates:
-        if estimate.metric in PER_FIELD and estimate.system == system and estimate.field is not None and not estimate.slice:
+        if (
+            estimate.metric in PER_FIELD
+            and estimate.system == system
+            and estimate.field is not None
+            and not estimate.slice
+        ):
             found.setdefault(estimate.field, estimate)
     return found

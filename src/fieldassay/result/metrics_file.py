@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
+from fieldassay.atomic.typed_json import AGAIN, SCHEMA_VERSION, Form, check_part, read_typed
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.recorded import Counts, Provenance
 from fieldassay.result.result import Result
-from fieldassay.result.typed_json import AGAIN, SCHEMA_VERSION, Form, check_part, read_typed
 
 _FORM = Form("a metrics file", "bad_metrics_file")
 _MOST_LISTED = 20

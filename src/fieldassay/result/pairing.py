@@ -10,7 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.metrics.definitions import CATALOGUE, Vocabulary
-from fieldassay.metrics.recipes import AtLeast, Combined, Constant, FieldMean, Otherwise, Quantile, Ratio, Recipe
+from fieldassay.metrics.recipes import (
+    AtLeast,
+    Combined,
+    Constant,
+    FieldMean,
+    Otherwise,
+    Quantile,
+    Ratio,
+    Recipe,
+)
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import RowSum, Statistic
 from fieldassay.metrics.sums import Sum, join_fields, spread_rows
@@ -46,7 +55,11 @@ class PairedData:
         if not is_comparable(bound):
             return False
         is_by_field = bound.call.field is not None or _has_field_mean(bound.recipe)
-        return all(_is_kept(system, statistic, is_by_field) for system in self.systems for statistic in list_parts(bound.recipe))
+        return all(
+            _is_kept(system, statistic, is_by_field)
+            for system in self.systems
+            for statistic in list_parts(bound.recipe)
+        )
 
 
 def _is_kept(system: DocumentStatistics, statistic: Statistic, is_by_field: bool) -> bool:
@@ -99,7 +112,9 @@ def _has_field_mean(recipe: Recipe) -> bool:
 
 def list_kept(metrics: Sequence[BoundMetric], by_field: Sequence[BoundMetric] = ()) -> dict[Statistic, bool]:
     """Return the statistics that comparing by the metrics takes, and whether they are needed field by field, as those of `by_field` are."""
-    kept: dict[Statistic, bool] = {statistic: True for bound in by_field for statistic in list_parts(bound.recipe)}
+    kept: dict[Statistic, bool] = {
+        statistic: True for bound in by_field for statistic in list_parts(bound.recipe)
+    }
     for bound in metrics:
         is_by_field = bound.call.field is not None or _has_field_mean(bound.recipe)
         for statistic in list_parts(bound.recipe):
@@ -115,8 +130,13 @@ def join_statistics(system: str, parts: Sequence[DocumentValues]) -> DocumentSta
     for statistic in parts[0].statistics if parts else ():
         sums = [part.statistics[statistic] for part in parts]
         fields = reduce(join_fields, (one.fields for one in sums))
-        statistics[statistic] = Sum(fields, np.concatenate([spread_rows(fields, one) for one in sums], axis=1)[:, order])
+        statistics[statistic] = Sum(
+            fields, np.concatenate([spread_rows(fields, one) for one in sums], axis=1)[:, order]
+        )
     keys = dict.fromkeys(key for part in parts for key in part.groups)
-    spread = {key: [names for part in parts for names in part.groups.get(key, ((),) * len(part.documents))] for key in keys}
+    spread = {
+        key: [names for part in parts for names in part.groups.get(key, ((),) * len(part.documents))]
+        for key in keys
+    }
     groups = {key: tuple(values[at] for at in order) for key, values in spread.items()}
     return DocumentStatistics(system, tuple(documents[at] for at in order), statistics, groups)

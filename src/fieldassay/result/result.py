@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fieldassay.errors import nearest
+from fieldassay.errors import MissingExtraError, nearest
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.metrics.selection import bind_metric
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
-from fieldassay.result.frames import frame_estimates, show_html, to_pandas
 from fieldassay.result.pairing import PairedData
 from fieldassay.result.violations import CheckCount
 
@@ -21,6 +22,71 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fieldassay.runs.run import Run
+
+
+_MOST_ROWS = 12
+"""So many metrics stand in a notebook's table."""
+
+
+def frame_estimates(estimates: Sequence[Estimate]) -> pl.DataFrame:
+    """Return estimates as a table, one row each."""
+    import polars as pl
+
+    rows = [
+        {
+            "system": one.system,
+            "metric": one.metric,
+            "field": one.field,
+            "slice": ", ".join(f"{key}={value}" for key, value in one.slice.items()),
+            "value": one.value,
+            "low": None if one.interval is None else one.interval[0],
+            "high": None if one.interval is None else one.interval[1],
+            "n": one.n,
+            "documents": one.documents,
+            "unit": one.unit,
+        }
+        for one in estimates
+    ]
+    texts, numbers = (
+        dict.fromkeys(("system", "metric", "field", "slice"), pl.String),
+        dict.fromkeys(("value", "low", "high"), pl.Float64),
+    )
+    return pl.DataFrame(
+        rows, schema={**texts, **numbers, "n": pl.Int64, "documents": pl.Int64, "unit": pl.String}
+    )
+
+
+def to_pandas(frame: pl.DataFrame) -> Any:
+    """Return a table as a pandas one, made column by column: pyarrow is not needed. Raises `MissingExtraError` without pandas."""
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError:
+        raise MissingExtraError(
+            "pandas is not installed: pip install pandas; the tables of polars need nothing more"
+        ) from None
+    return pandas.DataFrame({name: frame[name].to_list() for name in frame.columns}, columns=frame.columns)
+
+
+def show_html(estimates: Sequence[Estimate], title: str) -> str:
+    """Return estimates of the whole as a small HTML table: a row for each metric, a column for each system."""
+    systems, metrics = (
+        list(dict.fromkeys(getter))
+        for getter in ((one.system for one in estimates), (one.metric for one in estimates))
+    )
+    cells = {(one.metric, one.system): _cell(one) for one in reversed(estimates)}
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("", *systems))
+    rows = []
+    for metric in metrics[:_MOST_ROWS]:
+        values = "".join(f"<td>{cells.get((metric, system), '')}</td>" for system in systems)
+        rows.append(f"<tr><th>{escape(metric)}</th>{values}</tr>")
+    return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{''.join(rows)}</table>"
+
+
+def _cell(one: Estimate) -> str:
+    if one.value is None:
+        return "undefined"
+    interval = "" if one.interval is None else f" [{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
+    return f"{one.value:,.3f}{interval} n={one.n:,}"
 
 
 _MOST_NAMED = 4
@@ -55,8 +121,14 @@ class Result:
 
     def __repr__(self) -> str:
         """Return one line: systems, documents, and the first estimate of each system."""
-        first = {system: next(one for one in self.estimates if one.system == system) for system in self.systems[:_MOST_NAMED]}
-        values = [f"{system} {one.metric}={'undefined' if one.value is None else f'{one.value:.3f}'}" for system, one in first.items()]
+        first = {
+            system: next(one for one in self.estimates if one.system == system)
+            for system in self.systems[:_MOST_NAMED]
+        }
+        values = [
+            f"{system} {one.metric}={'undefined' if one.value is None else f'{one.value:.3f}'}"
+            for system, one in first.items()
+        ]
         more = [f"{len(self.systems) - len(first)} more"] if len(self.systems) > len(first) else []
         return f"Result({int(self.counts.get('documents', 0)):,} documents: {', '.join([*values, *more]) or 'no system'})"
 
@@ -74,8 +146,16 @@ class Result:
         Raises `MissingExtraError` without pandas, `ValueError` for a table that was not kept.
         """
         if what not in ("estimates", "documents", "evidence"):
-            raise ValueError(f"there is no table {what!r}; {nearest(what, ('estimates', 'documents', 'evidence'))}")
-        table = frame_estimates(self.estimates) if what == "estimates" else self.documents if what == "documents" else self.evidence
+            raise ValueError(
+                f"there is no table {what!r}; {nearest(what, ('estimates', 'documents', 'evidence'))}"
+            )
+        table = (
+            frame_estimates(self.estimates)
+            if what == "estimates"
+            else self.documents
+            if what == "documents"
+            else self.evidence
+        )
         if table is None:
             raise ValueError(f"the result did not keep its {what}; score with ScoreOptions(evidence='all')")
         return to_pandas(table)
@@ -94,7 +174,9 @@ class Result:
         ('complete', 1.0)
         """
         if self.writer is None:
-            raise ValueError("only a result of `fieldassay.score` can be saved; one that was read from a run is saved already")
+            raise ValueError(
+                "only a result of `fieldassay.score` can be saved; one that was read from a run is saved already"
+            )
         return self.writer(self, Path(place), in_store)
 
     def _whole(self) -> list[Estimate]:
@@ -113,7 +195,9 @@ class Result:
     @property
     def fields(self) -> tuple[str, ...]:
         """Return the fields that have estimates, in their order."""
-        return tuple(dict.fromkeys(estimate.field for estimate in self.estimates if estimate.field is not None))
+        return tuple(
+            dict.fromkeys(estimate.field for estimate in self.estimates if estimate.field is not None)
+        )
 
     def value(self, metric: str, system: str | None = None, field: str | None = None) -> float | None:
         """Return a metric's value, None where it is undefined; arguments as for `estimate`.
@@ -145,7 +229,9 @@ class Result:
         meant = [
             estimate
             for estimate in self.estimates
-            if estimate.metric == call.name and estimate.field == call.field and dict(estimate.slice) == chosen
+            if estimate.metric == call.name
+            and estimate.field == call.field
+            and dict(estimate.slice) == chosen
         ]
         if call.name not in self.run.get("definitions", ()):
             yield from (estimate for estimate in meant if _is_meant(estimate, _expect(call)))
@@ -164,7 +250,11 @@ class Result:
 
     def _nearest(self, call: MetricCall) -> str:
         """Return the field with the nearest name if the metric was computed by field, the metric with the nearest name if it was not computed."""
-        fields = {estimate.field for estimate in self.estimates if estimate.metric == call.name and estimate.field is not None}
+        fields = {
+            estimate.field
+            for estimate in self.estimates
+            if estimate.metric == call.name and estimate.field is not None
+        }
         if call.field is not None and fields and call.field not in fields:
             return f"fields: {nearest(call.field, fields)}"
         names = {estimate.metric for estimate in self.estimates}
@@ -176,7 +266,10 @@ class Result:
 def _is_meant(estimate: Estimate, wanted: Mapping[str, Any]) -> bool:
     """Return whether an estimate has the wanted regime, granularity and parameters, and no other parameters."""
     having = {"regime": estimate.regime, "granularity": estimate.granularity, **estimate.parameters}
-    return all(having.get(key) == value for key, value in wanted.items()) and wanted.keys() >= estimate.parameters.keys()
+    return (
+        all(having.get(key) == value for key, value in wanted.items())
+        and wanted.keys() >= estimate.parameters.keys()
+    )
 
 
 def _expect(call: MetricCall) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fieldassay.atomic.parquet import read_parquet
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum
-from fieldassay.parquet import read_parquet
+from fieldassay.printable import make_printable
 from fieldassay.result.pairing import DocumentStatistics
-from fieldassay.values.printable import make_printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,7 +49,9 @@ def _frame(system: DocumentStatistics) -> pl.DataFrame:
     count = len(system.documents)
     columns = {
         _column(SYSTEM): pl.Series([make_printable(system.system)] * count, dtype=pl.String),
-        _column(DOCUMENT): pl.Series([name.encode("utf-8", "surrogatepass") for name in system.documents], dtype=pl.Binary),
+        _column(DOCUMENT): pl.Series(
+            [name.encode("utf-8", "surrogatepass") for name in system.documents], dtype=pl.Binary
+        ),
     }
     for key, groups in system.groups.items():
         texts = [[make_printable(name) for name in names] for names in groups]
@@ -76,7 +78,14 @@ def systems_of(frame: pl.DataFrame, wanted: Iterable[Statistic]) -> tuple[Docume
     try:
         systems = frame.get_column(_column(SYSTEM)).unique(maintain_order=True).to_list()
         found = tuple(_system(name, frame.filter(pl.col(_column(SYSTEM)) == name), names) for name in systems)
-    except (pl.exceptions.PolarsError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+    except (
+        pl.exceptions.PolarsError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
         raise ValueError(f"not a table of statistics ({type(error).__name__})") from None
     if not found or any(one.documents != found[0].documents or not one.documents for one in found):
         raise ValueError("not a table of statistics (every system has a row for each document)")
@@ -84,7 +93,9 @@ def systems_of(frame: pl.DataFrame, wanted: Iterable[Statistic]) -> tuple[Docume
 
 
 def _system(name: str, frame: pl.DataFrame, names: dict[str, Statistic]) -> DocumentStatistics:
-    documents = tuple(text.decode("utf-8", "surrogatepass") for text in frame.get_column(_column(DOCUMENT)).to_list())
+    documents = tuple(
+        text.decode("utf-8", "surrogatepass") for text in frame.get_column(_column(DOCUMENT)).to_list()
+    )
     parts: dict[Statistic, list[tuple[str | None, np.ndarray]]] = {}
     groups: dict[str, tuple[tuple[str, ...], ...]] = {}
     for column in frame.columns:
@@ -93,9 +104,12 @@ def _system(name: str, frame: pl.DataFrame, names: dict[str, Statistic]) -> Docu
         if kind == GROUP:
             groups[rest[0]] = tuple(tuple(one or ()) for one in values.to_list())
         elif kind in names and values.null_count() < len(values):
-            parts.setdefault(names[kind], []).append((rest[0], values.fill_null(0).to_numpy().astype(np.int64)))
+            parts.setdefault(names[kind], []).append(
+                (rest[0], values.fill_null(0).to_numpy().astype(np.int64))
+            )
     statistics = {
-        statistic: Sum(tuple(field for field, _ in found), np.stack([one for _, one in found])) for statistic, found in parts.items()
+        statistic: Sum(tuple(field for field, _ in found), np.stack([one for _, one in found]))
+        for statistic, found in parts.items()
     }
     return DocumentStatistics(name, documents, statistics, groups)
 

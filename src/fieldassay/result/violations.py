@@ -44,7 +44,14 @@ class CheckCount:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as plain data, without the examples."""
-        names = ("at", "check", "values", "violations", "documents", *(("not_applicable",) if self.not_applicable else ()))
+        names = (
+            "at",
+            "check",
+            "values",
+            "violations",
+            "documents",
+            *(("not_applicable",) if self.not_applicable else ()),
+        )
         return {name: getattr(self, name) for name in names}
 
 

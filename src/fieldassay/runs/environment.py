@@ -25,7 +25,10 @@ def describe_git(folder: Path) -> dict[str, Any] | None:
     if not commit:
         return None
     changes = _git(folder, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
-    return {"commit": commit.strip()[:_LONGEST], "is_dirty": None if changes is None else bool(changes.strip())}
+    return {
+        "commit": commit.strip()[:_LONGEST],
+        "is_dirty": None if changes is None else bool(changes.strip()),
+    }
 
 
 def describe_host() -> dict[str, Any]:

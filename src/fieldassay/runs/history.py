@@ -11,7 +11,20 @@ from fieldassay.paths import Pattern
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import DOCUMENTS, EVIDENCE
 
-_COLUMNS = ("system", "doc", "field", "gold_path", "pred_path", "kind", "gold", "pred", "outcome", "score", "reason", "diagnoses")
+_COLUMNS = (
+    "system",
+    "doc",
+    "field",
+    "gold_path",
+    "pred_path",
+    "kind",
+    "gold",
+    "pred",
+    "outcome",
+    "score",
+    "reason",
+    "diagnoses",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +43,16 @@ class Judgement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the judgement as plain data."""
-        told = {name: getattr(self, name) for name in ("system", "path", "gold", "pred", "outcome", "score", "note")}
-        return {"run": self.run.id, "started": self.run.started.isoformat(), **told, "diagnoses": list(self.diagnoses)}
+        told = {
+            name: getattr(self, name)
+            for name in ("system", "path", "gold", "pred", "outcome", "score", "note")
+        }
+        return {
+            "run": self.run.id,
+            "started": self.run.started.isoformat(),
+            **told,
+            "diagnoses": list(self.diagnoses),
+        }
 
 
 def trace(runs: Sequence[Run], document: str, pattern: str) -> Iterator[Judgement]:
@@ -43,7 +64,14 @@ def trace(runs: Sequence[Run], document: str, pattern: str) -> Iterator[Judgemen
         wanted = Pattern(pattern)
     except ValueError as error:
         raise ProblemsError(
-            [Problem("FIELD", str(error), "write a path such as total, lines[].amount or **.unit", "invalid_path")]
+            [
+                Problem(
+                    "FIELD",
+                    str(error),
+                    "write a path such as total, lines[].amount or **.unit",
+                    "invalid_path",
+                )
+            ]
         ) from None
     for run in runs:
         if not run.damage:
@@ -54,7 +82,12 @@ def _trace(run: Run, document: str, wanted: Pattern) -> Iterator[Judgement]:
     import polars as pl
 
     try:
-        documents = pl.scan_parquet(run.folder / DOCUMENTS).filter(pl.col("doc") == document).select("system").collect()
+        documents = (
+            pl.scan_parquet(run.folder / DOCUMENTS)
+            .filter(pl.col("doc") == document)
+            .select("system")
+            .collect()
+        )
     except (pl.exceptions.PolarsError, OSError):
         yield Judgement(run, "", note=f"{DOCUMENTS} cannot be read")
         return

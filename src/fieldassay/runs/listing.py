@@ -54,7 +54,11 @@ def load_run(folder: Path, tags: Sequence[str] = ()) -> Run:
     except ProblemsError as error:
         one = error.problems[0]
         what = one.what.removeprefix("is not a run: ")
-        what = what if one.kind == "run_folder" else f"{Path(one.where).name}: {what.removeprefix('is damaged: ')}"
+        what = (
+            what
+            if one.kind == "run_folder"
+            else f"{Path(one.where).name}: {what.removeprefix('is damaged: ')}"
+        )
         return Run(folder, {}, tuple(tags), what)
     return Run(folder, facts, tuple(tags), _find_damage(folder, facts) or tell_swapped(folder, facts))
 
@@ -76,4 +80,6 @@ def _find_damage(folder: Path, facts: Mapping[str, Any]) -> str:
 
 
 def _is_meant(run: Run, query: Query) -> bool:
-    return (query.system is None or query.system in run.systems) and (query.spec is None or query.spec == run.spec_name)
+    return (query.system is None or query.system in run.systems) and (
+        query.spec is None or query.spec == run.spec_name
+    )

@@ -38,7 +38,9 @@ def list_places(store: Path) -> list[Place]:
             names = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
     except OSError as error:
         remedy = "name the store with --runs DIR, or fill one with `fieldassay score --runs DIR`"
-        raise ProblemsError([Problem(str(store), f"is no store of runs ({error.strerror or error})", remedy, "no_store")]) from None
+        raise ProblemsError(
+            [Problem(str(store), f"is no store of runs ({error.strerror or error})", remedy, "no_store")]
+        ) from None
     places = [place for name in names if (place := _place(store / name)) is not None]
     seconds = Counter(place.started for place in places)
     exact = [_with_exact_time(place) if seconds[place.started] > 1 else place for place in places]
@@ -59,7 +61,10 @@ def find_run(reference: str, store: Path) -> Path:
         return path
     if not store.is_dir():
         raise _refusal(
-            reference, f"is not a run folder, and there is no store of runs {str(store)!r}", "name it with --runs DIR", "unknown_run"
+            reference,
+            f"is not a run folder, and there is no store of runs {str(store)!r}",
+            "name it with --runs DIR",
+            "unknown_run",
         )
     places = list_places(store)
     found = _find(_name_in(store, path) or reference, places)
@@ -69,7 +74,9 @@ def find_run(reference: str, store: Path) -> Path:
         return found[0]
     if found:
         named = ", ".join(one.name if one.parent == store else f"./{one}" for one in found[:_MOST_NAMED])
-        raise _refusal(reference, f"means {len(found)} runs: {named}", "write more of the name", "unclear_run")
+        raise _refusal(
+            reference, f"means {len(found)} runs: {named}", "write more of the name", "unclear_run"
+        )
     raise _refusal(reference, f"is no run in {store}", _suggest(reference, places), "unknown_run")
 
 
@@ -123,7 +130,11 @@ def _holds_run(path: Path) -> bool:
 def _name_in(store: Path, path: Path) -> str | None:
     """Return the name of a folder that lies in the store and was given by its path; it may be a run that is damaged."""
     try:
-        return path.name if path.name != str(path) and path.is_dir() and path.parent.resolve() == store.resolve() else None
+        return (
+            path.name
+            if path.name != str(path) and path.is_dir() and path.parent.resolve() == store.resolve()
+            else None
+        )
     except (OSError, ValueError, RuntimeError):
         return None
 
@@ -138,7 +149,11 @@ def _find(reference: str, places: Sequence[Place]) -> list[Path]:
     tagged = find_tagged(reference, places)
     if tagged is not None:
         return [tagged]
-    return [place.path for place in places if place.id.startswith(reference) or place.path.name.startswith(reference)]
+    return [
+        place.path
+        for place in places
+        if place.id.startswith(reference) or place.path.name.startswith(reference)
+    ]
 
 
 def _suggest(reference: str, places: Sequence[Place]) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from fieldassay.atomic.staging import Leftover, discard, list_foreign, list_leftovers
+from fieldassay.atomic.whole_files import list_leftover_files
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.runs.listing import list_stored
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import OWN_FILES
-from fieldassay.runs.staging import Leftover, discard, list_foreign, list_leftovers
-from fieldassay.whole_files import list_leftover_files
 
 _AGE = re.compile(r"([0-9]{1,5})([hdw])", re.ASCII)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -33,11 +33,16 @@ class Pruning:
 
     def to_dict(self) -> dict[str, list[str]]:
         """Return the folders as JSON data: those that go (`runs`, `leftovers`) and those that stay (`tagged`, `damaged`, `foreign`)."""
-        found = {name: [str(one.folder) for one in getattr(self, name)] for name in ("runs", "tagged", "damaged", "foreign")}
+        found = {
+            name: [str(one.folder) for one in getattr(self, name)]
+            for name in ("runs", "tagged", "damaged", "foreign")
+        }
         return {**found, "leftovers": [str(one.path) for one in self.leftovers]}
 
 
-def plan_pruning(store: Path, now: datetime, keep: int | None = None, age: timedelta | None = None) -> Pruning:
+def plan_pruning(
+    store: Path, now: datetime, keep: int | None = None, age: timedelta | None = None
+) -> Pruning:
     """Return what is to be removed so that the `keep` newest runs stay, or those no older than `age`; leftovers of dead processes always go.
 
     Without either no run goes. Raises `ProblemsError` if there is no such store.
@@ -50,7 +55,9 @@ def plan_pruning(store: Path, now: datetime, keep: int | None = None, age: timed
         old = tuple(run for run in runs if run.started < now - age)
     tagged = tuple(run for run in old if run.tags)
     damaged = tuple(run for run in old if run.damage and not run.tags)
-    files = (path for folder in (store, *(run.folder for run in runs)) for path in list_leftover_files(folder))
+    files = (
+        path for folder in (store, *(run.folder for run in runs)) for path in list_leftover_files(folder)
+    )
     dead = (
         *(leftover for leftover in list_leftovers(store, now) if not leftover.is_alive),
         *(Leftover(path, is_alive=False) for path in files),
@@ -69,7 +76,14 @@ def prune(plan: Pruning) -> None:
         except FileNotFoundError:  # another process was faster
             continue
         except OSError as error:
-            problems.append(Problem(str(path), f"cannot be removed ({error.strerror or error})", "see who may write there", "run_folder"))
+            problems.append(
+                Problem(
+                    str(path),
+                    f"cannot be removed ({error.strerror or error})",
+                    "see who may write there",
+                    "run_folder",
+                )
+            )
     if problems:
         raise ProblemsError(problems)
 

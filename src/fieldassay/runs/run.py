@@ -10,11 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fieldassay.atomic.parquet import guarded, quiet_panics, read_parquet
+from fieldassay.atomic.typed_json import convert
+from fieldassay.atomic.whole_files import check_plain
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.fingerprint.inputs import digest_input
 from fieldassay.metrics.definitions import Vocabulary
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric
-from fieldassay.parquet import guarded, quiet_panics, read_parquet
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.expressions import vocabulary_of
 from fieldassay.result.comparisons_file import Comparisons, read_comparisons
@@ -27,7 +30,6 @@ from fieldassay.result.pairing import PairedData, list_parts
 from fieldassay.result.recorded import RecordedInputs, parts_of
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import STATISTICS, read_statistics
-from fieldassay.result.typed_json import convert
 from fieldassay.runs.names import parse_name
 from fieldassay.runs.run_file import (
     COMPARISONS,
@@ -41,11 +43,9 @@ from fieldassay.runs.run_file import (
     read_run,
 )
 from fieldassay.runs.tables import check_documents, check_evidence, check_systems, find_bad_evidence
-from fieldassay.scoring.digests import digest_input
 from fieldassay.scoring.options import InputOptions
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.source import RecordedSpec
-from fieldassay.whole_files import check_plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -95,7 +95,13 @@ class Run:
             evidence = result.evidence.lazy()
         facts = {**result.run, "counts": result.counts, "evidence": "none" if evidence is None else kept}
         run = cls(folder or Path("result"), facts, is_saved=folder is not None)
-        vars(run).update(result=result, estimates=result, documents=result.documents, evidence=evidence, decisions=decisions)
+        vars(run).update(
+            result=result,
+            estimates=result,
+            documents=result.documents,
+            evidence=evidence,
+            decisions=decisions,
+        )
         if result.paired is not None:
             vars(run).update(paired=result.paired)
         return run
@@ -171,10 +177,14 @@ class Run:
         if not file.is_file() and COMPARISONS not in (self.facts.get("files") or ()):
             return Comparisons()
         found = read_comparisons(self._read(COMPARISONS), str(file))
-        named = {name for one in found.comparisons for name in one.systems} | {one.system for rank in found.rankings for one in rank.places}
+        named = {name for one in found.comparisons for name in one.systems} | {
+            one.system for rank in found.rankings for one in rank.places
+        }
         unknown = sorted(named - set(self.estimates.systems))
         if unknown:
-            raise self.refusal(f"compares the system {unknown[0][:100]!r}, of which {METRICS} says nothing", COMPARISONS)
+            raise self.refusal(
+                f"compares the system {unknown[0][:100]!r}, of which {METRICS} says nothing", COMPARISONS
+            )
         return found
 
     @property
@@ -223,7 +233,9 @@ class Run:
         """Return each system's estimate of the metric that the run is known by: as recorded, else from its estimates; () for a damaged run."""
         try:
             recorded = self.file.headline
-            return () if self.damage else find_headline(self.estimates) if recorded is None else tuple(recorded)
+            return (
+                () if self.damage else find_headline(self.estimates) if recorded is None else tuple(recorded)
+            )
         except ProblemsError:
             return ()
 
@@ -232,10 +244,15 @@ class Run:
         """Return the metrics that the systems are compared by, those that were kept besides, and the vocabulary of the spec."""
         kept = self.file.kept
         if kept is None:
-            raise self._incomparable("does not say what its systems can be compared by", "score it again with this version")
+            raise self._incomparable(
+                "does not say what its systems can be compared by", "score it again with this version"
+            )
         vocabulary = vocabulary_of(read_spec(self.spec))
         try:
-            compared, also = (tuple(bind_metric(parse_metric(text), vocabulary) for text in texts) for texts in (kept.compared, kept.also))
+            compared, also = (
+                tuple(bind_metric(parse_metric(text), vocabulary) for text in texts)
+                for texts in (kept.compared, kept.also)
+            )
         except ValueError as error:
             what = f"was compared by what is no metric of this version ({str(error)[:200]})"
             raise self._incomparable(what, "score it again with this version") from None
@@ -253,13 +270,17 @@ class Run:
         check_unchanged(self.folder, self.facts, STATISTICS)
         drawn = self.file.bootstrap
         if drawn is None:
-            raise self._incomparable("does not say how its intervals were drawn", "score it again with this version")
+            raise self._incomparable(
+                "does not say how its intervals were drawn", "score it again with this version"
+            )
         wanted = dict.fromkeys(statistic for one in (*metrics, *also) for statistic in list_parts(one.recipe))
         try:
             systems = read_statistics(self.folder / STATISTICS, tuple(wanted))
         except (OSError, ValueError) as error:
             raise self.refusal(f"cannot be read ({str(error)[:200]})", STATISTICS) from None
-        data = PairedData((), systems, tuple(self.file.slices), drawn.replicates, drawn.seed, drawn.level, vocabulary)
+        data = PairedData(
+            (), systems, tuple(self.file.slices), drawn.replicates, drawn.seed, drawn.level, vocabulary
+        )
         return replace(data, metrics=tuple(one for one in metrics if data.can_compare(one)))
 
     @property
@@ -292,8 +313,14 @@ class Run:
         if inputs.given is None or inputs.sha256 is None or self.file.options is None:
             what = "does not say how its inputs were given, as runs of this version do"
             raise ProblemsError([Problem(str(self.folder), what, "give --gold and --pred", _DAMAGED)])
-        labels = dict.fromkeys([*inputs.given.predictions.values(), *([inputs.given.gold] if needs_gold else [])])
-        problems = [problem for label in labels if (problem := _find_change(label, inputs.sha256.get(label))) is not None]
+        labels = dict.fromkeys(
+            [*inputs.given.predictions.values(), *([inputs.given.gold] if needs_gold else [])]
+        )
+        problems = [
+            problem
+            for label in labels
+            if (problem := _find_change(label, inputs.sha256.get(label))) is not None
+        ]
         if problems:
             raise ProblemsError(problems)
 
@@ -324,7 +351,9 @@ def read_runs(runs: Iterable[Path | Run], read: Callable[[Run], T]) -> list[T]:
         folder = one.folder if isinstance(one, Run) else one
         try:
             if folder.resolve() in seen:
-                raise ProblemsError([Problem(str(folder), "is given twice", "name each run once", "duplicate")])
+                raise ProblemsError(
+                    [Problem(str(folder), "is given twice", "name each run once", "duplicate")]
+                )
             seen.add(folder.resolve())
             found.append(read(one if isinstance(one, Run) else Run.open(one)))
         except ProblemsError as error:
@@ -338,7 +367,9 @@ def recorded_options(recorded: Mapping[str, Any] | None, where: str) -> InputOpt
     """Return how inputs were read, as a run recorded it; what an older run does not say is as it was then, the default."""
     known = {part.name for part in fields(InputOptions)}
     try:
-        return convert({name: value for name, value in (recorded or {}).items() if name in known}, InputOptions)
+        return convert(
+            {name: value for name, value in (recorded or {}).items() if name in known}, InputOptions
+        )
     except ValueError as error:
         place, what = error.args
         raise ProblemsError([Problem(f"{where}: inputs.options{place[1:]}", what, AGAIN, _DAMAGED)]) from None
@@ -348,17 +379,25 @@ def _find_change(label: str, digest: str | None) -> Problem | None:
     """Return the problem that an input is not there as it was when it was scored, None if it is."""
     if digest is None:
         what = "was read from a stream, which cannot be read again"
-        return Problem(label, what, "save it to a file, and score that with --gold and --pred", "changed_file")
+        return Problem(
+            label, what, "save it to a file, and score that with --gold and --pred", "changed_file"
+        )
     try:
         now = digest_input(label)
     except OSError as error:
-        return Problem(label, f"cannot be read ({error.strerror or error})", "see who may read it", "changed_file")
+        return Problem(
+            label, f"cannot be read ({error.strerror or error})", "see who may read it", "changed_file"
+        )
     if now is None:
         what = "is not there; the path is as it was given to the run"
-        return Problem(label, what, "put it back, or run this in the folder where the run was scored", "changed_file")
+        return Problem(
+            label, what, "put it back, or run this in the folder where the run was scored", "changed_file"
+        )
     if now != digest:
         what = f"has changed since the run: its SHA-256 was {digest[:12]}, is now {now[:12]}"
-        return Problem(label, what, "restore it, or score the new file with --gold and --pred", "changed_file")
+        return Problem(
+            label, what, "restore it, or score the new file with --gold and --pred", "changed_file"
+        )
     return None
 
 
@@ -380,9 +419,15 @@ def damage_told(*runs: Run) -> Iterator[None]:
     except (Exception, pl.exceptions.PanicException) as error:
         for run in runs:
             rows = run.scan_evidence()
-            found = find_bad_evidence(rows, str(run.folder / EVIDENCE), run.estimates.systems) if rows is not None else None
+            found = (
+                find_bad_evidence(rows, str(run.folder / EVIDENCE), run.estimates.systems)
+                if rows is not None
+                else None
+            )
             if found is not None:
                 raise ProblemsError([found]) from None
         if isinstance(error, pl.exceptions.PolarsError | pl.exceptions.PanicException) and runs:
-            raise runs[0].refusal(f"a table of the run cannot be read ({str(error).splitlines()[0][:100]})") from None
+            raise runs[0].refusal(
+                f"a table of the run cannot be read ({str(error).splitlines()[0][:100]})"
+            ) from None
         raise

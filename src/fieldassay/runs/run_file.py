@@ -11,18 +11,26 @@ from typing import Any, Literal
 
 import msgspec
 
+from fieldassay.atomic.typed_json import convert, parse_json
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.recorded import Count, Counts, Level, Provenance
 from fieldassay.result.statistics_file import STATISTICS
-from fieldassay.result.typed_json import convert, parse_json
 from fieldassay.runs.names import parse_name
 
 FORMAT = "fieldassay run"
 SCHEMA_VERSION = 1
-RUN, METRICS, GATES, COMPARISONS, VIOLATIONS = "run.json", "metrics.json", "gates.json", "comparisons.json", "violations.jsonl"
+RUN, METRICS, GATES, COMPARISONS, VIOLATIONS = (
+    "run.json",
+    "metrics.json",
+    "gates.json",
+    "comparisons.json",
+    "violations.jsonl",
+)
 DOCUMENTS, EVIDENCE = "documents.parquet", "evidence.parquet"
-OWN_FILES = frozenset({RUN, METRICS, GATES, COMPARISONS, VIOLATIONS, DOCUMENTS, EVIDENCE, STATISTICS, "report.html", "tags"})
+OWN_FILES = frozenset(
+    {RUN, METRICS, GATES, COMPARISONS, VIOLATIONS, DOCUMENTS, EVIDENCE, STATISTICS, "report.html", "tags"}
+)
 """What a run folder has of its own. Everything else in it is somebody's, and is never removed or written over with the run."""
 
 _RESTORE = "score again, or restore the run as a whole"
@@ -86,7 +94,9 @@ def read_run(folder: Path) -> dict[str, Any]:
         convert(facts, RunFile)
     except ValueError as error:
         place, what = error.args
-        raise ProblemsError([Problem(f"{folder / RUN}: {place}", f"is damaged: {what}", _RESTORE, "damaged_run")]) from None
+        raise ProblemsError(
+            [Problem(f"{folder / RUN}: {place}", f"is damaged: {what}", _RESTORE, "damaged_run")]
+        ) from None
     return facts
 
 
@@ -107,9 +117,17 @@ def _load(folder: Path) -> dict[str, Any]:
         facts = parse_json(file.read_bytes())
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "not JSON"
-        raise ProblemsError([Problem(str(folder), f"is not a run: {RUN}: {why}", _REMEDY, "run_folder")]) from None
-    if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("schema_version") != SCHEMA_VERSION:
-        raise ProblemsError([Problem(str(folder), f"is not a run: {RUN} is of another kind", _REMEDY, "run_folder")])
+        raise ProblemsError(
+            [Problem(str(folder), f"is not a run: {RUN}: {why}", _REMEDY, "run_folder")]
+        ) from None
+    if (
+        not isinstance(facts, dict)
+        or facts.get("format") != FORMAT
+        or facts.get("schema_version") != SCHEMA_VERSION
+    ):
+        raise ProblemsError(
+            [Problem(str(folder), f"is not a run: {RUN} is of another kind", _REMEDY, "run_folder")]
+        )
     return facts
 
 
@@ -152,14 +170,24 @@ def _is_changed(file: Path, digest: object, size: object) -> bool:
 def tell_swapped(folder: Path, facts: Mapping[str, Any]) -> str:
     """Return what is wrong if a folder has the name of another run than it holds, else the empty text."""
     name, id = parse_name(folder.name), facts.get("id")
-    return f"{RUN} is of another run ({str(id)[:40]}) than the folder's name says" if name is not None and id not in (None, name.id) else ""
+    return (
+        f"{RUN} is of another run ({str(id)[:40]}) than the folder's name says"
+        if name is not None and id not in (None, name.id)
+        else ""
+    )
 
 
 def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None:
     """Raise `ProblemsError` if one of these files is not as the run wrote it (edited, cut, of another run), or the folder is named after another."""
     swapped = tell_swapped(folder, facts)
     if swapped:
-        raise ProblemsError([Problem(str(folder), f"is damaged: {swapped}", "give the folder its own name again", "damaged_run")])
+        raise ProblemsError(
+            [
+                Problem(
+                    str(folder), f"is damaged: {swapped}", "give the folder its own name again", "damaged_run"
+                )
+            ]
+        )
     changed = find_changed(folder, facts, names)
     if changed:
         what = f"is damaged: {', '.join(changed)} {'is' if len(changed) == 1 else 'are'} not as the run wrote {'it' if len(changed) == 1 else 'them'}"

@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.atomic.parquet import guarded
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import ANSWER_COLUMNS, FLAGS, Kind, Outcome, evidence_schema
-from fieldassay.parquet import guarded
-from fieldassay.values.printable import make_printable
+from fieldassay.printable import make_printable
 
 if TYPE_CHECKING:
     import polars as pl
 
 _REMEDY, _KIND = "score again, or restore the run as a whole", "damaged_run"
-_PRESENT = ("system", "doc", "field", "kind", "type", "outcome", "reason", "weight", "critical", "flags", "diagnoses")
+_PRESENT = (
+    "system",
+    "doc",
+    "field",
+    "kind",
+    "type",
+    "outcome",
+    "reason",
+    "weight",
+    "critical",
+    "flags",
+    "diagnoses",
+)
 """The columns of evidence that always have a value."""
 
 
@@ -35,7 +47,9 @@ def check_documents(table: pl.DataFrame, where: str) -> None:
     expected: dict[str, Any] = {"system": text, "doc": text, "score": number}
     if len(table):
         expected |= dict.fromkeys(("accuracy", "accuracy_strict", "leaves", "matches", "perfect"), number)
-        expected |= dict.fromkeys(("has_prediction", "is_invalid", "has_error", "is_timeout", "is_repaired"), claim)
+        expected |= dict.fromkeys(
+            ("has_prediction", "is_invalid", "has_error", "is_timeout", "is_repaired"), claim
+        )
         expected |= {name: text for name in ("repairs", *ANSWER_COLUMNS) if name in table.columns}
     _check_columns(table.schema, expected, where)
     if table["system"].null_count() or table["doc"].null_count():
@@ -48,7 +62,10 @@ def check_systems(table: pl.DataFrame, where: str, systems: Collection[str]) -> 
     """Raise `ProblemsError` unless a table of documents is of these systems."""
     differing = set(table["system"].unique().to_list()) ^ {make_printable(name) for name in systems}
     if differing and len(table):
-        raise _refusal(where, f"is not of the same systems as metrics.json: only one of them has {min(differing)[:100]!r}")
+        raise _refusal(
+            where,
+            f"is not of the same systems as metrics.json: only one of them has {min(differing)[:100]!r}",
+        )
 
 
 def find_bad_evidence(frame: pl.LazyFrame, where: str, systems: Collection[str]) -> Problem | None:
@@ -87,7 +104,8 @@ def _check_columns(schema: Mapping[str, Any], expected: Mapping[str, Any], where
             raise _refusal(where, f"has no column {name!r}")
         if schema[name] != kind:
             raise _refusal(
-                where, f"the column {name[:60]!r} is of the type {schema[name]}, not {kind() if isinstance(kind, type) else kind}"
+                where,
+                f"the column {name[:60]!r} is of the type {schema[name]}, not {kind() if isinstance(kind, type) else kind}",
             )
 
 

@@ -7,8 +7,8 @@ import re
 from datetime import datetime
 from pathlib import Path
 
+from fieldassay.atomic.whole_files import write_file
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.whole_files import write_file
 
 TAGS = "tags"
 MOST_CHARACTERS = 64
@@ -26,11 +26,17 @@ def check_tag(tag: str) -> str:
     >>> check_tag("v1.2-beta")
     'v1.2-beta'
     """
-    remedy = f"use 1 to {MOST_CHARACTERS} letters, digits, `.`, `_` and `-`, with a letter or a digit in front"
+    remedy = (
+        f"use 1 to {MOST_CHARACTERS} letters, digits, `.`, `_` and `-`, with a letter or a digit in front"
+    )
     if not _TAG.fullmatch(tag):
-        raise ProblemsError([Problem(f"tag {tag[:100]!r}", "is not a name that a tag can have", remedy, "bad_tag")])
+        raise ProblemsError(
+            [Problem(f"tag {tag[:100]!r}", "is not a name that a tag can have", remedy, "bad_tag")]
+        )
     if tag == LATEST or _ID.fullmatch(tag):
-        raise ProblemsError([Problem(f"tag {tag[:100]!r}", "means a run already", "choose another name", "bad_tag")])
+        raise ProblemsError(
+            [Problem(f"tag {tag[:100]!r}", "means a run already", "choose another name", "bad_tag")]
+        )
     return tag
 
 

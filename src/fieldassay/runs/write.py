@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.atomic.staging import list_foreign, place, replace, settle, stage
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
 from fieldassay.result.comparisons_file import Comparisons, comparisons_json
@@ -32,7 +33,6 @@ from fieldassay.runs.run_file import (
     is_run,
     parse_time,
 )
-from fieldassay.runs.staging import list_foreign, place, replace, settle, stage
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,7 +65,9 @@ class RunFolder:
         metrics, parts = metrics_json(result), parts or self.parts
         (self.staging / METRICS).write_bytes(metrics)
         if result.comparisons:
-            (self.staging / COMPARISONS).write_bytes(comparisons_json(Comparisons(result.comparisons, result.rankings)))
+            (self.staging / COMPARISONS).write_bytes(
+                comparisons_json(Comparisons(result.comparisons, result.rankings))
+            )
         if result.paired is not None:
             write_statistics(self.staging / STATISTICS, result.paired.systems)
         if result.documents is not None:
@@ -76,17 +78,35 @@ class RunFolder:
             merge_parts(parts, self.staging / EVIDENCE)
         merge_violations(parts, self.staging / VIOLATIONS)
         shutil.rmtree(self.parts, ignore_errors=True)
-        remarks = {"counts": dict(result.counts), "notes": list(result.notes), "warnings": list(result.warnings)}
-        id = identify(metrics, str(facts.get("started")).encode(), self.staging.name.encode("utf-8", "surrogateescape"))
-        head = {"schema_version": SCHEMA_VERSION, "format": FORMAT, "id": id, "files": self._sizes(), "sha256": self._digests()}
-        text = json.dumps({**head, **facts, **result.run, **remarks}, ensure_ascii=False, indent=1, allow_nan=False)
+        remarks = {
+            "counts": dict(result.counts),
+            "notes": list(result.notes),
+            "warnings": list(result.warnings),
+        }
+        id = identify(
+            metrics, str(facts.get("started")).encode(), self.staging.name.encode("utf-8", "surrogateescape")
+        )
+        head = {
+            "schema_version": SCHEMA_VERSION,
+            "format": FORMAT,
+            "id": id,
+            "files": self._sizes(),
+            "sha256": self._digests(),
+        }
+        text = json.dumps(
+            {**head, **facts, **result.run, **remarks}, ensure_ascii=False, indent=1, allow_nan=False
+        )
         (self.staging / RUN).write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
         if self.is_stored:
             spec = str(result.run.get("spec", {}).get("name") or "")
             self.target = self.target / name_run(parse_time(facts.get("started")), spec, result.systems, id)
 
     def _sizes(self) -> dict[str, int]:
-        return {path.name: path.stat().st_size for path in sorted(self.staging.iterdir()) if path.is_file() and path.name[0] != "."}
+        return {
+            path.name: path.stat().st_size
+            for path in sorted(self.staging.iterdir())
+            if path.is_file() and path.name[0] != "."
+        }
 
     def _digests(self) -> dict[str, str]:
         """Return the digests of the files."""
@@ -118,7 +138,11 @@ def make_folder(target: Path) -> Iterator[RunFolder]:
 def make_stored(store: Path) -> Iterator[RunFolder]:
     """Yield a run folder of a store, to be filled and committed; it is named when it is written. Otherwise as `make_folder`."""
     if is_run(store):
-        raise _refusal(store, "is a run, not a store of runs", "name the folder that it is in, or write it again with `--out`")
+        raise _refusal(
+            store,
+            "is a run, not a store of runs",
+            "name the folder that it is in, or write it again with `--out`",
+        )
     if store.exists() and not store.is_dir():
         raise _refusal(store, "is not a folder", "name a folder")
     with _staged(store, store.resolve() / "run") as folder:
@@ -133,7 +157,9 @@ def _staged(named: Path, target: Path) -> Iterator[RunFolder]:
             (staging / "parts").mkdir()
             yield RunFolder(target, staging)
     except OSError as error:
-        raise _refusal(named, f"cannot be written ({error.strerror or error})", "choose another folder") from error
+        raise _refusal(
+            named, f"cannot be written ({error.strerror or error})", "choose another folder"
+        ) from error
     except Exception as error:
         if not _is_of_the_disk(error):
             raise
@@ -156,7 +182,11 @@ def check_target(target: Path) -> None:
     if os.path.ismount(target):
         raise _refusal(target, "is a mount point and cannot be replaced as a whole", "name a folder in it")
     if any(target.iterdir()) and not is_run(target):
-        raise _refusal(target, "is a folder that is not a run of fieldassay, and is left alone", "choose another name, or empty it")
+        raise _refusal(
+            target,
+            "is a folder that is not a run of fieldassay, and is left alone",
+            "choose another name, or empty it",
+        )
 
 
 def merge_parts(parts: Path, target: Path) -> None:

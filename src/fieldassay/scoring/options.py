@@ -76,14 +76,25 @@ def with_keywords(options: ScoreOptions, keywords: Mapping[str, Any]) -> ScoreOp
     """
     if not keywords:
         return options
-    of_score, of_inputs = ({part.name: str(part.type) for part in fields(kind)} for kind in (ScoreOptions, InputOptions))
+    of_score, of_inputs = (
+        {part.name: str(part.type) for part in fields(kind)} for kind in (ScoreOptions, InputOptions)
+    )
     known = of_score | of_inputs
-    unknown = [Problem("score", f"no option {name!r}", nearest(name, known), "unknown_name") for name in keywords if name not in known]
+    unknown = [
+        Problem("score", f"no option {name!r}", nearest(name, known), "unknown_name")
+        for name in keywords
+        if name not in known
+    ]
     if unknown:
         raise ProblemsError(unknown)
-    given = {name: _listed(value) if known[name].startswith("tuple") else value for name, value in keywords.items()}
+    given = {
+        name: _listed(value) if known[name].startswith("tuple") else value for name, value in keywords.items()
+    }
     changed = replace(options, **{name: value for name, value in given.items() if name in of_score})
-    return replace(changed, inputs=replace(changed.inputs, **{name: value for name, value in given.items() if name in of_inputs}))
+    return replace(
+        changed,
+        inputs=replace(changed.inputs, **{name: value for name, value in given.items() if name in of_inputs}),
+    )
 
 
 def _listed(value: Any) -> Any:

@@ -29,7 +29,9 @@ def parse_call(raw: Any) -> Call:
     """
     if isinstance(raw, str):
         name, colon, value = raw.partition(":")
-        return parse_call({name.strip(): value.strip()}) if colon and value.strip() else _call(raw.strip(), {})
+        return (
+            parse_call({name.strip(): value.strip()}) if colon and value.strip() else _call(raw.strip(), {})
+        )
     if not isinstance(raw, dict):
         raise ValueError(f"must be a name with or without options, not {kind_of(raw)}; {_HOW}")
     if isinstance(raw.get("name"), str):
@@ -37,7 +39,9 @@ def parse_call(raw: Any) -> Call:
     if len(raw) != 1:
         raise ValueError(f"must have one key, the name, not {len(raw)}; {_HOW}")
     ((name, options),) = raw.items()
-    return _call(str(name), {} if options is None else options if isinstance(options, dict) else {FIRST: options})
+    return _call(
+        str(name), {} if options is None else options if isinstance(options, dict) else {FIRST: options}
+    )
 
 
 def _call(name: str, options: dict[str, Any]) -> Call:
@@ -75,7 +79,9 @@ def parse_accept(raw: Any) -> Accept:
         except ValueError:
             number = None
     if number is None or not 0 <= number <= 1:
-        raise ValueError(f'must be a number from 0 to 1, or a text like "> 0.5", not {kind_of(raw)}; write 0.8, ">= 0.8" or "> 0.8"')
+        raise ValueError(
+            f'must be a number from 0 to 1, or a text like "> 0.5", not {kind_of(raw)}; write 0.8, ">= 0.8" or "> 0.8"'
+        )
     return Accept(number, is_strict)
 
 

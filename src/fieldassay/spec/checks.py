@@ -26,7 +26,11 @@ def parse_checks(cursor: Cursor) -> Checks:
     """
     found = []
     given = cursor.data.get("checks")
-    is_short = isinstance(given, list) and given and all(isinstance(one, str) and _RELATION.search(one) for one in given)
+    is_short = (
+        isinstance(given, list)
+        and given
+        and all(isinstance(one, str) and _RELATION.search(one) for one in given)
+    )
     for pattern, raw in {".": given}.items() if is_short else cursor.mapping("checks").items():
         steps = (*cursor.steps, "checks", pattern)
         if raw is None or raw == []:
@@ -34,7 +38,10 @@ def parse_checks(cursor: Cursor) -> Checks:
             continue
         listed = isinstance(raw, list)
         places = [(*steps, at) if listed else steps for at in range(len(raw) if listed else 1)]
-        calls = [_parse(item, place, cursor.report) for item, place in zip(raw if listed else [raw], places, strict=True)]
+        calls = [
+            _parse(item, place, cursor.report)
+            for item, place in zip(raw if listed else [raw], places, strict=True)
+        ]
         found.append((pattern, tuple(call for call in calls if call is not None)))
     return tuple((pattern, calls) for pattern, calls in found if calls)
 
@@ -59,4 +66,7 @@ def checks_data(checks: Sequence[tuple[str, tuple[Call, ...]]]) -> dict[str, Any
     >>> checks_data([("total", (Call("number"),)), (".", (Call("not_empty"), Call("kind", (("", "object"),))))])
     {'total': 'number', '.': ['not_empty', {'kind': 'object'}]}
     """
-    return {pattern: call_data(calls[0]) if len(calls) == 1 else list(map(call_data, calls)) for pattern, calls in checks}
+    return {
+        pattern: call_data(calls[0]) if len(calls) == 1 else list(map(call_data, calls))
+        for pattern, calls in checks
+    }

@@ -9,7 +9,15 @@ from typing import Any
 from fieldassay.errors import nearest
 from fieldassay.spec.report import Report, Steps
 
-_WORDS = {str: "a text", int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "a mapping", type(None): "null"}
+_WORDS = {
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a mapping",
+    type(None): "null",
+}
 
 
 def kind_of(value: Any) -> str:
@@ -22,7 +30,11 @@ def kind_of(value: Any) -> str:
         return "null" if value is None else str(value).lower()
     if isinstance(value, int | float):
         return f"the number {value}" if len(str(value)) <= 40 else "a number"
-    return f"the text {value!r}" if isinstance(value, str) and len(value) <= 40 else _WORDS.get(type(value), type(value).__name__)
+    return (
+        f"the text {value!r}"
+        if isinstance(value, str) and len(value) <= 40
+        else _WORDS.get(type(value), type(value).__name__)
+    )
 
 
 class Cursor:
@@ -55,7 +67,9 @@ class Cursor:
         """Return one of the choices."""
         text = self.text(key, default)
         if text not in choices:
-            self.refuse(key, f"cannot be {str(text)[:100]!r}", nearest(str(text)[:100], choices), "unknown_name")
+            self.refuse(
+                key, f"cannot be {str(text)[:100]!r}", nearest(str(text)[:100], choices), "unknown_name"
+            )
             return default
         return text
 
@@ -63,7 +77,9 @@ class Cursor:
         """Return true or false; false by default."""
         value = self.data.get(key)
         if value is not None and not isinstance(value, bool):
-            self.refuse(key, f"must be true or false, not {kind_of(value)}", "write true or false", "wrong_kind")
+            self.refuse(
+                key, f"must be true or false, not {kind_of(value)}", "write true or false", "wrong_kind"
+            )
         return value is True
 
     def number(self, key: str, default: float) -> float:
@@ -73,7 +89,9 @@ class Cursor:
             return default
         number = as_number(value)
         if number is None or number < 0:
-            self.refuse(key, f"must be a number of at least 0, not {kind_of(value)}", "write a number", "wrong_kind")
+            self.refuse(
+                key, f"must be a number of at least 0, not {kind_of(value)}", "write a number", "wrong_kind"
+            )
             return default
         return number
 
@@ -93,7 +111,9 @@ class Cursor:
         """Return a mapping; empty by default."""
         value = self.data.get(key)
         if value is not None and not isinstance(value, dict):
-            self.refuse(key, f"must be a mapping, not {kind_of(value)}", "write keys and values", "wrong_kind")
+            self.refuse(
+                key, f"must be a mapping, not {kind_of(value)}", "write keys and values", "wrong_kind"
+            )
         return value if isinstance(value, dict) else {}
 
     def refuse_unknown(self, known: tuple[str, ...]) -> None:

@@ -21,12 +21,16 @@ def read_definitions(cursor: Cursor) -> tuple[Definition, ...]:
 def _read(name: str, cursor: Cursor) -> Definition | None:
     raw = cursor.data[name]
     if not is_metric_name(name):
-        cursor.refuse(name, f"{name[:100]!r} is no name for a metric", "use letters, digits and underscores", "invalid")
+        cursor.refuse(
+            name, f"{name[:100]!r} is no name for a metric", "use letters, digits and underscores", "invalid"
+        )
         return None
     if isinstance(raw, str):
         return Definition(name, raw)
     if not isinstance(raw, dict):
-        cursor.refuse(name, f"must be a formula or a mapping, not {kind_of(raw)}", "write `formula: …`", "wrong_kind")
+        cursor.refuse(
+            name, f"must be a formula or a mapping, not {kind_of(raw)}", "write `formula: …`", "wrong_kind"
+        )
         return None
     inner = Cursor(raw, (*cursor.steps, name), cursor.report)
     inner.refuse_unknown(_KEYS)

@@ -39,17 +39,30 @@ def find_document_id(root: Sighting, count: int, otherwise: str = "position") ->
     A key with another name is never taken, whatever its values: it may well be extracted.
     """
     order = (*ID_NAMES, *_MORE_NAMES)
-    named = sorted((key for key in root.members if has_id_name(key)), key=lambda key: order.index(_snake(key)))
+    named = sorted(
+        (key for key in root.members if has_id_name(key)), key=lambda key: order.index(_snake(key))
+    )
     for key in named:
         if _identifies(root.members[key], count):
             return DocumentId(key, f"the usual name of an id, in {count} of {count} documents, all different")
     if named:
         return DocumentId(
-            None, f"no id: {_lacks(named[0], root.members[named[0]], count)}, so it is read as a field; correct it, or name the id"
+            None,
+            f"no id: {_lacks(named[0], root.members[named[0]], count)}, so it is read as a field; correct it, or name the id",
         )
-    likely = [key for key, seen in root.members.items() if _snake(key).rpartition("_")[2] in _ENDINGS and _identifies(seen, count)]
-    hint = f"; if {likely[0]} identifies a document, write `id: {likely[0]}` and remove the field" if likely else ""
-    return DocumentId(None, f"no id: no key has a usual name of one, so documents are matched by {otherwise}{hint}")
+    likely = [
+        key
+        for key, seen in root.members.items()
+        if _snake(key).rpartition("_")[2] in _ENDINGS and _identifies(seen, count)
+    ]
+    hint = (
+        f"; if {likely[0]} identifies a document, write `id: {likely[0]}` and remove the field"
+        if likely
+        else ""
+    )
+    return DocumentId(
+        None, f"no id: no key has a usual name of one, so documents are matched by {otherwise}{hint}"
+    )
 
 
 def _identifies(seen: Sighting, count: int) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fieldassay.paths import Pattern
-from fieldassay.readers.catalogue import READERS
 from fieldassay.spec.calls import parse_accept, parse_call
 from fieldassay.spec.cursor import Cursor, kind_of
 from fieldassay.spec.freeze import freeze, freeze_options
@@ -15,6 +14,7 @@ from fieldassay.spec.model import ONLY_ITEM, Accept, Call, Field
 from fieldassay.spec.names import CATALOGUES, unknown
 from fieldassay.spec.report import Report, Steps
 from fieldassay.spec.templates import Templates, as_definition, option_keys, over_preset_field
+from fieldassay.types.catalogue import READERS
 
 _ONLY_FOR = {
     "items": ("list",), "distinct": ("list",), "combine": ("list",), "separator": ("list",), "align": ("list", "any"),
@@ -33,16 +33,28 @@ class Parser:
     def fields(self, raw: Any, steps: Steps, is_top: bool = False) -> tuple[Field, ...]:
         """Return the fields of a mapping of names to definitions."""
         if not isinstance(raw, dict):
-            self.report.add(steps, f"must be a mapping of field names, not {kind_of(raw)}", "write `name: type` lines", "wrong_kind")
+            self.report.add(
+                steps,
+                f"must be a mapping of field names, not {kind_of(raw)}",
+                "write `name: type` lines",
+                "wrong_kind",
+            )
             return ()
         presets = self.templates.fields if is_top else {}
-        return tuple(self.field(name, value, (*steps, name), presets.get(name)) for name, value in raw.items())
+        return tuple(
+            self.field(name, value, (*steps, name), presets.get(name)) for name, value in raw.items()
+        )
 
     def field(self, name: str, raw: Any, steps: Steps, preset: dict[str, Any] | None = None) -> Field:
         """Return the field of a definition: a type's name, or a mapping."""
         definition = as_definition(raw)
         if definition is None:
-            self.report.add(steps, f"must be a type or a mapping, not {kind_of(raw)}", "write a type such as `text`", "wrong_kind")
+            self.report.add(
+                steps,
+                f"must be a type or a mapping, not {kind_of(raw)}",
+                "write a type such as `text`",
+                "wrong_kind",
+            )
             return Field(name)
         definition = self.templates.expanded(over_preset_field(definition, preset))
         cursor = Cursor(definition, steps, self.report)
@@ -52,18 +64,36 @@ class Parser:
 
     def _type(self, cursor: Cursor) -> str:
         holds = cursor.data.get("fields")
-        implied = "list" if cursor.has("items") else "text" if holds is None else "any" if is_patterns(holds) else "object"
+        implied = (
+            "list"
+            if cursor.has("items")
+            else "text"
+            if holds is None
+            else "any"
+            if is_patterns(holds)
+            else "object"
+        )
         kind = cursor.text("type", implied) or implied
         if kind not in self.templates:
             cursor.refuse("type", *unknown("type", kind, self.templates.names()))
-        if "type" not in cursor.data and isinstance(holds, dict) and any("*" in key for key in holds) and not is_patterns(holds):
+        if (
+            "type" not in cursor.data
+            and isinstance(holds, dict)
+            and any("*" in key for key in holds)
+            and not is_patterns(holds)
+        ):
             refuse_mixture(cursor)
         return kind
 
     def _refuse_misplaced(self, cursor: Cursor, kind: str) -> None:
         for key, kinds in _ONLY_FOR.items():
             if cursor.has(key) and kind not in kinds and kind in self.templates:
-                cursor.refuse(key, f"{key!r} does not apply to the type {kind!r}", f"it applies to: {', '.join(kinds)}", "misplaced_key")
+                cursor.refuse(
+                    key,
+                    f"{key!r} does not apply to the type {kind!r}",
+                    f"it applies to: {', '.join(kinds)}",
+                    "misplaced_key",
+                )
 
     def _values(self, field: Field, cursor: Cursor) -> Field:
         return replace(
@@ -78,11 +108,15 @@ class Parser:
             applies_to=cursor.texts("applies_to"),
             null=cursor.choice("null", "empty", ("empty", "value")),
             null_values=cursor.texts("null_values") if cursor.has("null_values") else None,
-            unreadable_gold=cursor.choice("unreadable_gold", "text", ("text", "failed")) if cursor.has("unreadable_gold") else None,
+            unreadable_gold=cursor.choice("unreadable_gold", "text", ("text", "failed"))
+            if cursor.has("unreadable_gold")
+            else None,
             align=self.call(cursor, "align"),
             combine=cursor.choice("combine", "mean", ("mean", "weighted", "product", "agreement")),
             keeps_empty_items=cursor.choice("empty_items", "drop", ("drop", "keep")) == "keep",
-            other_kind=cursor.choice("other_kind", "mismatch", ("mismatch", "empty" if field.type == "list" else ONLY_ITEM)),
+            other_kind=cursor.choice(
+                "other_kind", "mismatch", ("mismatch", "empty" if field.type == "list" else ONLY_ITEM)
+            ),
             blank=cursor.choice("blank", "empty", ("empty", "value")),
             separator=_separator(cursor),
             distinct=cursor.flag("distinct"),
@@ -95,14 +129,21 @@ class Parser:
     def _below(self, field: Field, cursor: Cursor) -> Field:
         if field.type == "list":
             items = cursor.data.get("items")
-            return replace(field, items=self.field("", "text" if items is None else items, (*cursor.steps, "items")))
+            return replace(
+                field, items=self.field("", "text" if items is None else items, (*cursor.steps, "items"))
+            )
         holds = cursor.data.get("fields")
         if field.type == "any" and holds is not None:
             return replace(field, patterns=self.patterns(holds, (*cursor.steps, "fields")))
         if field.type != "object":
             return field
         if not holds:
-            cursor.refuse("fields", "an object must say which fields it has", "add `fields:`, or use the type `any`", "missing_key")
+            cursor.refuse(
+                "fields",
+                "an object must say which fields it has",
+                "add `fields:`, or use the type `any`",
+                "missing_key",
+            )
             return field
         return replace(field, fields=self.fields(holds, (*cursor.steps, "fields")))
 
@@ -113,7 +154,9 @@ class Parser:
             try:
                 Pattern(field.name)
             except ValueError as error:
-                self.report.add((*steps, field.name), str(error), 'write a pattern such as "**.total"', "invalid")
+                self.report.add(
+                    (*steps, field.name), str(error), 'write a pattern such as "**.total"', "invalid"
+                )
         return tuple((field.name, field) for field in found)
 
     def call(self, cursor: Cursor, key: str) -> Call | None:
@@ -130,18 +173,25 @@ class Parser:
     def _normalize(self, cursor: Cursor) -> tuple[Call, ...]:
         raw = cursor.data.get("normalize")
         listed = [] if raw is None else raw if isinstance(raw, list) else [raw]
-        calls = [self._call(item, "normalize", (*cursor.steps, "normalize", position)) for position, item in enumerate(listed)]
+        calls = [
+            self._call(item, "normalize", (*cursor.steps, "normalize", position))
+            for position, item in enumerate(listed)
+        ]
         return tuple(call for call in calls if call is not None)
 
     def _accept(self, cursor: Cursor) -> Accept | None:
         if not cursor.has("accept"):
             return None
-        accept: Accept | None = self._or_problem(lambda: parse_accept(cursor.data["accept"]), (*cursor.steps, "accept"))
+        accept: Accept | None = self._or_problem(
+            lambda: parse_accept(cursor.data["accept"]), (*cursor.steps, "accept")
+        )
         return accept
 
     def _accepted(self, cursor: Cursor) -> tuple[Any, ...]:
         raw = cursor.data.get("accepted")
-        return () if raw is None else tuple(freeze(value) for value in (raw if isinstance(raw, list) else [raw]))
+        return (
+            () if raw is None else tuple(freeze(value) for value in (raw if isinstance(raw, list) else [raw]))
+        )
 
     def _or_problem(self, parse: Callable[[], Any], steps: Steps) -> Any:
         try:
@@ -155,7 +205,9 @@ class Parser:
 def refuse_mixture(cursor: Cursor) -> None:
     """Note that names and patterns stand side by side."""
     remedy = "give the patterns to a field of the type `any`, or write `type: object` if the stars are part of the names"
-    cursor.refuse("fields", "holds names and path patterns (with a star) side by side", remedy, "mixed_patterns")
+    cursor.refuse(
+        "fields", "holds names and path patterns (with a star) side by side", remedy, "mixed_patterns"
+    )
 
 
 def is_patterns(raw: Any) -> bool:
@@ -166,6 +218,11 @@ def is_patterns(raw: Any) -> bool:
 def _separator(cursor: Cursor) -> str | None:
     found = cursor.text("separator")
     if found == "":
-        cursor.refuse("separator", "an empty separator cannot split a text", 'write it in quotes, such as "|"', "invalid")
+        cursor.refuse(
+            "separator",
+            "an empty separator cannot split a text",
+            'write it in quotes, such as "|"',
+            "invalid",
+        )
         return None
     return found

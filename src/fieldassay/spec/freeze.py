@@ -37,7 +37,9 @@ def thaw(value: Any) -> Any:
     """
     if not isinstance(value, tuple):
         return value
-    if value and all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in value):
+    if value and all(
+        isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in value
+    ):
         keys = [key for key, _ in value]
         if all(left < right for left, right in pairwise(keys)):
             return {key: thaw(inner) for key, inner in value}

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fieldassay.readers.catalogue import READERS
-from fieldassay.values.json import Scalar
+from fieldassay.json_value import Scalar
+from fieldassay.types.catalogue import READERS
 
 ENOUGH = 0.98
 """The share of values that a type must be able to read."""
@@ -24,10 +24,31 @@ _NUMBER = re.compile(r"[-+−(]?\s?\d[\d.,'’ \u00a0\u202f]{0,40}(?:[eE][-+]?\d
 _CODES = "USD|EUR|GBP|AUD|NZD|CAD|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|ZAR|SGD|HKD|IDR|Rp"
 _MONEY = re.compile(rf"[$€£¥₹₩₽¢]|(?<![A-Za-z])(?:{_CODES})(?![A-Za-z])")
 _TWO_DECIMALS = re.compile(r"[.,]\d{2}\)?$")
-_QUANTITY = re.compile(r"[-+−<>~≤≥]?\s?\d[\d.,'’ ]{0,20}\s?[^\W\d_%][^\d,;]{0,3}.{0,12}|[-+−]?\d[\d.,]{0,20}\s?[°%µ].{0,8}")
+_QUANTITY = re.compile(
+    r"[-+−<>~≤≥]?\s?\d[\d.,'’ ]{0,20}\s?[^\W\d_%][^\d,;]{0,3}.{0,12}|[-+−]?\d[\d.,]{0,20}\s?[°%µ].{0,8}"
+)
 _CODE = re.compile(r"(?=[^\n]{0,60}\d)[A-Za-z0-9#][A-Za-z0-9#./_-]{0,59}")
 _PHONE = re.compile(r"\+?[\d\s().-]{6,24}")
-_BOOLEANS = {"true", "false", "yes", "no", "y", "n", "t", "f", "ja", "nein", "oui", "non", "wahr", "falsch", "vrai", "faux", "tak", "nie"}
+_BOOLEANS = {
+    "true",
+    "false",
+    "yes",
+    "no",
+    "y",
+    "n",
+    "t",
+    "f",
+    "ja",
+    "nein",
+    "oui",
+    "non",
+    "wahr",
+    "falsch",
+    "vrai",
+    "faux",
+    "tak",
+    "nie",
+}
 _CHECKABLE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|[ ./-](?=[A-Za-z0-9])){6,50}")
 _CHECKSUMS = {"iban": 3, "lei": 3, "au.abn": 5, "eu.vat": 5, "isbn": 5, "issn": 5, "ean": 8, "luhn": 8}
 """Checksums that a first spec may name, and how many different values must pass: chance alone passes one of ten of the last ones."""
@@ -48,10 +69,36 @@ _MONEY_NAMES = {
     "charge",
     "salary",
     "revenue",
-    *("betrag", "gesamtbetrag", "netto", "brutto", "mwst", "ust", "summe", "gesamt", "preis", "einzelpreis", "saldo"),
+    *(
+        "betrag",
+        "gesamtbetrag",
+        "netto",
+        "brutto",
+        "mwst",
+        "ust",
+        "summe",
+        "gesamt",
+        "preis",
+        "einzelpreis",
+        "saldo",
+    ),
     *("montant", "prix", "tva", "importe", "precio", "importo", "prezzo", "bedrag", "prijs", "kwota", "cena"),
 }
-_COUNT_NAMES = {"count", "qty", "quantity", "quantities", "pages", "items", "number", "no", "num", "rate", "percent", "pct", "units"}
+_COUNT_NAMES = {
+    "count",
+    "qty",
+    "quantity",
+    "quantities",
+    "pages",
+    "items",
+    "number",
+    "no",
+    "num",
+    "rate",
+    "percent",
+    "pct",
+    "units",
+}
 _ID_NAMES = {
     "id",
     "no",
@@ -111,7 +158,9 @@ def name_words(name: str) -> frozenset[str]:
     """Return the words of a field's name, in lower case: `unitPrice` is unit and price."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name[:_LONGEST])
     return frozenset(
-        word[:-1] if word.endswith("s") and word[:-1] in _MONEY_NAMES else word for word in re.split(r"[\W_]+", spaced.lower()) if word
+        word[:-1] if word.endswith("s") and word[:-1] in _MONEY_NAMES else word
+        for word in re.split(r"[\W_]+", spaced.lower())
+        if word
     )
 
 
@@ -141,8 +190,15 @@ def _guess_mixed(words: frozenset[str], values: Sequence[Scalar], locale: str | 
     if any(isinstance(value, bool) for value in values):
         return Guess("any", remarks=("texts beside true and false",))
     as_text = [str(value).strip() for value in values]
-    number = Guess("money" if words & _MONEY_NAMES and not words & _COUNT_NAMES else "number", remarks=("numbers and texts mixed",))
-    if not words & _ID_NAMES and _share(as_text, _NUMBER.fullmatch) >= ENOUGH and not unread(number, values, locale):
+    number = Guess(
+        "money" if words & _MONEY_NAMES and not words & _COUNT_NAMES else "number",
+        remarks=("numbers and texts mixed",),
+    )
+    if (
+        not words & _ID_NAMES
+        and _share(as_text, _NUMBER.fullmatch) >= ENOUGH
+        and not unread(number, values, locale)
+    ):
         return number
     return Guess("text", remarks=("numbers and texts mixed",))
 
@@ -156,7 +212,11 @@ def _candidates(words: frozenset[str], texts: list[str]) -> list[Guess]:
     return [
         *(_only("boolean") if {text.casefold() for text in texts} <= _BOOLEANS else ()),
         *(_only("email") if _share(texts, lambda text: "@" in text and " " not in text) >= ENOUGH else ()),
-        *(_only("url") if _share(texts, lambda text: text.lower().startswith(("http://", "https://", "www."))) >= ENOUGH else ()),
+        *(
+            _only("url")
+            if _share(texts, lambda text: text.lower().startswith(("http://", "https://", "www."))) >= ENOUGH
+            else ()
+        ),
         *_moments(texts),
         *_phones(words, texts),
         *_amounts(words, texts),
@@ -174,11 +234,18 @@ def _share(texts: Sequence[str], fits: Callable[[str], Any]) -> float:
 
 
 def _moments(texts: list[str]) -> list[Guess]:
-    if _share(texts, lambda text: len(text) <= 40 and _DATE.search(text) and any(map(str.isdigit, text))) >= ENOUGH:
+    if (
+        _share(texts, lambda text: len(text) <= 40 and _DATE.search(text) and any(map(str.isdigit, text)))
+        >= ENOUGH
+    ):
         order = date_order(texts)
         options = {} if order is None else {"order": order}
         return [Guess("datetime" if _share(texts, _CLOCK.search) >= ENOUGH else "date", options)]
-    return [Guess("time")] if _share(texts, lambda text: len(text) <= 14 and _CLOCK.match(text)) >= ENOUGH else []
+    return (
+        [Guess("time")]
+        if _share(texts, lambda text: len(text) <= 14 and _CLOCK.match(text)) >= ENOUGH
+        else []
+    )
 
 
 def date_order(texts: Sequence[str]) -> str | None:
@@ -205,15 +272,24 @@ def _phones(words: frozenset[str], texts: list[str]) -> list[Guess]:
 
 def _amounts(words: frozenset[str], texts: list[str]) -> list[Guess]:
     numbers = _share(texts, _NUMBER.fullmatch)
-    marked = _share(texts, lambda text: len(text) <= 60 and _MONEY.search(text) and any(map(str.isdigit, text)))
+    marked = _share(
+        texts, lambda text: len(text) <= 60 and _MONEY.search(text) and any(map(str.isdigit, text))
+    )
     names_money = bool(words & _MONEY_NAMES) and not words & _COUNT_NAMES
     if marked >= 0.5 and _share(texts, lambda text: len(text) <= 40) >= ENOUGH:
         return [Guess("money")]
     if names_money and numbers >= ENOUGH and _share(texts, _TWO_DECIMALS.search) >= 0.5:
         return [Guess("money", remarks=("money because of its name and its two decimals",))]
     if numbers >= ENOUGH and not _is_code(words, texts):
-        return [*(_only("integer") if all(text.lstrip("+-").isdigit() for text in texts) else ()), Guess("number")]
-    return [Guess("quantity")] if _share(texts, _QUANTITY.fullmatch) >= 0.9 and not _is_code(words, texts) else []
+        return [
+            *(_only("integer") if all(text.lstrip("+-").isdigit() for text in texts) else ()),
+            Guess("number"),
+        ]
+    return (
+        [Guess("quantity")]
+        if _share(texts, _QUANTITY.fullmatch) >= 0.9 and not _is_code(words, texts)
+        else []
+    )
 
 
 def _is_code(words: frozenset[str], texts: list[str]) -> bool:
@@ -226,17 +302,25 @@ def _is_code(words: frozenset[str], texts: list[str]) -> bool:
 
 def _ids(words: frozenset[str], texts: list[str]) -> list[Guess]:
     distinct = len(set(texts)) / len(texts)
-    spaced = _share(texts, lambda text: len(text) <= 40 and text.replace(" ", "").isdigit()) >= ENOUGH and bool(words & _ID_NAMES)
-    is_code = spaced or (_share(texts, _CODE.fullmatch) >= ENOUGH and (distinct >= 0.5 or bool(words & _ID_NAMES)))
+    spaced = _share(
+        texts, lambda text: len(text) <= 40 and text.replace(" ", "").isdigit()
+    ) >= ENOUGH and bool(words & _ID_NAMES)
+    is_code = spaced or (
+        _share(texts, _CODE.fullmatch) >= ENOUGH and (distinct >= 0.5 or bool(words & _ID_NAMES))
+    )
     return [*_checksums(texts), *([Guess("id")] if is_code else [])]
 
 
 def _checksums(texts: list[str]) -> list[Guess]:
     """Return an id with the checksum that all values satisfy, if there are enough of them."""
     values = sorted(set(texts))
-    if len(values) < min(_CHECKSUMS.values()) or not all(_CHECKABLE.fullmatch(text) and any(map(str.isdigit, text)) for text in values):
+    if len(values) < min(_CHECKSUMS.values()) or not all(
+        _CHECKABLE.fullmatch(text) and any(map(str.isdigit, text)) for text in values
+    ):
         return []
-    found = next((name for name, least in _CHECKSUMS.items() if len(values) >= least and _passes(name, values)), None)
+    found = next(
+        (name for name, least in _CHECKSUMS.items() if len(values) >= least and _passes(name, values)), None
+    )
     return [] if found is None else [Guess("id", {"checksum": found}, ("every value passes the checksum",))]
 
 
@@ -248,6 +332,11 @@ def _passes(checksum: str, texts: list[str]) -> bool:
 def _enums(texts: list[str]) -> list[Guess]:
     counts = Counter(texts)
     few = 2 <= len(counts) <= 12 and len(texts) >= 20 and len(counts) <= 0.2 * len(texts)
-    if few and min(counts.values()) >= 2 and max(map(len, counts)) <= 40 and len({text.casefold() for text in counts}) == len(counts):
+    if (
+        few
+        and min(counts.values()) >= 2
+        and max(map(len, counts)) <= 40
+        and len({text.casefold() for text in counts}) == len(counts)
+    ):
         return [Guess("enum", {"values": tuple(sorted(counts))})]
     return []

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fieldassay.readers.catalogue import READERS
+from fieldassay.json_value import Scalar
 from fieldassay.spec.document_id import DocumentId, find_document_id, has_id_name
 from fieldassay.spec.freeze import freeze_options
 from fieldassay.spec.guess import Guess, guess_type
@@ -15,7 +15,7 @@ from fieldassay.spec.model import DocumentType, Field, Spec
 from fieldassay.spec.number_style import locale_of
 from fieldassay.spec.sightings import DEEPEST, Sighting, sight
 from fieldassay.spec.write import write_spec
-from fieldassay.values.json import Scalar
+from fieldassay.types.catalogue import READERS
 
 Place = tuple[str, ...]
 
@@ -108,7 +108,13 @@ class _Walk:
     def field(self, name: str, seen: Sighting, place: Place, depth: int = 1) -> Field:
         """Return the field that fits what was seen at a place."""
         found, remarks = self._shaped(name, seen, place, depth)
-        text = f"{seen.present} of {self.documents} documents" if depth == 1 else "once" if seen.present == 1 else f"{seen.present} times"
+        text = (
+            f"{seen.present} of {self.documents} documents"
+            if depth == 1
+            else "once"
+            if seen.present == 1
+            else f"{seen.present} times"
+        )
         sample = next((value for value in seen.scalars if isinstance(value, str) or not seen.objects), None)
         if sample is not None:
             text += f"; e.g. {_sample(sample)}"
@@ -132,8 +138,12 @@ class _Walk:
         keys = len(seen.members)
         filled = sum(inner.present for inner in seen.members.values())
         if not keys or (keys > _MOST_KEYS and filled < 0.1 * keys * seen.objects):
-            return Field(name, "any"), (f"{keys} different keys, most of them rare, so it is taken as a tree",)
-        fields = tuple(self.field(key, inner, (*place, "fields", key), depth + 1) for key, inner in seen.members.items())
+            return Field(name, "any"), (
+                f"{keys} different keys, most of them rare, so it is taken as a tree",
+            )
+        fields = tuple(
+            self.field(key, inner, (*place, "fields", key), depth + 1) for key, inner in seen.members.items()
+        )
         return Field(name, "object", fields=fields), ()
 
     def _list(self, name: str, seen: Sighting, place: Place, depth: int) -> tuple[Field, tuple[str, ...]]:
@@ -144,7 +154,11 @@ class _Walk:
             return Field(name, "list", items=inner), (f"{items.present} items", *remarks, *below)
         values = [*items.scalars, *seen.scalars]
         guess = self._guess(name, values)
-        return Field(name, "list", items=_field("", guess)), (f"{items.present} items", *remarks, *guess.remarks)
+        return Field(name, "list", items=_field("", guess)), (
+            f"{items.present} items",
+            *remarks,
+            *guess.remarks,
+        )
 
     def _value(self, name: str, seen: Sighting) -> tuple[Field, tuple[str, ...]]:
         texts = [value for value in seen.scalars if isinstance(value, str)]
@@ -156,7 +170,10 @@ class _Walk:
             return _field(name, guess), (*guess.remarks, *remark)
         parts = [part.strip() for text in texts for part in text.split(separator) if part.strip()]
         guess = self._guess(name, parts) if parts else Guess("text")
-        return Field(name, "list", items=_field("", guess), separator=separator), (f"lists written with {separator!r}", *guess.remarks)
+        return Field(name, "list", items=_field("", guess), separator=separator), (
+            f"lists written with {separator!r}",
+            *guess.remarks,
+        )
 
     def _guess(self, name: str, values: Sequence[Scalar]) -> Guess:
         if self.decimal is None:
@@ -164,12 +181,20 @@ class _Walk:
         guess = guess_type(name, values, _COMMA_LOCALE)
         has_sign = any(isinstance(value, str) and self.decimal in value for value in values)
         takes_sign = "decimal" in READERS.load(guess.type).__dataclass_fields__
-        return replace(guess, options={**guess.options, "decimal": self.decimal}) if has_sign and takes_sign else guess
+        return (
+            replace(guess, options={**guess.options, "decimal": self.decimal})
+            if has_sign and takes_sign
+            else guess
+        )
 
 
 def _field(name: str, guess: Guess) -> Field:
     return Field(
-        name, guess.type, freeze_options({key: list(value) if isinstance(value, tuple) else value for key, value in guess.options.items()})
+        name,
+        guess.type,
+        freeze_options(
+            {key: list(value) if isinstance(value, tuple) else value for key, value in guess.options.items()}
+        ),
     )
 
 
@@ -182,7 +207,12 @@ def _document_type(members: Mapping[str, Sighting]) -> DocumentType | None:
     for key, seen in members.items():
         values = sorted({value.strip() for value in seen.scalars if isinstance(value, str)})
         distinct = {value.casefold(): value for value in values}
-        if key.casefold() in _TYPE_NAMES and values and len(values) <= _MOST_TYPES and len(values) == len(distinct):
+        if (
+            key.casefold() in _TYPE_NAMES
+            and values
+            and len(values) <= _MOST_TYPES
+            and len(values) == len(distinct)
+        ):
             return DocumentType(key, tuple((value, ()) for value in values))
     return None
 
@@ -194,6 +224,8 @@ def _separator(texts: list[str]) -> str | None:
     for separator in _SEPARATORS:
         holding = [text for text in texts if separator in text]
         needed = 0.2 if separator == "|" else 0.6
-        if len(holding) >= needed * len(texts) and all(len(part) <= 200 for text in holding for part in text.split(separator)):
+        if len(holding) >= needed * len(texts) and all(
+            len(part) <= 200 for text in holding for part in text.split(separator)
+        ):
             return separator
     return None

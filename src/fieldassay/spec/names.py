@@ -7,8 +7,8 @@ from functools import cache
 from fieldassay.aligners.catalogue import ALIGNERS
 from fieldassay.comparators.catalogue import COMPARATORS
 from fieldassay.errors import nearest
-from fieldassay.readers.catalogue import NORMALIZERS, READERS
 from fieldassay.registry import Catalogue
+from fieldassay.types.catalogue import NORMALIZERS, READERS
 
 CONTAINERS = ("list", "object", "any")
 """Types that hold other fields."""

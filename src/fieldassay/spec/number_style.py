@@ -84,7 +84,11 @@ def _kind(text: str) -> str:
         return "plain"
     run = runs[0]
     before, after = text[: run.start()], text[run.end() :]
-    is_alone = len(runs) == 1 and not _AFTER_DIGITS.match(after) and (not before[-1:].isalpha() or _CURRENCY.search(before))
+    is_alone = (
+        len(runs) == 1
+        and not _AFTER_DIGITS.match(after)
+        and (not before[-1:].isalpha() or _CURRENCY.search(before))
+    )
     if is_alone and _COMMA.fullmatch(run[0]):
         return "comma"
     if is_alone and _POINT.fullmatch(run[0]):
@@ -97,7 +101,10 @@ def locale_of(members: Mapping[str, Sighting]) -> tuple[str | None, str, str | N
 
     The third is the decimal sign that fields should have where it is known and the country is not.
     """
-    columns = [(name, [text for text in texts if len(text) <= 40 and any(map(str.isdigit, text))]) for name, texts in _columns(members)]
+    columns = [
+        (name, [text for text in texts if len(text) <= 40 and any(map(str.isdigit, text))])
+        for name, texts in _columns(members)
+    ]
     style = number_style(columns)
     commas, points = _count(style.commas), _count(style.points)
     if style.commas and style.points:
@@ -111,10 +118,18 @@ def locale_of(members: Mapping[str, Sighting]) -> tuple[str | None, str, str | N
         return locale, f"{commas} a decimal comma; choose the locale of your documents", None
     order = date_order([text for _, texts in columns for text in texts])
     if style.apostrophes:
-        return "de_CH", f"{points} a decimal point, and apostrophes between thousands; choose the locale of your documents", None
+        return (
+            "de_CH",
+            f"{points} a decimal point, and apostrophes between thousands; choose the locale of your documents",
+            None,
+        )
     if style.points and order is not None:
         locale = "en_GB" if order == "dmy" else "en_US"
-        return locale, f"decimal points, dates in the order {order}; choose the locale of your documents", None
+        return (
+            locale,
+            f"decimal points, dates in the order {order}; choose the locale of your documents",
+            None,
+        )
     is_open = any(texts for _, texts in columns)
     why = "no locale: nothing in the data says how numbers and dates are to be read; add `locale:` if some are ambiguous"
     return None, why if is_open else "", None

@@ -15,12 +15,52 @@ from fieldassay.spec.definitions import read_definitions
 from fieldassay.spec.fields import Parser, is_patterns, refuse_mixture
 from fieldassay.spec.model import DocumentType, Field, Options, Spec, fold_type
 from fieldassay.spec.names import SPEC_KEYS
-from fieldassay.spec.report import Places, Report, in_order
-from fieldassay.spec.schema import schema_data
-from fieldassay.spec.schema_wrappers import find_schema
+from fieldassay.spec.report import Places, Report, Steps, in_order
+from fieldassay.spec.schema import is_schema, schema_data
 from fieldassay.spec.source import Source, read_source
 from fieldassay.spec.templates import Templates, as_definition, over_preset, over_preset_field, read_types
 from fieldassay.spec.yaml_text import read_yaml
+
+_WAYS: tuple[Steps, ...] = (
+    ("response_format",), ("text", "format"), ("json_schema",), ("schema",), ("tools", 0), ("function",), ("parameters",), ("input_schema",),
+    ("inputSchema",),
+)  # fmt: skip
+_NO_WRAPPER = {"fieldassay", "fields", "protocol"}
+"""Keys of a spec; what has one of them is no wrapper."""
+
+
+def find_schema(
+    data: Any, at: Steps = (), name: str | None = None
+) -> tuple[dict[str, Any], Steps, str | None] | None:
+    """Return the JSON Schema that data is, or that an OpenAI response format or tool, or an Anthropic tool holds; None if there is none.
+
+    With it come its place in the data and the name that the wrapper gives it. Of several tools none is taken.
+
+    >>> tool = {"name": "invoice", "input_schema": {"type": "object", "properties": {"total": {"type": "number"}}}}
+    >>> found = find_schema({"tools": [tool]})
+    >>> found[0] == tool["input_schema"], found[1:]
+    (True, (('tools', 0, 'input_schema'), 'invoice'))
+    """
+    if is_schema(data):
+        return data, at, name
+    if not isinstance(data, dict) or _NO_WRAPPER & data.keys():
+        return None
+    name = data["name"] if isinstance(data.get("name"), str) else name
+    for way in _WAYS:
+        inner: Any = data
+        for step in way:
+            inner = _member(inner, step)
+        found = find_schema(inner, (*at, *way), name) if inner is not None else None
+        if found is not None:
+            return found
+    return None
+
+
+def _member(data: Any, step: str | int) -> Any:
+    if isinstance(step, int):
+        return data[0] if isinstance(data, list) and len(data) == 1 else None
+    return data.get(step) if isinstance(data, dict) else None
+
 
 _VERSION = 1
 _SIDES = ("gold", "pred")
@@ -65,7 +105,14 @@ def parse_spec(source: Any) -> ParsedSpec:
         places = report.places = places.with_origins(origins)
     if not isinstance(data, dict):
         raise ProblemsError(
-            [Problem(places.label, f"must be a mapping, not {kind_of(data)}", "write `fields:` and the fields", "wrong_kind")]
+            [
+                Problem(
+                    places.label,
+                    f"must be a mapping, not {kind_of(data)}",
+                    "write `fields:` and the fields",
+                    "wrong_kind",
+                )
+            ]
         )
     spec = _spec(data, read, report)
     return ParsedSpec(spec, places, in_order(report.problems))
@@ -110,7 +157,10 @@ def _check_head(cursor: Cursor, report: Report) -> None:
     version = cursor.data.get("fieldassay", _VERSION)
     if version != _VERSION or isinstance(version, bool):
         cursor.refuse(
-            "fieldassay", f"unknown version {kind_of(version)} of the spec language", f"write `fieldassay: {_VERSION}`", "version"
+            "fieldassay",
+            f"unknown version {kind_of(version)} of the spec language",
+            f"write `fieldassay: {_VERSION}`",
+            "version",
         )
     if not any(cursor.has(key) for key in ("fields", "type", "protocol")):
         report.add((), "has no fields", "add `fields:` with at least one field", "missing_key")
@@ -129,7 +179,10 @@ def _preset(name: str, report: Report, above: tuple[str, ...] = ()) -> dict[str,
     data, _ = read_yaml(preset_text(name), f"protocol {name}")
     if data.get("kind") == "decision":
         report.add(
-            ("protocol",), f"{name!r} decides on finished runs and judges no records", f"fieldassay gate RUN --protocol {name}", "invalid"
+            ("protocol",),
+            f"{name!r} decides on finished runs and judges no records",
+            f"fieldassay gate RUN --protocol {name}",
+            "invalid",
         )
         return {}
     below = data.get("protocol")
@@ -146,7 +199,11 @@ def _preset(name: str, report: Report, above: tuple[str, ...] = ()) -> dict[str,
 def _fields(cursor: Cursor, preset: Mapping[str, Any]) -> tuple[Field, ...]:
     types = read_types(cursor.mapping("types"), ("types",), cursor.report)
     definitions = preset.get("fields", {})
-    named = {name: definition for name, raw in definitions.items() if (definition := as_definition(raw)) is not None}
+    named = {
+        name: definition
+        for name, raw in definitions.items()
+        if (definition := as_definition(raw)) is not None
+    }
     parser = Parser(cursor.report, Templates(types, named))
     raw = cursor.data.get("fields")
     kind = cursor.text("type", "any" if is_patterns(raw) else None)
@@ -155,7 +212,12 @@ def _fields(cursor: Cursor, preset: Mapping[str, Any]) -> tuple[Field, ...]:
     if kind not in (None, "object"):
         return _tree(cursor, parser)
     if cursor.has("align"):
-        cursor.refuse("align", "'align' does not apply to a record with declared fields", "put it on a list", "misplaced_key")
+        cursor.refuse(
+            "align",
+            "'align' does not apply to a record with declared fields",
+            "put it on a list",
+            "misplaced_key",
+        )
     if raw is None:
         return ()
     if raw == {}:
@@ -166,7 +228,12 @@ def _fields(cursor: Cursor, preset: Mapping[str, Any]) -> tuple[Field, ...]:
 def _tree(cursor: Cursor, parser: Parser) -> tuple[Field, ...]:
     """Return the one field, named by the empty text, that stands for a record without declared fields."""
     if cursor.text("type", "any") != "any":
-        cursor.refuse("type", "a whole record has the type 'object' or 'any'", "remove it, or write `type: any`", "invalid")
+        cursor.refuse(
+            "type",
+            "a whole record has the type 'object' or 'any'",
+            "remove it, or write `type: any`",
+            "invalid",
+        )
     definition = {key: cursor.data[key] for key in ("fields", "align") if cursor.has(key)}
     return (parser.field("", {"type": "any", **definition}, ()),)
 
@@ -192,7 +259,9 @@ def _locale(cursor: Cursor) -> str | None:
         return None
     plain = locale.replace("-", "_")
     if not _LOCALE.fullmatch(locale) or not exists(normalize_locale(plain) or plain):
-        cursor.refuse("locale", f"unknown locale {locale[:100]!r}", "write one such as en_AU, de_DE, es", "unknown_name")
+        cursor.refuse(
+            "locale", f"unknown locale {locale[:100]!r}", "write one such as en_AU, de_DE, es", "unknown_name"
+        )
         return None
     return locale
 
@@ -201,11 +270,17 @@ def _document_type(cursor: Cursor) -> DocumentType | None:
     raw = cursor.data.get("document_type")
     if raw is None:
         return None
-    inner = Cursor({"field": raw} if isinstance(raw, str) else cursor.mapping("document_type"), ("document_type",), cursor.report)
+    inner = Cursor(
+        {"field": raw} if isinstance(raw, str) else cursor.mapping("document_type"),
+        ("document_type",),
+        cursor.report,
+    )
     inner.refuse_unknown(("field", "aliases"))
     field = inner.text("field")
     if field is None:
-        inner.refuse("field", "does not say which field holds the document type", "add `field: NAME`", "missing_key")
+        inner.refuse(
+            "field", "does not say which field holds the document type", "add `field: NAME`", "missing_key"
+        )
         return None
     aliases = Cursor(inner.mapping("aliases"), ("document_type", "aliases"), cursor.report)
     table = {name: aliases.texts(name) for name in aliases.data}
@@ -230,8 +305,22 @@ def _prices(cursor: Cursor) -> Options:
         kinds.refuse_unknown(_TOKEN_KINDS)
         for kind, value in kinds.data.items():
             if as_number(value) is None:
-                kinds.refuse(kind, f"must be USD per million tokens, not {kind_of(value)}", "write a number", "wrong_kind")
+                kinds.refuse(
+                    kind,
+                    f"must be USD per million tokens, not {kind_of(value)}",
+                    "write a number",
+                    "wrong_kind",
+                )
         table.append(
-            (model, tuple(sorted((kind, kinds.number(kind, 0.0)) for kind in kinds.data if as_number(kinds.data[kind]) is not None)))
+            (
+                model,
+                tuple(
+                    sorted(
+                        (kind, kinds.number(kind, 0.0))
+                        for kind in kinds.data
+                        if as_number(kinds.data[kind]) is not None
+                    )
+                ),
+            )
         )
     return tuple(table)

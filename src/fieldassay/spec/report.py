@@ -26,7 +26,9 @@ class Places:
     made from something else (a JSON Schema) to places there; the longest known beginning of a place is what counts.
     """
 
-    def __init__(self, label: str, lines: Callable[[], Lines] = no_lines, origins: Mapping[Steps, Steps] | None = None) -> None:
+    def __init__(
+        self, label: str, lines: Callable[[], Lines] = no_lines, origins: Mapping[Steps, Steps] | None = None
+    ) -> None:
         self.label = label
         self._find_lines = lines
         self._lines: Lines | None = None
@@ -37,7 +39,9 @@ class Places:
         steps = self._origin(steps)
         if self._lines is None:
             self._lines = self._find_lines()
-        line = next((self._lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in self._lines), None)
+        line = next(
+            (self._lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in self._lines), None
+        )
         label = self.label if line is None else f"{self.label}:{line}"
         path = join_path(steps)
         return f"{label}: ${'' if not path or path.startswith('[') else '.'}{path}"

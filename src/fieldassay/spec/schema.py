@@ -25,7 +25,14 @@ _TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean":
 _LARGEST = 50_000
 _LONGEST_TEXT = 100
 """Characters of a description, or values of an enum, that count as one more part."""
-_KINDS = {"properties": dict, "patternProperties": dict, "allOf": list, "anyOf": list, "oneOf": list, "enum": list}
+_KINDS = {
+    "properties": dict,
+    "patternProperties": dict,
+    "allOf": list,
+    "anyOf": list,
+    "oneOf": list,
+    "enum": list,
+}
 _UNIONS = ("anyOf", "oneOf")
 
 
@@ -42,7 +49,9 @@ def is_schema(data: Any) -> bool:
     return "$ref" in data or (data.get("type") in ("object", "array") and "fields" not in data)
 
 
-def schema_data(schema: dict[str, Any], report: Report, at: Steps = ()) -> tuple[dict[str, Any], dict[Steps, Steps]]:
+def schema_data(
+    schema: dict[str, Any], report: Report, at: Steps = ()
+) -> tuple[dict[str, Any], dict[Steps, Steps]]:
     """Return a JSON Schema as a mapping in the spec language, and where each of its fields comes from; `at` is where the schema stands.
 
     `required` has no effect: what is missing is found by the gold data. A map of values becomes a tree with typed patterns, a union of
@@ -59,7 +68,12 @@ def schema_data(schema: dict[str, Any], report: Report, at: Steps = ()) -> tuple
         data["name"] = schema["title"]
     extension = schema.get(EXTENSION, {})
     if not isinstance(extension, dict):
-        report.add((*at, EXTENSION), f"must be a mapping, not {kind_of(extension)}", "write keys of a spec", "wrong_kind")
+        report.add(
+            (*at, EXTENSION),
+            f"must be a mapping, not {kind_of(extension)}",
+            "write keys of a spec",
+            "wrong_kind",
+        )
         extension = {}
     own = extension.get("fields")
     fields = {**data.get("fields", {}), **own} if isinstance(own, dict) else data.get("fields")
@@ -77,7 +91,12 @@ class _Place:
     above: tuple[str, ...] = ()
 
     def member(self, name: str, *here: Step) -> _Place:
-        return replace(self, here=(*self.here, *here), made=(*self.made, "fields", name), path=(*self.path, key_piece(name)))
+        return replace(
+            self,
+            here=(*self.here, *here),
+            made=(*self.made, "fields", name),
+            path=(*self.path, key_piece(name)),
+        )
 
     def items(self) -> _Place:
         return replace(self, here=(*self.here, "items"), made=(*self.made, "items"), path=(*self.path, "[]"))
@@ -99,7 +118,12 @@ class _Walk:
         """Return the definition of the field at a place."""
         self.origins[place.made] = place.here
         if len(place.path) > DEEPEST:
-            self._stop(place, f"the schema nests deeper than {DEEPEST} levels once its references are followed", "flatten it", "too_deep")
+            self._stop(
+                place,
+                f"the schema nests deeper than {DEEPEST} levels once its references are followed",
+                "flatten it",
+                "too_deep",
+            )
         if not isinstance(schema, dict):
             return {"type": "any"}
         if place.made and _says_any(schema.get(EXTENSION)):
@@ -117,7 +141,9 @@ class _Walk:
         self.count += 1 + size // _LONGEST_TEXT
         if self.count > _LARGEST:
             what = f"the schema has more than {_LARGEST:,} parts once its references are followed"
-            self._stop(place, what, "split it, or set `x-fieldassay: any` on what need not be declared", "too_large")
+            self._stop(
+                place, what, "split it, or set `x-fieldassay: any` on what need not be declared", "too_large"
+            )
 
     def _stop(self, place: _Place, what: str, remedy: str, kind: str) -> None:
         self.report.add(place.here, what, remedy, kind)
@@ -155,13 +181,21 @@ class _Walk:
                     if isinstance(part, dict)
                 ]
                 above = tuple(dict.fromkeys((*above, *(name for _, names in parts for name in names))))
-                schema = merged_all({key: value for key, value in schema.items() if key != "allOf"}, [part for part, _ in parts])
+                schema = merged_all(
+                    {key: value for key, value in schema.items() if key != "allOf"},
+                    [part for part, _ in parts],
+                )
             else:
                 simpler = without_null(schema)
                 if simpler is schema:
                     return schema, above
                 schema = self._sound(simpler, place)
-        self._stop(place, f"more than {DEEPEST} references follow each other", "refer to the definition itself", "too_deep")
+        self._stop(
+            place,
+            f"more than {DEEPEST} references follow each other",
+            "refer to the definition itself",
+            "too_deep",
+        )
         return {}, above
 
     def _sound(self, schema: dict[str, Any], place: _Place) -> dict[str, Any]:
@@ -184,7 +218,10 @@ class _Walk:
             target = target.get(key) if isinstance(target, dict) else None
         if not isinstance(target, dict):
             self.report.add(
-                here, f"the reference {reference[:200]!r} leads nowhere", "use a reference inside this schema (#/$defs/…)", "unknown_name"
+                here,
+                f"the reference {reference[:200]!r} leads nowhere",
+                "use a reference inside this schema (#/$defs/…)",
+                "unknown_name",
             )
             return {}
         return target
@@ -216,17 +253,25 @@ class _Walk:
             if isinstance(choice, dict)
         ]
         base = {name: value for name, value in schema.items() if name not in _UNIONS}
-        if base.get("properties"):  # the choices say more of the object, such as which of its fields are required
+        if base.get(
+            "properties"
+        ):  # the choices say more of the object, such as which of its fields are required
             choices = [(merged_all(choice, [base]), above, position) for choice, above, position in choices]
         simple = union_of([choice for choice, _, _ in choices])
         if simple is not None and len(choices) > 1:
             return self._core(simple, place)
         return merged_definitions(
-            [self._core(choice, replace(place.inside(key, position), above=above)) for choice, above, position in choices]
+            [
+                self._core(choice, replace(place.inside(key, position), above=above))
+                for choice, above, position in choices
+            ]
         )
 
     def _fields(self, properties: Mapping[str, Any], place: _Place) -> dict[str, Any]:
-        return {name: self.definition(inner, place.member(name, "properties", name)) for name, inner in properties.items()}
+        return {
+            name: self.definition(inner, place.member(name, "properties", name))
+            for name, inner in properties.items()
+        }
 
     def _map(self, values: Sequence[tuple[str, Steps, Any]], place: _Place) -> dict[str, Any]:
         """Return a tree with a pattern for each kind of value that a map may hold."""
@@ -236,7 +281,9 @@ class _Walk:
             inner = replace(place.inside(*here), made=(*place.made, "fields", pattern_text(path)), path=path)
             for text, definition, made in patterns_of(self.definition(schema, inner), path):
                 patterns.setdefault(text, definition)
-                self.origins.setdefault((*place.made, "fields", text), self.origins.get((*inner.made, *made), inner.here))
+                self.origins.setdefault(
+                    (*place.made, "fields", text), self.origins.get((*inner.made, *made), inner.here)
+                )
         return {"type": "any", "fields": patterns} if patterns else {"type": "any"}
 
     def _list(self, schema: dict[str, Any], place: _Place) -> dict[str, Any]:
@@ -248,7 +295,11 @@ class _Walk:
 
 def _telling_title(title: Any, place: _Place, above: Sequence[str]) -> Any:
     """Return a title that says more than the name of the field or of the definition, as generated schemas repeat it; else None."""
-    names = {_folded(str(place.made[-1])), *(_folded(name.rpartition("/")[2]) for name in above)} if place.made else None
+    names = (
+        {_folded(str(place.made[-1])), *(_folded(name.rpartition("/")[2]) for name in above)}
+        if place.made
+        else None
+    )
     return None if names is None or not isinstance(title, str) or _folded(title) in names else title
 
 

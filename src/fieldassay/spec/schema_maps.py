@@ -28,7 +28,9 @@ def value_schemas(schema: Mapping[str, Any]) -> list[tuple[str, Steps, Any]]:
     rest = schema.get("additionalProperties")
     found = [(_glob(text), ("patternProperties", text), inner) for text, inner in patterns.items()]
     is_alone = len(found) == 1 and not isinstance(rest, dict)
-    told: list[tuple[str, Steps, Any]] = [("*" if glob is None else glob, place, inner) for glob, place, inner in found if glob or is_alone]
+    told: list[tuple[str, Steps, Any]] = [
+        ("*" if glob is None else glob, place, inner) for glob, place, inner in found if glob or is_alone
+    ]
     return [*told, ("*", ("additionalProperties",), rest)] if isinstance(rest, dict) else told
 
 
@@ -62,7 +64,9 @@ def pattern_text(pieces: Sequence[str]) -> str:
     return "".join(pieces).removeprefix(".")
 
 
-def patterns_of(definition: Mapping[str, Any], pieces: tuple[str, ...], made: Steps = ()) -> Iterator[tuple[str, dict[str, Any], Steps]]:
+def patterns_of(
+    definition: Mapping[str, Any], pieces: tuple[str, ...], made: Steps = ()
+) -> Iterator[tuple[str, dict[str, Any], Steps]]:
     """Yield the patterns of the values below a definition, each with the definition of its values and where that stood, from `made` on.
 
     >>> prices = {"type": "object", "fields": {"net": {"type": "number"}}}
@@ -71,7 +75,9 @@ def patterns_of(definition: Mapping[str, Any], pieces: tuple[str, ...], made: St
     """
     kind, fields = definition.get("type"), definition.get("fields")
     if "compare" not in definition and kind == "list":
-        yield from patterns_of(as_definition(definition.get("items")) or {}, (*pieces, "[]"), (*made, "items"))
+        yield from patterns_of(
+            as_definition(definition.get("items")) or {}, (*pieces, "[]"), (*made, "items")
+        )
     elif "compare" not in definition and kind in ("object", "any"):
         for name, raw in fields.items() if isinstance(fields, dict) else ():
             inner, place = as_definition(raw) or {}, (*made, "fields", name)

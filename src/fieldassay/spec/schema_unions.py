@@ -22,7 +22,11 @@ def without_null(schema: dict[str, Any]) -> dict[str, Any]:
     if isinstance(kind, list):
         kinds = [one for one in kind if one != "null"]
         rest = {key: value for key, value in schema.items() if key != "type"}
-        return {"type": kinds[0] if kinds else "null", **rest} if len(kinds) < 2 else {"anyOf": [{"type": one} for one in kinds], **rest}
+        return (
+            {"type": kinds[0] if kinds else "null", **rest}
+            if len(kinds) < 2
+            else {"anyOf": [{"type": one} for one in kinds], **rest}
+        )
     for key in _UNIONS:
         options = schema.get(key)
         if isinstance(options, list):
@@ -35,7 +39,11 @@ def without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_null(option: Mapping[str, Any]) -> bool:
-    return option.get("type") == "null" or option.get("enum") == [None] or ("const" in option and option["const"] is None)
+    return (
+        option.get("type") == "null"
+        or option.get("enum") == [None]
+        or ("const" in option and option["const"] is None)
+    )
 
 
 def merged_all(schema: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -85,7 +93,10 @@ def merged_definitions(definitions: Sequence[dict[str, Any]]) -> dict[str, Any]:
     >>> merged_definitions([{"type": "date"}, {"type": "number"}])
     {'type': 'any', 'description': 'the choices of the schema differ: date, number'}
     """
-    plain = [{key: value for key, value in definition.items() if key != "description"} for definition in definitions]
+    plain = [
+        {key: value for key, value in definition.items() if key != "description"}
+        for definition in definitions
+    ]
     if not plain:
         return {"type": "any"}
     if all(definition == plain[0] for definition in plain):

@@ -25,7 +25,10 @@ def with_gold(spec: Spec, found: Inferred) -> Inferred:
     blend = _Blend(found)
     fields = blend.fields(own, seen.fields, ("fields",), ())
     heads: tuple[Place, ...] = (("id",), ("locale",), ("fields",))
-    comments = {**{place: found.comments[place] for place in heads if place in found.comments}, **blend.comments}
+    comments = {
+        **{place: found.comments[place] for place in heads if place in found.comments},
+        **blend.comments,
+    }
     if blend.lacking:
         more = f" and {len(blend.lacking) - _MOST_NAMED} more" if len(blend.lacking) > _MOST_NAMED else ""
         told = f"gold has keys that the schema does not have: {', '.join(blend.lacking[:_MOST_NAMED])}{more}"
@@ -50,11 +53,16 @@ class _Blend:
     lacking: list[str] = field(default_factory=list)
     """Paths that gold has and the schema lacks."""
 
-    def fields(self, ours: tuple[Field, ...], theirs: tuple[Field, ...], place: Place, path: Steps) -> tuple[Field, ...]:
+    def fields(
+        self, ours: tuple[Field, ...], theirs: tuple[Field, ...], place: Place, path: Steps
+    ) -> tuple[Field, ...]:
         seen = {inner.name: inner for inner in theirs}
         declared = {name for inner in ours for name in (inner.name, *inner.names)}
         self.lacking += [join_path((*path, name)) for name in seen if name not in declared]
-        return tuple(self._field(inner, seen.get(inner.name), (*place, inner.name), (*path, inner.name)) for inner in ours)
+        return tuple(
+            self._field(inner, seen.get(inner.name), (*place, inner.name), (*path, inner.name))
+            for inner in ours
+        )
 
     def _field(self, ours: Field, theirs: Field | None, place: Place, path: Steps) -> Field:
         if theirs is None:
@@ -69,10 +77,17 @@ class _Blend:
 
     def _blended(self, ours: Field, theirs: Field, place: Place, path: Steps) -> Field:
         order = dict(theirs.options).get("order")
-        if ours.type in _DATES and theirs.type in _DATES and order is not None and "order" not in dict(ours.options):
+        if (
+            ours.type in _DATES
+            and theirs.type in _DATES
+            and order is not None
+            and "order" not in dict(ours.options)
+        ):
             return replace(ours, options=tuple(sorted((*ours.options, ("order", order)))))
         if ours.type == theirs.type == "object":
             return replace(ours, fields=self.fields(ours.fields, theirs.fields, (*place, "fields"), path))
         if ours.type == theirs.type == "list" and ours.items is not None and theirs.items is not None:
-            return replace(ours, items=self._blended(ours.items, theirs.items, (*place, "items"), (*path, ITEM)))
+            return replace(
+                ours, items=self._blended(ours.items, theirs.items, (*place, "items"), (*path, ITEM))
+            )
         return ours

@@ -10,14 +10,26 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fieldassay.values.json import Scalar
+from fieldassay.json_value import Scalar
 
 MOST_VALUES = 20_000
 """Values kept per place; the first ones."""
 DEEPEST = 20
 _LONGEST_CELL = 200_000
 _MOST_BITS = 10_000  # Python writes no integer above 4300 digits
-_NULLS = ("not_found", "not found", "n/a", "null", "none", "-", "--", "nan", "nil", "not available", "not applicable")
+_NULLS = (
+    "not_found",
+    "not found",
+    "n/a",
+    "null",
+    "none",
+    "-",
+    "--",
+    "nan",
+    "nil",
+    "not available",
+    "not applicable",
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -47,7 +59,9 @@ class Sighting:
             self._see_object(value, depth)
         elif isinstance(value, list | tuple):
             self._see_list(value, depth)
-        elif len(self.scalars) < self.most and not (isinstance(value, int) and value.bit_length() > _MOST_BITS):
+        elif len(self.scalars) < self.most and not (
+            isinstance(value, int) and value.bit_length() > _MOST_BITS
+        ):
             self.scalars.append(value if isinstance(value, str | bool | int | float) else str(value))
 
     def _see_object(self, value: Mapping[Any, Any], depth: int) -> None:
@@ -71,7 +85,9 @@ class Sighting:
         return total
 
 
-def sight(records: Iterable[Mapping[str, Any]], is_whole: Callable[[str], object] = lambda _: False) -> tuple[Sighting, int]:
+def sight(
+    records: Iterable[Mapping[str, Any]], is_whole: Callable[[str], object] = lambda _: False
+) -> tuple[Sighting, int]:
     """Return what the records hold, and how many there are; of top-level keys that `is_whole` names every scalar is kept.
 
     >>> seen, count = sight([{"a": "x"}, {"a": None, "b": [1, 2]}])

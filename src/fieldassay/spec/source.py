@@ -12,11 +12,42 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.spec.report import Lines, Places
-from fieldassay.spec.toml_lines import toml_lines
+from fieldassay.spec.report import Lines, Places, Steps
 from fieldassay.spec.yaml_text import DEEPEST, check_size, read_yaml, too_deep
-from fieldassay.whole_files import open_file
+
+_HEADER = re.compile(r"\s*\[(\[)?([^\]\n]{1,400})\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(
+    r"""\s*((?:[A-Za-z0-9_-]+|"[^"\n]{0,200}"|'[^'\n]{0,200}')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"\n]{0,200}"|'[^'\n]{0,200}'))*)\s*="""
+)
+_PART = re.compile(r"""[A-Za-z0-9_-]+|"([^"\n]*)"|'([^'\n]*)'""")
+
+
+def toml_lines(text: str) -> dict[Steps, int]:
+    """Return the lines (from 1) of tables and of keys that begin a line; keys inside inline tables are found by the line of their table.
+
+    >>> toml_lines("name = 'a'\\n[fields]\\nTOTAL = {type = 'mony'}\\n")
+    {('name',): 1, ('fields',): 2, ('fields', 'TOTAL'): 3}
+    """
+    lines: dict[Steps, int] = {}
+    table: Steps = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            table = _parts(header[2])
+            lines.setdefault(table, number)
+        elif key := _KEY.match(line):
+            steps = (*table, *_parts(key[1]))
+            lines.setdefault(steps, number)
+    return lines
+
+
+def _parts(text: str) -> Steps:
+    return tuple(
+        match[1] if match[1] is not None else match[2] if match[2] is not None else match[0]
+        for match in _PART.finditer(text)
+    )
+
 
 _LONGEST_WITH_LINES = 300_000
 _MOST_BITS = 10_000
@@ -56,13 +87,22 @@ def read_source(source: Any) -> Source:
     if isinstance(source, type):
         return _read_model(source)
     if not isinstance(source, str):
-        raise _refusal(type(source).__name__, "is nothing a spec can be read from", "give a path, a text, a mapping or a Pydantic model")
+        raise _refusal(
+            type(source).__name__,
+            "is nothing a spec can be read from",
+            "give a path, a text, a mapping or a Pydantic model",
+        )
     if _MODEL.fullmatch(source) and not _is_file(source):
         return _read_model(import_model(source))
     if _is_path(source):
         return _read_file(Path(source))
     if _MODEL_FILE.fullmatch(source):
-        raise _refusal(source, "names a class in a file", "write MODULE:CLASS, such as shop.models:Invoice, or give the class", "invalid")
+        raise _refusal(
+            source,
+            "names a class in a file",
+            "write MODULE:CLASS, such as shop.models:Invoice, or give the class",
+            "invalid",
+        )
     return _read_string(source)
 
 
@@ -90,12 +130,19 @@ def _refusal(where: str, what: str, remedy: str, kind: str = "invalid") -> Probl
 def _read_file(path: Path) -> Source:
     label = str(path)
     if path.suffix.casefold() not in _SUFFIXES:
-        raise _refusal(label, f"cannot tell what kind of file {path.suffix!r} is", f"one of: {', '.join(_SUFFIXES)}", "unknown_format")
+        raise _refusal(
+            label,
+            f"cannot tell what kind of file {path.suffix!r} is",
+            f"one of: {', '.join(_SUFFIXES)}",
+            "unknown_format",
+        )
     try:
         with open_file(path) as stream:
             text = stream.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _refusal(label, f"is not UTF-8 text (byte {error.start})", "save it as UTF-8", "encoding") from error
+        raise _refusal(
+            label, f"is not UTF-8 text (byte {error.start})", "save it as UTF-8", "encoding"
+        ) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _refusal(label, f"cannot be read ({reason})", "check the path", "unreadable_file") from error
@@ -121,7 +168,9 @@ def _read_toml(text: str, label: str) -> Any:
         return _plain(tomllib.loads(text), label, 0)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
-        raise _refusal(f"{label}:{line[1]}" if line else label, f"not TOML ({error})", "correct the syntax", "syntax") from error
+        raise _refusal(
+            f"{label}:{line[1]}" if line else label, f"not TOML ({error})", "correct the syntax", "syntax"
+        ) from error
     except ValueError as error:
         raise _refusal(label, f"not TOML ({error})", "correct the syntax", "syntax") from error
     except RecursionError as error:
@@ -133,14 +182,19 @@ def _read_json(text: str, label: str) -> Any:
         data = dict(pairs)
         if len(data) < len(pairs):
             double = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            raise _refusal(label, f"the key {double!r} is there twice in one object", "keep one", "duplicate_key")
+            raise _refusal(
+                label, f"the key {double!r} is there twice in one object", "keep one", "duplicate_key"
+            )
         return data
 
     try:
         return _plain(json.loads(text, object_pairs_hook=unique), label, 0)
     except json.JSONDecodeError as error:
         raise _refusal(
-            f"{label}:{error.lineno}", f"not JSON ({error.msg}, column {error.colno})", "correct the syntax", "syntax"
+            f"{label}:{error.lineno}",
+            f"not JSON ({error.msg}, column {error.colno})",
+            "correct the syntax",
+            "syntax",
         ) from error
     except RecursionError as error:
         raise too_deep(label) from error
@@ -167,7 +221,9 @@ def _plain(data: Any, label: str, depth: int) -> Any:
     if isinstance(data, list | tuple):
         return [_plain(value, label, depth + 1) for value in data]
     if isinstance(data, int) and data.bit_length() > _MOST_BITS:
-        raise _refusal(label, "holds a number of more than 3,000 digits", "write a shorter one, or a text", "too_large")
+        raise _refusal(
+            label, "holds a number of more than 3,000 digits", "write a shorter one, or a text", "too_large"
+        )
     if data is None or isinstance(data, str | int | float | bool):
         return data
     return data.isoformat() if hasattr(data, "isoformat") else str(data)
@@ -199,7 +255,12 @@ def _module_of(text: str, folder: Path) -> str | None:
     parts = () if inside is None else (*inside.parts[:-1], inside.stem)
     if not parts or not all(part.isidentifier() for part in parts):
         what = "no module of the current folder is this file"
-        raise _refusal(text, what, f"go to the project's folder and write MODULE:{file[2]}, such as shop.models:{file[2]}", "unknown_name")
+        raise _refusal(
+            text,
+            what,
+            f"go to the project's folder and write MODULE:{file[2]}, such as shop.models:{file[2]}",
+            "unknown_name",
+        )
     return f"{'.'.join(parts)}:{file[2]}"
 
 
@@ -213,7 +274,11 @@ def import_model(dotted: str, folder: Path | None = None) -> type[Any]:
     try:
         found = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:
-        why = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
+        why = (
+            str(error)
+            if isinstance(error, ImportError | AttributeError)
+            else f"{type(error).__name__}: {error}"
+        )
         remedy = "check the module and the class, and the Python path"
         raise _refusal(dotted, f"cannot be imported ({why})", remedy, "unknown_name") from error
     finally:
@@ -230,7 +295,11 @@ def _read_model(model: type[Any]) -> Source:
 
     label = model.__name__
     try:
-        schema = model.model_json_schema() if issubclass(model, BaseModel) else TypeAdapter(model).json_schema()
+        schema = (
+            model.model_json_schema() if issubclass(model, BaseModel) else TypeAdapter(model).json_schema()
+        )
     except PydanticUserError as error:
-        raise _refusal(label, f"has no JSON Schema ({str(error).splitlines()[0]})", "give a Pydantic model", "invalid") from error
+        raise _refusal(
+            label, f"has no JSON Schema ({str(error).splitlines()[0]})", "give a Pydantic model", "invalid"
+        ) from error
     return Source(_plain(schema, label, 0), Places(label), label)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fieldassay.readers.catalogue import READERS
 from fieldassay.spec.cursor import kind_of
 from fieldassay.spec.names import CONTAINERS, FIELD_KEYS, type_names
 from fieldassay.spec.report import Report, Steps
+from fieldassay.types.catalogue import READERS
 
 _INHERITED = (
     "id",
@@ -72,11 +72,18 @@ def read_types(raw: Mapping[str, Any], steps: Steps, report: Report) -> dict[str
     for name, value in raw.items():
         rules = as_definition(value)
         if rules is None:
-            report.add((*steps, name), f"must be a mapping, not {kind_of(value)}", "write what fields of this type take", "wrong_kind")
+            report.add(
+                (*steps, name),
+                f"must be a mapping, not {kind_of(value)}",
+                "write what fields of this type take",
+                "wrong_kind",
+            )
             continue
         if name not in built_in and "type" not in rules:
             remedy = f"add `type:` (this is no built-in type) with one of: {', '.join(built_in)}"
-            report.add((*steps, name), f"the type {name!r} does not say what it stands for", remedy, "missing_key")
+            report.add(
+                (*steps, name), f"the type {name!r} does not say what it stands for", remedy, "missing_key"
+            )
             continue
         types[name] = rules
     return _joined(types, steps, report)
@@ -92,7 +99,12 @@ def _joined(types: dict[str, dict[str, Any]], steps: Steps, report: Report) -> d
             chain[name] = None
             name = types[name].get("type", name)
         if name in chain and types[name].get("type", name) != name:
-            report.add((*steps, name, "type"), f"the type {name!r} stands for itself", "name a built-in type", "cycle")
+            report.add(
+                (*steps, name, "type"),
+                f"the type {name!r} stands for itself",
+                "name a built-in type",
+                "cycle",
+            )
             joined[name] = {**types[name], "type": "text"}
         for link in reversed(chain):
             if link not in joined:

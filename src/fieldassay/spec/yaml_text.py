@@ -35,7 +35,14 @@ def check_size(text: str, label: str) -> None:
     """Raise `ProblemsError` if a text is too long to be a spec."""
     if len(text) > LARGEST_TEXT:
         raise ProblemsError(
-            [Problem(label, f"has {len(text)} characters, more than a spec may have", f"at most {LARGEST_TEXT}", "too_large")]
+            [
+                Problem(
+                    label,
+                    f"has {len(text)} characters, more than a spec may have",
+                    f"at most {LARGEST_TEXT}",
+                    "too_large",
+                )
+            ]
         )
 
 
@@ -57,10 +64,14 @@ def _compose(text: str, label: str) -> Any:
         where = f"{label}:{mark.line + 1}" if mark is not None else label
         what = " ".join(str(part) for part in (error.problem, error.context) if part)
         column = f", column {mark.column + 1}" if mark is not None else ""
-        raise ProblemsError([Problem(where, f"not YAML ({what}{column})", "correct the syntax", "syntax")]) from error
+        raise ProblemsError(
+            [Problem(where, f"not YAML ({what}{column})", "correct the syntax", "syntax")]
+        ) from error
     except (YAMLError, ValueError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ProblemsError([Problem(label, f"not YAML ({first[:200]})", "correct the syntax", "syntax")]) from error
+        raise ProblemsError(
+            [Problem(label, f"not YAML ({first[:200]})", "correct the syntax", "syntax")]
+        ) from error
 
 
 class _Builder:
@@ -109,7 +120,10 @@ class _Builder:
             first = self.lines.get(inner)
             if key.value in data and first is not None:
                 self.report.add(
-                    inner, f"the key {key.value!r} is there twice (again on line {key.start_mark.line + 1})", "keep one", "duplicate_key"
+                    inner,
+                    f"the key {key.value!r} is there twice (again on line {key.start_mark.line + 1})",
+                    "keep one",
+                    "duplicate_key",
                 )
                 continue
             self.lines[inner] = key.start_mark.line + 1
@@ -134,7 +148,15 @@ class _Builder:
         if plain in special:
             return special[plain]
         try:
-            return float(plain) if kind == "float" else int(plain, 0) if plain.lstrip("+-")[:2] in ("0x", "0o", "0b") else int(plain)
+            return (
+                float(plain)
+                if kind == "float"
+                else int(plain, 0)
+                if plain.lstrip("+-")[:2] in ("0x", "0o", "0b")
+                else int(plain)
+            )
         except ValueError:
-            self.report.add(steps, f"cannot read the number {text[:40]!r}", "quote it if it is a text", "syntax")
+            self.report.add(
+                steps, f"cannot read the number {text[:40]!r}", "quote it if it is a text", "syntax"
+            )
             return None

@@ -51,10 +51,16 @@ def percentile_intervals(replicates: npt.NDArray[np.float64], level: float) -> P
     ordered = np.sort(replicates, axis=1)
     defined = np.count_nonzero(~np.isnan(ordered), axis=1)
     tail = (1.0 - level) / 2.0
-    return Percentiles(_quantiles(ordered, defined, tail), _quantiles(ordered, defined, 1.0 - tail), ordered.shape[1] - defined)
+    return Percentiles(
+        _quantiles(ordered, defined, tail),
+        _quantiles(ordered, defined, 1.0 - tail),
+        ordered.shape[1] - defined,
+    )
 
 
-def _quantiles(ordered: npt.NDArray[np.float64], defined: npt.NDArray[np.int64], share: float) -> npt.NDArray[np.float64]:
+def _quantiles(
+    ordered: npt.NDArray[np.float64], defined: npt.NDArray[np.int64], share: float
+) -> npt.NDArray[np.float64]:
     if ordered.shape[1] == 0:
         return np.full(len(ordered), np.nan)
     position = share * np.maximum(defined - 1, 0)

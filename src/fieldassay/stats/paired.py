@@ -51,8 +51,14 @@ def sign_flip(differences: Sequence[float] | Floats, documents: Sequence[str], s
         return PValue(1.0, True)
     column = whole[None, kept]
     is_exact = len(kept) <= MOST_ENUMERATED
-    drawn = enumerate_sums(column) if is_exact else signed_sums(*group_columns(column, [documents[at] for at in kept.tolist()], seed))
-    return PValue(tail_share(float(column.sum()), drawn[0].astype(np.float64), is_exact, slack=len(kept)), is_exact)
+    drawn = (
+        enumerate_sums(column)
+        if is_exact
+        else signed_sums(*group_columns(column, [documents[at] for at in kept.tolist()], seed))
+    )
+    return PValue(
+        tail_share(float(column.sum()), drawn[0].astype(np.float64), is_exact, slack=len(kept)), is_exact
+    )
 
 
 def _whole(values: Floats) -> Ints:
@@ -121,5 +127,8 @@ def count_wins(first: Floats, second: Floats, slack: float = 1e-9) -> Wins:
     Wins(higher=1, lower=0, ties=1)
     """
     documents = int(np.count_nonzero(~(np.isnan(first) & np.isnan(second))))
-    higher, lower = int(np.count_nonzero(second - first > slack)), int(np.count_nonzero(first - second > slack))
+    higher, lower = (
+        int(np.count_nonzero(second - first > slack)),
+        int(np.count_nonzero(first - second > slack)),
+    )
     return Wins(higher, lower, documents - higher - lower)

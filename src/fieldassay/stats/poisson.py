@@ -28,7 +28,10 @@ def document_keys(documents: Sequence[str], seed: int) -> npt.NDArray[np.uint64]
     ['0x2a2ad578af9eb97b', '0xa4b126c9693d4f70']
     """
     prefix = (seed % 2**64).to_bytes(8, "little")
-    digests = [hashlib.blake2b(prefix + name.encode("utf-8", "surrogatepass"), digest_size=8).digest() for name in documents]
+    digests = [
+        hashlib.blake2b(prefix + name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for name in documents
+    ]
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
@@ -58,7 +61,9 @@ def draw_words(keys: npt.NDArray[np.uint64], first: int, count: int) -> npt.NDAr
     return words
 
 
-def weights(keys: npt.NDArray[np.uint64], first: int, count: int, table: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+def weights(
+    keys: npt.NDArray[np.uint64], first: int, count: int, table: npt.NDArray[np.generic]
+) -> npt.NDArray[np.generic]:
     """Return the weights of each document in replicates `first` to `first + count - 1`, documents x replicates, as `table` has them.
 
     `first` is a multiple of 4: a word gives four draws, its low 16 bits first.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.stats.blas_threads import one_blas_thread
+from fieldassay.blas_threads import one_blas_thread
 from fieldassay.stats.poisson import document_keys, draw_words
 
 DRAWS = 9999
@@ -50,7 +50,9 @@ def group_columns(columns: Ints, documents: Sequence[str], seed: int) -> tuple[I
     group = (keys % np.uint64(MOST_SIGNS)).astype(np.int64)
     order = np.argsort(group, kind="stable")
     present, starts = np.unique(group[order], return_index=True)
-    return np.add.reduceat(columns[:, order], starts, axis=1), sign_keys([f"group {number}" for number in present.tolist()], seed)
+    return np.add.reduceat(columns[:, order], starts, axis=1), sign_keys(
+        [f"group {number}" for number in present.tolist()], seed
+    )
 
 
 @one_blas_thread()

@@ -13,8 +13,8 @@ from tests.reports.html.hostile_records import SPEC, gold_records, predictions
 from tests.reports.html.opened_report import OpenReport
 
 from fieldassay import score
-from fieldassay.api.html_report import render_html, write_html_report
 from fieldassay.cli.main import main
+from fieldassay.reports.html.report import render_html, write_html_report
 from fieldassay.scoring.options import ScoreOptions
 
 if TYPE_CHECKING:

@@ -14,7 +14,12 @@ IDS = (
     "#documents?doc=1", "new\nline", "%00", "{{7*7}}", "constructor", "a&b=c", "1",
 )  # fmt: skip
 FIELDS = (SCRIPT, "__proto__", "constructor", "a b", "=1+1", "lines")
-SYSTEMS = ("<img src=x onerror=window.hacked=3>", '"><script>window.hacked=6</script>', "=evil()", "\u202ereversed")
+SYSTEMS = (
+    "<img src=x onerror=window.hacked=3>",
+    '"><script>window.hacked=6</script>',
+    "=evil()",
+    "\u202ereversed",
+)
 
 SPEC: dict[str, Any] = {
     "fieldassay": 1,
@@ -31,7 +36,11 @@ SPEC: dict[str, Any] = {
         "__proto__": "text",
         "constructor": "text",
         "state": {"type": "enum", "values": ["<b>a</b>", "=1", "c"]},
-        "lines": {"type": "list", "align": "assignment", "items": {"type": "object", "fields": {"name": "text", "n": "number"}}},
+        "lines": {
+            "type": "list",
+            "align": "assignment",
+            "items": {"type": "object", "fields": {"name": "text", "n": "number"}},
+        },
     },
 }
 
@@ -43,8 +52,20 @@ def gold_records() -> list[dict[str, Any]]:
 
 def _gold(place: int, name: str) -> dict[str, Any]:
     lines = [{"name": f"item {number}", "n": number} for number in range(4)]
-    fixed = {"__proto__": "p", "constructor": "c", SCRIPT: "v", "state": ("<b>a</b>", "=1", "c")[place % 3], "lines": lines}
-    return {"id": name, "kind": ("<i>t</i>", "=1+1", SCRIPT)[place % 3], "total": 12.5 + place, "note": f"plain text {place}", **fixed}
+    fixed = {
+        "__proto__": "p",
+        "constructor": "c",
+        SCRIPT: "v",
+        "state": ("<b>a</b>", "=1", "c")[place % 3],
+        "lines": lines,
+    }
+    return {
+        "id": name,
+        "kind": ("<i>t</i>", "=1+1", SCRIPT)[place % 3],
+        "total": 12.5 + place,
+        "note": f"plain text {place}",
+        **fixed,
+    }
 
 
 def predictions() -> dict[str, list[dict[str, Any]]]:
@@ -60,4 +81,10 @@ def predictions() -> dict[str, list[dict[str, Any]]]:
 
 def _spoil(record: dict[str, Any], place: int) -> dict[str, Any]:
     lines = [*record["lines"][::-1][:3], {"name": SCRIPT, "n": 1e308}]
-    return {**record, "note": TEXTS[place % len(TEXTS)], "total": (12.5, "<script>", -5, 1e308)[place % 4], "state": SCRIPT, "lines": lines}
+    return {
+        **record,
+        "note": TEXTS[place % len(TEXTS)],
+        "total": (12.5, "<script>", -5, 1e308)[place % 4],
+        "state": SCRIPT,
+        "lines": lines,
+    }

@@ -24,12 +24,25 @@ def make_source(documents: int, fields: int, seed: int = 7) -> ReportSource:
         evidence.append(_rows(system, names, gold, wrong, fields))
         right = fields - wrong.reshape(documents, fields).sum(axis=1)
         score = pl.Series(right / fields)
-        numbers = {"score": score, "leaves": pl.Series([float(fields)] * documents), "matches": pl.Series(right, dtype=pl.Float64)}
+        numbers = {
+            "score": score,
+            "leaves": pl.Series([float(fields)] * documents),
+            "matches": pl.Series(right, dtype=pl.Float64),
+        }
         table.append(
-            pl.DataFrame({"system": [system] * documents, "doc": names, **numbers, "type": ["invoice", "receipt"] * (documents // 2)})
+            pl.DataFrame(
+                {
+                    "system": [system] * documents,
+                    "doc": names,
+                    **numbers,
+                    "type": ["invoice", "receipt"] * (documents // 2),
+                }
+            )
         )
         mean = float(right.mean() / fields)
-        estimates.append(Estimate("accuracy", system, None, {}, "filled", mean, documents, documents, 0, "leaf"))
+        estimates.append(
+            Estimate("accuracy", system, None, {}, "filled", mean, documents, documents, 0, "leaf")
+        )
     run = {"spec": {"name": "large", "text": ""}, "metrics": ["accuracy"], "slices": ["type"]}
     result = Result(tuple(estimates), pl.concat(table), None, run, {"documents": documents})
     return ReportSource(result, pl.concat(evidence).lazy())
@@ -39,7 +52,14 @@ def _rows(system: str, names: pl.Series, gold: pl.Series, wrong: np.ndarray, fie
     """Return the evidence of one system, a row per document and field."""
     count = len(gold)
     paths = pl.Series([f"field_{number:02d}" for number in range(fields)] * len(names))
-    frame = pl.DataFrame({"doc": names.gather(np.repeat(np.arange(len(names)), fields)), "field": paths, "gold": gold, "wrong": wrong})
+    frame = pl.DataFrame(
+        {
+            "doc": names.gather(np.repeat(np.arange(len(names)), fields)),
+            "field": paths,
+            "gold": gold,
+            "wrong": wrong,
+        }
+    )
     changed = pl.when("wrong").then(pl.col("gold").str.replace("0", "O")).otherwise("gold")
     text = {"system": system, "kind": "value", "type": "text"}
     return frame.with_columns(**{name: pl.lit(value) for name, value in text.items()}, pred=changed).with_columns(

@@ -25,11 +25,20 @@ class OpenReport:
 
     @classmethod
     @contextmanager
-    def opened(cls, browser: Browser, file: Path, width: int = 1280, theme: Any = "light") -> Iterator[OpenReport]:
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True)
+    def opened(
+        cls, browser: Browser, file: Path, width: int = 1280, theme: Any = "light"
+    ) -> Iterator[OpenReport]:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True
+        )
         page = context.new_page()
         report = cls(page, file.as_uri())
-        page.on("console", lambda message: report.complaints.append(message.text) if message.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda message: (
+                report.complaints.append(message.text) if message.type in ("error", "warning") else None
+            ),
+        )
         page.on("pageerror", lambda error: report.complaints.append(str(error)))
         page.on("request", lambda request: report.requests.append(request.url))
         page.set_default_timeout(15_000)
@@ -71,5 +80,11 @@ class OpenReport:
         if not self.page.evaluate("typeof window.axe !== 'undefined'"):
             self.page.evaluate(f"(() => {{ {AXE.read_text(encoding='utf-8')}\n window.axe = axe; }})()")
         only = {"runOnly": list(rules)} if rules else {}
-        found = self.page.evaluate("options => axe.run(document, options)", {"resultTypes": ["violations"], **only})
-        return [f"{one['id']}: {node['target']} {node['failureSummary'][:300]}" for one in found["violations"] for node in one["nodes"]]
+        found = self.page.evaluate(
+            "options => axe.run(document, options)", {"resultTypes": ["violations"], **only}
+        )
+        return [
+            f"{one['id']}: {node['target']} {node['failureSummary'][:300]}"
+            for one in found["violations"]
+            for node in one["nodes"]
+        ]

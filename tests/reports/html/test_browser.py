@@ -53,7 +53,13 @@ def test_each_page_shows_the_run(demo: OpenReport, view: str, selector: str, wor
 
 
 @pytest.mark.parametrize(
-    ("view", "chart"), [("systems", "forest"), ("systems", "cost"), ("systems", "latency"), ("fields?field=subtotal", "residuals")]
+    ("view", "chart"),
+    [
+        ("systems", "forest"),
+        ("systems", "cost"),
+        ("systems", "latency"),
+        ("fields?field=subtotal", "residuals"),
+    ],
 )
 def test_charts_are_drawn(demo: OpenReport, view: str, chart: str) -> None:
     demo.show(view)
@@ -88,7 +94,9 @@ def test_a_phone_does_not_scroll_sideways(browser: Browser, demo_report: Path, v
         assert report.complaints == []
 
 
-@pytest.mark.parametrize(("theme", "rules"), [("light", ()), ("dark", ("color-contrast",))], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("theme", "rules"), [("light", ()), ("dark", ("color-contrast",))], ids=["light", "dark"]
+)
 def test_axe_finds_nothing(browser: Browser, demo_report: Path, theme: str, rules: tuple[str, ...]) -> None:
     with OpenReport.opened(browser, demo_report, theme=theme) as report:
         found = []
@@ -181,7 +189,10 @@ def test_what_differs_is_marked_with_words_too(demo: OpenReport) -> None:
     demo.show("documents?doc=rcp-018")
     marks = demo.page.locator("#document-one del.diff, #document-one ins.diff")
     assert marks.count() > 0
-    assert {marks.nth(place).get_attribute("title") for place in range(marks.count())} <= {"only in gold", "only in the prediction"}
+    assert {marks.nth(place).get_attribute("title") for place in range(marks.count())} <= {
+        "only in gold",
+        "only in the prediction",
+    }
 
 
 def test_moved_items_are_drawn_to_their_partners(demo: OpenReport) -> None:
@@ -203,7 +214,16 @@ def test_hostile_documents_are_text(browser: Browser, hostile_report: Path, doc:
 
 
 @pytest.mark.parametrize(
-    "view", ["summary", "systems", "fields?field=note", "fields?field=__proto__", "fields?field=constructor", "gates", "methods"]
+    "view",
+    [
+        "summary",
+        "systems",
+        "fields?field=note",
+        "fields?field=__proto__",
+        "fields?field=constructor",
+        "gates",
+        "methods",
+    ],
 )
 def test_hostile_names_are_text(browser: Browser, hostile_report: Path, view: str) -> None:
     with OpenReport.opened(browser, hostile_report) as report:
@@ -233,14 +253,23 @@ def test_what_cannot_be_seen_is_shown(browser: Browser, hostile_report: Path) ->
         assert "\u202e" not in report.text("#document-one")
 
 
-@pytest.mark.parametrize("view", ["summary", "systems", "fields?field=subtotal", "documents?doc=rcp-018", "gates"])
+@pytest.mark.parametrize(
+    "view", ["summary", "systems", "fields?field=subtotal", "documents?doc=rcp-018", "gates"]
+)
 def test_nothing_is_cut_off_on_paper(demo: OpenReport, view: str) -> None:
     demo.show(view)
     demo.page.emulate_media(media="print")
-    styles = demo.page.locator("main section:not([hidden]) .plot svg").evaluate_all("all => all.map(one => getComputedStyle(one).maxWidth)")
+    styles = demo.page.locator("main section:not([hidden]) .plot svg").evaluate_all(
+        "all => all.map(one => getComputedStyle(one).maxWidth)"
+    )
     assert set(styles) <= {"100%"}
     demo.page.set_viewport_size({"width": 700, "height": 900})
     demo.page.wait_for_timeout(300)
     cut = """boxes => boxes.map(box => [box.className.baseVal ?? box.className, box.getBoundingClientRect().right])
         .filter(([, right]) => right > 702)"""
-    assert demo.page.locator("main section:not([hidden]) :is(.plot svg, .tree table, .card dd)").evaluate_all(cut) == []
+    assert (
+        demo.page.locator("main section:not([hidden]) :is(.plot svg, .tree table, .card dd)").evaluate_all(
+            cut
+        )
+        == []
+    )

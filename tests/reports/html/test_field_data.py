@@ -9,13 +9,20 @@ import pytest
 from tests.reports.html.unpacked_rows import read_blocks
 
 from fieldassay import score
-from fieldassay.api.html_report import render_html
+from fieldassay.reports.html.report import render_html
 from fieldassay.scoring.options import ScoreOptions
 
 SPEC = "{fields: {kind: {type: enum, values: [a, b, c]}, total: money, name: {type: text, compare: indel}}, locale: en}"
-GOLD = [{"id": str(number), "kind": "abc"[number % 3], "total": 10 + number, "name": f"river stone {number}"} for number in range(30)]
+GOLD = [
+    {"id": str(number), "kind": "abc"[number % 3], "total": 10 + number, "name": f"river stone {number}"}
+    for number in range(30)
+]
 FIRST = [
-    {**record, "kind": "b" if place % 5 == 0 else record["kind"], "total": record["total"] * (10 if place % 7 == 0 else 1)}
+    {
+        **record,
+        "kind": "b" if place % 5 == 0 else record["kind"],
+        "total": record["total"] * (10 if place % 7 == 0 else 1),
+    }
     for place, record in enumerate(GOLD)
 ]
 SECOND = [{"id": record["id"], "name": str(record["name"])[:-3]} for record in GOLD]
@@ -32,7 +39,9 @@ def test_scores_are_counted_once(made: tuple[dict[str, Any], pl.DataFrame]) -> N
     blocks, rows = made
     for field, counts in blocks["fields"]["scores"].items():
         for system, bins in zip(("first", "second"), counts, strict=True):
-            judged = rows.filter((pl.col("field") == field) & (pl.col("system") == system) & (pl.col("outcome") != "absent"))
+            judged = rows.filter(
+                (pl.col("field") == field) & (pl.col("system") == system) & (pl.col("outcome") != "absent")
+            )
             assert sum(bins) == len(judged)
             assert bins[-1] == len(judged.filter(pl.col("score") >= 1))
 
@@ -43,7 +52,9 @@ def test_kinds_of_wrong_add_up_to_the_errors(made: tuple[dict[str, Any], pl.Data
     kinds = blocks["fields"]["mistakes"]
     for field in ("kind", "total", "name"):
         for place, system in enumerate(("first", "second")):
-            assert sum(kind["counts"][place] for kind in kinds.get(field, [])) == len(wrong.filter(field=field, system=system))
+            assert sum(kind["counts"][place] for kind in kinds.get(field, [])) == len(
+                wrong.filter(field=field, system=system)
+            )
     assert sum(blocks["errors"]["columns"]["count"]) == len(wrong)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from tests.reports.html.unpacked_rows import read_blocks, read_rows
 
 from fieldassay import score
-from fieldassay.api.gating import decide_result
-from fieldassay.api.reporting import report_scored
+from fieldassay.gates.gate import decide_result
 from fieldassay.reports.html.page import render_html_report
+from fieldassay.reports.report import report_scored
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.scoring.options import ScoreOptions
 
@@ -17,7 +17,9 @@ GOLD = [{"id": str(number), "a": number} for number in range(10)]
 WRONG = [{"id": str(number), "a": -number} for number in range(10)]
 
 
-def run(label: str, spec: str = "{fields: {a: number}, gates: [accuracy >= 0.5]}", **predictions: Any) -> Reported:
+def run(
+    label: str, spec: str = "{fields: {a: number}, gates: [accuracy >= 0.5]}", **predictions: Any
+) -> Reported:
     result = score(GOLD, predictions, spec, ScoreOptions(replicates=20))
     made = report_scored(result, None, decide_result(result))
     return Reported(made.result, made.evidence, made.decisions, made.kept, label)

@@ -30,7 +30,9 @@ def test_ten_thousand_documents_stay_small(large_report: Path) -> None:
     assert large_report.stat().st_size < MOST_BYTES
 
 
-@pytest.mark.parametrize("view", ["summary", "documents", "documents?doc=doc-005000", "fields?field=field_03"])
+@pytest.mark.parametrize(
+    "view", ["summary", "documents", "documents?doc=doc-005000", "fields?field=field_03"]
+)
 def test_ten_thousand_documents_open_at_once(browser: Browser, large_report: Path, view: str) -> None:
     """In processor time of the page, as a multiple of that of a loop in it."""
     context = browser.new_context()
@@ -51,7 +53,11 @@ LOOP = "() => { let total = 0; for (let at = 0; at < 5e6; at += 1) total = (tota
 
 
 def _spent(metrics: Any) -> float:
-    return next(one["value"] for one in metrics.send("Performance.getMetrics")["metrics"] if one["name"] == "TaskDuration")
+    return next(
+        one["value"]
+        for one in metrics.send("Performance.getMetrics")["metrics"]
+        if one["name"] == "TaskDuration"
+    )
 
 
 def test_only_the_rows_in_view_are_in_the_page(browser: Browser, large_report: Path) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.reports.html.opened_report import OpenReport
 
-from fieldassay.api.html_report import write_html_report
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
+from fieldassay.reports.html.report import write_html_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -22,8 +22,12 @@ def _run(folder: Path, wrong: int) -> Path:
     gold = [{"id": f"d{at}", "n": at + 1, "name": "stone", "kind": "a"} for at in range(8)]
     pred = [{**one, "n": wrong, "kind": "b"} if at < 3 else one for at, one in enumerate(gold)]
     for name, records in {"gold": gold, "pred": pred}.items():
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
-    (folder / "spec.yaml").write_text("fields: {name: text, n: number, kind: {type: enum, values: [a, b]}}\n", encoding="utf-8")
+        (folder / f"{name}.jsonl").write_text(
+            "".join(json.dumps(one) + "\n" for one in records), encoding="utf-8"
+        )
+    (folder / "spec.yaml").write_text(
+        "fields: {name: text, n: number, kind: {type: enum, values: [a, b]}}\n", encoding="utf-8"
+    )
     files = {"--spec": "spec.yaml", "--gold": "gold.jsonl", "--pred": "pred.jsonl", "--out": "run"}
     given = [part for name, file in files.items() for part in (name, str(folder / file))]
     assert main(["score", *given, "--evidence", "errors", "--quiet"]) == 0
@@ -47,11 +51,17 @@ def test_a_field_without_errors_is_listed(browser: Browser, report_of_errors: Pa
     ("field", "selector", "said"),
     [
         ("n", '[data-chart="residuals"] figcaption', "How far off numbers are that differ"),
-        ("n", '[data-chart="scores"] figcaption', "Distribution of scores (1 is right; the run kept wrong values only)"),
+        (
+            "n",
+            '[data-chart="scores"] figcaption',
+            "Distribution of scores (1 is right; the run kept wrong values only)",
+        ),
         ("kind", "#field-detail h3:has(+ .bar-of-tools)", "Gold against prediction, wrong values only"),
     ],
 )
-def test_what_is_made_of_errors_only_says_so(browser: Browser, report_of_errors: Path, field: str, selector: str, said: str) -> None:
+def test_what_is_made_of_errors_only_says_so(
+    browser: Browser, report_of_errors: Path, field: str, selector: str, said: str
+) -> None:
     with OpenReport.opened(browser, report_of_errors) as report:
         report.show(f"fields?field={field}")
         assert report.text(selector) == said

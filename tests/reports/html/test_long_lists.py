@@ -9,7 +9,7 @@ import pytest
 from tests.reports.html.opened_report import OpenReport
 
 from fieldassay import score
-from fieldassay.api.html_report import render_html
+from fieldassay.reports.html.report import render_html
 from fieldassay.scoring.options import ScoreOptions
 
 if TYPE_CHECKING:
@@ -17,10 +17,20 @@ if TYPE_CHECKING:
 
 LENGTH = 700
 _TEXTS = {"type": "list", "align": "assignment", "items": "text"}
-_OBJECTS = {"type": "list", "align": "assignment", "items": {"type": "object", "fields": {"name": "text", "parts": _TEXTS}}}
-SPEC: dict[str, Any] = {"fieldassay": 1, "name": "lists", "fields": {"objects": _OBJECTS, "long": {"type": "list", "items": "text"}}}
+_OBJECTS = {
+    "type": "list",
+    "align": "assignment",
+    "items": {"type": "object", "fields": {"name": "text", "parts": _TEXTS}},
+}
+SPEC: dict[str, Any] = {
+    "fieldassay": 1,
+    "name": "lists",
+    "fields": {"objects": _OBJECTS, "long": {"type": "list", "items": "text"}},
+}
 GOLD = {"objects": [{"name": "first", "parts": ["aa", "bb"]}, {"name": "second", "parts": ["cc", "dd"]}]}
-PREDICTED = {"objects": [{"name": "second", "parts": ["dd", "cc", "zz"]}, {"name": "first", "parts": ["aa", "bb"]}]}
+PREDICTED = {
+    "objects": [{"name": "second", "parts": ["dd", "cc", "zz"]}, {"name": "first", "parts": ["aa", "bb"]}]
+}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +38,11 @@ def list_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     gold = [{"id": "d", **GOLD, "long": [f"item {at}" for at in range(LENGTH)]}]
     predicted = [{"id": "d", **PREDICTED, "long": [f"item {at}" for at in range(LENGTH - 1)]}]
     file = tmp_path_factory.mktemp("lists") / "report.html"
-    file.write_text(render_html(score(gold, {"one": predicted}, SPEC, ScoreOptions(replicates=0))), encoding="utf-8", newline="\n")
+    file.write_text(
+        render_html(score(gold, {"one": predicted}, SPEC, ScoreOptions(replicates=0))),
+        encoding="utf-8",
+        newline="\n",
+    )
     return file
 
 
@@ -38,13 +52,20 @@ def list_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("objects", "one: 2 of 2 gold items paired, 0 missing, 0 spurious"),
         ("objects[0].parts", "one: 2 of 2 gold items paired, 0 missing, 0 spurious"),
         ("objects[1].parts", "one: 2 of 2 gold items paired, 0 missing, 1 spurious"),
-        ("long", f"one: {LENGTH - 1} of {LENGTH} gold items paired, 1 missing, 0 spurious; the first 60 of each side are drawn"),
+        (
+            "long",
+            f"one: {LENGTH - 1} of {LENGTH} gold items paired, 1 missing, 0 spurious; the first 60 of each side are drawn",
+        ),
     ],
 )
 def test_each_list_is_counted_in_full(browser: Browser, list_report: Path, name: str, said: str) -> None:
     with OpenReport.opened(browser, list_report) as report:
         report.show("documents?doc=d")
-        box = report.page.locator("#document-one details").filter(has=report.page.locator("summary", has_text=name)).filter(has_text=said)
+        box = (
+            report.page.locator("#document-one details")
+            .filter(has=report.page.locator("summary", has_text=name))
+            .filter(has_text=said)
+        )
         assert box.locator("summary").first.text_content() == name
         assert box.locator("figcaption").first.text_content() == said
 
@@ -63,13 +84,20 @@ def test_a_long_document_is_shown_in_part_until_asked_for(browser: Browser, list
         rows = report.page.locator("#document-one tbody tr")
         assert rows.count() == 500
         report.page.get_by_role("button", name="Show all").click()
-        report.page.wait_for_function(f"document.querySelectorAll('#document-one tbody tr').length > {LENGTH}")
+        report.page.wait_for_function(
+            f"document.querySelectorAll('#document-one tbody tr').length > {LENGTH}"
+        )
         assert "rows=all" in report.page.url
 
 
 def test_a_score_reads_as_one_only_if_it_is(browser: Browser, tmp_path: Path) -> None:
     spec = {"fields": {"t": {"type": "text", "compare": "levenshtein", "accept": 1.0}}}
-    result = score([{"id": "d", "t": "a" * 250}], {"one": [{"id": "d", "t": "a" * 249 + "b"}]}, spec, ScoreOptions(replicates=0))
+    result = score(
+        [{"id": "d", "t": "a" * 250}],
+        {"one": [{"id": "d", "t": "a" * 249 + "b"}]},
+        spec,
+        ScoreOptions(replicates=0),
+    )
     (tmp_path / "report.html").write_text(render_html(result), encoding="utf-8", newline="\n")
     with OpenReport.opened(browser, tmp_path / "report.html") as report:
         report.show("documents?doc=d")

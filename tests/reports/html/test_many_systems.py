@@ -10,13 +10,23 @@ import pytest
 from tests.reports.html.opened_report import OpenReport
 
 from fieldassay import score
-from fieldassay.api.html_report import render_html
+from fieldassay.reports.html.report import render_html
 from fieldassay.scoring.options import ScoreOptions
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-SYSTEMS = ("toString", "constructor", "__proto__", "valueOf", "hasOwnProperty", "a|b", "100% #/?", "-1", "also -1")
+SYSTEMS = (
+    "toString",
+    "constructor",
+    "__proto__",
+    "valueOf",
+    "hasOwnProperty",
+    "a|b",
+    "100% #/?",
+    "-1",
+    "also -1",
+)
 WRONG = (3, 5, 1, 7, 9, 11, 13, 15, 15)
 DOCUMENTS = 16
 SPEC: dict[str, Any] = {
@@ -30,21 +40,31 @@ SPEC: dict[str, Any] = {
 
 
 def _records(wrong: int = 0) -> list[dict[str, Any]]:
-    return [{"id": f"d{at}", "kind": ("x", "y")[at % 2], "n": at + 100 if at < wrong else at + 1} for at in range(DOCUMENTS)]
+    return [
+        {"id": f"d{at}", "kind": ("x", "y")[at % 2], "n": at + 100 if at < wrong else at + 1}
+        for at in range(DOCUMENTS)
+    ]
 
 
 @pytest.fixture(scope="module")
 def many_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     predictions = {name: _records(wrong) for name, wrong in zip(SYSTEMS, WRONG, strict=True)}
     file = tmp_path_factory.mktemp("many") / "report.html"
-    file.write_text(render_html(score(_records(), predictions, SPEC, ScoreOptions(replicates=100))), encoding="utf-8", newline="\n")
+    file.write_text(
+        render_html(score(_records(), predictions, SPEC, ScoreOptions(replicates=100))),
+        encoding="utf-8",
+        newline="\n",
+    )
     return file
 
 
 @pytest.mark.parametrize(
-    ("view", "chart"), [("summary", "intervals"), ("systems", "forest"), ("systems", "slices"), ("fields?field=n", "residuals")]
+    ("view", "chart"),
+    [("summary", "intervals"), ("systems", "forest"), ("systems", "slices"), ("fields?field=n", "residuals")],
 )
-def test_charts_take_names_of_built_in_properties(browser: Browser, many_report: Path, view: str, chart: str) -> None:
+def test_charts_take_names_of_built_in_properties(
+    browser: Browser, many_report: Path, view: str, chart: str
+) -> None:
     with OpenReport.opened(browser, many_report) as report:
         report.show(view)
         drawing = report.page.locator(f'[data-chart="{chart}"] .plot svg')
@@ -58,9 +78,18 @@ def test_slices_of_many_systems_are_told_apart(browser: Browser, many_report: Pa
         report.show("systems")
         drawing = report.page.locator('[data-chart="slices"] .plot svg')
         drawing.wait_for()
-        assert [text.strip() for text in drawing.locator(".role-legend-label text").all_text_contents()] == ["x", "y"]
+        assert [text.strip() for text in drawing.locator(".role-legend-label text").all_text_contents()] == [
+            "x",
+            "y",
+        ]
         assert (
-            len(set(drawing.locator(".mark-symbol.role-mark path").evaluate_all("marks => marks.map(mark => mark.getAttribute('fill'))")))
+            len(
+                set(
+                    drawing.locator(".mark-symbol.role-mark path").evaluate_all(
+                        "marks => marks.map(mark => mark.getAttribute('fill'))"
+                    )
+                )
+            )
             == 2
         )
 
@@ -83,7 +112,11 @@ def test_a_chart_says_the_number_that_its_page_says(browser: Browser, many_repor
         assert "__proto__" in report.text(".tip")
         said = re.search(r"accuracy\s+([\d.]+ %)", report.text(".tip"))
         report.show("systems")
-        first = report.page.locator('[data-view="systems"] table tbody tr').first.locator("td.num .number").first.inner_text()
+        first = (
+            report.page.locator('[data-view="systems"] table tbody tr')
+            .first.locator("td.num .number")
+            .first.inner_text()
+        )
         assert said is not None
         assert said[1] == first == f"{100 * 31 / 32:.1f} %"
 
@@ -99,7 +132,12 @@ def test_differences_stand_with_the_best_first(browser: Browser, many_report: Pa
 
 def test_systems_that_are_equal_share_the_first_place() -> None:
     page = render_html(
-        score(_records(), {"one": _records(2), "two": _records(2), "three": _records(4)}, SPEC, ScoreOptions(replicates=100))
+        score(
+            _records(),
+            {"one": _records(2), "two": _records(2), "three": _records(4)},
+            SPEC,
+            ScoreOptions(replicates=100),
+        )
     )
     assert "one and two have the highest accuracy: 93.8 %" in page
 
@@ -107,7 +145,11 @@ def test_systems_that_are_equal_share_the_first_place() -> None:
 def test_a_card_says_what_speaks_against_a_system() -> None:
     page = render_html(score(_records(), {"one": _records(9)}, SPEC, ScoreOptions(replicates=100)))
     reasons = re.findall(r"<li>([^<]*)</li>", page.partition('<ul class="reasons">')[2].partition("</ul>")[0])
-    assert [reason.partition(" &gt;= ")[0] for reason in reasons] == ["accuracy", "field_accuracy[n]", "and 2 more"]
+    assert [reason.partition(" &gt;= ")[0] for reason in reasons] == [
+        "accuracy",
+        "field_accuracy[n]",
+        "and 2 more",
+    ]
 
 
 def test_sorting_keeps_the_focus_and_pages_have_titles(demo: OpenReport) -> None:
@@ -121,10 +163,16 @@ def test_sorting_keeps_the_focus_and_pages_have_titles(demo: OpenReport) -> None
 
 def test_fields_that_no_item_has_make_no_row(demo: OpenReport) -> None:
     demo.show("documents?doc=rcp-018")
-    assert [text for text in demo.page.locator("#document-one tbody th").all_inner_texts() if text.startswith("sku")] == ["sku"]
+    assert [
+        text
+        for text in demo.page.locator("#document-one tbody th").all_inner_texts()
+        if text.startswith("sku")
+    ] == ["sku"]
 
 
-@pytest.mark.parametrize("view", ["summary", "systems", "fields", "documents", "documents?doc=rcp-018", "gates", "methods"])
+@pytest.mark.parametrize(
+    "view", ["summary", "systems", "fields", "documents", "documents?doc=rcp-018", "gates", "methods"]
+)
 def test_axe_finds_nothing_on_a_phone(browser: Browser, demo_report: Path, view: str) -> None:
     with OpenReport.opened(browser, demo_report, width=390) as report:
         report.show(view)

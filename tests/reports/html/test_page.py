@@ -12,11 +12,11 @@ from tests.reports.html.hostile_records import SPEC, gold_records, predictions
 from tests.reports.html.unpacked_rows import read_blocks
 
 from fieldassay import score
-from fieldassay.api.html_report import render_html, write_html_report
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue import list_metrics
-from fieldassay.reports.html.assets_text import SCRIPTS, STYLES, hash_source, join_charts
+from fieldassay.reports.html.page import SCRIPTS, STYLES, hash_source, join_charts
+from fieldassay.reports.html.report import render_html, write_html_report
 from fieldassay.reports.meanings import LETTERS, MEANINGS
 from fieldassay.scoring.options import ScoreOptions
 
@@ -62,7 +62,11 @@ def test_the_page_loads_nothing(hostile_page: str) -> None:
 
 def test_its_policy_allows_its_own_script_and_no_other(hostile_page: str) -> None:
     parts = Parts(hostile_page)
-    policy = next(str(attributes["content"]) for tag, attributes in parts.tags if attributes.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        str(attributes["content"])
+        for tag, attributes in parts.tags
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
     allowed = dict(part.strip().split(" ", 1) for part in policy.split(";"))
     assert allowed["default-src"] == allowed["connect-src"] == "'none'"
     assert len(parts.scripts) == 1
@@ -71,7 +75,15 @@ def test_its_policy_allows_its_own_script_and_no_other(hostile_page: str) -> Non
 
 
 def test_data_cannot_end_its_element(hostile_page: str) -> None:
-    assert set(read_blocks(hostile_page)) >= {"core", "documents", "errors", "systems", "fields", "charts", "rows-0"}
+    assert set(read_blocks(hostile_page)) >= {
+        "core",
+        "documents",
+        "errors",
+        "systems",
+        "fields",
+        "charts",
+        "rows-0",
+    }
     assert (
         hostile_page.count("<script")
         == hostile_page.count("</script>")
@@ -98,7 +110,12 @@ def test_a_run_with_less_evidence_has_a_page_too(tmp_path: Path, kept: str) -> N
     (tmp_path / "spec.yaml").write_text("fields: {n: number}\n", encoding="utf-8")
     files = {
         name: str(tmp_path / file)
-        for name, file in {"--spec": "spec.yaml", "--gold": "gold.jsonl", "--pred": "pred.jsonl", "--out": "run"}.items()
+        for name, file in {
+            "--spec": "spec.yaml",
+            "--gold": "gold.jsonl",
+            "--pred": "pred.jsonl",
+            "--out": "run",
+        }.items()
     }
     given = [part for pair in files.items() for part in pair]
     assert main(["score", *given, "--evidence", kept, "--report", "html", "--quiet"]) == 0

@@ -12,9 +12,9 @@ from tests.reports.html.hostile_records import SPEC, gold_records, predictions
 from tests.reports.html.unpacked_rows import read_blocks, read_rows
 
 from fieldassay import score
-from fieldassay.api.html_report import render_html
 from fieldassay.reports.html import chunks
 from fieldassay.reports.html.packing import encode_texts, pack, unpack
+from fieldassay.reports.html.report import render_html
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 
@@ -38,14 +38,17 @@ def check(result: Result) -> None:
     assert evidence is not None
     given, carried = evidence.to_dicts(), rows_of(result)
     assert sorted_rows(carried) == sorted_rows(given)
-    assert sum(row["score"] or 0 for row in carried) == pytest.approx(sum(row["score"] or 0 for row in given), abs=1e-3 * len(given) + 1e-9)
+    assert sum(row["score"] or 0 for row in carried) == pytest.approx(
+        sum(row["score"] or 0 for row in given), abs=1e-3 * len(given) + 1e-9
+    )
     assert sorted(row["diagnoses"] for row in carried) == sorted("|".join(row["diagnoses"]) for row in given)
 
 
 def test_a_page_carries_every_row() -> None:
     gold = [{**record, "note": "short"} for record in gold_records()]
     answers = {
-        system: [{**record, "note": str(record.get("note", ""))[:100]} for record in records] for system, records in predictions().items()
+        system: [{**record, "note": str(record.get("note", ""))[:100]} for record in records]
+        for system, records in predictions().items()
     }
     check(score(gold, answers, SPEC, ScoreOptions(replicates=0)))
 
@@ -60,7 +63,9 @@ def test_a_page_carries_any_text(pairs: list[tuple[str, str]]) -> None:
 def test_rows_in_many_chunks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "ROWS", 3)
     gold = [{"id": str(number), "a": number, "b": f"text {number}"} for number in range(40)]
-    result = score(gold, {"one": gold, "two": gold[::2]}, "fields: {a: number, b: text}", ScoreOptions(replicates=0))
+    result = score(
+        gold, {"one": gold, "two": gold[::2]}, "fields: {a: number, b: text}", ScoreOptions(replicates=0)
+    )
     assert len(read_blocks(render_html(result))["core"]["spans"]) > 10
     check(result)
 
@@ -75,20 +80,34 @@ def test_the_worst_documents_are_kept_where_there_are_too_many(monkeypatch: pyte
 
 def test_a_long_value_is_cut_and_its_length_is_said() -> None:
     whole = "y" * 50_000
-    result = score([{"id": "1", "a": "x"}], [{"id": "1", "a": whole}], "fields: {a: text}", ScoreOptions(replicates=0))
+    result = score(
+        [{"id": "1", "a": "x"}], [{"id": "1", "a": whole}], "fields: {a: text}", ScoreOptions(replicates=0)
+    )
     chunk = read_blocks(render_html(result))["rows-0"]
     assert max(len(text) for text in chunk["texts"]) == chunks.LONGEST
     assert sorted(chunk["cut"].values()) == [len(whole), len(whole) + 2]
 
 
-@given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=8,
+    )
+)
 def test_what_is_packed_can_be_unpacked(data: Any) -> None:
     packed = pack(data)
     assert "<" not in packed
     assert unpack(packed) == data
 
 
-@given(st.lists(st.lists(st.none() | st.text(st.characters(codec="utf-8"), max_size=4), max_size=6), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.lists(st.none() | st.text(st.characters(codec="utf-8"), max_size=4), max_size=6),
+        min_size=1,
+        max_size=4,
+    )
+)
 def test_codes_stand_for_texts(columns: list[list[str | None]]) -> None:
     texts, codes = encode_texts([pl.Series(column, dtype=pl.String) for column in columns])
     assert len(set(texts)) == len(texts)

@@ -33,7 +33,13 @@ def read_rows(blocks: Mapping[str, Any]) -> list[dict[str, Any]]:
         for at in range(chunk["rows"]):
             place = first + _cell(chunk, "doc", at)
             assert first <= place < last
-            rows.append({"doc": ids[place], "system": core["systems"][_cell(chunk, "system", at)], **_read_row(chunk, core["names"], at)})
+            rows.append(
+                {
+                    "doc": ids[place],
+                    "system": core["systems"][_cell(chunk, "system", at)],
+                    **_read_row(chunk, core["names"], at),
+                }
+            )
     return rows
 
 

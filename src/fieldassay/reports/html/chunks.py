@@ -54,7 +54,11 @@ def name_rows(source: ReportSource) -> Names:
     words: dict[str, list[str]] = {}
     for name in (*_PLAIN, *_LISTS):
         column = pl.col(name).list.join("|") if name in _LISTS else pl.col(name)
-        found = None if source.evidence is None else source.evidence.select(column.unique(maintain_order=True)).collect().to_series()
+        found = (
+            None
+            if source.evidence is None
+            else source.evidence.select(column.unique(maintain_order=True)).collect().to_series()
+        )
         words[name] = [] if found is None else found.drop_nulls().to_list()
     return Names(source.systems, words)
 
@@ -106,7 +110,9 @@ def _read(evidence: pl.LazyFrame, places: pl.DataFrame, systems: Sequence[str]) 
     """Return the rows of some documents in the order of the page: document, system, then as they were judged."""
     import polars as pl
 
-    order = pl.DataFrame({"system": list(systems), "code": range(len(systems))}, schema={"system": pl.String, "code": pl.Int32})
+    order = pl.DataFrame(
+        {"system": list(systems), "code": range(len(systems))}, schema={"system": pl.String, "code": pl.Int32}
+    )
     rows = evidence.filter(pl.col("doc").is_in(places["doc"].implode())).with_row_index("row")
     joined = rows.join(places.lazy(), on="doc").join(order.lazy(), on="system")
     return joined.sort("place", "code", "row").collect()
@@ -115,19 +121,31 @@ def _read(evidence: pl.LazyFrame, places: pl.DataFrame, systems: Sequence[str]) 
 def _encode(rows: pl.DataFrame, start: int, names: Names) -> dict[str, Any]:
     import polars as pl
 
-    columns: dict[str, Any] = {"doc": shrink((rows["place"].cast(pl.Int64) - start).to_list()), "system": shrink(rows["code"].to_list())}
+    columns: dict[str, Any] = {
+        "doc": shrink((rows["place"].cast(pl.Int64) - start).to_list()),
+        "system": shrink(rows["code"].to_list()),
+    }
     for name in (*_PLAIN, *_LISTS):
         spoken = rows[name].list.join("|") if name in _LISTS else rows[name]
-        codes = spoken.replace_strict(names.words[name], list(range(len(names.words[name]))), default=NOTHING, return_dtype=pl.Int32)
+        codes = spoken.replace_strict(
+            names.words[name], list(range(len(names.words[name]))), default=NOTHING, return_dtype=pl.Int32
+        )
         columns[name] = shrink(codes.to_list())
     texts, codes_of = encode_texts([rows[name] for name in _TEXTS])
-    coded = pl.DataFrame(dict(zip(_TEXTS, codes_of, strict=True))).with_columns(_is_bare(rows, "gold"), _is_bare(rows, "pred"))
+    coded = pl.DataFrame(dict(zip(_TEXTS, codes_of, strict=True))).with_columns(
+        _is_bare(rows, "gold"), _is_bare(rows, "pred")
+    )
     columns |= {name: shrink(coded.select(_shorten(name)).to_series().to_list()) for name in _TEXTS}
     for name in _NUMBERS:
         if name in rows.columns:
             columns[name] = shrink(rows[name].round(4).to_list())
     columns["critical"] = shrink(rows["critical"].cast(pl.Int8).to_list())
-    return {"rows": len(rows), "texts": [text[:LONGEST] for text in texts], "cut": _cut(texts), "columns": columns}
+    return {
+        "rows": len(rows),
+        "texts": [text[:LONGEST] for text in texts],
+        "cut": _cut(texts),
+        "columns": columns,
+    }
 
 
 def _is_bare(rows: pl.DataFrame, side: str) -> pl.Series:
@@ -136,7 +154,9 @@ def _is_bare(rows: pl.DataFrame, side: str) -> pl.Series:
 
     given, read = pl.col(side), pl.col(f"{side}_value")
     return (
-        rows.select(((given == read) | (given == pl.concat_str(pl.lit('"'), read, pl.lit('"')))).fill_null(False))
+        rows.select(
+            ((given == read) | (given == pl.concat_str(pl.lit('"'), read, pl.lit('"')))).fill_null(False)
+        )
         .to_series()
         .alias(f"{side}_bare")
     )
@@ -152,7 +172,11 @@ def _shorten(name: str) -> pl.Expr:
         "gold_value": pl.col("gold_bare"),
         "pred_value": pl.col("pred_bare"),
     }
-    return pl.when(same[name] & (pl.col(name) != NOTHING)).then(SAME).otherwise(pl.col(name)).alias(name) if name in same else pl.col(name)
+    return (
+        pl.when(same[name] & (pl.col(name) != NOTHING)).then(SAME).otherwise(pl.col(name)).alias(name)
+        if name in same
+        else pl.col(name)
+    )
 
 
 def _cut(texts: Sequence[str]) -> dict[str, int]:

@@ -40,7 +40,9 @@ def order_documents(source: ReportSource) -> DocumentOrder:
 
     table = source.result.documents
     if table is None or table.is_empty():
-        return DocumentOrder(pl.Series("doc", [], dtype=pl.String), {"ids": [], "systems": [], "groups": {}, "total": 0})
+        return DocumentOrder(
+            pl.Series("doc", [], dtype=pl.String), {"ids": [], "systems": [], "groups": {}, "total": 0}
+        )
     mean = pl.col("score").mean().fill_null(2.0)
     ids = table.group_by("doc", maintain_order=True).agg(mean=mean).sort("mean", "doc")["doc"]
     total, ids = len(ids), ids.head(MOST_DOCUMENTS)
@@ -62,8 +64,14 @@ def _of_system(table: pl.DataFrame, ids: pl.Series, system: str) -> dict[str, An
     for name in _NUMBERS:
         if name in rows.columns and rows[name].null_count() < len(rows):
             columns[name] = rows[name].round(1 if name == "duration_ms" else 5).to_list()
-    claims = {name: _positions(rows[name], name != "has_prediction") for name in _CLAIMS if name in rows.columns}
-    return {**columns, "claims": {name: found for name, found in claims.items() if found}, "answers": _answers(rows)}
+    claims = {
+        name: _positions(rows[name], name != "has_prediction") for name in _CLAIMS if name in rows.columns
+    }
+    return {
+        **columns,
+        "claims": {name: found for name, found in claims.items() if found},
+        "answers": _answers(rows),
+    }
 
 
 def _answers(rows: pl.DataFrame) -> dict[str, list[str]]:
@@ -87,8 +95,14 @@ def _groups(table: pl.DataFrame, ids: pl.Series, keys: tuple[str, ...]) -> dict[
     """Return, by slice key, the values and each document's code; values of several tags are joined."""
     import polars as pl
 
-    texts = [name for name, kind in table.schema.items() if name not in _KNOWN and kind in (pl.String, pl.List(pl.String))]
-    chosen = [*(key for key in keys if key in texts), *(name for name in texts if name not in keys)][:MOST_GROUPS]
+    texts = [
+        name
+        for name, kind in table.schema.items()
+        if name not in _KNOWN and kind in (pl.String, pl.List(pl.String))
+    ]
+    chosen = [*(key for key in keys if key in texts), *(name for name in texts if name not in keys)][
+        :MOST_GROUPS
+    ]
     found: dict[str, Any] = {}
     for name in chosen:
         column = table[name].list.join(" | ") if table.schema[name] == pl.List(pl.String) else table[name]

@@ -83,9 +83,12 @@ def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[i
     import polars as pl
 
     known = values.filter(pl.col("score").is_not_null() & (pl.col("outcome") != "absent"))
-    binned = known.group_by("field", "system", bin=(pl.col("score").clip(0.0, 1.0) * BINS).floor().cast(pl.Int64), maintain_order=True).agg(
-        pl.len().alias("count")
-    )
+    binned = known.group_by(
+        "field",
+        "system",
+        bin=(pl.col("score").clip(0.0, 1.0) * BINS).floor().cast(pl.Int64),
+        maintain_order=True,
+    ).agg(pl.len().alias("count"))
     place = {system: number for number, system in enumerate(source.systems)}
     found: dict[str, list[list[int]]] = {}
     for row in binned.collect().iter_rows(named=True):
@@ -109,7 +112,8 @@ def _mistakes(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dict
         diagnosis=pl.col("diagnoses").list.first().fill_null(pl.col("reason")),
     )
     grouped = named.group_by("field", "diagnosis", "system", maintain_order=True).agg(
-        pl.len().alias("count"), pl.struct("doc", "gold", "pred", "outcome").head(MOST_EXAMPLES).alias("examples")
+        pl.len().alias("count"),
+        pl.struct("doc", "gold", "pred", "outcome").head(MOST_EXAMPLES).alias("examples"),
     )
     place = {system: number for number, system in enumerate(source.systems)}
     found: dict[str, dict[str, dict[str, Any]]] = {}
@@ -118,8 +122,13 @@ def _mistakes(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dict
             row["diagnosis"], {"diagnosis": row["diagnosis"], "counts": [0] * len(place), "examples": []}
         )
         entry["counts"][place[row["system"]]] = row["count"]
-        entry["examples"] += [[place[row["system"]], one["doc"], one["gold"], one["pred"], one["outcome"]] for one in row["examples"]]
-    return {field: sorted(kinds.values(), key=lambda kind: -sum(kind["counts"])) for field, kinds in found.items()}
+        entry["examples"] += [
+            [place[row["system"]], one["doc"], one["gold"], one["pred"], one["outcome"]]
+            for one in row["examples"]
+        ]
+    return {
+        field: sorted(kinds.values(), key=lambda kind: -sum(kind["counts"])) for field, kinds in found.items()
+    }
 
 
 def _short(name: str) -> pl.Expr:
@@ -143,7 +152,12 @@ def _confusions(values: pl.LazyFrame) -> dict[str, dict[str, Any]]:
     )
     found: dict[str, dict[str, Any]] = {}
     for (field,), part in table.group_by("field", maintain_order=True):
-        common = part.group_by("gold_value").agg(pl.col("count").sum()).drop_nulls().sort(["count", "gold_value"], descending=[True, False])
+        common = (
+            part.group_by("gold_value")
+            .agg(pl.col("count").sum())
+            .drop_nulls()
+            .sort(["count", "gold_value"], descending=[True, False])
+        )
         labels = common["gold_value"].head(MOST_LABELS).to_list()
         found[str(field)] = {"labels": labels, "systems": _cells(part, labels)}
     return found
@@ -156,12 +170,16 @@ def _cells(part: pl.DataFrame, labels: list[str]) -> dict[str, list[list[Any]]]:
     cells: dict[str, dict[tuple[Any, Any], int]] = {}
     for row in part.iter_rows(named=True):
         gold, pred = (
-            None if row[name] is None else labels.index(row[name]) if row[name] in labels else -1 for name in ("gold_value", "pred_value")
+            None if row[name] is None else labels.index(row[name]) if row[name] in labels else -1
+            for name in ("gold_value", "pred_value")
         )
         counts = cells.setdefault(row["system"], {})
         counts[gold, pred] = counts.get((gold, pred), 0) + row["count"]
     assert isinstance(part, pl.DataFrame)
-    return {system: [[gold, pred, count] for (gold, pred), count in counts.items()] for system, counts in cells.items()}
+    return {
+        system: [[gold, pred, count] for (gold, pred), count in counts.items()]
+        for system, counts in cells.items()
+    }
 
 
 def _residuals(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dict[str, Any]]]:
@@ -169,9 +187,9 @@ def _residuals(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dic
     import polars as pl
 
     numbers = values.filter(pl.col("type").is_in(_NUMERIC) & pl.col("outcome").is_in(_BOTH))
-    read = numbers.select("field", "system", "doc", gold=_number("gold_value"), pred=_number("pred_value")).filter(
-        pl.col("gold").is_finite() & pl.col("pred").is_finite()
-    )
+    read = numbers.select(
+        "field", "system", "doc", gold=_number("gold_value"), pred=_number("pred_value")
+    ).filter(pl.col("gold").is_finite() & pl.col("pred").is_finite())
     differs = pl.col("gold") != pl.col("pred")
     pairs = pl.struct("doc", "gold", "pred").filter(differs).head(MOST_RESIDUALS).alias("pairs")
     table = (

@@ -26,12 +26,20 @@ def join_runs(reported: Sequence[Reported]) -> ReportSource:
     reported = _shorten_labels(reported)
     names = _name_systems(reported)
     renamed = [_rename(run, mapping) for run, mapping in zip(reported, names, strict=True)]
-    evidence = [_rename_column(run.evidence, mapping) for run, mapping in zip(reported, names, strict=True) if run.evidence is not None]
+    evidence = [
+        _rename_column(run.evidence, mapping)
+        for run, mapping in zip(reported, names, strict=True)
+        if run.evidence is not None
+    ]
     kept = [run.kept for run in reported if run.evidence is not None]
     return ReportSource(
         result=renamed[0] if len(renamed) == 1 else _join(renamed),
         evidence=_concat(evidence) if evidence else None,
-        decisions=tuple(decision for run, mapping in zip(reported, names, strict=True) for decision in _decisions(run, mapping)),
+        decisions=tuple(
+            decision
+            for run, mapping in zip(reported, names, strict=True)
+            for decision in _decisions(run, mapping)
+        ),
         kept=max(kept, key=_KEPT.index) if kept else "none",
         runs=tuple((run.label, run.facts or run.result.run) for run in reported),
     )
@@ -41,14 +49,19 @@ def _shorten_labels(reported: Sequence[Reported]) -> list[Reported]:
     """Return the runs, labeled by the names of their folders where these are all different."""
     short = [PurePath(run.label).name or run.label for run in reported]
     return (
-        [replace(run, label=label) for run, label in zip(reported, short, strict=True)] if len(set(short)) == len(short) else list(reported)
+        [replace(run, label=label) for run, label in zip(reported, short, strict=True)]
+        if len(set(short)) == len(short)
+        else list(reported)
     )
 
 
 def _name_systems(reported: Sequence[Reported]) -> list[dict[str, str]]:
     """Return each run's systems with their names in the report."""
     counts = Counter(system for run in reported for system in run.result.systems)
-    return [{system: f"{system} ({run.label})" if counts[system] > 1 else system for system in run.result.systems} for run in reported]
+    return [
+        {system: f"{system} ({run.label})" if counts[system] > 1 else system for system in run.result.systems}
+        for run in reported
+    ]
 
 
 def _rename(run: Reported, names: Mapping[str, str]) -> Result:
@@ -78,7 +91,9 @@ def _rename(run: Reported, names: Mapping[str, str]) -> Result:
 
 def _rename_subject(text: str, names: Mapping[str, str]) -> str:
     """Return a sentence that begins with a system, with the system's name in the report."""
-    return next((f"{new}{text[len(old) :]}" for old, new in names.items() if text.startswith(f"{old}: ")), text)
+    return next(
+        (f"{new}{text[len(old) :]}" for old, new in names.items() if text.startswith(f"{old}: ")), text
+    )
 
 
 def _rename_column(table: pl.LazyFrame, names: Mapping[str, str]) -> pl.LazyFrame:
@@ -94,7 +109,9 @@ def _rename_comparison(one: Comparison, names: Mapping[str, str]) -> Comparison:
 
 def _rename_ranking(one: Ranking, names: Mapping[str, str]) -> Ranking:
     places = tuple(replace(place, system=names[place.system]) for place in one.places)
-    pairs = tuple(replace(pair, systems=(names[pair.systems[0]], names[pair.systems[1]])) for pair in one.pairs)
+    pairs = tuple(
+        replace(pair, systems=(names[pair.systems[0]], names[pair.systems[1]])) for pair in one.pairs
+    )
     return replace(one, places=places, pairs=pairs)
 
 
@@ -112,7 +129,9 @@ def _join(results: Sequence[Result]) -> Result:
     tables = [result.documents for result in results if result.documents is not None]
     counts = {
         "documents": pl.concat([table["doc"] for table in tables]).n_unique() if tables else 0,
-        "systems": {name: one for result in results for name, one in dict(result.counts.get("systems") or {}).items()},
+        "systems": {
+            name: one for result in results for name, one in dict(result.counts.get("systems") or {}).items()
+        },
     }
     return Result(
         estimates=tuple(one for result in results for one in result.estimates),
@@ -128,7 +147,9 @@ def _join(results: Sequence[Result]) -> Result:
 
 def _remark(results: Sequence[Result]) -> tuple[str, ...]:
     specs = {str(dict(result.run.get("spec") or {}).get("digest") or "") for result in results}
-    differ = ("the runs have different specs, so their numbers are not of one kind",) if len(specs) > 1 else ()
+    differ = (
+        ("the runs have different specs, so their numbers are not of one kind",) if len(specs) > 1 else ()
+    )
     return (*differ, _BESIDE)
 
 

@@ -10,11 +10,19 @@ from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.meanings import LETTERS, MEANINGS
-from fieldassay.reports.numbers import show_count
 from fieldassay.reports.summary import inner_mapping
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES
+from fieldassay.wording.numbers import show_count
 
-_ALWAYS = ("accuracy", "accuracy_strict", "field_accuracy", "field_accuracy_strict", "precision", "recall", "f1")
+_ALWAYS = (
+    "accuracy",
+    "accuracy_strict",
+    "field_accuracy",
+    "field_accuracy_strict",
+    "precision",
+    "recall",
+    "f1",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +73,14 @@ def methods(source: ReportSource) -> Methods:
 def _facts(source: ReportSource) -> list[tuple[str, str]]:
     run, facts = source.result.run, source.facts
     bootstrap, spec = inner_mapping(run, "bootstrap"), inner_mapping(run, "spec")
-    lines = [("Spec", str(spec.get("name") or "unnamed")), ("Digest of the spec", str(spec.get("digest") or ""))]
-    lines += [("Scored", str(facts.get("started") or "")), ("Command", " ".join(map(str, facts.get("command") or ())))]
+    lines = [
+        ("Spec", str(spec.get("name") or "unnamed")),
+        ("Digest of the spec", str(spec.get("digest") or "")),
+    ]
+    lines += [
+        ("Scored", str(facts.get("started") or "")),
+        ("Command", " ".join(map(str, facts.get("command") or ()))),
+    ]
     lines.append(("Documents", f"{source.result.counts.get('documents', 0):,}"))
     if facts.get("where"):
         lines.append(("Chosen documents", ", ".join(map(str, facts["where"]))))
@@ -76,7 +90,11 @@ def _facts(source: ReportSource) -> list[tuple[str, str]]:
         level = f"{100 * float(bootstrap.get('level', 0.95)):g} %"
         told = f"{level}, {bootstrap['replicates']:,} bootstrap replicates over documents, seed {bootstrap.get('seed', 0)}"
         lines.append(("Intervals", told))
-    kept = {"all": "every judged value", "errors": "errors only", "none": "nothing: documents cannot be shown"}[source.kept]
+    kept = {
+        "all": "every judged value",
+        "errors": "errors only",
+        "none": "nothing: documents cannot be shown",
+    }[source.kept]
     lines.append(("Evidence in this file", kept))
     return [(name, text) for name, text in lines if text]
 
@@ -84,7 +102,13 @@ def _facts(source: ReportSource) -> list[tuple[str, str]]:
 def _run_line(label: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
     spec = inner_mapping(facts, "spec")
     command = " ".join(map(str, facts.get("command") or ()))
-    return label, str(spec.get("name") or ""), str(spec.get("digest") or "")[:12], str(facts.get("started") or ""), command
+    return (
+        label,
+        str(spec.get("name") or ""),
+        str(spec.get("digest") or "")[:12],
+        str(facts.get("started") or ""),
+        command,
+    )
 
 
 def _inputs(inputs: Mapping[str, Any]) -> list[tuple[str, str, str]]:

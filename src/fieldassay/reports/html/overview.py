@@ -6,14 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fieldassay.reports.findings import join_names, say_estimate, say_interval, say_number, tell_comparison, tell_cost, tell_verdict
+from fieldassay.reports.findings import (
+    join_names,
+    say_estimate,
+    say_interval,
+    say_number,
+    tell_comparison,
+    tell_cost,
+    tell_verdict,
+)
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.losses import Loss, find_losses
-from fieldassay.reports.shown import show, show_pair
 from fieldassay.reports.summary import HEADLINE, Line, Summary, summarize
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main
+from fieldassay.wording.shown import show, show_pair
 
 MOST_CARDS = 4
 """More systems than this stand in a table instead of cards."""
@@ -90,11 +98,24 @@ def show_estimate(one: Estimate | None) -> Shown | None:
         return None
     low, high = one.interval or (None, None)
     scale = {"ratio": 1.0, "percent": 0.01}.get(one.unit)
-    bounds = [None if scale is None or number is None else scale * number for number in (one.value, low, high)]
+    bounds = [
+        None if scale is None or number is None else scale * number for number in (one.value, low, high)
+    ]
     interval = say_interval(one.interval, one.level, one.unit)
     text, few = say_number(one.value, one.unit), "few_documents" in one.marks
     value, lowest, highest = bounds
-    return Shown(text, interval, interval.partition(": ")[2], one.n, one.documents, few, value, lowest, highest, say_estimate(one))
+    return Shown(
+        text,
+        interval,
+        interval.partition(": ")[2],
+        one.n,
+        one.documents,
+        few,
+        value,
+        lowest,
+        highest,
+        say_estimate(one),
+    )
 
 
 def overview(source: ReportSource) -> Overview:
@@ -103,12 +124,16 @@ def overview(source: ReportSource) -> Overview:
     summary = summarize(result)
     lines = summary.headline
     main = find_main(result)
-    of_main = [line for line in lines if main and any(one and one.metric == main.metric for one in line.estimates)]
+    of_main = [
+        line for line in lines if main and any(one and one.metric == main.metric for one in line.estimates)
+    ]
     main_line = next(iter((*of_main, *lines)), None)
     best = _best(main_line, source.systems)
     decided = {str(decision["system"]): decision for decision in source.decisions}
     answers = {system: str(decision["answer"]) for system, decision in decided.items()}
-    cards = tuple(_card(summary, main_line, system, decided.get(system), system == best) for system in source.systems)
+    cards = tuple(
+        _card(summary, main_line, system, decided.get(system), system == best) for system in source.systems
+    )
     return Overview(
         summary=summary,
         verdict=tell_verdict(source.decisions),
@@ -141,13 +166,21 @@ def _best(line: Line | None, systems: Sequence[str]) -> str:
     return max(known, key=lambda one: sign * float(one.value or 0.0)).system
 
 
-def _card(summary: Summary, main: Line | None, system: str, decision: Mapping[str, Any] | None, is_best: bool) -> Card:
+def _card(
+    summary: Summary, main: Line | None, system: str, decision: Mapping[str, Any] | None, is_best: bool
+) -> Card:
     place = summary.systems.index(system)
-    others = [(line.label, show_estimate(line.estimates[place])) for line in summary.headline if line is not main]
+    others = [
+        (line.label, show_estimate(line.estimates[place])) for line in summary.headline if line is not main
+    ]
     first = None if main is None else show_estimate(main.estimates[place])
     rest = tuple((label, shown) for label, shown in others if shown is not None)
     answer = "" if decision is None else str(decision["answer"])
-    why = () if decision is None or answer == "GO" else _shorten_reasons(list(map(str, decision.get("reasons") or ())))
+    why = (
+        ()
+        if decision is None or answer == "GO"
+        else _shorten_reasons(list(map(str, decision.get("reasons") or ())))
+    )
     return Card(system, answer, first, rest, summary.failures[place], is_best, why)
 
 
@@ -158,11 +191,22 @@ def _shorten_reasons(reasons: Sequence[str]) -> tuple[str, ...]:
 
 
 def _list_cards(cards: Sequence[Card], main: Line | None) -> tuple[Card, ...]:
-    known = {} if main is None else {one.system: one for one in main.estimates if one is not None and one.value is not None}
+    known = (
+        {}
+        if main is None
+        else {one.system: one for one in main.estimates if one is not None and one.value is not None}
+    )
     if len(cards) <= MOST_CARDS or not known:
         return tuple(cards)
     sign = 1.0 if next(iter(known.values())).better == "lower" else -1.0
-    return tuple(sorted(cards, key=lambda card: sign * float(known[card.system].value or 0.0) if card.system in known else float("inf")))
+    return tuple(
+        sorted(
+            cards,
+            key=lambda card: (
+                sign * float(known[card.system].value or 0.0) if card.system in known else float("inf")
+            ),
+        )
+    )
 
 
 def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
@@ -171,11 +215,24 @@ def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
     own = next((one for one in line.estimates if one is not None and one.system == best), None)
     if own is None or own.value is None:
         return []
-    compared = [one for one in source.result.comparisons if _is_about(one, own) and best in one.systems and one.field is None]
+    compared = [
+        one
+        for one in source.result.comparisons
+        if _is_about(one, own) and best in one.systems and one.field is None
+    ]
     overall = [tell_comparison(one, NAMES) for one in compared if not one.slice]
     sliced = sorted((one for one in compared if one.slice), key=lambda one: -abs(one.difference or 0.0))
-    ranked = [told for ranking in source.result.rankings if _is_about(ranking, own) and (told := _tell_ranking(ranking, best))]
-    return [_head(source, line, own), *ranked[:1], *overall[:3], *(tell_comparison(one, NAMES) for one in sliced)][:MOST_FINDINGS]
+    ranked = [
+        told
+        for ranking in source.result.rankings
+        if _is_about(ranking, own) and (told := _tell_ranking(ranking, best))
+    ]
+    return [
+        _head(source, line, own),
+        *ranked[:1],
+        *overall[:3],
+        *(tell_comparison(one, NAMES) for one in sliced),
+    ][:MOST_FINDINGS]
 
 
 def _head(source: ReportSource, line: Line, best: Estimate) -> str:
@@ -183,7 +240,11 @@ def _head(source: ReportSource, line: Line, best: Estimate) -> str:
     if len(source.systems) == 1:
         return f"{_call(line).capitalize()} is {say_estimate(best)}"
     word = "lowest" if best.better == "lower" else "highest"
-    equal = [one.system for one in line.estimates if one is not None and one.value == best.value and one.system != best.system]
+    equal = [
+        one.system
+        for one in line.estimates
+        if one is not None and one.value == best.value and one.system != best.system
+    ]
     names = [show(name, 60) for name in (best.system, *equal)]
     return f"{join_names(names)} {'have' if equal else 'has'} the {word} {_call(line)}: {say_estimate(best)}"
 
@@ -202,7 +263,9 @@ def _tell_ranking(ranking: Ranking, best: str) -> str:
     others = [place.system for place in ranking.places if place.first == 1 and place.system != best]
     if len(ranking.places) < 3:
         return ""
-    level = f"at the {100 * ranking.level:g} % level, corrected for all pairs, {ranking.documents:,} documents"
+    level = (
+        f"at the {100 * ranking.level:g} % level, corrected for all pairs, {ranking.documents:,} documents"
+    )
     if not others:
         return f"{show(best, 60)} is ahead of every other system ({level})"
     said = "has not been shown to be behind it" if len(others) == 1 else "have not been shown to be behind it"
@@ -211,11 +274,19 @@ def _tell_ranking(ranking: Ranking, best: str) -> str:
 
 def _fixes(source: ReportSource, best: str) -> dict[str, tuple[Fix, ...]]:
     """Return the costliest losses of each system, the best system first."""
-    if source.evidence is None or source.result.documents is None or "leaves" not in source.result.documents.columns:
+    if (
+        source.evidence is None
+        or source.result.documents is None
+        or "leaves" not in source.result.documents.columns
+    ):
         return {}
     found = find_losses(source.evidence, source.result.documents, source.systems, MOST_LOSSES)
     order = sorted(source.systems, key=lambda system: system != best)
-    return {system: tuple(_fix(loss, found[system][0].points) for loss in found[system]) for system in order if found[system]}
+    return {
+        system: tuple(_fix(loss, found[system][0].points) for loss in found[system])
+        for system in order
+        if found[system]
+    }
 
 
 def _method(source: ReportSource) -> str:
@@ -223,7 +294,9 @@ def _method(source: ReportSource) -> str:
     if not isinstance(bootstrap, Mapping) or not bootstrap.get("replicates"):
         return "No intervals were computed."
     level = f"{100 * float(bootstrap.get('level', 0.95)):g} %"
-    return f"They are {level} intervals over documents, from {bootstrap['replicates']:,} bootstrap replicates."
+    return (
+        f"They are {level} intervals over documents, from {bootstrap['replicates']:,} bootstrap replicates."
+    )
 
 
 def _fix(loss: Loss, largest: float) -> Fix:

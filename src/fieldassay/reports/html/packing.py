@@ -46,10 +46,18 @@ def encode_texts(columns: Sequence[pl.Series]) -> tuple[list[str], list[pl.Serie
     """
     import polars as pl
 
-    together = pl.concat([column.cast(pl.String) for column in columns]) if columns else pl.Series([], dtype=pl.String)
+    together = (
+        pl.concat([column.cast(pl.String) for column in columns])
+        if columns
+        else pl.Series([], dtype=pl.String)
+    )
     texts = together.drop_nulls().unique(maintain_order=True)
     table = pl.DataFrame({"text": texts, "code": pl.Series(range(len(texts)), dtype=pl.Int32)})
-    joined = pl.DataFrame({"text": together}).join(table, on="text", how="left", maintain_order="left")["code"].fill_null(NOTHING)
+    joined = (
+        pl.DataFrame({"text": together})
+        .join(table, on="text", how="left", maintain_order="left")["code"]
+        .fill_null(NOTHING)
+    )
     ends = [0]
     for column in columns:
         ends.append(ends[-1] + len(column))
@@ -63,4 +71,8 @@ def shrink(values: Sequence[Any]) -> Any:
     (1, [1, 2], [])
     """
     kept = list(values)
-    return kept[0] if kept and not isinstance(kept[0], list | dict) and all(value == kept[0] for value in kept) else kept
+    return (
+        kept[0]
+        if kept and not isinstance(kept[0], list | dict) and all(value == kept[0] for value in kept)
+        else kept
+    )

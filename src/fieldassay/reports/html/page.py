@@ -2,31 +2,194 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports import wording
-from fieldassay.reports.html.assets_text import hash_source, join_charts, join_scripts, join_styles
 from fieldassay.reports.html.chunks import chunk_rows, name_rows
 from fieldassay.reports.html.documents import order_documents
-from fieldassay.reports.html.errors import index_errors
 from fieldassay.reports.html.fields import describe_fields
 from fieldassay.reports.html.joined import join_runs
 from fieldassay.reports.html.methods import methods
 from fieldassay.reports.html.overview import ANSWERS, MOST_CARDS, Overview, overview, show_estimate
-from fieldassay.reports.html.packing import pack, pack_text
+from fieldassay.reports.html.packing import encode_texts, pack, pack_text
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.html.systems import describe_systems
-from fieldassay.reports.html.verdicts import have_common_gates, list_verdicts
 from fieldassay.reports.meanings import MEANINGS
 from fieldassay.reports.meanings import NAMES as METRIC_NAMES
+from fieldassay.reports.mistakes import WRONG
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.shown import show, show_json, visible
+from fieldassay.result.compared import show_compared, show_plain, show_threshold
+from fieldassay.wording.shown import show, show_json, visible
 
 if TYPE_CHECKING:
+    import polars as pl
     from jinja2 import Template
+
+
+SIGNS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "SKIPPED": "–"}
+TONES = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "unsure", "SKIPPED": "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class GateLine:
+    """One gate of one system in words."""
+
+    gate: str
+    title: str
+    verdict: str
+    sign: str
+    tone: str
+    value: str
+    threshold: str
+    interval: str
+    n: int
+    rule: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The gates of one system, and what follows from them."""
+
+    system: str
+    run: str
+    answer: str
+    reasons: tuple[str, ...]
+    gates: tuple[GateLine, ...]
+
+
+def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]:
+    """Return the decisions of `gates.json` in words."""
+    return tuple(
+        Verdict(
+            str(one["system"]),
+            str(one.get("run") or ""),
+            str(one["answer"]),
+            tuple(map(str, one.get("reasons", ()))),
+            tuple(map(_gate, one.get("gates", ()))),
+        )
+        for one in decisions
+    )
+
+
+def have_common_gates(verdicts: Sequence[Verdict]) -> bool:
+    """Return whether all systems were measured by the same gates, as they may not be where several runs are in one report."""
+    return len({tuple(line.gate for line in one.gates) for one in verdicts}) == 1
+
+
+def _gate(one: Mapping[str, Any]) -> GateLine:
+    verdict, unit, value, bounds = str(one["verdict"]), str(one["unit"]), one["value"], one["interval"]
+    return GateLine(
+        gate=str(one["gate"]),
+        title=str(one.get("title") or ""),
+        verdict=verdict,
+        sign=SIGNS.get(verdict, ""),
+        tone=TONES.get(verdict, "none"),
+        value="—" if value is None else show_compared(value, one["threshold"], unit),
+        threshold=f"{one['operator']} {show_threshold(one['threshold'], unit)}",
+        interval="" if bounds is None else f"{show_plain(bounds[0], unit)} to {show_plain(bounds[1], unit)}",
+        n=int(one.get("n") or 0),
+        rule=str(one.get("rule") or ""),
+        evidence=tuple(map(str, one.get("evidence", ()))),
+    )
+
+
+MOST = 2_000_000
+"""More lines than this are not put into a page."""
+
+
+def index_errors(source: ReportSource, ids: pl.Series) -> dict[str, Any]:
+    """Return, as columns, each document (its position), system, field, kind of wrong and outcome that occur together, with their count."""
+    import polars as pl
+
+    if source.evidence is None:
+        return {"fields": [], "diagnoses": [], "outcomes": list(WRONG), "columns": {}}
+    wrong = source.evidence.filter((pl.col("kind") == "value") & pl.col("outcome").is_in(WRONG))
+    keys = ["doc", "system", "field", "diagnosis", "outcome"]
+    named = wrong.with_columns(diagnosis=pl.col("diagnoses").list.first().fill_null(pl.col("reason")))
+    counted = named.group_by(keys).agg(pl.len().alias("count"))
+    places = ids.to_frame("doc").with_row_index("place").lazy()
+    rows = (
+        counted.join(places, on="doc")
+        .sort("place", "system", "field", "diagnosis", "outcome")
+        .head(MOST)
+        .collect()
+    )
+    fields, of_field = encode_texts([rows["field"]])
+    diagnoses, of_diagnosis = encode_texts([rows["diagnosis"]])
+    systems = {name: place for place, name in enumerate(source.systems)}
+    columns = {
+        "doc": rows["place"].to_list(),
+        "system": [systems[name] for name in rows["system"].to_list()],
+        "field": of_field[0].to_list(),
+        "diagnosis": of_diagnosis[0].to_list(),
+        "outcome": [WRONG.index(name) for name in rows["outcome"].to_list()],
+        "count": rows["count"].to_list(),
+    }
+    return {"fields": fields, "diagnoses": diagnoses, "outcomes": list(WRONG), "columns": columns}
+
+
+SCRIPTS = (
+    "dom.js", "blocks.js", "visible.js", "differences.js", "csv.js", "charts.js", "specs.js", "state.js", "summary.js", "systems.js", "fields.js",
+    "field.js", "table.js", "documents.js", "alignment.js", "document.js", "keys.js", "main.js",
+)  # fmt: skip
+"""The page's own scripts, in the order in which they are put together."""
+
+STYLES = ("base.css", "parts.css", "document.css", "print.css")
+
+
+def read_asset(name: str) -> str:
+    """Return the text of a file that comes with the package."""
+    return files("fieldassay.reports.html").joinpath("assets").joinpath(name).read_text(encoding="utf-8")
+
+
+def join_scripts() -> str:
+    """Return the page's own script: one function, so that nothing of it is global."""
+    return '(() => {\n"use strict";\n' + "\n".join(map(read_asset, SCRIPTS)) + "\n})();"
+
+
+def join_styles() -> str:
+    """Return the page's style sheet."""
+    return "\n".join(map(read_asset, STYLES))
+
+
+def join_charts() -> str:
+    """Return the libraries that draw charts, as one script: Vega, Vega-Lite, and the interpreter that lets Vega work without `eval`."""
+    return "\n;".join(
+        [read_asset("vendor/vega.min.js"), read_asset("vendor/vega-lite.min.js"), _interpreter()]
+    )
+
+
+def _interpreter() -> str:
+    """Return the interpreter, which comes as a module, as a plain script that adds itself to `vega`."""
+    text = re.sub(
+        r"^import (\{[^}]*\}) from 'vega-util';",
+        r"const \1 = vega;",
+        read_asset("vendor/vega-interpreter.js"),
+    )
+    text, count = re.subn(
+        r"export \{ (\w+) as expressionInterpreter \};", r"vega.expressionInterpreter = \1;", text
+    )
+    if count != 1 or "import " in text:
+        raise AssertionError("the vendored interpreter has another form than was expected")
+    return f"(() => {{\n{text}\n}})();"
+
+
+def hash_source(text: str) -> str:
+    """Return a script or style as a content security policy names it.
+
+    >>> hash_source("")
+    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    """
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
 
 VIEWS = (
     ("summary", "Summary"), ("systems", "Systems"), ("fields", "Fields"), ("documents", "Documents"), ("gates", "Gates"), ("methods", "Methods"),
@@ -66,7 +229,9 @@ def render_page(source: ReportSource) -> Iterator[str]:
 def _policy(script: str, style: str, charts: str) -> str:
     """Return the page's content security policy: its own scripts and style only, and no request at all."""
     scripts = f"{hash_source(script)} {hash_source(charts)}"
-    none = "; ".join(f"{name} 'none'" for name in ("default-src", "connect-src", "object-src", "base-uri", "form-action"))
+    none = "; ".join(
+        f"{name} 'none'" for name in ("default-src", "connect-src", "object-src", "base-uri", "form-action")
+    )
     return f"{none}; script-src {scripts}; style-src {hash_source(style)}; img-src data:"
 
 
@@ -81,7 +246,10 @@ def _core(source: ReportSource) -> dict[str, Any]:
         "systems": list(source.systems),
         "kept": source.kept,
         "sliceKeys": list(source.slice_keys),
-        "metrics": {name: [_call(name, source), *meaning] for name, meaning in {**MEANINGS, **source.definitions}.items()},
+        "metrics": {
+            name: [_call(name, source), *meaning]
+            for name, meaning in {**MEANINGS, **source.definitions}.items()
+        },
         "words": {
             "outcomes": wording.OUTCOMES,
             "reasons": wording.REASONS,
@@ -99,7 +267,9 @@ def _call(name: str, source: ReportSource) -> str:
 
 def _metric_names(page: Overview) -> Mapping[str, str]:
     """Return the metric behind each line of the head."""
-    return {line.label: next((one.metric for one in line.estimates if one is not None), "") for line in page.lines}
+    return {
+        line.label: next((one.metric for one in line.estimates if one is not None), "") for line in page.lines
+    }
 
 
 @cache

@@ -57,7 +57,11 @@ class ReportSource:
         spec = self.result.run.get("spec")
         names = [str(name) for name in self.result.run.get("definitions", ())]
         try:
-            data = read_yaml(str(spec.get("text") or ""), "spec")[0] if isinstance(spec, Mapping) and names else None
+            data = (
+                read_yaml(str(spec.get("text") or ""), "spec")[0]
+                if isinstance(spec, Mapping) and names
+                else None
+            )
         except ProblemsError:
             data = None
         given = data.get("definitions") if isinstance(data, Mapping) else None
@@ -71,13 +75,23 @@ class ReportSource:
         """
         import polars as pl
 
-        empty = {"field": pl.String, "type": pl.String, "kind": pl.String, "critical": pl.Boolean, "weight": pl.Float64}
+        empty = {
+            "field": pl.String,
+            "type": pl.String,
+            "kind": pl.String,
+            "critical": pl.Boolean,
+            "weight": pl.Float64,
+        }
         if self.evidence is None:
             return pl.DataFrame([{"field": name} for name in self.result.fields], schema=empty)
         first = [pl.col(name).first() for name in ("type", "kind", "weight")]
         found = self.evidence.group_by("field", maintain_order=True).agg(*first, pl.col("critical").any())
         seen = found.select(list(empty)).collect()
-        unseen = [] if self.kept == "all" else [name for name in self.result.fields if name not in set(seen["field"])]
+        unseen = (
+            []
+            if self.kept == "all"
+            else [name for name in self.result.fields if name not in set(seen["field"])]
+        )
         if not unseen:
             return seen
         order = {name: place for place, name in enumerate(self.result.fields)}

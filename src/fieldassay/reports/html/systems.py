@@ -45,7 +45,15 @@ def _is_alike(one: Estimate, other: Estimate) -> bool:
 def _row(one: Estimate) -> dict[str, Any]:
     low, high = one.interval or (None, None)
     key, value = next(iter(one.slice.items()), ("", ""))
-    head = {"system": one.system, "slice": key, "group": value, "value": one.value, "low": low, "high": high, "n": one.n}
+    head = {
+        "system": one.system,
+        "slice": key,
+        "group": value,
+        "value": one.value,
+        "low": low,
+        "high": high,
+        "n": one.n,
+    }
     return {**head, "documents": one.documents, "few": "few_documents" in one.marks}
 
 
@@ -62,17 +70,27 @@ def _difference(one: Comparison) -> dict[str, Any]:
 
 def _beside(whole: list[Estimate], main: list[Estimate], metric: str) -> list[dict[str, Any]]:
     """Return the main metric beside another one, for the systems that have both."""
-    other = {one.system: one for one in whole if one.metric == metric and not one.slice and one.value is not None}
-    return [{**_row(one), "cost": other[one.system].value} for one in main if one.system in other and one.value is not None]
+    other = {
+        one.system: one for one in whole if one.metric == metric and not one.slice and one.value is not None
+    }
+    return [
+        {**_row(one), "cost": other[one.system].value}
+        for one in main
+        if one.system in other and one.value is not None
+    ]
 
 
 def _latency(whole: list[Estimate], systems: tuple[str, ...]) -> list[dict[str, Any]]:
     rows = []
     for system in systems:
         own = {
-            one.metric: one for one in whole if one.system == system and not one.slice and one.metric in LATENCIES and one.value is not None
+            one.metric: one
+            for one in whole
+            if one.system == system and not one.slice and one.metric in LATENCIES and one.value is not None
         }
         if "latency_p50" in own:
-            numbers = {name.removeprefix("latency_"): own[name].value if name in own else None for name in LATENCIES}
+            numbers = {
+                name.removeprefix("latency_"): own[name].value if name in own else None for name in LATENCIES
+            }
             rows.append({"system": system, **numbers, "n": own["latency_p50"].n})
     return rows

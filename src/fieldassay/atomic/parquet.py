@@ -1,0 +1,111 @@
+"""Parquet files that may be damaged: Polars reads them, and what it makes of a damaged one is one problem."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import IO, TYPE_CHECKING
+
+from fieldassay.errors import Problem, ProblemsError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_STDERR = 2
+_PANIC = re.compile(
+    rb"\n?thread '[^\n]* panicked at .*?(?:\nnote: [^\n]*RUST_BACKTRACE[^\n]*\n|\Z)", re.DOTALL
+)
+
+
+@contextmanager
+def guarded(label: str, remedy: str = "write it again", kind: str = "bad_parquet") -> Iterator[None]:
+    """Make whatever Polars raises over the file `label` one `ProblemsError`, a panic included, whose own text stays off standard error.
+
+    Everything that reads the file belongs inside, `collect` of a lazy frame too. Another thread's writes to standard error come out at the end.
+    """
+    import polars as pl
+
+    try:
+        with quiet_panics():
+            yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        told = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise ProblemsError(
+            [Problem(label, f"not a Parquet file that can be read ({told})", remedy, kind)]
+        ) from None
+
+
+def read_parquet(
+    source: Path | bytes, label: str, remedy: str = "write it again", kind: str = "bad_parquet"
+) -> pl.DataFrame:
+    """Return the table of a Parquet file. Raises `ProblemsError` if it is none, or is damaged."""
+    import polars as pl
+
+    with guarded(label, remedy, kind):
+        return pl.read_parquet(source)
+
+
+def quiet_panics() -> AbstractContextManager[None]:
+    """Return a context in which the text of Rust panics stays off standard error; it may be entered by several threads at once."""
+    return _PANICS
+
+
+class _Panics:
+    """The text of Rust panics, kept off standard error while any thread is inside. Rust writes it to the descriptor, so that is what moves."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._kept: IO[bytes] | None = None
+        self._stderr = -1
+        self._tells_faults = False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._divert()
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._restore()
+
+    def _divert(self) -> None:
+        try:
+            self._stderr = os.dup(_STDERR)
+            self._kept = tempfile.TemporaryFile()  # noqa: SIM115
+            os.dup2(self._kept.fileno(), _STDERR)
+            # a file damaged so that Polars asks for more memory than there can be ends the process, which must not happen without a word
+            self._tells_faults = not faulthandler.is_enabled()
+            if self._tells_faults:
+                faulthandler.enable(self._stderr, all_threads=False)
+        except OSError:  # no standard error, or no room for a file: a panic is then told twice
+            self._restore()
+
+    def _restore(self) -> None:
+        kept, self._kept = self._kept, None
+        if self._tells_faults:
+            faulthandler.disable()
+            self._tells_faults = False
+        if self._stderr >= 0:
+            os.dup2(self._stderr, _STDERR)
+            os.close(self._stderr)
+            self._stderr = -1
+        if kept is None:
+            return
+        with kept, suppress(OSError):
+            kept.seek(0)
+            told = _PANIC.sub(b"", kept.read())
+            while told:
+                told = told[os.write(_STDERR, told) :]
+
+
+_PANICS = _Panics()

@@ -1,0 +1,135 @@
+"""Tables for spreadsheets: CSV and Excel files in which a text is never taken for a formula."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?")
+_OPENS_FORMULA = re.compile(
+    r" *[\t\r\n=+\-@＝＋－＠]|[\s\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\ufeff]*[=+\-@＝＋－＠]"
+)
+_NEEDS_QUOTES = re.compile(r'[",\x00-\x1f\x7f-\x9f\u2028\u2029]|\A\s|\s\Z')
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
+_BYTES_AT_ONCE = 1 << 20
+
+MOST_ROWS = 1_048_576
+"""The rows of a sheet in Excel; more go to a further sheet."""
+MOST_CHARACTERS = 32_767
+"""The characters of a cell in Excel; what is longer is cut, with an ellipsis at its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table of a workbook: its name, its columns, and its rows, which are read once."""
+
+    name: str
+    columns: Sequence[str]
+    rows: Iterable[Sequence[Any]]
+
+
+def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+    r"""Return rows as lines of CSV. A cell with a control character is in quotes, as some programs begin a row at any of them.
+
+    >>> print(csv_text([("a", None, True, 0.5), ("=1+1", "a, b", "x", "-2")]), end="")
+    a,,true,0.5
+    '=1+1,"a, b",x,-2
+    """
+    return "".join(",".join(map(_csv_cell, row)) + "\n" for row in rows)
+
+
+def _csv_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str):
+        return repr(value)
+    text = make_harmless(value)
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+
+
+def make_harmless(text: str) -> str:
+    """Return a cell's text so that no spreadsheet takes it for a formula, and without NUL.
+
+    >>> make_harmless('=HYPERLINK("x")'), make_harmless("-12.50"), make_harmless("-2+3")
+    ('\\'=HYPERLINK("x")', '-12.50', "'-2+3")
+    """
+    plain = text.replace("\0", "\\0")
+    return f"'{plain}" if _OPENS_FORMULA.match(plain) and not _PLAIN_NUMBER.fullmatch(plain) else plain
+
+
+def show_hidden(text: str) -> str:
+    r"""Return a name, an id or a path with control characters and marks of direction as escapes. Values of documents stay as they are.
+
+    >>> print(show_hidden("a\x1b[31m\u202eb"))
+    a\x1b[31m\u202eb
+    """
+    if text.isprintable():
+        return text
+    return _HIDDEN.sub(
+        lambda found: f"\\x{ord(found[0]):02x}" if ord(found[0]) < 256 else f"\\u{ord(found[0]):04x}", text
+    )
+
+
+def show_names(row: Iterable[Any]) -> list[Any]:
+    """Return a row of names and numbers as it is shown."""
+    return [show_hidden(one) if isinstance(one, str) else one for one in row]
+
+
+def workbook_bytes(sheets: Iterable[Sheet]) -> Iterator[bytes]:
+    """Yield an Excel file, in bounded memory. Texts stay texts: nothing is taken for a formula, a number or an address."""
+    import xlsxwriter
+
+    with tempfile.TemporaryDirectory(prefix="fieldassay-") as folder:
+        file = Path(folder) / "book.xlsx"
+        options = {
+            "constant_memory": True,
+            "strings_to_formulas": False,
+            "strings_to_urls": False,
+            "strings_to_numbers": False,
+        }
+        with xlsxwriter.Workbook(file, {**options, "tmpdir": folder}) as book:
+            bold = book.add_format({"bold": True})
+            for sheet in sheets:
+                _write_sheet(book, sheet, bold)
+        with file.open("rb") as stream:
+            while portion := stream.read(_BYTES_AT_ONCE):
+                yield portion
+
+
+def _write_sheet(book: Any, sheet: Sheet, bold: Any) -> None:
+    part, at, page = 0, MOST_ROWS, None
+    for row in sheet.rows:
+        if at == MOST_ROWS:
+            part, at = part + 1, 1
+            page = _add_page(book, sheet, part, bold)
+        for column, value in enumerate(row):
+            _write_cell(page, at, column, value)
+        at += 1
+    if page is None:
+        _add_page(book, sheet, 1, bold)
+
+
+def _add_page(book: Any, sheet: Sheet, part: int, bold: Any) -> Any:
+    page = book.add_worksheet(sheet.name if part == 1 else f"{sheet.name} ({part})")
+    page.freeze_panes(1, 0)
+    for column, name in enumerate(sheet.columns):
+        page.write_string(0, column, name, bold)
+    return page
+
+
+def _write_cell(page: Any, row: int, column: int, value: Any) -> None:
+    if isinstance(value, bool):
+        page.write_boolean(row, column, value)
+    elif isinstance(value, int | float):
+        page.write_number(row, column, value)
+    elif value is not None:
+        text = str(value).encode("utf-8", "backslashreplace").decode()
+        page.write_string(
+            row, column, text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
+        )

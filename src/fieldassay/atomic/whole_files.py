@@ -1,0 +1,161 @@
+"""Plain files: read only if they are one, written so that they appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import platform
+import re
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+_KINDS: tuple[tuple[Callable[[int], bool], int, str], ...] = (
+    (stat.S_ISDIR, errno.EISDIR, "it is a folder, not a file"),
+    (stat.S_ISFIFO, errno.EINVAL, "it is a named pipe, not a file"),
+    (stat.S_ISSOCK, errno.EINVAL, "it is a socket, not a file"),
+    (stat.S_ISCHR, errno.EINVAL, "it is a device, not a file"),
+    (stat.S_ISBLK, errno.EINVAL, "it is a device, not a file"),
+)
+
+
+def check_name(path: str | Path) -> None:
+    """Raise OSError for a path that no system call takes."""
+    try:
+        if b"\0" in os.fsencode(path):
+            raise OSError(errno.EINVAL, "its name holds a NUL character")
+    except UnicodeEncodeError:
+        raise OSError(errno.EINVAL, "its name holds half a character (a surrogate)") from None
+
+
+def check_plain(path: Path) -> None:
+    """Raise OSError for what is there and is no plain file: to open a pipe could take for ever, to read a device too. Links are followed."""
+    check_name(path)
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    told = next(((number, told) for is_kind, number, told in _KINDS if is_kind(mode)), None)
+    if told is not None:
+        raise OSError(*told)
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Return a plain file, opened for reading. Raises OSError for a folder, a pipe, a device, and where it cannot be opened."""
+    check_plain(path)
+    return path.open("rb")
+
+
+_PARTIAL = ".partial-"
+_STAGED = re.compile(
+    r"\..{1,100}\.partial-(?P<process>[0-9]{1,10})-(?P<started>[0-9]{1,20})-(?P<machine>[0-9a-f]{8})-\w+",
+    re.DOTALL,
+)
+_OLD_ENOUGH = 24 * 3600.0
+"""Seconds after which a staged file that nobody has touched belongs to nobody, where its process cannot be asked for."""
+
+
+def write_file(path: Path, portions: Iterable[bytes]) -> None:
+    """Write a file in place of what is there, if anything is; whoever looks sees the old file or the new one, also after a crash.
+
+    A link is followed. A file that is there keeps its rights. Raises OSError where it cannot be written, and what `portions` raises; the file is
+    then as it was.
+    """
+    check_plain(path)
+    place = path.resolve()
+    staged = stage_file(place, portions)
+    try:
+        staged.replace(place)
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def stage_file(place: Path, portions: Iterable[bytes]) -> Path:
+    """Return a new file beside the place, safe on the disk, which holds the portions and has the rights of the file that is there.
+
+    Raises OSError where it cannot be written, and what `portions` raises; nothing is left then.
+    """
+    beginning = f".{os.fsdecode(os.fsencode(place.name)[:100])}{_PARTIAL}"
+    for left in list_leftover_files(place.parent):
+        if left.name.startswith(beginning):
+            with contextlib.suppress(OSError):
+                left.unlink()
+    owner = f"{os.getpid()}-{_started(os.getpid())}-{_machine()}-"
+    handle, name = tempfile.mkstemp(prefix=beginning + owner, dir=place.parent)
+    staged = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.writelines(portions)
+            stream.flush()
+            os.fsync(stream.fileno())
+        staged.chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o666 & ~read_umask())
+    except BaseException:
+        staged.unlink(missing_ok=True)
+        raise
+    return staged
+
+
+def list_leftover_files(folder: Path) -> list[Path]:
+    """Return the staged files in a folder whose processes are gone; none where it cannot be read."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        return sorted(Path(entry.path) for entry in entries if _is_left(entry))
+    return []
+
+
+def _is_left(entry: os.DirEntry[str]) -> bool:
+    """Return whether the process that staged a file has ended. One of another machine, or from before a restart, counts as ended after a day."""
+    found = _STAGED.fullmatch(entry.name)
+    if found is None or not entry.is_file(follow_symlinks=False):
+        return False
+    if found["machine"] != _machine():
+        return time.time() - entry.stat(follow_symlinks=False).st_mtime > _OLD_ENOUGH
+    return _started(int(found["process"])) != found["started"]
+
+
+def _started(process: int) -> str:
+    """Return when a process started, as the system counts it, which tells it from a later one with its number; `0` where that is not known.
+
+    The empty text says that there is no such process.
+    """
+    try:
+        told = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
+        return told.rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return "0" if _lives(process) else ""
+
+
+def _lives(process: int) -> bool:
+    if os.name == "nt":  # there the signal 0 would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # another user's
+        return True
+    return True
+
+
+@cache
+def _machine() -> str:
+    """Return what tells the numbers of this machine's processes from those of others that share its folders: name, start and name space."""
+    parts = [platform.node()]
+    with contextlib.suppress(OSError):  # only Linux says so
+        parts += [
+            Path("/proc/sys/kernel/random/boot_id").read_text(),
+            str(Path("/proc/self/ns/pid").readlink()),
+        ]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+
+
+def read_umask() -> int:
+    """Return the rights that new files do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,65 @@
+"""The threads of the BLAS that numpy computes with."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+Control: TypeAlias = tuple[Callable[[], int], Callable[[int], None]]
+"""Says how many threads there are, and changes it."""
+
+MOST = 16
+"""Threads that compute side by side; each has some 20 MB of intermediate results."""
+_ONE_AT_A_TIME = threading.RLock()
+_NAMES = (("scipy_openblas_", "64_"), ("scipy_openblas_", ""), ("openblas_", "64_"), ("openblas_", ""))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[int]:
+    """Compute every product inside the block in one thread; yield how many threads may do so side by side.
+
+    The threads of one product wait for each other at every step, which takes ten times as long where other processes want the processors too. Those
+    who compute many products need not wait. A BLAS that is no OpenBLAS of numpy's own is left alone, and the number is 1.
+    """
+    control = _control()
+    if control is None:
+        yield 1
+        return
+    count, change = control
+    with _ONE_AT_A_TIME:
+        before = count()
+        change(1)
+        try:
+            yield max(1, min(before, MOST))
+        finally:
+            change(before)
+
+
+@cache
+def _control() -> Control | None:
+    """Return the control of the OpenBLAS that came with numpy; it is loaded already, so that this loads no second one."""
+    base = Path(np.__file__).parent
+    for path in sorted(
+        path
+        for folder in (base.parent / "numpy.libs", base / ".dylibs")
+        for path in folder.glob("*openblas*")
+    ):
+        try:
+            library = ctypes.CDLL(str(path))
+        except OSError:
+            continue
+        for prefix, suffix in _NAMES:
+            count, change = (
+                getattr(library, f"{prefix}{verb}_num_threads{suffix}", None) for verb in ("get", "set")
+            )
+            if count is not None and change is not None:
+                count.restype, change.argtypes, change.restype = ctypes.c_int, [ctypes.c_int], None
+                return count, change
+    return None

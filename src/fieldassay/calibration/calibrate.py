@@ -1,0 +1,311 @@
+"""Calibration at the front door: what a system's confidences are worth, a review policy made from them, and that policy on another run."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from fieldassay.calibration.checking import check_rules, list_accepted, list_items
+from fieldassay.calibration.confidences import Confidences, read_confidences
+from fieldassay.calibration.measure import Chance, measure
+from fieldassay.calibration.observations import SCALES, Observations, count_rows, is_judged, read_observations
+from fieldassay.calibration.policy import (
+    AUDIT_SHARE,
+    COST_ERROR,
+    COST_REVIEW,
+    Basis,
+    ReviewPolicy,
+    Rule,
+    plan_review,
+)
+from fieldassay.calibration.result import (
+    CalibrationPage,
+    Census,
+    Certificate,
+    Group,
+    PolicyCheck,
+    Promise,
+    Unit,
+)
+from fieldassay.calibration.thresholds import certify_fields
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.result.result import Result
+
+FEW_DOCUMENTS = 20
+
+
+def remark(census: Census, seen: Observations, promise: Promise, scale: str) -> Iterator[str]:
+    """Yield sentences on what the observations do not hold, and on what the numbers take for granted."""
+    yield from remark_census(census)
+    documents = seen.count_documents()
+    if documents < FEW_DOCUMENTS:
+        yield f"only {documents} documents: intervals over documents are too narrow"
+    if len(seen) > documents:
+        each = len(seen) / documents
+        yield (
+            f"documents have {each:.1f} values each, which are often wrong together: "
+            "the p values of calibration take them as independent and may be too small"
+        )
+        if promise.unit is Unit.VALUE:
+            yield "the threshold takes values as independent; where errors come together it promises more than it can keep (--unit document does not)"
+    if len(np.unique(seen.confidence)) == 1:
+        yield "all confidences are equal: they cannot tell what to review"
+    if scale == "percent" and seen.confidence.max() <= 0.01:
+        yield "no confidence is above 1 %: are they percentages?"
+
+
+def remark_census(census: Census) -> Iterator[str]:
+    """Yield what no threshold can do for: values without a confidence, values left out, values that could not be judged."""
+    if census.omitted:
+        yield f"{census.omitted:,} values that gold has were not predicted: no threshold on predicted values can catch those"
+    if census.without_confidence:
+        yield f"{census.without_confidence:,} predicted values have no confidence: they are in no number here and always go to review"
+    if census.failed:
+        yield f"{census.failed:,} values could not be judged and are in no number here"
+
+
+LEAST_RISK = 1e-6
+"""No smaller risk can be asked for: it would take millions of labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationOptions:
+    """What to calibrate (one system, all its fields unless some are named), and what is to be promised.
+
+    `scale` says what confidences are given in: `probability`, `percent` or `logprob`. `slices` are keys that tables are split by.
+    """
+
+    system: str | None = None
+    fields: tuple[str, ...] = ()
+    promise: Promise = dataclasses.field(default_factory=Promise)
+    scale: str = "probability"
+    slices: tuple[str, ...] = ()
+    chance: Chance = dataclasses.field(default_factory=Chance)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSettings:
+    """How much of what is accepted is audited, and what an error and a review cost."""
+
+    audit_share: float = AUDIT_SHARE
+    cost_error: float = COST_ERROR
+    cost_review: float = COST_REVIEW
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibrated:
+    """A calibration: the page to print, and what a policy is made of."""
+
+    page: CalibrationPage
+    given: Confidences
+    observations: Observations
+    seed: int = 0
+
+    def make_policy(self, created: datetime, settings: ReviewSettings | None = None) -> ReviewPolicy:
+        """Return the policy of the certified thresholds. Raises `ProblemsError` for settings that cannot be meant."""
+        settings = settings or ReviewSettings()
+        _check_settings(settings)
+        page, seen = self.page, self.observations
+        return ReviewPolicy(
+            system=page.system,
+            promise=page.promise,
+            rules=tuple(map(_rule, page.certificates)),
+            basis=Basis(page.run, seen.count_documents(), len(seen), seen.digest(), self.seed),
+            digests=dict(self.given.digests),
+            spec=self.given.spec,
+            scale=page.scale,
+            created=created.isoformat(timespec="seconds"),
+            fieldassay=version("fieldassay"),
+            audit_share=settings.audit_share,
+            cost_error=settings.cost_error,
+            cost_review=settings.cost_review,
+        )
+
+
+def calibrate(run: Path | Result, options: CalibrationOptions | None = None) -> Calibrated:
+    """Return what the confidences of one system of a run are worth, with certified thresholds.
+
+    Raises `ProblemsError` for a run that kept too little, for an unknown system, field or slice, for options that cannot be meant, and
+    where no judged value has a confidence.
+
+    >>> from fieldassay.scoring.score import score
+    >>> gold = [{"id": number, "n": 1} for number in range(40)]
+    >>> pred = [{"id": number, "n": 1 + (number > 35), "confidence": 0.9 - number / 100} for number in range(40)]
+    >>> page = calibrate(score(gold, pred, "fields: {n: number}")).page
+    >>> page.pooled.census.observed, page.pooled.calibration.auroc, page.certificates[0].threshold
+    (40, 1.0, None)
+    """
+    options = options or CalibrationOptions()
+    check_options(options)
+    given = read_confidences(run, options.system)
+    fields = _choose_fields(given, options)
+    given = given.of_fields(fields)
+    seen = read_observations(given.rows, options.scale, options.chance.seed, given.label)
+    if not len(seen):
+        remedy = "give `confidence` with the predictions, and score again"
+        raise ProblemsError(
+            [
+                Problem(
+                    given.label,
+                    f"no judged value of {given.system!r} has a confidence",
+                    remedy,
+                    "no_confidence",
+                )
+            ]
+        )
+    page = CalibrationPage(
+        run=given.label,
+        system=given.system,
+        promise=options.promise,
+        scale=options.scale,
+        pooled=measure(None, count_rows(given.rows), seen, options.chance),
+        fields=tuple(_measure_fields(given, seen, fields, options.chance)) if len(fields) > 1 else (),
+        slices={key: tuple(_measure_slices(given, seen, key, options.chance)) for key in options.slices},
+        certificates=certify_fields(seen, fields, options.promise),
+        remarks=tuple(remark(count_rows(given.rows), seen, options.promise, options.scale)),
+    )
+    return Calibrated(page, given, seen, options.chance.seed)
+
+
+def apply_policy(
+    run: Path | Result,
+    policy: ReviewPolicy,
+    name: str,
+    system: str | None = None,
+    chance: Chance | None = None,
+) -> PolicyCheck:
+    """Return how a policy does on a run: what it accepts, what is wrong in that, and whether its promise held; `name` is the policy's.
+
+    Raises `ProblemsError` if the run was judged by another spec than the one that the policy was made with.
+    """
+    chance = chance or Chance()
+    given = read_confidences(run, system or policy.system)
+    if policy.digests.get("spec") != given.digests.get("spec"):
+        what = "was judged by another spec than the runs that the policy is for"
+        raise ProblemsError(
+            [
+                Problem(
+                    given.label, what, "score it again with that spec, or calibrate anew", "policy_mismatch"
+                )
+            ]
+        )
+    seen = read_observations(given.rows, policy.scale, chance.seed, given.label)
+    known = [field for rule in policy.rules for field in rule.fields]
+    accepted = list_accepted(policy, seen)
+    wrong = int((given.rows.filter(is_judged())["outcome"] != "match").sum())
+    return PolicyCheck(
+        run=given.label,
+        system=given.system,
+        policy=name,
+        promise=policy.promise,
+        checks=check_rules(policy, seen, chance),
+        reviewed=_count_reviews(policy, given),
+        caught=wrong - int((accepted & ~seen.is_correct).sum()),
+        census=count_rows(given.rows),
+        level=chance.level,
+        remarks=tuple(_remark_check(policy, given, seen.of_fields(known))),
+    )
+
+
+def _rule(found: Certificate) -> Rule:
+    names = {field.name for field in dataclasses.fields(Rule)}
+    return Rule(**{name: getattr(found, name) for name in names})
+
+
+def _choose_fields(given: Confidences, options: CalibrationOptions) -> tuple[str, ...]:
+    known = given.list_fields()
+    unknown = [name for name in options.fields if name not in known]
+    if unknown:
+        problems = [
+            Problem(
+                given.label, f"no judged field {name[:100]!r}", nearest(name[:100], known), "unknown_name"
+            )
+            for name in unknown
+        ]
+        raise ProblemsError(problems)
+    return tuple(dict.fromkeys(options.fields)) or known
+
+
+def _measure_fields(
+    given: Confidences, seen: Observations, fields: tuple[str, ...], chance: Chance
+) -> Iterator[Group]:
+    for name in fields:
+        yield measure(name, count_rows(given.of_fields((name,)).rows), seen.of_fields((name,)), chance)
+
+
+def _measure_slices(given: Confidences, seen: Observations, key: str, chance: Chance) -> Iterator[Group]:
+    for label, documents in given.slice_documents(key).items():
+        is_in = np.array([name in documents for name in seen.documents], dtype=bool)
+        yield measure(
+            label, count_rows(given.of_documents(documents).rows), seen.take(is_in[seen.doc]), chance
+        )
+
+
+def _count_reviews(policy: ReviewPolicy, given: Confidences) -> dict[str, int]:
+    """Return how many predicted values go to review, by reason; audited ones are accepted, too."""
+    plan = plan_review(policy, list_items(given.rows, policy.scale))
+    return dict(Counter(task.reason.value for task in (*plan.reviews, *plan.audits)))
+
+
+def _remark_check(policy: ReviewPolicy, given: Confidences, own: Observations) -> Iterator[str]:
+    if own.digest() == policy.basis.observations:
+        yield "these are the values that the policy was computed from: that a promise holds on them says nothing"
+    elif policy.digests.get("gold") is not None and policy.digests["gold"] == given.digests.get("gold"):
+        yield "the gold is that of the run that the policy was computed from: only other documents can check a promise"
+    if policy.system != given.system:
+        yield f"the policy is for the system {policy.system!r}, not for {given.system!r}: its promise is not about this one"
+    yield from remark_census(count_rows(given.rows))
+
+
+def check_options(options: CalibrationOptions) -> None:
+    """Raise `ProblemsError` for a promise or a scale that cannot be meant."""
+    promise, problems = options.promise, []
+    for name, value, least in (("risk", promise.risk, LEAST_RISK), ("confidence", promise.confidence, 0.0)):
+        if not least < value < 1.0:
+            problems.append(
+                Problem(
+                    name,
+                    f"{value!r} does not lie between {least:g} and 1",
+                    "write 5 % as 0.05",
+                    "invalid_option",
+                )
+            )
+    if options.scale not in SCALES:
+        problems.append(
+            Problem(
+                "scale",
+                f"no scale {options.scale[:40]!r}",
+                nearest(options.scale[:40], SCALES),
+                "unknown_name",
+            )
+        )
+    if problems:
+        raise ProblemsError(problems)
+
+
+def _check_settings(settings: ReviewSettings) -> None:
+    problems = []
+    if not 0.0 <= settings.audit_share <= 1.0:
+        problems.append(
+            Problem(
+                "audit share",
+                f"{settings.audit_share!r} does not lie from 0 to 1",
+                "write 3 % as 0.03",
+                "invalid_option",
+            )
+        )
+    for name, cost in (("cost of an error", settings.cost_error), ("cost of a review", settings.cost_review)):
+        if not 0.0 <= cost < math.inf:
+            problems.append(
+                Problem(name, f"{cost!r} is no cost", "give a number of at least 0", "invalid_option")
+            )
+    if problems:
+        raise ProblemsError(problems)

@@ -1,0 +1,162 @@
+"""The judged values of one system of a run, with their confidences, and where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.calibration.observations import COLUMNS
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.evidence import ANSWER_COLUMNS
+from fieldassay.result.result import Result
+from fieldassay.runs.run import Run, damage_told
+from fieldassay.runs.run_file import EVIDENCE
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_SLICES = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Confidences:
+    """Judged values of one system (the columns `COLUMNS`), its documents, and the digests of what judged them."""
+
+    label: str
+    system: str
+    rows: pl.DataFrame
+    documents: pl.DataFrame
+    digests: Mapping[str, str]
+    spec: str = ""
+
+    def list_fields(self) -> tuple[str, ...]:
+        """Return the fields that have judged values, in the order of the evidence."""
+        return tuple(self.rows["field"].unique(maintain_order=True).to_list())
+
+    def of_fields(self, fields: Iterable[str]) -> Confidences:
+        """Return what is there of some fields."""
+        import polars as pl
+
+        return replace(self, rows=self.rows.filter(pl.col("field").is_in(list(fields))))
+
+    def of_documents(self, documents: Iterable[str]) -> Confidences:
+        """Return what is there of some documents."""
+        import polars as pl
+
+        return replace(self, rows=self.rows.filter(pl.col("doc").is_in(list(documents))))
+
+    def slice_documents(self, key: str) -> dict[str, frozenset[str]]:
+        """Return the documents of each value of a slice key, in order. Raises `ProblemsError` if the run does not know the key."""
+        import polars as pl
+
+        lists = (pl.List(pl.String), pl.String)
+        known = [
+            name
+            for name, kind in self.documents.schema.items()
+            if kind in lists and name not in ("system", "doc", "repairs", *ANSWER_COLUMNS)
+        ]
+        if key not in known:
+            remedy = nearest(key[:100], known) if known else "score with --slice"
+            raise ProblemsError([Problem(self.label, f"no slice key {key[:100]!r}", remedy, "unknown_name")])
+        table = self.documents.select("doc", value=pl.col(key))
+        if table.schema["value"] == pl.List(pl.String):
+            table = table.explode("value")
+        found = {
+            str(value): frozenset(part["doc"].to_list())
+            for (value,), part in table.drop_nulls().sort("value").group_by("value", maintain_order=True)
+        }
+        if len(found) > MOST_SLICES:
+            what = f"the slice key {key[:100]!r} has {len(found):,} values"
+            raise ProblemsError(
+                [Problem(self.label, what, f"choose a key with at most {MOST_SLICES}", "invalid_option")]
+            )
+        return found
+
+
+def read_confidences(run: Path | Result, system: str | None) -> Confidences:
+    """Return the judged values of a system, of the only one unless it is named.
+
+    Raises `ProblemsError` for a run that kept less than all judged values, and for a system that is not clear.
+    """
+    return _of_folder(run, system) if isinstance(run, Path) else _of_result(run, system)
+
+
+def _of_folder(folder: Path, system: str | None) -> Confidences:
+    import polars as pl
+
+    run = Run.open(folder)
+    facts, evidence = run.facts, run.evidence
+    if run.kept != "all" or evidence is None:
+        raise _incomplete(str(folder))
+    documents = run.documents
+    name = _choose_system(str(folder), documents, system)
+    with damage_told(run):
+        rows = (
+            evidence.filter((pl.col("kind") == "value") & (pl.col("system") == name))
+            .select(COLUMNS)
+            .cast({"confidence": pl.Float64})
+            .collect()
+        )
+        nulls = [column for column in ("doc", "field", "outcome") if rows[column].null_count()]
+        if nulls:
+            raise run.refusal(f"the column {nulls[0]!r} has no value in some rows", EVIDENCE)
+    return Confidences(
+        str(folder),
+        name,
+        rows,
+        documents.filter(pl.col("system") == name),
+        _digests(facts),
+        _spec_name(facts),
+    )
+
+
+def _of_result(result: Result, system: str | None) -> Confidences:
+    import polars as pl
+
+    evidence, documents = result.evidence, result.documents
+    if evidence is None or documents is None:
+        raise _incomplete("result")
+    name = _choose_system("result", documents, system)
+    rows = evidence.filter((pl.col("kind") == "value") & (pl.col("system") == name)).select(COLUMNS)
+    documents = documents.filter(pl.col("system") == name)
+    if (
+        "matches" in documents.columns
+        and (documents["matches"].sum() or 0) > 0
+        and not (rows["outcome"] == "match").any()
+    ):
+        raise _incomplete("result")
+    return Confidences("result", name, rows, documents, _digests(result.run), _spec_name(result.run))
+
+
+def _incomplete(label: str) -> ProblemsError:
+    what = "did not keep all judged values, and what was right is needed as much as what was wrong"
+    return ProblemsError([Problem(label, what, "score again with --evidence all", "missing_part")])
+
+
+def _choose_system(label: str, documents: pl.DataFrame, system: str | None) -> str:
+    known = documents["system"].unique(maintain_order=True).to_list()
+    if system is None and len(known) == 1:
+        return str(known[0])
+    if system is None:
+        what, remedy = f"has {len(known)} systems", f"choose one with --system: {', '.join(known)}"[:500]
+        raise ProblemsError([Problem(label, what, remedy, "missing_option")])
+    if system not in known:
+        raise ProblemsError(
+            [Problem(label, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")]
+        )
+    return system
+
+
+def _digests(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return the digests that a run records: of its spec always, of others if it has them."""
+    spec, more = facts.get("spec"), facts.get("digests")
+    found = {"spec": spec.get("digest")} if isinstance(spec, Mapping) else {}
+    found |= dict(more) if isinstance(more, Mapping) else {}
+    return {str(name): value for name, value in found.items() if isinstance(value, str)}
+
+
+def _spec_name(facts: Mapping[str, Any]) -> str:
+    spec = facts.get("spec")
+    return str(spec.get("name") or "") if isinstance(spec, Mapping) else ""

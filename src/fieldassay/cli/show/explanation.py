@@ -1,0 +1,212 @@
+"""What `fieldassay explain` prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from fieldassay.reports.page import Column, Page, Screen
+from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, say
+from fieldassay.result.compared import show_rounded
+from fieldassay.scoring.explain import DocumentExplanation, Explanation, Side
+from fieldassay.scoring.steps import Trial
+from fieldassay.wording.numbers import show_number
+from fieldassay.wording.shown import show, show_json, visible
+
+_STRUCTURE = ("list", "object", "item")
+_PATH, _VALUE, _LONG = 300, 300, 2000
+"""The most characters that are shown of a path, of a value among others, and of the value that is explained."""
+
+
+def render_steps(steps: Sequence[Explanation], screen: Screen) -> str:
+    """Return the steps of judgements, one block each."""
+    page = Page(screen)
+    for position, step in enumerate(steps):
+        if position:
+            page.line()
+        _step(page, step, len(steps) > 1)
+    if not steps:
+        page.line("neither side has a value: there is nothing to judge")
+    return page.text()
+
+
+def render_document(found: DocumentExplanation, screen: Screen) -> str:
+    """Return the rows of a document, system by system; with a field also the steps of each value."""
+    page = Page(screen)
+    for system in found.systems:
+        rows = [row for row in found.rows if row["system"] == system]
+        steps = [
+            step
+            for row, step in zip(_values(found.rows), found.steps, strict=False)
+            if row["system"] == system
+        ]
+        page.line()
+        page.title(
+            f"{show(found.document, _PATH)}, {show(system, 40)}{'' if found.field is None else f', {show(found.field, _PATH)}'}"
+        )
+        for remark in found.remarks.get(system, ()):
+            page.line(f"note: {show(remark, 400)}", "yellow")
+        if not rows:
+            page.line("neither gold nor the prediction has anything here")
+            continue
+        _rows(page, rows)
+        for step in steps:
+            page.line()
+            _step(page, step, True)
+    return page.text().lstrip("\n")
+
+
+def _values(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if row["kind"] == "value"]
+
+
+def _rows(page: Page, rows: Sequence[dict[str, Any]]) -> None:
+    """Add the rows that say something: values that are there, pairs of items, and structure that is wrong."""
+    shown = [
+        row
+        for row in rows
+        if row["outcome"] != "absent" and (row["kind"] not in _STRUCTURE[:2] or row["outcome"] != "match")
+    ]
+    absent = sum(row["outcome"] == "absent" for row in _values(rows))
+    columns = [Column("path", is_name=True), Column("gold"), Column("predicted")]
+    columns += [Column("outcome", is_name=True), Column("score", is_number=True), Column("why")]
+    styles = ["" if row["outcome"] == "match" else "dim" if row["kind"] == "item" else "red" for row in shown]
+    if page.width < 90:
+        narrow = [Column("path, outcome", is_name=True), Column("gold → predicted"), Column("why")]
+        page.table(narrow, list(map(_narrow, shown)), styles)
+    else:
+        page.table(columns, list(map(_row, shown)), styles)
+    if absent:
+        page.line(f"and {absent} values that neither side has", "dim")
+
+
+def _row(row: dict[str, Any]) -> list[str]:
+    return [
+        _path(row),
+        _value(row, "gold"),
+        _value(row, "pred"),
+        row["outcome"],
+        _score(row["score"]),
+        _why(row),
+    ]
+
+
+def _narrow(row: dict[str, Any]) -> list[str]:
+    pair = f"{_value(row, 'gold')} → {_value(row, 'pred')}"
+    return [f"{_path(row)} {row['outcome']} {_score(row['score'])}".rstrip(), pair, _why(row)]
+
+
+def _path(row: dict[str, Any]) -> str:
+    gold, pred = row["gold_path"], row["pred_path"]
+    if gold is None or pred is None or gold == pred:
+        return show(gold or pred or row["field"], _PATH)
+    return f"{show(gold, _PATH)} ↔ {show(pred, _PATH)}"
+
+
+def _value(row: dict[str, Any], side: str) -> str:
+    """Return a value as given, and as read where that says more."""
+    raw, read = row[side], row[f"{side}_value"]
+    if row["kind"] != "value":
+        return "(item)" if row["kind"] == "item" and row[f"{side}_path"] else show_json(raw, _VALUE)
+    if (
+        raw is None
+        or read is None
+        or row["outcome"] not in ("mismatch", "partial")
+        or read == raw
+        or json.dumps(read, ensure_ascii=False) == raw
+    ):
+        return show_json(raw, _VALUE)
+    return f"{show_json(raw, _VALUE)} (read: {show(read, _VALUE)})"
+
+
+def _score(score: float | None) -> str:
+    return "" if score is None else show_number(score)
+
+
+def _why(row: dict[str, Any]) -> str:
+    """Return reason and main diagnoses in words; nothing for what is plainly equal."""
+    if row["kind"] == "item" and row["outcome"] not in ("missing", "spurious"):
+        return f"paired; {show_rounded(100 * (row['score'] or 0), 0, 100.0)} % alike"
+    names = [name for name in row["diagnoses"] or () if name != "different"]
+    is_plain = row["reason"] in ("equal", "missing", "spurious", "present") or (
+        row["reason"] == "different" and names
+    )
+    said = [] if is_plain else [say(REASONS, row["reason"])]
+    said += [say(DIAGNOSES, name) for name in names]
+    return visible("; ".join(list(dict.fromkeys(said))[:3]))
+
+
+def _step(page: Page, step: Explanation, has_path: bool) -> None:
+    if has_path:
+        where = step.gold_path or step.pred_path or step.field
+        page.title(
+            f"{show(where, _PATH)}"
+            + (f" ↔ {show(step.pred_path, _PATH)}" if step.pred_path and step.pred_path != where else "")
+        )
+    rows = [
+        ["as given", show(step.gold.raw, _LONG), show(step.pred.raw, _LONG)],
+        [
+            f"read as {step.type}{f' ({step.read})' if step.read else ''}",
+            _reading(step.gold),
+            _reading(step.pred),
+        ],
+    ]
+    if any(_remark(side) for side in (step.gold, step.pred)):
+        rows.append(["remarks", _remark(step.gold), _remark(step.pred)])
+    page.table([Column("step"), Column("gold"), Column("predicted")], rows)
+    page.pairs(_verdict(step))
+
+
+def _reading(side: Side) -> str:
+    if side.raw is None:
+        return "no value"
+    if side.problem is not None:
+        return f"cannot be read: {show(side.problem, _LONG)}"
+    return show(side.value, _LONG)
+
+
+def _remark(side: Side) -> str:
+    return "; ".join(say(FLAGS, flag) for flag in side.flags)
+
+
+def _are_steps(trials: Sequence[Trial]) -> bool:
+    return any(not trial.is_item for trial in trials)
+
+
+def _tried(trials: Sequence[Trial]) -> list[tuple[str, str]]:
+    """Return the steps of a cascade and the items of lists, each with what came of it."""
+    lines, number = [], 0
+    for trial in trials:
+        said = f"{json.dumps(round(trial.score, 6))}, {say(REASONS, trial.reason)}"
+        if trial.is_item:
+            lines.append(
+                (f"  {trial.what}", f"{show(trial.gold, 60) or '—'} ↔ {show(trial.pred, 60) or '—'}: {said}")
+            )
+            continue
+        number += 1
+        lines.append((f"step {number}", f"{trial.what}: {said}"))
+    return lines
+
+
+def _verdict(step: Explanation) -> list[tuple[str, str]]:
+    """Return the steps from the comparison on, each with its name."""
+    lines = []
+    if step.gold.raw is not None and step.pred.raw is not None:
+        score = "no score" if step.score is None else f"score {json.dumps(round(step.score, 6))}"
+        is_text = step.gold.problem is not None or step.pred.problem is not None
+        how = "as text" if is_text else f"by {step.compared or 'its kind'}"
+        lines += _tried(step.trials)
+        lines.append(
+            (
+                "compared",
+                f"{'decided by the last step' if _are_steps(step.trials) else how}: {score}, {say(REASONS, step.reason)}",
+            )
+        )
+        lines.append(
+            ("accepted", f"a match needs a score {step.accept}") if step.accept else ("accepted", "not asked")
+        )
+    lines.append(("outcome", f"{step.outcome}: {say(OUTCOMES, step.outcome)}"))
+    lines += [("flag", say(FLAGS, flag)) for flag in step.flags if flag not in ("ambiguous",)]
+    lines += [("diagnosis", f"{name}: {say(DIAGNOSES, name)}") for name in step.diagnoses]
+    return lines

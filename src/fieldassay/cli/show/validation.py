@@ -1,0 +1,193 @@
+"""What `fieldassay validate` prints."""
+
+from __future__ import annotations
+
+from fieldassay.reports.checked import show_violation
+from fieldassay.reports.page import Column, Page, Screen
+from fieldassay.result.violations import worst_first
+from fieldassay.scoring.data_profile import Example, Finding, Survey
+from fieldassay.scoring.validate import Validation
+from fieldassay.wording.numbers import show_count
+from fieldassay.wording.shown import show, show_json, visible
+
+_MOST_LISTED = 20
+
+
+def render_validation(found: Validation, screen: Screen) -> str:
+    """Return what a spec will do and what the data hold, as text; the problems themselves are not in it."""
+    page = Page(screen)
+    if found.fields:
+        _plan(page, found)
+    if found.documents is not None:
+        _data(page, found)
+    elif found.surveys:
+        _predictions(page, found)
+    if found.counts:
+        _violations(page, found)
+    page.line()
+    page.title(_verdict(found))
+    return page.text().lstrip("\n")
+
+
+def _verdict(found: Validation) -> str:
+    if found.problems:
+        return f"{show_count(len(found.problems), 'problem')}:"
+    violations = sum(count.violations for count in found.counts)
+    if violations:
+        return f"{show_count(violations, 'violation')} of checks, and no other problem."
+    return (
+        f"No problem found, but {show_count(len(found.warnings), 'warning')}: see above."
+        if found.warnings
+        else "No problem found."
+    )
+
+
+def _plan(page: Page, found: Validation) -> None:
+    page.title("How each field is judged")
+    is_narrow = page.width < 90
+    rows = []
+    for row in found.fields:
+        judged = ", ".join(
+            part
+            for part in (row["compared"], row["aligned"] and f"items aligned by {row['aligned']}")
+            if part
+        )
+        reading = f"{row['type']}({row['read']})" if row["read"] else row["type"]
+        marks = [row["critical"] and "critical", row["weight"] not in ("1", "") and f"weight {row['weight']}"]
+        marks.append(row["applies_to"] and f"only in {row['applies_to']}")
+        cells = [
+            show(row["field"], 100),
+            visible(reading),
+            visible(judged),
+            row["accept"],
+            ", ".join(mark for mark in marks if mark),
+        ]
+        rows.append([*cells[:2], " ".join(cells[2:]).strip()] if is_narrow else cells)
+    columns = [Column("field", is_name=True), Column("type, as read")]
+    columns += (
+        [Column("compared, match if")] if is_narrow else [Column("compared"), Column("match if"), Column("")]
+    )
+    page.table(columns, rows)
+    page.line(f"metrics: {', '.join(found.metrics)}")
+    if found.checks:
+        page.line()
+        page.title("What is checked in predictions")
+        page.table(
+            [Column("path", is_name=True), Column("check")],
+            [[show(row["at"], 100), show(row["check"], 300)] for row in found.checks],
+        )
+
+
+def _data(page: Page, found: Validation) -> None:
+    page.line()
+    page.title(f"The data: {show_count(found.documents or 0, 'gold document')}")
+    rows = []
+    for name, survey in found.surveys.items():
+        if name:
+            missing, unmatched = found.missing.get(name, 0), found.unmatched.get(name, ())
+            matched = (found.documents or 0) - missing
+            rows.append(
+                [show(name, 30), f"{matched:,}", f"{missing:,}", f"{len(unmatched):,}", f"{survey.invalid:,}"]
+            )
+    if rows:
+        heads = ("matched", "missing", "without gold", "not readable")
+        page.table([Column("system", is_name=True), *(Column(head, is_number=True) for head in heads)], rows)
+    for name, survey in found.surveys.items():
+        _survey(page, name, survey, found.documents or 0)
+    for warning in found.warnings:
+        page.line(f"warning: {show(warning, 600)}", "yellow")
+    for note in found.notes:
+        page.line(f"note: {show(note, 600)}")
+
+
+def _predictions(page: Page, found: Validation) -> None:
+    """Add what predictions without gold hold."""
+    page.line()
+    page.title("The predictions, without gold")
+    rows = [
+        [show(name, 30), f"{survey.records:,}", f"{survey.invalid:,}"]
+        for name, survey in found.surveys.items()
+    ]
+    page.table(
+        [
+            Column("system", is_name=True),
+            Column("records", is_number=True),
+            Column("not readable", is_number=True),
+        ],
+        rows,
+    )
+    for name, survey in found.surveys.items():
+        _survey(page, name, survey, 0)
+    for note in found.notes:
+        page.line(f"note: {show(note, 600)}")
+
+
+def _violations(page: Page, found: Validation) -> None:
+    """Add the checks that predictions violate, the worst first, with examples."""
+    worst = worst_first(found.counts)
+    page.line()
+    page.title("Checks that predictions violate" if worst else "No prediction violates a check.")
+    for count in worst[:_MOST_LISTED]:
+        number, where = show_count(count.violations, "violation"), show_count(count.documents, "document")
+        values = show_count(count.values, "value")
+        page.line(
+            f"{show(count.system, 30)}: {show(count.at, 50)}: {count.check}: {number} in {where} ({values} looked at), such as"
+        )
+        for example in count.examples:
+            page.line(f"    {show_violation(example, 160)}")
+    if len(worst) > _MOST_LISTED:
+        page.line(f"and {len(worst) - _MOST_LISTED:,} more; --json lists every violation")
+
+
+def _survey(page: Page, name: str, survey: Survey, documents: int) -> None:
+    findings = list(survey.findings.values())
+    if not name:
+        page.line()
+        page.title("Gold values")
+        rows = [
+            [show(one.field, 100), f"{one.present:,}", _count(one.unreadable), _count(one.ambiguous)]
+            for one in findings
+        ]
+        page.table(
+            [
+                Column("field", is_name=True),
+                *(Column(head, is_number=True) for head in ("present", "unreadable", "ambiguous")),
+            ],
+            rows,
+        )
+        empty = [show(one.field) for one in findings if not one.present]
+        if empty and documents:
+            page.line(f"warning: no gold value at all in {', '.join(empty[:_MOST_LISTED])}", "yellow")
+    side = show(name, 30) if name else "gold"
+    for example in survey.examples:
+        page.line(f"{side}: {show(example.document, 60)}: {show(example.why, 200)}")
+    listed = [one for one in findings if one.unreadable]
+    for one in listed[:_MOST_LISTED]:
+        page.line(
+            f"{side}: {show(one.field, 50)}: {show_count(one.unreadable, 'value')} of {one.present:,} cannot be read, such as"
+        )
+        _examples(page, one.examples)
+    for one in [one for one in findings if one.ambiguous][:_MOST_LISTED]:
+        page.line(f"{side}: {show(one.field, 50)}: {_ambiguous(one)}")
+        _examples(page, one.unclear)
+    if survey.undeclared:
+        shown = [f"{show(path)} ({count:,})" for path, count in survey.undeclared.most_common(_MOST_LISTED)]
+        more = len(survey.undeclared) - len(shown)
+        page.line(
+            f"{side}: keys that the spec does not declare: {', '.join(shown)}{f' and {more:,} more' if more else ''}"
+        )
+
+
+def _ambiguous(finding: Finding) -> str:
+    return f"{show_count(finding.ambiguous, 'value')} of {finding.present:,} could be read in two ways, and the settings decided, such as"
+
+
+def _examples(page: Page, examples: list[Example]) -> None:
+    for example in examples:
+        page.line(
+            f"    {show_json(example.value, 60)} in {show(example.document, 40)}: {show(example.why, 160)}"
+        )
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number else "·"

@@ -1,0 +1,270 @@
+"""Systems on the same documents: their metrics as they are, with the documents' statistics exchanged at random, and in bootstrap replicates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.engine.bootstrap import draw_sums
+from fieldassay.metrics.recipes import Otherwise, Ratio, SumTable, Total
+from fieldassay.metrics.selection import BoundMetric
+from fieldassay.metrics.statistics import Form, Statistic
+from fieldassay.metrics.sums import Sum, join_fields, spread_rows
+from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
+from fieldassay.stats.paired import mcnemar, tail_share
+from fieldassay.stats.signs import MOST_ENUMERATED, enumerate_sums, group_columns, signed_sums
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+SLACK = {"ratio": 1e-9, "percent": 1e-7}
+"""How far two values may be apart for the rounding of the shares they are made of; in other units a share of 1e-9 of the values."""
+
+
+class PairTest(NamedTuple):
+    """The p value of a difference, and the test that gave it."""
+
+    p: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which rows of a matrix hold which statistic, field by field."""
+
+    parts: tuple[tuple[Statistic, tuple[str | None, ...]], ...]
+
+    @classmethod
+    def plan(cls, systems: Sequence[DocumentStatistics]) -> Layout:
+        """Return a layout with room for the fields of all systems."""
+        fields: dict[Statistic, tuple[str | None, ...]] = {}
+        for system in systems:
+            for statistic, total in system.statistics.items():
+                fields[statistic] = (
+                    join_fields(fields[statistic], total.fields) if statistic in fields else total.fields
+                )
+        return cls(tuple(fields.items()))
+
+    def stack(self, system: DocumentStatistics) -> Ints:
+        """Return a system's statistics, rows x documents."""
+        empty = Sum((), np.zeros((0, len(system.documents)), np.int64))
+        rows = [
+            spread_rows(fields, system.statistics.get(statistic, empty)) for statistic, fields in self.parts
+        ]
+        return np.concatenate([np.zeros((0, len(system.documents)), np.int64), *rows])
+
+    def view(self, bound: BoundMetric) -> View:
+        """Return the rows that a metric is made of; of a metric of one field only those of that field."""
+        wanted, rows, parts, first = set(list_parts(bound.recipe)), [], [], 0
+        for statistic, fields in self.parts:
+            if statistic in wanted:
+                chosen = [
+                    at for at, name in enumerate(fields) if bound.call.field in (None, name) or name is None
+                ]
+                rows += [first + at for at in chosen]
+                parts.append((statistic, tuple(fields[at] for at in chosen)))
+            first += len(fields)
+        return View(bound, np.array(rows, np.int64), tuple(parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """A metric as a function of its own rows of a layout."""
+
+    bound: BoundMetric
+    rows: npt.NDArray[np.int64]
+    parts: tuple[tuple[Statistic, tuple[str | None, ...]], ...]
+
+    def table(self, sums: Ints) -> SumTable:
+        """Return the sums (own rows x columns) as recipes take them."""
+        ends = np.cumsum([len(fields) for _, fields in self.parts])
+        starts = ends - [len(fields) for _, fields in self.parts]
+        return SumTable(
+            {
+                statistic: Sum(fields, sums[start:end])
+                for (statistic, fields), start, end in zip(self.parts, starts, ends, strict=True)
+            }
+        )
+
+    def evaluate(self, sums: Ints) -> Floats:
+        """Return the metric of each column of sums, NaN where it is undefined."""
+        found: Floats = self.table(sums).evaluate(self.bound.recipe).values[-1]
+        return found
+
+    def value(self, total: Ints) -> float | None:
+        """Return the metric of one column of sums, None where it is undefined."""
+        found = self.table(total[:, None]).evaluate(self.bound.recipe)
+        value, unit = float(found.values[-1, 0]), self.bound.metric.unit
+        is_settled = unit == "count" or isinstance(self.bound.recipe, Otherwise)
+        return None if np.isnan(value) or (found.n[-1] == 0 and not is_settled) else value
+
+    def slack(self, first: float, second: float) -> float:
+        """Return how far two values of the metric may be apart for rounding alone."""
+        return SLACK.get(self.bound.metric.unit, 1e-9 * (abs(first) + abs(second)))
+
+
+@dataclass(frozen=True, eq=False)
+class Arena:
+    """The systems of a comparison on some of their documents; what depends on the draws is made when first asked for."""
+
+    data: PairedData
+    names: tuple[str, ...]
+    documents: tuple[str, ...]
+    matrices: tuple[Ints, ...]
+    """Each system's statistics, rows x documents."""
+    layout: Layout
+    drawn: dict[int, Ints] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, data: PairedData) -> Arena:
+        """Return the arena of all documents. Raises ValueError if the systems do not have the same ones."""
+        documents = data.systems[0].documents
+        if any(system.documents != documents for system in data.systems):
+            raise ValueError("the systems were not scored on the same documents")
+        layout = Layout.plan(data.systems)
+        return cls(
+            data,
+            tuple(one.system for one in data.systems),
+            documents,
+            tuple(map(layout.stack, data.systems)),
+            layout,
+        )
+
+    def narrow(self, rows: npt.NDArray[np.int64]) -> Arena:
+        """Return the arena of the documents at these positions."""
+        documents = tuple(self.documents[at] for at in rows.tolist())
+        return Arena(
+            self.data, self.names, documents, tuple(matrix[:, rows] for matrix in self.matrices), self.layout
+        )
+
+    @cached_property
+    def replicates(self) -> tuple[Ints, ...]:
+        """Return each system's sums in every bootstrap replicate: the weights of a document are the same for all systems."""
+        stacked = np.concatenate(self.matrices)
+        sums = draw_sums(
+            stacked, self.documents, self.data.seed, self.data.replicates, [np.arange(len(self.documents))]
+        )[0]
+        return tuple(np.split(sums, len(self.names)))
+
+    @cached_property
+    def signed(self) -> tuple[Ints, ...]:
+        """Return what each system has more than the first one, summed under every random pattern of signs: only differences are ever looked at.
+
+        The signs of a document are the same for all systems.
+        """
+        first, *others = self.matrices
+        more = np.concatenate(
+            [np.zeros((0, len(self.documents)), np.int64), *(matrix - first for matrix in others)]
+        )
+        distinct, places = np.unique(
+            more, axis=0, return_inverse=True
+        )  # rows often agree: a field is right or wrong in several statistics
+        grouped, keys = group_columns(distinct, self.documents, self.data.seed)
+        sums = signed_sums(grouped, keys)[places.reshape(-1)]
+        return (
+            np.zeros((len(first), sums.shape[1]), np.int64),
+            *(np.split(sums, len(others)) if others else ()),
+        )
+
+    def pair(self, first: str, second: str, view: View) -> Pair:
+        """Return two of the systems, seen by one metric."""
+        return Pair(self, self.names.index(first), self.names.index(second), view)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two systems of an arena, by their positions, seen by one metric."""
+
+    arena: Arena
+    first: int
+    second: int
+    view: View
+
+    @cached_property
+    def sides(self) -> tuple[Ints, Ints]:
+        """Return the metric's statistics of both, rows x documents."""
+        return self.arena.matrices[self.first][self.view.rows], self.arena.matrices[self.second][
+            self.view.rows
+        ]
+
+    @cached_property
+    def values(self) -> tuple[float | None, float | None]:
+        """Return the metric of both."""
+        first, second = self.sides
+        return self.view.value(first.sum(axis=1)), self.view.value(second.sum(axis=1))
+
+    @cached_property
+    def in_documents(self) -> tuple[Floats, Floats]:
+        """Return the metric of both in each document alone, NaN where it is undefined."""
+        first, second = self.sides
+        return self.view.evaluate(first), self.view.evaluate(second)
+
+    @cached_property
+    def differing(self) -> npt.NDArray[np.int64]:
+        """Return the positions of the documents in which any statistic differs."""
+        first, second = self.sides
+        return np.flatnonzero((first != second).any(axis=0))
+
+    def replicates(self) -> Floats | None:
+        """Return the difference in every bootstrap replicate, second minus first; None for counts and totals, and where none are drawn."""
+        if (
+            not self.arena.data.replicates
+            or self.view.bound.metric.unit == "count"
+            or isinstance(self.view.bound.recipe, Total)
+        ):
+            return None
+        first, second = (
+            self.view.evaluate(self.arena.replicates[at][self.view.rows]) for at in (self.first, self.second)
+        )
+        return second - first
+
+    def exchanged(self, *, is_exact: bool = False) -> Floats:
+        """Return the difference under every pattern of exchanges: all of them, or random ones."""
+        first, second = self.sides
+        if is_exact:
+            flipped = enumerate_sums((second - first)[:, self.differing])
+        else:
+            flipped = (self.arena.signed[self.second] - self.arena.signed[self.first])[self.view.rows]
+        total = (first + second).sum(axis=1, keepdims=True)
+        return self.view.evaluate((total + flipped) // 2) - self.view.evaluate((total - flipped) // 2)
+
+    def test(self) -> PairTest:
+        """Return the two-sided test that the systems are equally good; both values must be defined."""
+        discordant = self._count_discordant()
+        if discordant is not None:
+            return PairTest(mcnemar(*discordant), "mcnemar_exact")
+        first, second = (float(value) for value in self.values if value is not None)
+        is_exact = len(self.differing) <= MOST_ENUMERATED
+        share = tail_share(
+            second - first, self.exchanged(is_exact=is_exact), is_exact, self.view.slack(first, second)
+        )
+        name = "sign_flip" if self._is_mean() else "exchange"
+        return PairTest(share, f"{name}_exact" if is_exact else name)
+
+    def _count_discordant(self) -> tuple[int, int] | None:
+        """Return the documents that only the first has right and those that only the second has, if the metric is yes or no in each."""
+        recipe = self.view.bound.recipe
+        if not isinstance(recipe, Ratio) or not self._is_mean():
+            return None
+        (top, other), (bottom, _) = (self._forms(part) for part in (recipe.numerator, recipe.denominator))
+        if any(((part != 0) & (part != 1)).any() for part in (top, other, bottom)):
+            return None
+        return int(np.count_nonzero(top > other)), int(np.count_nonzero(other > top))
+
+    def _is_mean(self) -> bool:
+        """Return whether exchanging statistics is the same as flipping signs of differences: the denominators of both are the same."""
+        recipe = self.view.bound.recipe
+        if not isinstance(recipe, Ratio):
+            return False
+        first, second = self._forms(recipe.denominator)
+        return bool((first == second).all())
+
+    def _forms(self, form: Form) -> tuple[Floats, Floats]:
+        """Return a form's value in each document, of both systems."""
+        first, second = (self.view.table(side).combine(form, (None,))[0] for side in self.sides)
+        return first, second

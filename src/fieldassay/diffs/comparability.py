@@ -1,0 +1,239 @@
+"""Whether the runs of a diff stand on the same spec, formulas, models and gold; if not, what differs in words, and what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fieldassay.diffs.grounds import Grounds, find_unequal, is_same_file, list_unknown
+from fieldassay.diffs.join import list_common
+from fieldassay.diffs.references import Entry, ReadRun
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.fingerprint.differences import find_differences
+from fieldassay.fingerprint.frozen import Frozen, Labels, Part, part_of
+from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
+from fieldassay.printable import make_printable
+from fieldassay.runs.run import damage_told
+from fieldassay.spec.parse import read_spec
+from fieldassay.spec.source import RecordedSpec
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+_COLUMNS = ("doc", "field", "gold_path", "gold", "critical", "weight")
+
+
+def find_relabeled(first: pl.LazyFrame, second: pl.LazyFrame, common: tuple[str, ...]) -> frozenset[str]:
+    """Return which of the common documents have another gold in the second run: another value, place, or importance of a value.
+
+    Both frames must be complete evidence of one system. Values that are accepted beside gold are not in evidence and cannot differ here.
+    """
+    import polars as pl
+
+    one, other = (_gold_rows(frame, common) for frame in (first, second))
+    left = one.join(other, on=_COLUMNS, how="anti", nulls_equal=True)
+    right = other.join(one, on=_COLUMNS, how="anti", nulls_equal=True)
+    return frozenset(pl.concat([left.select("doc"), right.select("doc")]).unique().to_series().to_list())
+
+
+def _gold_rows(frame: pl.LazyFrame, common: tuple[str, ...]) -> pl.DataFrame:
+    import polars as pl
+
+    wanted = pl.Series(common, dtype=pl.String).implode()
+    has_gold = (pl.col("kind") == "value") & pl.col("gold_path").is_not_null()
+    return frame.filter(has_gold & pl.col("doc").is_in(wanted)).select(_COLUMNS).collect()
+
+
+MOST_TOLD = 3
+_ABOUT = {
+    "spec": "the specs differ",
+    "formulas": "the metrics' formulas differ",
+    "models": "the models differ",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The documents that a diff is about (None: all of them, they are the same), and what must be said of those left out."""
+
+    documents: tuple[str, ...] | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def find_ground(entries: Sequence[Entry], *, is_common: bool) -> Ground:
+    """Return the documents that the systems can be compared on.
+
+    With `is_common` those that all have, and whose gold is the same in all, if spec, formulas and models are the same. Raises
+    `ProblemsError` with every part in which a run differs from the first one.
+    """
+    runs = list({entry.run.folder.resolve(): entry.run for entry in entries}.values())
+    first = runs[0]
+    problems = [_unknown(run) for run in runs if list_unknown(run.grounds)]
+    problems += [_redacted(first, run) for run in runs[1:] if _key(run) != _key(first)]
+    if problems:
+        raise ProblemsError(problems)
+    is_elsewhere = False
+    for run in runs[1:]:
+        parts = list(find_unequal(first.grounds, run.grounds))
+        if "gold" not in parts and _documents(run) != _documents(first):
+            parts.append("gold")
+        is_elsewhere = is_elsewhere or "gold" in parts
+        problems += [_tell(part, first, run) for part in parts if not (is_common and part == "gold")]
+    if problems:
+        raise ProblemsError(problems)
+    return _keep_common(entries, runs) if is_elsewhere else Ground()
+
+
+def _key(run: ReadRun) -> object:
+    """Return what tells the key that a run was redacted with from others; None if it is not redacted."""
+    return (run.run.facts.get("redacted") or {}).get("key")
+
+
+def _redacted(first: ReadRun, run: ReadRun) -> Problem:
+    what = f"cannot be compared with {first.reference!r}: they are not redacted with the same secret"
+    return Problem(f"run {run.reference!r}", what, "redact both with the same --key-file", "incomparable")
+
+
+def _unknown(run: ReadRun) -> Problem:
+    parts = ", ".join(list_unknown(run.grounds))
+    remedy = f"score it again with this version: fieldassay score --run {run.reference}"
+    return Problem(
+        f"run {run.reference!r}", f"does not say what it stands on ({parts})", remedy, "incomparable"
+    )
+
+
+def _documents(run: ReadRun) -> tuple[str, ...]:
+    return run.data.systems[0].documents if run.data.systems else ()
+
+
+def _tell(part: str, first: ReadRun, run: ReadRun) -> Problem:
+    """Return the problem that a part differs, in words where it can be told."""
+    older = min(first, run, key=lambda one: one.grounds.started)
+    again = f"`fieldassay score --run {older.reference}`"
+    where = f"run {run.reference!r}"
+    if part == "gold":
+        remedy = f"score the older run again on the newer one's gold ({again} with --gold)"
+        remedy += ", or give --common" if set(_documents(first)) & set(_documents(run)) else ""
+        return Problem(
+            where,
+            f"cannot be compared with {first.reference!r}: {_tell_gold(first, run)}",
+            remedy,
+            "incomparable",
+        )
+    told = _told(part, first.grounds, run.grounds)
+    remedy = {"models": f"score the older run again with the newer one's models ({again})"}.get(
+        part, f"score the older run again with the newer one's spec ({again} with --spec)"
+    )
+    return Problem(where, f"cannot be compared with {first.reference!r}: {told}", remedy, "incomparable")
+
+
+def _told(part: str, first: Grounds, second: Grounds) -> str:
+    try:
+        found = [one.told() for one in find_differences(_freeze(first), _freeze(second)) if one.part == part]
+    except (ProblemsError, ValueError, TypeError):
+        found = []
+    digests = " and ".join((one.digests[part] or "unknown")[:12] for one in (first, second))
+    detail = found[0].partition(": ")[2] if found else ""
+    return f"{_ABOUT[part]} (digests {digests})" + (f": {detail}" if detail else "")
+
+
+def _freeze(grounds: Grounds) -> Frozen:
+    """Return what the run stands on as far as its `run.json` tells it; gold is told apart by its documents, not here."""
+    spec = read_spec(RecordedSpec(grounds.spec_text))
+    models = part_of([one for one in grounds.models if isinstance(one, dict)])
+    parts = {"spec": freeze_spec(spec), "formulas": freeze_formulas(spec), "models": models}
+    return Frozen(
+        "",
+        None,
+        **{name: Part(grounds.digests[name] or "", one.content) for name, one in parts.items()},
+        gold=Labels("", 0, None),
+    )
+
+
+def _tell_gold(first: ReadRun, run: ReadRun) -> str:
+    known, now = frozenset(_documents(first)), frozenset(_documents(run))
+    counts = []
+    for count, whose in ((sorted(known - now), first), (sorted(now - known), run)):
+        if count:
+            named = ", ".join(repr(name[:60]) for name in count[:MOST_TOLD]) + (
+                ", …" if len(count) > MOST_TOLD else ""
+            )
+            counts.append(f"{_count(len(count))} only in {whose.reference!r} ({named})")
+    limits = [f"{one.reference!r} has {part}" for one in (first, run) for part in one.grounds.parts]
+    digests = " and ".join((one.grounds.digests["gold"] or "")[:12] for one in (first, run))
+    detail = "; ".join([*(counts or [f"the same {_count(len(now))}, labeled differently"]), *limits])
+    return f"the gold differs (digests {digests}): {detail}"
+
+
+def _count(count: int) -> str:
+    return f"{count:,} document" + ("" if count == 1 else "s")
+
+
+def _keep_common(entries: Sequence[Entry], runs: Sequence[ReadRun]) -> Ground:
+    """Return the documents whose gold is the same in all runs."""
+    common = list_common([entry.contestant for entry in entries])
+    if not common:
+        raise ProblemsError(
+            [
+                Problem(
+                    f"run {runs[-1].reference!r}",
+                    "has no document in common with the others",
+                    "score them on the same gold",
+                    "incomparable",
+                )
+            ]
+        )
+    first = entries[0]
+    changed: frozenset[str] = frozenset()
+    for entry in entries[1:]:
+        if entry.run.folder != first.run.folder and not is_same_file(first.run.grounds, entry.run.grounds):
+            changed |= _changed_gold(first, entry, tuple(common))
+    kept = tuple(name for name in common if make_printable(name) not in changed)
+    if not kept:
+        raise ProblemsError(
+            [
+                Problem(
+                    f"run {runs[-1].reference!r}",
+                    "has no document whose gold is the same as in the others",
+                    "score them on the same gold",
+                    "incomparable",
+                )
+            ]
+        )
+    sizes = ", ".join(f"{run.reference}: {len(_documents(run)):,}" for run in runs)
+    told = f"only the {_count(len(kept))} that all runs have with the same gold are compared ({sizes})"
+    left = len(common) - len(kept)
+    more = f"; {_count(left)} in common left out, because the gold differs" if left else ""
+    return Ground(kept, (told + more,))
+
+
+def _changed_gold(first: Entry, second: Entry, common: tuple[str, ...]) -> frozenset[str]:
+    problems = [
+        Problem(
+            f"run {entry.run.reference!r}",
+            f"kept {entry.run.grounds.evidence} evidence, so it cannot be told in which documents the gold is the same",
+            "score it again with --evidence all, or both from the same gold file",
+            "incomparable",
+        )
+        for entry in (first, second)
+        if entry.run.grounds.evidence != "all" or entry.run.run.scan_evidence() is None
+    ]
+    if problems:
+        raise ProblemsError(problems)
+    frames = [rows_of(entry) for entry in (first, second)]
+    assert frames[0] is not None
+    assert frames[1] is not None
+    with damage_told(first.run.run, second.run.run):
+        return find_relabeled(frames[0], frames[1], tuple(map(make_printable, common)))
+
+
+def rows_of(entry: Entry) -> pl.LazyFrame | None:
+    """Return the evidence of a system, unread; None if its run kept none."""
+    import polars as pl
+
+    frame = entry.run.run.scan_evidence()
+    return (
+        None if frame is None else frame.filter(pl.col("system") == make_printable(entry.contestant.system))
+    )

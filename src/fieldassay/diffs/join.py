@@ -1,0 +1,88 @@
+"""The systems of several runs as the systems of one: on the same documents, with the statistics that a comparison takes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fieldassay.metrics.selection import BoundMetric
+from fieldassay.metrics.statistics import Statistic
+from fieldassay.metrics.sums import Sum
+from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contestant:
+    """One system of one run: what it is called in the comparison, its own name, and what its run can be compared by."""
+
+    label: str
+    system: str
+    data: PairedData
+
+    @property
+    def statistics(self) -> DocumentStatistics:
+        """Return the system's own statistics."""
+        return next(one for one in self.data.systems if one.system == self.system)
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """Return the ids of the documents, sorted."""
+        return self.statistics.documents
+
+
+def join_data(contestants: Sequence[Contestant], documents: Collection[str] | None = None) -> PairedData:
+    """Return the contestants as the systems of one comparison, the rest as the first one's run says.
+
+    `documents` are those to keep, all without it. The metrics are those that every run was compared by and that everything was kept for; so are
+    the slices. Raises ValueError if two labels are the same.
+    """
+    if len({one.label for one in contestants}) < len(contestants):
+        raise ValueError("two contestants have the same label")
+    first = contestants[0].data
+    systems = tuple(replace(_restrict(one.statistics, documents), system=one.label) for one in contestants)
+    slices = tuple(key for key in first.slices if all(key in one.data.slices for one in contestants))
+    joined = PairedData((), systems, slices, first.replicates, first.seed, first.level, first.vocabulary)
+    calls = [{bound.call for bound in one.data.metrics} for one in contestants]
+    shared = (bound for bound in first.metrics if all(bound.call in known for known in calls))
+    return replace(joined, metrics=tuple(bound for bound in shared if joined.can_compare(bound)))
+
+
+def _restrict(system: DocumentStatistics, documents: Collection[str] | None) -> DocumentStatistics:
+    """Return a system's statistics of some of its documents."""
+    if documents is None:
+        return system
+    wanted = frozenset(documents)
+    rows = np.array([at for at, name in enumerate(system.documents) if name in wanted], np.int64)
+    at = rows.tolist()
+    return DocumentStatistics(
+        system.system,
+        tuple(system.documents[row] for row in at),
+        {
+            statistic: Sum(total.fields, total.values[:, rows])
+            for statistic, total in system.statistics.items()
+        },
+        {key: tuple(names[row] for row in at) for key, names in system.groups.items()},
+    )
+
+
+def keep_needed(data: PairedData, metrics: Sequence[BoundMetric]) -> PairedData:
+    """Return the data with the statistics that the metrics are made of, and no others, so that nothing is drawn in vain."""
+    needed: set[Statistic] = {statistic for bound in metrics for statistic in list_parts(bound.recipe)}
+    kept = [
+        replace(
+            one,
+            statistics={
+                statistic: total for statistic, total in one.statistics.items() if statistic in needed
+            },
+        )
+        for one in data.systems
+    ]
+    return replace(data, systems=tuple(kept))
+
+
+def list_common(contestants: Sequence[Contestant]) -> tuple[str, ...]:
+    """Return the documents that all contestants have, sorted."""
+    common = frozenset(contestants[0].documents).intersection(*(one.documents for one in contestants[1:]))
+    return tuple(sorted(common))

@@ -1,0 +1,216 @@
+"""Which systems of which runs are meant: `RUN`, `RUN:SYSTEM`, and what they are called beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fieldassay.diffs.grounds import Grounds
+from fieldassay.diffs.join import Contestant
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.result.pairing import PairedData
+from fieldassay.runs.locate import find_run
+from fieldassay.runs.run import Run
+from fieldassay.runs.run_file import EVIDENCE, check_unchanged
+
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadRun:
+    """A run that was read: how it was named, what it says of itself, and what its systems can be compared by."""
+
+    reference: str
+    run: Run
+    grounds: Grounds
+    data: PairedData
+
+    @property
+    def folder(self) -> Path:
+        """Return where the run is."""
+        return self.run.folder
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Return the names of the systems."""
+        return tuple(one.system for one in self.data.systems)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One system of one run, as it takes part: with what it is called."""
+
+    run: ReadRun
+    contestant: Contestant
+
+
+def find_entries(
+    references: Sequence[str], store: Path, systems: tuple[str | None, str | None] = (None, None)
+) -> tuple[Entry, ...]:
+    """Return the systems that references mean, in their order, each with a name of its own.
+
+    `systems` choose one of the first run and one of the second, which are the same run where there is one reference. A run of which no system is
+    chosen takes part with all of them. Raises `ProblemsError` for all references at once.
+    """
+    problems: list[Problem] = []
+    runs: dict[Path, ReadRun] = {}
+    found: list[tuple[ReadRun, str | None]] = []
+    for reference in references:
+        try:
+            found.append(_find(reference, store, runs))
+        except ProblemsError as error:
+            problems += error.problems
+    if problems:
+        raise ProblemsError(list(dict.fromkeys(problems)))
+    chosen = _choose(found, systems)
+    _check(chosen)
+    return _label(chosen)
+
+
+def _find(reference: str, store: Path, runs: dict[Path, ReadRun]) -> tuple[ReadRun, str | None]:
+    """Return the run that a reference means, and the system if it names one: the longest beginning that is a run, then a colon and a system."""
+    try:
+        return _read(reference, find_run(reference, store), runs), None
+    except ProblemsError as error:
+        whole = error
+    refused: ProblemsError | None = None
+    for at in (at for at in range(len(reference) - 1, 0, -1) if reference[at] == ":"):
+        name, system = reference[:at], reference[at + 1 :]
+        try:
+            folder = find_run(name, store)
+        except ProblemsError:
+            continue
+        run = _read(name, folder, runs)
+        if system in run.systems:
+            return run, system
+        refused = refused or _no_system(name, system, run)
+    raise refused or whole
+
+
+def _read(reference: str, folder: Path, runs: dict[Path, ReadRun]) -> ReadRun:
+    place = folder.resolve()
+    if place not in runs:
+        run = Run.open(folder)
+        check_unchanged(folder, run.facts, EVIDENCE)
+        try:
+            grounds = Grounds.read(run.facts)
+        except ValueError as error:
+            what = f"run.json does not say what the run stands on ({error})"
+            raise ProblemsError(
+                [Problem(str(folder), what, "score again with this version", "run_folder")]
+            ) from None
+        runs[place] = ReadRun(reference, run, grounds, run.paired)
+    known = runs[place]
+    return known if known.reference == reference else replace(known, reference=reference)
+
+
+def _no_system(name: str, system: str, run: ReadRun) -> ProblemsError:
+    what = f"has no system {system[:_WIDTH]!r}"
+    return ProblemsError(
+        [Problem(f"run {name[:_WIDTH]!r}", what, nearest(system[:_WIDTH], run.systems), "unknown_name")]
+    )
+
+
+def _choose(
+    found: list[tuple[ReadRun, str | None]], systems: tuple[str | None, str | None]
+) -> list[tuple[ReadRun, str]]:
+    """Return the runs with the systems that take part."""
+    if systems != (None, None):
+        if len(found) > 2:
+            raise _refusal(
+                "--system-a", "chooses among two runs, there are more", "write RUN:SYSTEM", "unclear_system"
+            )
+        sides = found * 2 if len(found) == 1 else found
+        found = [
+            _narrow(run, named, asked, at)
+            for at, ((run, named), asked) in enumerate(zip(sides, systems, strict=True))
+        ]
+    elif len(found) == 1 and found[0][1] is not None:
+        run, system = found[0]
+        others = ", ".join(f"{run.reference}:{name}" for name in run.systems if name != system)
+        raise _refusal(
+            f"run {run.reference!r}",
+            "is one system; two are needed",
+            f"name another run, or one of: {others[:300]}",
+            "unclear_system",
+        )
+    return [
+        (run, name) for run, system in found for name in ([system] if system is not None else run.systems)
+    ]
+
+
+def _narrow(run: ReadRun, named: str | None, asked: str | None, at: int) -> tuple[ReadRun, str | None]:
+    option = "--system-b" if at else "--system-a"
+    if asked is None:
+        if named is None and len(run.systems) > 1:
+            raise _refusal(
+                option,
+                f"is needed too: run {run.reference!r} has {len(run.systems):,} systems",
+                nearest("", run.systems),
+                "unclear_system",
+            )
+        return run, named or run.systems[0]
+    if asked not in run.systems:
+        raise _no_system(run.reference, asked, run)
+    if named is not None and named != asked:
+        raise _refusal(
+            option,
+            f"says {asked[:_WIDTH]!r}, the run says {named[:_WIDTH]!r}",
+            "name the system once",
+            "unclear_system",
+        )
+    return run, asked
+
+
+def _check(chosen: list[tuple[ReadRun, str]]) -> None:
+    """Raise `ProblemsError` unless there are two systems at least, none of them twice."""
+    seen: set[tuple[Path, str]] = set()
+    problems = []
+    for run, system in chosen:
+        key = (run.folder.resolve(), system)
+        if key in seen:
+            problems.append(
+                Problem(
+                    f"run {run.reference!r}",
+                    f"its system {system[:_WIDTH]!r} is given twice",
+                    "name each once",
+                    "duplicate",
+                )
+            )
+        seen.add(key)
+    if len(chosen) < 2 and not problems:
+        run = chosen[0][0]
+        remedy = "name a second run: fieldassay diff BEFORE AFTER"
+        problems.append(
+            Problem(
+                f"run {run.reference!r}",
+                f"has one system, {chosen[0][1]!r}: there is nothing to compare it with",
+                remedy,
+                "unclear_system",
+            )
+        )
+    if problems:
+        raise ProblemsError(problems)
+
+
+def _label(chosen: list[tuple[ReadRun, str]]) -> tuple[Entry, ...]:
+    """Return the systems with names that tell them apart: their own, else those of their runs, else both; in short, if that is enough."""
+    short = [_shorten(run) for run, _ in chosen]
+    both = [f"{name}:{system}" for name, (_, system) in zip(short, chosen, strict=True)]
+    whole = [f"{run.reference}:{system}" for run, system in chosen]
+    ways = ([system for _, system in chosen], short, [run.reference for run, _ in chosen], both, whole)
+    names = next((names for names in ways if len(set(names)) == len(names)), whole)
+    return tuple(
+        Entry(run, Contestant(name, system, run.data))
+        for name, (run, system) in zip(names, chosen, strict=True)
+    )
+
+
+def _shorten(run: ReadRun) -> str:
+    """Return a run's reference without the folders that it is in."""
+    return Path(run.reference).name or run.folder.resolve().name
+
+
+def _refusal(where: str, what: str, remedy: str, kind: str) -> ProblemsError:
+    return ProblemsError([Problem(where, what, remedy, kind)])

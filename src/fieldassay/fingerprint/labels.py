@@ -1,0 +1,155 @@
+"""The digest of gold data: ids and declared values, whatever the file, the order of records and the order of keys."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.fingerprint.frozen import DECLARED, Labels, canonical
+from fieldassay.paths import split_path
+from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.plan.renaming import under_own_names
+from fieldassay.records.record import Record
+
+Picker: TypeAlias = Callable[[Any], Any]
+
+
+def declared_values(plan: Plan) -> Picker:
+    """Return a function from a gold record to its declared values: without the keys that the spec does not declare, or all of a tree without
+    declared fields. The key that names the document's type stays: it decides which fields apply.
+
+    >>> from fieldassay.plan.compile import read_plan
+    >>> pick = declared_values(read_plan("fields: {total: money, lines: {items: {fields: {sku: id}}}}"))
+    >>> pick({"total": "5", "label_status": "reviewed", "lines": [{"sku": "A", "page": 3}]})
+    {'total': '5', 'lines': [{'sku': 'A'}]}
+    """
+    pick = _picker(plan.root)
+    kind = plan.spec.document_type
+    key = split_path(kind.field)[0] if kind is not None else None
+    if pick is None:
+        return lambda data: data
+    if key is None:
+        return pick
+
+    def pick_with_type(data: Any) -> Any:
+        found = pick(data)
+        is_left_out = isinstance(data, dict) and isinstance(found, dict) and key in data and key not in found
+        return found | {key: data[key]} if is_left_out else found
+
+    return pick_with_type
+
+
+def _picker(node: Node) -> Picker | None:
+    """Return the function from a value at a node's place to its declared values; None where all of it is declared."""
+    if isinstance(node, ListNode):
+        inner = _picker(node.items)
+        return (
+            None
+            if inner is None
+            else lambda value: [inner(item) for item in value] if isinstance(value, list) else inner(value)
+        )
+    if not isinstance(node, ObjectNode) or any(
+        isinstance(child, AnyNode) and not child.path for child in node.children
+    ):
+        return None
+    units = {name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields}
+    known = {child.name for child in node.children} | units
+    deeper = {child.name: pick for child in node.children if (pick := _picker(child)) is not None}
+
+    def pick_object(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        held = under_own_names(value, node.other_names) if node.other_names else value
+        if not held.keys() <= known:
+            held = {name: held[name] for name in held if name in known}
+        changed = {name: pick(held[name]) for name, pick in deeper.items() if name in held}
+        return {**held, **changed} if changed else held
+
+    return pick_object
+
+
+SIZE = 16
+"""Bytes of a document's digest."""
+
+MOST_LISTED = 20_000
+"""A lock of more documents keeps no digests of single ones, so that it stays a small file."""
+
+_HEAD = b"fieldassay gold 1\n"
+
+
+def digest_labels(plan: Plan, records: Iterable[Record], documents: int) -> Labels:
+    """Return the digests of gold records, of which there are `documents`, each id once; memory is bounded by `SIZE` bytes a document.
+
+    What counts of a record is its id, its values as they were read (those that the spec declares), and what stands beside it and belongs
+    to the gold: critical paths, accepted values, variant, tags and difficulty.
+
+    >>> from fieldassay.plan.compile import read_plan
+    >>> from fieldassay.records.memory import hold_records
+    >>> plan = read_plan("fields: {a: integer, b: integer}")
+    >>> one, two = hold_records([{"id": 1, "a": 1, "b": 2}, {"id": 2}]), hold_records([{"id": 2}, {"b": 2, "id": 1, "a": 1, "note": "new"}])
+    >>> digest_labels(plan, one.fetch([0, 1]), 2).digest == digest_labels(plan, two.fetch([0, 1]), 2).digest
+    True
+    """
+    found = np.zeros((documents, SIZE), dtype=np.uint8)
+    listed: dict[str, str] = {}
+    pick = declared_values(plan)
+    for position, record in enumerate(records):
+        digest = _digest_record(pick, record)
+        found[position] = np.frombuffer(digest, dtype=np.uint8)
+        if documents <= MOST_LISTED:
+            listed[record.id] = digest.hex()
+    return Labels(
+        digest_rows(found),
+        documents,
+        dict(sorted(listed.items())) if documents <= MOST_LISTED else None,
+        DECLARED,
+    )
+
+
+def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
+    """Return the digests of some gold records, one a row of `SIZE` bytes; `digest_rows` makes one digest of all parts."""
+    pick = declared_values(plan)
+    return np.frombuffer(
+        b"".join(_digest_record(pick, record) for record in records), dtype=np.uint8
+    ).reshape(len(records), SIZE)
+
+
+def digest_listed(digests: Iterable[str]) -> str:
+    """Return the digest of gold data from those of its documents, in hexadecimal.
+
+    >>> digest_listed(["ff" * 16, "00" * 16]) == digest_listed(["00" * 16, "ff" * 16])
+    True
+    """
+    rows = [bytes.fromhex(digest) for digest in digests]
+    return digest_rows(np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), SIZE))
+
+
+def _digest_record(pick: Picker, record: Record) -> bytes:
+    return hashlib.sha256(canonical([record.id, pick(record.data), _beside(record)])).digest()[:SIZE]
+
+
+def digest_rows(rows: npt.NDArray[np.uint8]) -> str:
+    """Return the digest of gold data from those of its documents, a row of `SIZE` bytes each: the SHA-256 of the rows in sorted order."""
+    words = np.ascontiguousarray(rows).view(">u8")
+    order = np.lexsort((words[:, 1], words[:, 0]))
+    return hashlib.sha256(_HEAD + np.ascontiguousarray(rows[order]).tobytes()).hexdigest()
+
+
+def _beside(record: Record) -> dict[str, Any]:
+    """Return what stands beside the data and belongs to the gold, without what is not there."""
+    meta = record.meta
+    if not (meta.critical_paths or meta.accepted_values or meta.variant or meta.tags or meta.attributes):
+        return {}
+    accepted = {path: sorted(values, key=canonical) for path, values in meta.accepted_values.items()}
+    facts = {
+        "critical": sorted(set(meta.critical_paths)),
+        "accepted": accepted,
+        "variant": meta.variant,
+        "tags": sorted(set(meta.tags)),
+        "difficulty": meta.attributes.get("difficulty"),
+    }
+    return {name: value for name, value in facts.items() if value}

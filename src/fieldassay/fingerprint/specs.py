@@ -1,0 +1,50 @@
+"""The frozen parts of a spec: what decides the scores, and the formulas over them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fieldassay.fingerprint.frozen import Part, part_of
+from fieldassay.metrics.definitions import Definition
+from fieldassay.plan.digest import scoring_data
+from fieldassay.spec.model import Spec
+
+
+def freeze_spec(spec: Spec) -> Part:
+    """Return the scoring-relevant content of a spec; its digest is that of `fieldassay.plan.digest.digest_of`.
+
+    >>> from fieldassay.spec.parse import read_spec
+    >>> freeze_spec(read_spec("fields: {total: {type: money, description: with tax}}")).content
+    {'fieldassay': 1, 'fields': {'total': 'money'}}
+    """
+    return part_of(scoring_data(spec))
+
+
+def freeze_formulas(spec: Spec) -> Part:
+    """Return the metrics of a spec, those that it defines itself, the one that scores a document, and the prices that cost is computed with.
+
+    The order of metrics, and white space in formulas, have no part in it. Gates and slices are no formulas: they judge and group numbers.
+
+    >>> from fieldassay.spec.parse import read_spec
+    >>> freeze_formulas(read_spec({"fields": {"total": "money"}, "metrics": ["f1", "accuracy"]})).content["metrics"]
+    ['accuracy', 'f1']
+    """
+    prices = {model: {kind: float(price) for kind, price in kinds} for model, kinds in spec.prices}
+    content: dict[str, Any] = {
+        "metrics": sorted({_squeeze(text) for text in spec.metrics}),
+        "prices": prices,
+        "score": spec.score,
+    }
+    return part_of({**content, "definitions": {one.name: _definition(one) for one in spec.definitions}})
+
+
+def _definition(definition: Definition) -> dict[str, Any]:
+    facts = {key: getattr(definition, key) for key in ("better", "unit", "scope")}
+    return {
+        "formula": _squeeze(definition.formula),
+        **{key: value for key, value in facts.items() if value is not None},
+    }
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())

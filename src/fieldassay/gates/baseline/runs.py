@@ -1,0 +1,277 @@
+"""Baselines made from finished runs, and finished runs checked against a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldassay.compare.pairwise import decide
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.gates.baseline.baseline import PARTS, Baseline, BaselineSystem, Entry, Headline, hash_text
+from fieldassay.gates.baseline.file import read_baseline, read_bytes
+from fieldassay.gates.baseline.locking import check_reason
+from fieldassay.gates.baseline.systems import match_systems, tell_incomparable
+from fieldassay.gates.judge import judge_result
+from fieldassay.gates.regression import BaselineMatch, Change
+from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
+from fieldassay.metrics.selection import BoundMetric, bind_metric, select_metrics
+from fieldassay.printable import make_printable
+from fieldassay.result.decision import Decision
+from fieldassay.result.pairing import DocumentStatistics, PairedData, is_comparable, list_parts
+from fieldassay.result.recorded import parts_of
+from fieldassay.result.statistics_file import name_statistic
+from fieldassay.runs.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRequest:
+    """What goes into a baseline: which systems and metrics (empty: all that the run kept), whether ids are hashed, and why it is set."""
+
+    systems: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    hashes_ids: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLine:
+    """How one metric of one system changed, or `why` that cannot be said."""
+
+    system: str
+    metric: str
+    change: Change | None
+    why: str = ""
+
+
+def make_baseline(
+    run: Run, request: BaselineRequest, now: datetime, history: tuple[Entry, ...] = ()
+) -> Baseline:
+    """Return the baseline of a finished run; `history` are the entries of those before it. Raises `ProblemsError` for a run that cannot be one."""
+    digests = _check_whole(run)
+    reason = check_reason(request.reason) if request.reason else ""
+    systems = _choose_systems(run, request.systems)
+    bound = _choose_metrics(run, request.metrics)
+    documents = systems[0].documents
+    keys = [hash_text(name) for name in documents] if request.hashes_ids else list(documents)
+    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+    entry = Entry(
+        now.isoformat(timespec="seconds"), run.folder.name or str(run.folder), version("fieldassay"), reason
+    )
+    return Baseline(
+        fieldassay=entry.fieldassay,
+        created=entry.created,
+        run=entry.run,
+        spec=run.spec_name,
+        reason=reason,
+        digests=digests,
+        metrics=tuple(str(one.call) for one in bound),
+        headlines=tuple(_list_headlines(run, systems, request.metrics)),
+        is_hashed=request.hashes_ids,
+        documents=tuple(keys[at] for at in order.tolist()),
+        systems=tuple(_store(system, bound, order, request, run.paired.slices) for system in systems),
+        history=(*history, entry),
+    )
+
+
+def read_history(path: Path) -> tuple[Entry, ...]:
+    """Return the history of the baseline in a file; () if there is no file. Raises `ProblemsError` if it holds no sound baseline."""
+    return read_baseline(path).history if read_bytes(path) is not None else ()
+
+
+def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list[ChangeLine]:
+    """Return how each metric of each system changed: those named, else the baseline's headlines. Verdicts hold for all of them together (Holm).
+
+    Raises `ProblemsError` if nothing can be compared.
+    """
+    calls = (
+        _read_calls(metrics, run)
+        if metrics
+        else tuple(dict.fromkeys(parse_metric(one.metric) for one in baseline.headlines))
+    )
+    why = tell_incomparable(baseline, run.paired, run.facts)
+    if why:
+        raise _refusal(
+            run.folder,
+            f"cannot be compared: {why.partition('; ')[0]}",
+            why.partition("; ")[2],
+            "incomparable",
+        )
+    found = match_systems(baseline, run.paired, run.facts, calls)
+    if all(match.arena is None for match in found.values()):
+        why = next(iter(found.values())).why
+        raise _refusal(
+            run.folder,
+            f"cannot be compared: {why.partition('; ')[0]}",
+            why.partition("; ")[2],
+            "incomparable",
+        )
+    return _decide([_compare(system, call, match) for system, match in found.items() for call in calls])
+
+
+def judge_run(run: Run, baseline: Baseline, more: Sequence[Gate] = ()) -> tuple[Decision, ...]:
+    """Return what comes of the regression gates of the run's spec, and of more of them, by system; () if there is none."""
+    own = [parse_gate(text) for text in run.file.gates]
+    gates = tuple(dict.fromkeys(gate for gate in (*own, *more) if gate.function == "regression"))
+    matches = match_systems(baseline, run.paired, run.facts, tuple(gate.metric for gate in gates))
+    found = [
+        Decision(system, judge_result(gates, run.estimates, system, matches.get(system)))
+        for system in run.estimates.systems
+    ]
+    return tuple(found) if gates else ()
+
+
+def _compare(system: str, call: MetricCall, match: BaselineMatch) -> ChangeLine:
+    try:
+        return ChangeLine(system, str(call), match.compare(call))
+    except ValueError as error:
+        return ChangeLine(system, str(call), None, str(error))
+
+
+def _decide(lines: Sequence[ChangeLine]) -> list[ChangeLine]:
+    """Return the lines with their verdicts, Holm's adjustment made over all that could be compared."""
+    decided = iter(decide([line.change.found for line in lines if line.change is not None]))
+    return [
+        line if line.change is None else replace(line, change=replace(line.change, found=next(decided)))
+        for line in lines
+    ]
+
+
+def _check_whole(run: Run) -> dict[str, str]:
+    """Return the digests of what a run stands on. Raises `ProblemsError` for a run of a part of the documents, or without digests."""
+    parts, digests = parts_of(run.facts), run.file.digests or {}
+    if parts:
+        what = f"has {' and '.join(map(str, parts))}, and a baseline needs all of them"
+        raise _refusal(
+            run.folder,
+            what,
+            f"score again without {' and '.join(part.option for part in parts)}",
+            "partial_run",
+        )
+    if not all(digests.get(part) for part in PARTS):
+        raise _refusal(
+            run.folder, "does not say what it stands on", "score it again with this version", "incomparable"
+        )
+    return {part: digests[part] or "" for part in PARTS}
+
+
+def _choose_systems(run: Run, names: Sequence[str]) -> tuple[DocumentStatistics, ...]:
+    known = {system.system: system for system in run.paired.systems}
+    unknown = [
+        Problem(
+            "--system", f"the run has no system {name[:100]!r}", nearest(name[:100], known), "unknown_name"
+        )
+        for name in names
+        if name not in known
+    ]
+    if unknown:
+        raise ProblemsError(unknown)
+    return tuple(known[name] for name in dict.fromkeys(names)) or run.paired.systems
+
+
+def _choose_metrics(run: Run, names: Sequence[str]) -> tuple[BoundMetric, ...]:
+    """Return the metrics whose statistics are kept: those named and those of regression gates, else all that the run can be compared by."""
+    compared, also, _ = run.bound
+    gates = [parse_gate(text) for text in run.file.gates]
+    gated = [
+        bind_metric(gate.metric, run.paired.vocabulary) for gate in gates if gate.function == "regression"
+    ]
+    if names:
+        named = [bind_metric(call, run.paired.vocabulary) for call in _read_calls(names, run)]
+        chosen = [*named, *(one for one in gated if is_comparable(one) and run.paired.can_compare(one))]
+    else:
+        chosen = [one for one in (*compared, *also, *gated) if _has_parts(one, run.paired)]
+    return tuple({str(one.call): one for one in chosen}.values())
+
+
+def _has_parts(bound: BoundMetric, data: PairedData) -> bool:
+    parts = list_parts(bound.recipe)
+    return bool(parts) and all(
+        statistic in system.statistics for system in data.systems for statistic in parts
+    )
+
+
+def _read_calls(names: Iterable[str], run: Run) -> tuple[MetricCall, ...]:
+    """Return the metrics that are named. Raises `ProblemsError` for those that do not exist, or that the run cannot be compared by."""
+    try:
+        asked = [call for name in names for call in _expand(name, run.paired)]
+        bound = [bind_metric(call, run.paired.vocabulary) for call in asked]
+    except ValueError as error:
+        raise ProblemsError([Problem("--metrics", str(error), kind="unknown_name")]) from None
+    refused = [
+        Problem(
+            "--metrics",
+            f"nothing was kept to compare systems by {one.call}",
+            "score again with a gate on it",
+            "not_comparable",
+        )
+        for one in bound
+        if not run.paired.can_compare(one)
+    ]
+    if refused:
+        raise ProblemsError(refused)
+    return tuple(dict.fromkeys(one.call for one in bound))
+
+
+def _expand(name: str, data: PairedData) -> Sequence[MetricCall]:
+    """Return the one metric of that name if there is one, else the members of the group."""
+    calls = select_metrics([name], data.vocabulary)
+    return [call for call in calls if call.name == parse_metric(name).name] or calls
+
+
+def _list_headlines(run: Run, systems: Sequence[DocumentStatistics], names: Sequence[str]) -> list[Headline]:
+    calls = _read_calls(names, run) if names else tuple(bound.call for bound in run.paired.metrics)
+    found = []
+    for system in systems:
+        for call in calls:
+            estimate = next((one for one in run.estimates.select(call) if one.system == system.system), None)
+            if estimate is not None:
+                numbers = (
+                    estimate.value,
+                    estimate.n,
+                    estimate.documents,
+                    estimate.interval,
+                    estimate.unit,
+                    estimate.better,
+                )
+                found.append(Headline(system.system, str(call), *numbers))
+    return found
+
+
+def _store(
+    system: DocumentStatistics,
+    bound: Sequence[BoundMetric],
+    order: np.ndarray[Any, np.dtype[np.int64]],
+    request: BaselineRequest,
+    slices: Sequence[str],
+) -> BaselineSystem:
+    """Return a system as a baseline holds it; its ids and the values of slices are hashed if that is asked for."""
+    wanted = dict.fromkeys(statistic for one in bound for statistic in list_parts(one.recipe))
+    columns = {
+        (name_statistic(statistic), field): values[order]
+        for statistic in wanted
+        for field, values in zip(
+            system.statistics[statistic].fields, system.statistics[statistic].values, strict=True
+        )
+    }
+    keys = dict.fromkeys((*slices, *(one.call.slice[0] for one in bound if one.call.slice is not None)))
+    make = hash_text if request.hashes_ids else str
+    groups = {
+        key: tuple(
+            tuple(make(make_printable(name)) for name in system.groups[key][at]) for at in order.tolist()
+        )
+        for key in keys
+        if key in system.groups
+    }
+    return BaselineSystem(
+        system.system, groups, dict(sorted(columns.items(), key=lambda item: (item[0][0], item[0][1] or "")))
+    )
+
+
+def _refusal(folder: Path, what: str, remedy: str, kind: str) -> ProblemsError:
+    return ProblemsError([Problem(str(folder), what, remedy, kind)])

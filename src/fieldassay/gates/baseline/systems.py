@@ -1,0 +1,207 @@
+"""Holding the systems of a result against a baseline: on the same documents, or not at all, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldassay.compare.permutation_test import Arena
+from fieldassay.errors import ProblemsError
+from fieldassay.gates.baseline.baseline import PARTS, Baseline, BaselineSystem, hash_text
+from fieldassay.gates.baseline.file import read_baseline
+from fieldassay.gates.regression import BEFORE, NOW, BaselineMatch
+from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate
+from fieldassay.metrics.selection import bind_metric
+from fieldassay.metrics.statistics import Statistic
+from fieldassay.metrics.sums import Sum
+from fieldassay.printable import make_printable
+from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
+from fieldassay.result.recorded import parts_of
+from fieldassay.result.result import Result
+from fieldassay.result.statistics_file import name_statistic
+
+_NEW = 'set a new baseline: fieldassay baseline set RUN --reason "…"'
+_DIGITS = 12
+MOST_NAMED = 8
+_OTHERS = {
+    "spec": "another spec",
+    "formulas": "other formulas",
+    "models": "other models",
+    "gold": "other gold",
+}
+
+
+def list_regressions(result: Result, more: Iterable[Gate] = ()) -> tuple[MetricCall, ...]:
+    """Return the metrics that regression gates are about: those of the result's spec, and more of them."""
+    texts = result.run.get("gates")
+    own = [parse_gate(text) for text in texts] if isinstance(texts, list) else []
+    return tuple(dict.fromkeys(gate.metric for gate in (*own, *more) if gate.function == "regression"))
+
+
+def match_result(result: Result, gates: Sequence[Gate], baseline: Path | None) -> dict[str, BaselineMatch]:
+    """Return what came of holding each system against the baseline in a file, for the regression gates of the result's spec and these.
+
+    Nothing is read where there is no such gate. Whatever is wrong with the baseline is the reason why gates cannot be decided.
+    """
+    calls = list_regressions(result, gates)
+    if not calls:
+        return {}
+    if baseline is None:
+        return dict.fromkeys(result.systems, BaselineMatch())
+    try:
+        held = read_baseline(baseline)
+    except ProblemsError as error:
+        return dict.fromkeys(result.systems, BaselineMatch(why=f"no baseline: {error}"))
+    if result.paired is None:
+        return dict.fromkeys(
+            result.systems, BaselineMatch(why="the result does not keep the statistics of its documents")
+        )
+    return match_systems(held, result.paired, result.run, calls)
+
+
+def match_systems(
+    baseline: Baseline, data: PairedData, run: Mapping[str, Any], calls: Sequence[MetricCall]
+) -> dict[str, BaselineMatch]:
+    """Return each system of a run beside its baseline, or why it cannot be; `run` is what `run.json` says, `calls` are the metrics wanted.
+
+    A system is held against the baseline's system of the same name. If both have one system only, they are taken for each other.
+    """
+    why = tell_incomparable(baseline, data, run)
+    return {
+        system.system: BaselineMatch(why=why, evidence=(_tell(baseline),))
+        if why
+        else _match(baseline, data, system, calls)
+        for system in data.systems
+    }
+
+
+def tell_incomparable(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> str:
+    """Return why a run cannot be compared with a baseline, with what to do; the empty text if it can."""
+    digests = run.get("digests")
+    if not isinstance(digests, Mapping) or not all(isinstance(digests.get(part), str) for part in PARTS):
+        return "the run does not say what it stands on; score it again with this version"
+    differing = [part for part in PARTS if digests[part] != baseline.digests[part]]
+    if not differing:
+        is_same = not data.systems or _key_documents(data.systems[0].documents, baseline) == set(
+            baseline.documents
+        )
+        return "" if is_same else f"{baseline.label()} has other documents; {_NEW}"
+    told = ", ".join(
+        f"{_OTHERS[part]} ({part} digest {baseline.digests[part][:_DIGITS]} there, {digests[part][:_DIGITS]} here)"
+        for part in differing
+    )
+    return f"{baseline.label()} stands on {told}{_tell_documents(baseline, data, run) if 'gold' in differing else ''}; {_remedy(differing)}"
+
+
+def _remedy(differing: Sequence[str]) -> str:
+    if differing == ["gold"]:
+        return f"score on the gold that it stands on, or {_NEW}"
+    return f"score with the {' and the '.join(differing)} that it stands on, or {_NEW}"
+
+
+def _tell_documents(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> str:
+    """Return how the documents differ, if it is not only their values that do."""
+    chosen = parts_of(run)
+    if chosen:
+        return f": the run has {' and '.join(map(str, chosen))}"
+    now = _key_documents(data.systems[0].documents, baseline) if data.systems else set()
+    before = set(baseline.documents)
+    parts = [f"{len(now - before):,} documents are new"] if now - before else []
+    parts += [f"{len(before - now):,} are no longer there"] if before - now else []
+    return f": {', '.join(parts)}" if parts else ""
+
+
+def _key_documents(documents: Iterable[str], baseline: Baseline) -> set[str]:
+    return set(map(hash_text, documents)) if baseline.is_hashed else set(documents)
+
+
+def _tell(baseline: Baseline, before: str = "", now: str = "") -> str:
+    system = f", its system {before}" if before else ""
+    renamed = f", held against {now} (each is the only one)" if before != now else ""
+    reason = f": {baseline.reason}" if baseline.reason else ""
+    return f"{baseline.label()} from {baseline.run}{system}{renamed}{reason}"
+
+
+def _match(
+    baseline: Baseline, data: PairedData, system: DocumentStatistics, calls: Sequence[MetricCall]
+) -> BaselineMatch:
+    stored = _choose(baseline, data, system.system)
+    if stored is None:
+        names = ", ".join(one.name for one in baseline.systems[:MOST_NAMED]) + (
+            ", …" if len(baseline.systems) > MOST_NAMED else ""
+        )
+        return BaselineMatch(
+            why=f"{baseline.label()} has no system {system.system!r}; it has: {names}; name systems alike, or {_NEW}",
+            evidence=(_tell(baseline),),
+        )
+    wanted = _list_wanted(calls, data)
+    before, now = _restore(baseline, stored, system, wanted), _restrict(system, wanted)
+    arena = Arena.open(replace(data, metrics=(), systems=(before, now)))
+    return BaselineMatch(arena, "", (_tell(baseline, stored.name, system.system),))
+
+
+def _choose(baseline: Baseline, data: PairedData, name: str) -> BaselineSystem | None:
+    named = next((one for one in baseline.systems if one.name == name), None)
+    is_only = len(baseline.systems) == 1 and len(data.systems) == 1
+    return named or (baseline.systems[0] if is_only else None)
+
+
+def _list_wanted(calls: Iterable[MetricCall], data: PairedData) -> tuple[Statistic, ...]:
+    wanted: list[Statistic] = []
+    for call in calls:
+        try:
+            wanted += list_parts(bind_metric(call, data.vocabulary).recipe)
+        except ValueError:  # the gate itself says so
+            continue
+    return tuple(dict.fromkeys(wanted))
+
+
+def _restrict(system: DocumentStatistics, wanted: Sequence[Statistic]) -> DocumentStatistics:
+    kept = {statistic: system.statistics[statistic] for statistic in wanted if statistic in system.statistics}
+    groups = {
+        key: tuple(tuple(map(make_printable, names)) for names in groups)
+        for key, groups in system.groups.items()
+    }
+    return DocumentStatistics(NOW, system.documents, kept, groups)
+
+
+def _restore(
+    baseline: Baseline, stored: BaselineSystem, now: DocumentStatistics, wanted: Sequence[Statistic]
+) -> DocumentStatistics:
+    """Return a system of the baseline with its documents in the order of the run, under the run's ids."""
+    place = {name: at for at, name in enumerate(baseline.documents)}
+    order = np.array(
+        [place[hash_text(name) if baseline.is_hashed else name] for name in now.documents], np.int64
+    )
+    statistics: dict[Statistic, Sum] = {}
+    for statistic in wanted:
+        name = name_statistic(statistic)
+        columns = {field: values for (kept, field), values in stored.columns.items() if kept == name}
+        if columns:
+            statistics[statistic] = Sum(tuple(columns), np.stack(list(columns.values()))[:, order])
+    groups = {
+        key: tuple(stored_groups[at] for at in order.tolist()) for key, stored_groups in stored.slices.items()
+    }
+    return DocumentStatistics(
+        BEFORE, now.documents, statistics, _unhash(groups, now) if baseline.is_hashed else groups
+    )
+
+
+def _unhash(
+    groups: Mapping[str, tuple[tuple[str, ...], ...]], now: DocumentStatistics
+) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Return groups of digests with the names of those that the run has too."""
+    names = {
+        hash_text(text): text
+        for one in now.groups.values()
+        for group in one
+        for text in map(make_printable, group)
+    }
+    return {
+        key: tuple(tuple(names.get(digest, digest) for digest in group) for group in one)
+        for key, one in groups.items()
+    }

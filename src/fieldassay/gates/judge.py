@@ -1,0 +1,230 @@
+"""Judging gates: what passes, what fails, and what cannot be said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import NamedTuple
+
+from fieldassay.gates.lookup import Found, Holder, Holdings
+from fieldassay.gates.regression import BaselineMatch, judge_change
+from fieldassay.metrics.grammar import Gate
+from fieldassay.metrics.sense import find_nonsense
+from fieldassay.result.compared import WORDS, holds, is_number, show_compared, show_plain, show_threshold
+from fieldassay.result.decision import GateOutcome, Verdict
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.result import Result
+from fieldassay.scoring.ungated import judge_ungated
+from fieldassay.stats.intervals import FEW_DOCUMENTS
+from fieldassay.stats.power import documents_needed, minimum_detectable_effect
+
+
+class Reach(NamedTuple):
+    """The least distance from the threshold that would probably be shown, and the documents that would show the value as it is."""
+
+    detectable: float | None = None
+    needed: int | None = None
+
+
+def reach_of_bound(gate: Gate, estimate: Estimate) -> Reach:
+    """Return the reach of a gate on a bound that does not hold: D (h / d)^2 documents, h from value to bound, d from value to threshold.
+
+    No number of documents is known where the value itself is on the wrong side.
+
+    >>> from fieldassay.metrics.grammar import parse_gate
+    >>> accuracy = Estimate("accuracy", "a", None, {}, "filled", 0.9, 50, 50, 0, "leaf", interval=(0.8, 0.98), level=0.95)
+    >>> reach_of_bound(parse_gate("lower(accuracy) >= 0.85"), accuracy).needed
+    200
+    """
+    value, interval, level = estimate.value, estimate.interval, estimate.level
+    if value is None or interval is None or level is None:
+        return Reach()
+    error = (interval[1] - interval[0]) / (2.0 * NormalDist().inv_cdf(0.5 + level / 2.0))
+    detectable = minimum_detectable_effect(error, level)
+    bound = interval[0 if gate.function == "lower" else 1]
+    is_right = holds(value, gate.operator, gate.threshold, estimate.unit) and value != gate.threshold
+    is_toward = (bound < value) == (gate.operator in (">=", ">")) and bound != value
+    if not is_right or not is_toward or gate.operator == "==":
+        return Reach(detectable)
+    needed = documents_needed(estimate.documents, abs(value - bound), abs(value - gate.threshold))
+    return Reach(detectable, None if needed is None else max(needed, FEW_DOCUMENTS))
+
+
+FEW, FEW_REPLICATES = "few_documents", "few_replicates"
+_SCALES = {"ratio": 1.0, "percent": 100.0}
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The numbers that a gate compares (more than one: all must agree), or why there are none. `subject` begins the rule's sentence."""
+
+    values: tuple[float, ...] = ()
+    unit: str = "ratio"
+    subject: str = ""
+    why: str = ""
+    is_vacuous: bool = False
+    """The numbers are about nothing, so that they can fail a gate and never pass it."""
+
+
+def judge_result(
+    gates: Sequence[Gate], result: Result, system: str, baseline: BaselineMatch | None = None
+) -> tuple[GateOutcome, ...]:
+    """Return the outcomes of gates over one result's estimates of one system; `baseline` is what regressions are measured against.
+
+    >>> from fieldassay.metrics.grammar import parse_gate
+    >>> result = Result((Estimate("accuracy", "a", None, {}, "filled", 0.5, 30, 30, 0, "leaf"),))
+    >>> [(outcome.verdict.value, outcome.rule) for outcome in judge_result([parse_gate("accuracy >= 0.5")], result, "a")]
+    [('PASS', '0.500 is at least 0.5')]
+    """
+    return judge_gates(gates, Holdings((Holder("", result, system, baseline),)))
+
+
+def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome, ...]:
+    """Return the outcome of each gate, in order, over everything that is held; then what is known of documents that no gate is about."""
+    outcomes = tuple(judge_gate(gate, holdings.find(gate)) for gate in gates)
+    return outcomes + tuple(
+        outcome for one in holdings.holders for outcome in judge_ungated(gates, one.result, one.system)
+    )
+
+
+def judge_gate(gate: Gate, found: Found) -> GateOutcome:
+    """Return the outcome of a gate over the estimate that it is about. What is missing or undefined never passes."""
+    estimate = found.estimate
+    if found.is_absent:
+        return GateOutcome(gate, Verdict.SKIPPED, f"does not apply: {found.why}", evidence=found.evidence)
+    if estimate is None:
+        return GateOutcome(gate, Verdict.INCONCLUSIVE, found.why, evidence=found.evidence)
+    if gate.function == "regression":
+        return _judge_regression(gate, estimate, found)
+    nonsense = find_nonsense(gate, estimate.unit, estimate.better)
+    look = (
+        _Look(why=nonsense, unit=estimate.unit)
+        if nonsense
+        else _look(gate.function, estimate, found.is_count)
+    )
+    outcome = GateOutcome(
+        gate,
+        Verdict.INCONCLUSIVE,
+        look.why,
+        unit=look.unit,
+        n=estimate.n,
+        documents=estimate.documents,
+        interval=estimate.interval,
+        evidence=(*_describe(estimate), *found.evidence),
+    )
+    judged = outcome if look.why else _compare(gate, look, outcome)
+    return _ask_for_more(judged, estimate) if gate.function in ("lower", "upper") and not nonsense else judged
+
+
+def _judge_regression(gate: Gate, estimate: Estimate, found: Found) -> GateOutcome:
+    baseline = found.baseline or BaselineMatch()
+    nonsense = find_nonsense(gate, estimate.unit, estimate.better)
+    try:
+        if nonsense:
+            raise ValueError(nonsense)
+        outcome = judge_change(gate, baseline.compare(gate.metric), max(0, estimate.failed))
+    except ValueError as error:
+        outcome = GateOutcome(
+            gate, Verdict.INCONCLUSIVE, str(error), unit=estimate.unit, evidence=_describe(estimate)
+        )
+    return replace(outcome, evidence=(*outcome.evidence, *baseline.evidence, *found.evidence))
+
+
+def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
+    """Return the outcome of a gate on a bound with what it would take to pass, if it did not."""
+    if outcome.verdict is Verdict.PASS:
+        return outcome
+    reach = reach_of_bound(outcome.gate, estimate)
+    found = replace(outcome, detectable=reach.detectable, documents_needed=reach.needed)
+    if reach.needed is None or estimate.value is None:
+        return found
+    stays = f"if the value stays {show_plain(estimate.value, estimate.unit)}"
+    return replace(found, rule=f"{outcome.rule}; about {reach.needed:,} documents would show it {stays}")
+
+
+def _compare(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:
+    verdicts = {holds(value, gate.operator, gate.threshold, look.unit) for value in look.values}
+    outcome = replace(outcome, value=look.values[0])
+    if len(verdicts) > 1:
+        return replace(
+            outcome, rule=f"{outcome.value_text} or more: judgements that failed could make up the difference"
+        )
+    does_hold = verdicts.pop()
+    shown = f"{look.subject} {show_compared(look.values[0], gate.threshold, look.unit)}".lstrip()
+    rule = f"{shown} is {'' if does_hold else 'not '}{WORDS[gate.operator]} {show_threshold(gate.threshold, look.unit)}"
+    if does_hold and look.is_vacuous:
+        return replace(outcome, rule=f"{rule}, but that is over nothing (n = 0), which never passes")
+    return replace(outcome, verdict=Verdict.PASS if does_hold else Verdict.FAIL, rule=rule)
+
+
+def _look(function: str, estimate: Estimate, is_count: bool) -> _Look:
+    if function == "n":
+        return _Look((estimate.n,), "count", "n =", is_vacuous=estimate.n == 0)
+    if function in ("lower", "upper"):
+        return _look_at_bound(function, estimate)
+    if estimate.value is None:
+        return _Look(why=f"it is undefined (n = {estimate.n:,})")
+    if not is_number(estimate.value):
+        return _Look(why="its value is no number")
+    if function == "errors" and not is_count:
+        return _look_at_errors(estimate)
+    return _Look((estimate.value,), estimate.unit, is_vacuous=estimate.n == 0)
+
+
+def _look_at_bound(function: str, estimate: Estimate) -> _Look:
+    if estimate.interval is None:
+        reason = (
+            "counts have none"
+            if estimate.unit == "count"
+            else f"n = {estimate.n:,}, or the run was scored without a bootstrap"
+        )
+        return _Look(why=f"it has no interval ({reason})", unit=estimate.unit)
+    if FEW in estimate.marks:
+        return _Look(
+            why=f"too few documents ({estimate.documents:,}; 20 are the least): its interval is too narrow to decide",
+            unit=estimate.unit,
+        )
+    if FEW_REPLICATES in estimate.marks:
+        return _Look(
+            why="too few bootstrap replicates for an interval of this level: score again without --bootstrap",
+            unit=estimate.unit,
+        )
+    bound = estimate.interval[0 if function == "lower" else 1]
+    level = f" ({100 * estimate.level:g} % interval)" if estimate.level is not None else ""
+    return _Look((bound,), estimate.unit, f"the {function} bound{level} of", is_vacuous=estimate.n == 0)
+
+
+def _look_at_errors(estimate: Estimate) -> _Look:
+    """Return how many of n are wrong; judgements that failed may be right or wrong."""
+    value, failed = estimate.value or 0.0, max(0, estimate.failed)
+    if estimate.unit == "count":
+        if estimate.better != "lower":
+            return _Look(why="it counts what is right; errors() needs a share, or a count of errors")
+        errors = float(value)
+    elif estimate.unit in _SCALES:
+        share = value / _SCALES[estimate.unit]
+        errors = estimate.n * (share if estimate.better == "lower" else 1.0 - share)
+    else:
+        return _Look(why=f"it is in {estimate.unit}; errors() needs a share, or a count of errors")
+    if math.isclose(errors, round(errors), abs_tol=1e-9 * max(1, estimate.n)):
+        errors = float(round(errors))
+    return _Look(
+        (errors, errors + failed) if failed else (errors,), "count", "errors:", is_vacuous=estimate.n == 0
+    )
+
+
+def _describe(estimate: Estimate) -> tuple[str, ...]:
+    """Return what an estimate stands on, in one sentence."""
+    parts = [f"{estimate.n:,} on record" if estimate.granularity == "record" else f"n = {estimate.n:,}"]
+    if estimate.documents and estimate.documents != estimate.n:
+        parts.append(f"{estimate.documents:,} documents")
+    if estimate.interval is not None:
+        low, high = (show_plain(bound, estimate.unit) for bound in estimate.interval)
+        parts.append(
+            f"interval {low} to {high}{' (too narrow: few documents)' if FEW in estimate.marks else ''}"
+        )
+    if estimate.failed:
+        parts.append(f"{estimate.failed:,} judgements failed and are not in it")
+    return (", ".join(parts),)

@@ -1,0 +1,273 @@
+"""Regression gates: has a metric got worse than in the baseline, on the same documents, by more than a margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fieldassay.compare.pairwise import compare_one, slice_values
+from fieldassay.compare.permutation_test import Arena, Pair
+from fieldassay.metrics.grammar import Gate, MetricCall
+from fieldassay.metrics.selection import BoundMetric, bind_metric
+from fieldassay.metrics.statistics import Known
+from fieldassay.result.compared import WORDS, holds, show_change, show_compared, show_plain, show_threshold
+from fieldassay.result.comparison import Comparison
+from fieldassay.result.decision import GateOutcome, Verdict
+from fieldassay.result.pairing import is_comparable
+from fieldassay.stats.intervals import FEW_DOCUMENTS, wilson_interval
+from fieldassay.stats.power import documents_needed
+
+BEFORE, NOW = "before", "now"
+"""What the two systems of a baseline's arena are called."""
+
+NO_BASELINE = "no baseline; make one with `fieldassay baseline set RUN`, and give it with --baseline FILE"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BaselineMatch:
+    """A system beside its baseline on the same documents: an arena of `BEFORE` and `NOW`, or `why` they cannot be compared.
+
+    `evidence` says which baseline it is.
+    """
+
+    arena: Arena | None = None
+    why: str = NO_BASELINE
+    evidence: tuple[str, ...] = ()
+
+    def compare(self, call: MetricCall) -> Change:
+        """Return how a metric changed. Raises ValueError, with the reason, where that cannot be said."""
+        if self.arena is None:
+            raise ValueError(self.why)
+        bound = bind_metric(call, self.arena.data.vocabulary)
+        _check_comparable(self.arena, bound)
+        narrow = self.arena if call.slice is None else _narrow(self.arena, call.slice)
+        found = compare_one(narrow, (BEFORE, NOW), bound, call.slice)
+        missing = [
+            name
+            for name, value in zip(("in the baseline", "now"), found.values, strict=True)
+            if value is None
+        ]
+        if missing:
+            raise ValueError(f"{call} is undefined {' and '.join(missing)}")
+        pair = narrow.pair(BEFORE, NOW, narrow.layout.view(bound))
+        return replace(_turn(found, pair), unmeasured=_count_unmeasured(pair))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a metric: now less before, turned so that a negative number is always a loss; the interval likewise.
+
+    `found` is the comparison as it is, with the values, p, and the minimum detectable effect. `few` says why resampling alone would make the
+    interval too narrow: few documents, or few that differ (then the interval has been widened). `unmeasured` documents have a number (a duration,
+    a cost) in the baseline and none now.
+    """
+
+    difference: float
+    interval: tuple[float, float] | None
+    found: Comparison
+    few: str = ""
+    unmeasured: int = 0
+
+
+def judge_regression(
+    interval: tuple[float, float], margin: float, operator: str = ">", unit: str = "ratio"
+) -> Verdict:
+    """Return PASS if a loss beyond the margin is out of the question, FAIL if it is shown, INCONCLUSIVE if the interval has both.
+
+    `interval` is that of the difference (negative: worse). The gate is `difference operator -margin`, with `>` or `>=`; a negative margin asks
+    for a gain. Every number of the interval must agree. Raises ValueError for another operator.
+
+    >>> [judge_regression(interval, 0.01).value for interval in ((-0.005, 0.02), (-0.05, -0.02), (-0.03, 0.01), (0.0, 0.0))]
+    ['PASS', 'FAIL', 'INCONCLUSIVE', 'PASS']
+    >>> judge_regression((0.0, 0.0), 0.0, ">").value, judge_regression((0.0, 0.0), 0.0, ">=").value
+    ('FAIL', 'PASS')
+    """
+    if operator not in (">", ">="):
+        raise ValueError(f"a regression is compared with > or >=, not {operator}")
+    low, high = (holds(bound, operator, -margin, unit) for bound in sorted(interval))
+    return Verdict.PASS if low else Verdict.INCONCLUSIVE if high else Verdict.FAIL
+
+
+def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
+    """Return the outcome of a regression gate; `failed` judgements now could be losses, so that with any a gate does not pass."""
+    found = change.found
+    outcome = GateOutcome(
+        gate,
+        Verdict.INCONCLUSIVE,
+        "",
+        value=change.difference,
+        unit=found.unit,
+        n=found.documents,
+        documents=found.documents,
+        interval=change.interval,
+        evidence=(_describe(found),),
+    )
+    if change.interval is None:
+        return _judge_alike(outcome, change)
+    if "few_replicates" in found.marks:
+        return replace(
+            outcome,
+            rule="too few bootstrap replicates for an interval of this level: score again without --bootstrap",
+        )
+    verdict = judge_regression(change.interval, -gate.threshold, gate.operator, found.unit)
+    if (
+        found.documents < FEW_DOCUMENTS
+        and found.verdict != "identical"
+        and not _is_shown_anyway(verdict, found)
+    ):
+        return _ask_for_more(
+            replace(outcome, rule=f"{change.few}: the interval is too narrow to decide"), change
+        )
+    if verdict is Verdict.PASS and failed:
+        return replace(
+            outcome,
+            rule=f"{_tell(gate, change, verdict)}, but {failed:,} judgements failed and could be losses",
+        )
+    if verdict is Verdict.PASS and change.unmeasured:
+        lost = f"{change.unmeasured:,} documents that were measured in the baseline are not measured now"
+        return replace(outcome, rule=f"{_tell(gate, change, verdict)}, but {lost}")
+    outcome = replace(outcome, verdict=verdict, rule=_tell(gate, change, verdict))
+    return _ask_for_more(outcome, change) if verdict is Verdict.INCONCLUSIVE else outcome
+
+
+def _judge_alike(outcome: GateOutcome, change: Change) -> GateOutcome:
+    """Return the outcome where there is no interval. A loss that every document shows alike is shown all the same if the test says so.
+
+    The differences from the margin have all the same sign then, so that the test against the margin is the test against 0.
+    """
+    gate, found = outcome.gate, change.found
+    is_lost = not holds(change.difference, gate.operator, gate.threshold, found.unit)
+    if (
+        "no_width" not in found.marks
+        or not is_lost
+        or not change.difference < 0
+        or not _is_shown_anyway(Verdict.FAIL, found)
+    ):
+        return replace(outcome, rule=_explain_no_interval(found))
+    shown = show_compared(change.difference, gate.threshold, found.unit)
+    rule = f"all documents show the same difference, and {shown} is not {WORDS[gate.operator]} {show_threshold(gate.threshold, found.unit)}"
+    return replace(outcome, verdict=Verdict.FAIL, rule=rule)
+
+
+def _count_unmeasured(pair: Pair) -> int:
+    """Return the documents whose number is known before and not now; numbers come with the predictions, and what is slow could be left out."""
+    rows = np.array(
+        [isinstance(statistic, Known) for statistic, fields in pair.view.parts for _ in fields], bool
+    )
+    before, now = (side[rows] for side in pair.sides)
+    return int(np.count_nonzero((before > now).any(axis=0)))
+
+
+def _explain_no_interval(found: Comparison) -> str:
+    if "no_width" in found.marks:
+        return "all documents show the same difference, so that nothing says how much another sample could differ"
+    return "the difference has no interval: counts and totals have none, and runs without a bootstrap"
+
+
+def _is_shown_anyway(verdict: Verdict, found: Comparison) -> bool:
+    """Return whether a loss on few documents is shown by the test too, which holds for any number of them."""
+    return verdict is Verdict.FAIL and found.p is not None and found.p <= 1.0 - found.level + 1e-12
+
+
+def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
+    """Return what decided, in words."""
+    unit, (low, high) = change.found.unit, change.interval or (0.0, 0.0)
+    wanted = f"{WORDS[gate.operator]} {show_threshold(gate.threshold, unit)}"
+    if change.found.verdict == "identical":
+        said = "is" if verdict is Verdict.PASS else "is not"
+        return f"nothing changed: a difference of {show_compared(0.0, gate.threshold, unit)} {said} {wanted}"
+    head = f"{show_change(change.difference, unit)}, {100 * change.found.level:g} % interval {show_change(low, unit)} to {show_change(high, unit)}"
+    if verdict is Verdict.INCONCLUSIVE:
+        return f"{head}: the difference may be {wanted}, and may not"
+    which, bound = ("lower", low) if verdict is Verdict.PASS else ("upper", high)
+    return f"{head}: its {which} bound {show_compared(bound, gate.threshold, unit)} is {'' if verdict is Verdict.PASS else 'not '}{wanted}"
+
+
+def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
+    """Return the outcome with what could have been detected, and how many documents would decide if nothing has changed."""
+    found, margin = change.found, abs(outcome.gate.threshold)
+    detectable = found.detectable
+    needed = None if detectable is None else documents_needed(found.documents, detectable, margin)
+    if needed is not None and found.documents < FEW_DOCUMENTS:
+        needed = max(needed, FEW_DOCUMENTS)
+    if needed is not None and needed <= found.documents:
+        needed = None  # the difference itself is near the margin, or the interval was widened: no number would be true
+    more = [outcome.rule]
+    if detectable is not None:
+        more.append(
+            f"a difference of {show_change(detectable, found.unit)[1:]} or more would probably be seen"
+        )
+    if needed is not None:
+        more.append(
+            f"about {needed:,} documents are needed to rule out a loss of {show_plain(margin, found.unit)} if nothing changed"
+        )
+    return replace(outcome, rule="; ".join(more), detectable=detectable, documents_needed=needed)
+
+
+def _describe(found: Comparison) -> str:
+    before, now = (show_plain(value or 0.0, found.unit) for value in found.values)
+    counts = f"better in {found.wins:,}, worse in {found.losses:,}, the same in {found.ties:,} of {found.documents:,} documents"
+    return f"before {before}, now {now}; {counts}" + (
+        "" if found.p is None else "; p < .001" if found.p < 0.001 else f"; p = {found.p:.3g}"
+    )
+
+
+def _check_comparable(arena: Arena, bound: BoundMetric) -> None:
+    """Raise ValueError with the reason if a metric cannot be compared with the baseline."""
+    if not is_comparable(bound):
+        raise ValueError(
+            f"{bound.call} is not made of sums over documents, and only such metrics can be compared with a baseline"
+        )
+    if not arena.data.can_compare(bound):
+        raise ValueError(
+            f"the baseline, or the run, keeps nothing of {bound.call}; set the baseline again from a run that was scored with this gate"
+        )
+
+
+def _narrow(arena: Arena, key: tuple[str, str]) -> Arena:
+    rows = slice_values(arena, key[0]).get(key[1])
+    if rows is None:
+        raise ValueError(
+            f"the slice {key[0]}={key[1]} does not have the same documents in the baseline and now, or has none"
+        )
+    return arena.narrow(rows)
+
+
+def _turn(found: Comparison, pair: Pair) -> Change:
+    """Return a comparison as a change: in the direction of better, its interval widened where few documents differ."""
+    sign = 1.0 if found.better == "higher" else -1.0
+    interval = found.interval
+    if found.verdict == "identical":
+        interval = (0.0, 0.0)
+    elif interval is not None:
+        low, high = sorted(sign * bound for bound in interval)
+        interval = (low, high)
+    few = ""
+    if found.documents < FEW_DOCUMENTS and found.verdict != "identical":
+        few = f"only {found.documents:,} documents ({FEW_DOCUMENTS} are the least)"
+    elif "few_differences" in found.marks and interval is not None:
+        few, interval = f"only {len(pair.differing):,} documents differ", _widen(interval, pair, sign, found)
+    return Change(sign * (found.difference or 0.0), interval, found, few)
+
+
+def _widen(
+    interval: tuple[float, float], pair: Pair, sign: float, found: Comparison
+) -> tuple[float, float] | None:
+    """Return the interval, widened by what documents like those few that differ could do if they were as frequent as they may well be.
+
+    Resampling knows nothing of documents that were not drawn. The share of all documents that gain is at most the upper Wilson bound of those seen
+    to gain, each by no more than the most that was seen; so with losses, if there is one: where nothing got worse the gate is as if nothing
+    changed.
+    """
+    first, second = pair.sides
+    total = first.sum(axis=1, keepdims=True)
+    effects = sign * (
+        pair.view.evaluate(total + (second - first)[:, pair.differing]) - pair.view.evaluate(total)
+    )
+    if not np.isfinite(effects).all():
+        return None
+    losses, gains = int(np.count_nonzero(effects < 0)), int(np.count_nonzero(effects > 0))
+    most = float(np.abs(effects).max(initial=0.0)) * found.documents
+    gaining, losing = (wilson_interval(count, found.documents, found.level).high for count in (gains, losses))
+    return min(interval[0], -losing * most) if losses else interval[0], max(interval[1], gaining * most)

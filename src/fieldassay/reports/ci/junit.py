@@ -1,0 +1,302 @@
+"""JUnit XML: a suite of gates, one of all documents and one per slice, written portion by portion."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fieldassay.reports.cases import STATUSES, Case, Cases, Status, read_cases
+from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.wording import DIAGNOSES, REASONS, say
+from fieldassay.reports.wrong_values import WrongValue
+from fieldassay.result.decision import Decision, GateOutcome, Verdict
+from fieldassay.result.result import Result
+from fieldassay.wording.shown import show, show_pair, visible
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ALL = "all documents"
+_NAME, _MESSAGE, _VALUE, _RULE = 200, 240, 1_000, 600
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+_OF_VERDICT: dict[Verdict, Status] = {
+    Verdict.PASS: "passed", Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "error", Verdict.SKIPPED: "skipped",
+}  # fmt: skip
+_TAGS: dict[Status, str] = {"failed": "failure", "error": "error", "skipped": "skipped"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Suite:
+    """One suite: how many cases of each status it lists and has, and whose documents they are of (None: all)."""
+
+    name: str
+    listed: Mapping[Status, int]
+    total: int
+    properties: tuple[tuple[str, str], ...]
+    chosen: pl.DataFrame | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(self.listed.values())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """What one run puts into the file."""
+
+    reported: Reported
+    gates: _Suite | None
+    suites: tuple[_Suite, ...]
+    cases: Cases | None
+
+    @property
+    def all_suites(self) -> tuple[_Suite, ...]:
+        return (*((self.gates,) if self.gates is not None else ()), *self.suites)
+
+
+def render_junit(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
+    """Yield the text of a JUnit file about runs.
+
+    A case is one field of one document of one system: it fails if a value of it is wrong, and is an error if one could not be judged. A gate is a
+    case too: INCONCLUSIVE is an error. At most `options.most_cases` cases of documents are listed, failures first; a suite of which some are
+    left out says so. Every count in the file is of what is listed in it.
+
+    >>> from fieldassay.result.estimate import Estimate
+    >>> estimate = Estimate("accuracy", "llama", None, {}, "filled", 0.5, 2, 2, 0, "leaf")
+    >>> text = "".join(render_junit([Reported(Result((estimate,)))], ReportOptions()))
+    >>> text.splitlines()[1]
+    '<testsuites name="fieldassay" tests="1" failures="0" errors="0" skipped="1" time="0">'
+    """
+    share = options.most_cases // max(1, len(reported))
+    runs = [_plan(run, share) for run in reported]
+    suites = [suite for run in runs for suite in run.all_suites]
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="fieldassay" {_counts(suites)}>\n'
+    for run in runs:
+        if run.gates is not None:
+            yield _open(run.gates)
+            yield from (
+                _gate_case(run.reported, decision, outcome)
+                for decision in run.reported.decisions
+                for outcome in decision.outcomes
+            )
+            yield "</testsuite>\n"
+        for suite in run.suites:
+            yield _open(suite)
+            yield from _documents(run, suite)
+            yield "</testsuite>\n"
+    yield "</testsuites>\n"
+
+
+def share_cases(sizes: Sequence[int], most: int) -> list[int]:
+    """Return how many cases each suite may list, so that there are at most `most` together: small suites all, large ones equally many.
+
+    >>> share_cases([5, 100, 80], 65), share_cases([1, 2], 10), share_cases([], 5)
+    ([5, 30, 30], [1, 2], [])
+    """
+    given = [0] * len(sizes)
+    left = most
+    for place, at in enumerate(sorted(range(len(sizes)), key=lambda at: sizes[at])):
+        given[at] = min(sizes[at], left // (len(sizes) - place))
+        left -= given[at]
+    return given
+
+
+def _plan(reported: Reported, most: int) -> _Run:
+    """Return what a run puts into the file, counted before anything is written."""
+    prefix = f"{show(reported.label, _NAME)}: " if reported.label else ""
+    gates = _gate_suite(reported.decisions, prefix)
+    if reported.evidence is None or reported.kept == "none":
+        listed: dict[Status, int] = {"skipped": 1}
+        return _Run(reported, gates, (_Suite(f"{prefix}{ALL}", listed, 1, ()),), None)
+    cases = read_cases(reported.evidence)
+    counted = cases.count()
+    named = [(ALL, None), *_slices(reported.result)]
+    totals = [_sum(counted, chosen) for _, chosen in named]
+    shares = share_cases([sum(total.values()) for total in totals], most)
+    suites = [
+        _suite(f"{prefix}{name}", chosen, total, share)
+        for (name, chosen), total, share in zip(named, totals, shares, strict=True)
+    ]
+    if reported.kept == "errors":
+        remark = (
+            "evidence",
+            "errors: the run kept no judged value that is right, so that fields without an error are not listed",
+        )
+        suites = [replace(suite, properties=(*suite.properties, remark)) for suite in suites]
+    return _Run(reported, gates, tuple(suites), cases)
+
+
+def _gate_suite(decisions: Sequence[Decision], prefix: str) -> _Suite | None:
+    found = [_OF_VERDICT[outcome.verdict] for decision in decisions for outcome in decision.outcomes]
+    if not found:
+        return None
+    answers = tuple(
+        (f"answer for {show(decision.system, _NAME)}", str(decision.answer)) for decision in decisions
+    )
+    return _Suite(f"{prefix}gates", {status: found.count(status) for status in STATUSES}, len(found), answers)
+
+
+def _slices(result: Result) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the slices of a result with their systems and documents, in the order of the estimates."""
+    import polars as pl
+
+    table = result.documents
+    names = dict.fromkeys(
+        (key, value) for estimate in result.estimates for key, value in estimate.slice.items()
+    )
+    for key, value in names if table is not None else ():
+        column = f"group_{key}" if table is not None and f"group_{key}" in table.columns else key
+        if table is None or column not in table.columns:
+            continue
+        values = (
+            pl.col(column)
+            if isinstance(table.schema[column], pl.List)
+            else pl.col(column).cast(pl.String).str.split(" | ")
+        )
+        is_in = values.list.contains(value) | (
+            pl.lit(False) if isinstance(table.schema[column], pl.List) else pl.col(column) == value
+        )
+        yield f"{show(key, 60)}={show(value, _NAME)}", table.filter(is_in).select("system", "doc")
+
+
+def _sum(counted: pl.DataFrame, chosen: pl.DataFrame | None) -> dict[Status, int]:
+    part = (
+        counted
+        if chosen is None
+        else counted.join(chosen, on=["system", "doc"], how="semi", maintain_order="left")
+    )
+    return {status: int(part[status].sum()) for status in STATUSES}
+
+
+def _suite(name: str, chosen: pl.DataFrame | None, total: Mapping[Status, int], most: int) -> _Suite:
+    """Return a suite that lists at most so many cases: those that failed, then errors, then the others in their order."""
+    size = sum(total.values())
+    failed = min(total["failed"], most)
+    error = min(total["error"], most - failed)
+    rest = most - failed - error
+    listed: dict[Status, int] = {
+        "failed": failed,
+        "error": error,
+        "passed": total["passed"],
+        "skipped": total["skipped"],
+    }
+    if rest < total["passed"] + total["skipped"]:
+        passed = min(rest, total["passed"])
+        listed |= {"passed": passed, "skipped": min(rest - passed, total["skipped"])}
+    cut = (
+        (("truncated", f"lists {sum(listed.values()):,} of {size:,} cases, failures first"),)
+        if sum(listed.values()) < size
+        else ()
+    )
+    return _Suite(name, listed, size, cut, chosen)
+
+
+def _documents(run: _Run, suite: _Suite) -> Iterator[str]:
+    if run.cases is None:
+        message = "no judged values were kept; score again with --evidence all"
+        yield _case(suite.name, "fields of documents", "skipped", message)
+        return
+    for status in STATUSES:
+        for case in run.cases.list_cases(suite.chosen, status, suite.listed[status]):
+            yield _field_case(suite.name, case)
+
+
+def _counts(suites: Sequence[_Suite]) -> str:
+    def total(status: Status) -> int:
+        return sum(suite.listed.get(status, 0) for suite in suites)
+
+    tests = sum(suite.size for suite in suites)
+    return f'tests="{tests}" failures="{total("failed")}" errors="{total("error")}" skipped="{total("skipped")}" time="0"'
+
+
+def _open(suite: _Suite) -> str:
+    properties = "".join(
+        f"<property name={_quote(name)} value={_quote(value)}/>\n" for name, value in suite.properties
+    )
+    inside = f"<properties>\n{properties}</properties>\n" if properties else ""
+    return f"<testsuite name={_quote(suite.name)} {_counts([suite])}>\n{inside}"
+
+
+def _gate_case(reported: Reported, decision: Decision, outcome: GateOutcome) -> str:
+    parts = (reported.label, "gates", decision.run if decision.run != reported.label else "", decision.system)
+    place = "/".join(_name(part) for part in parts if part)
+    message = f"{outcome.verdict}: {show(outcome.rule, _RULE)}"
+    details = [
+        f"value: {outcome.value_text}", f"threshold: {outcome.threshold_text}", f"n: {outcome.n:,} in {outcome.documents:,} documents",
+        *(show(line, _RULE) for line in outcome.evidence),
+    ]  # fmt: skip
+    return _case(
+        place,
+        _name(outcome.title or str(outcome.gate)),
+        _OF_VERDICT[outcome.verdict],
+        message,
+        str(outcome.verdict),
+        details,
+    )
+
+
+def _field_case(suite: str, case: Case) -> str:
+    place = f"{suite}/{_name(case.system)}/{_name(case.document)}"
+    if case.status == "passed":
+        return _case(place, _name(case.field), "passed")
+    if case.status == "skipped":
+        return _case(place, _name(case.field), "skipped", "neither side has a value")
+    first = case.wrong[0]
+    details = [_detail(value) for value in case.wrong] + (
+        [f"and {case.hidden:,} more"] if case.hidden else []
+    )
+    return _case(
+        place,
+        _name(case.field),
+        case.status,
+        _message(first, len(case.wrong) + case.hidden),
+        first.outcome,
+        details,
+    )
+
+
+def _message(value: WrongValue, count: int) -> str:
+    gold, pred = show_pair(value.gold, value.pred, 80)
+    more = f" (and {count - 1:,} more in this field)" if count > 1 else ""
+    said = say(DIAGNOSES, value.diagnosis) if value.diagnosis else say(REASONS, value.reason or "different")
+    return show(f"{value.outcome}: gold {gold}, predicted {pred}: {said}{more}", _MESSAGE * 2)
+
+
+def _detail(value: WrongValue) -> str:
+    gold, pred = show_pair(value.gold, value.pred, _VALUE)
+    diagnosis = f" ({value.diagnosis})" if value.diagnosis else ""
+    return f"{show(value.path, _NAME)}: {value.outcome}, {value.reason}{diagnosis}: gold {gold}, predicted {pred}"
+
+
+def _case(
+    place: str, name: str, status: Status, message: str = "", kind: str = "", details: Sequence[str] = ()
+) -> str:
+    head = f'<testcase classname={_quote(place)} name={_quote(name)} time="0"'
+    if status == "passed":
+        return f"{head}/>\n"
+    tag = _TAGS[status]
+    type_ = f" type={_quote(kind)}" if tag != "skipped" else ""
+    text = "\n".join(map(_escape, details)) if tag != "skipped" else ""
+    return f"{head}><{tag} message={_quote(message)}{type_}>{text}</{tag}></testcase>\n"
+
+
+def _name(text: str) -> str:
+    """Return a name that is not too long; what is cut off is told apart by a digest.
+
+    >>> _name("a" * 300)[-12:]
+    'aaa~9835fa6b'
+    """
+    if len(text) <= _NAME:
+        return visible(text)
+    return f"{show(text, _NAME)}~{hashlib.sha256(text.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
+
+
+def _quote(text: str) -> str:
+    return f'"{_escape(text)}"'
+
+
+def _escape(text: str) -> str:
+    """Return the text for XML; nothing that XML cannot hold is left."""
+    return "".join(_ENTITIES.get(char, char) for char in visible(text))

@@ -1,0 +1,155 @@
+"""What a run says of each field and of each pair of items, as tables: the classification report, and the pairs that are least alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.reports.export.tables import Listing, check_system, kept_of_run, refuse
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.result import Result
+from fieldassay.runs.run import Run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MEASURES = ("precision", "recall", "f1", "support")
+AVERAGES = {"micro avg": "", "macro avg": "macro_", "weighted avg": "weighted_"}
+"""The lines below the fields, and how the names of their metrics begin."""
+
+MOST_PAIRS = 200
+"""So many pairs of each system are exported."""
+
+
+def list_classification_of_run(run: Run, system: str | None = None) -> Listing:
+    """Return precision, recall, F1 and support of each field, and their averages, as scikit-learn lays them out. Raises `ProblemsError`.
+
+    The numbers are those of the run's metrics; where it lacks one it is refused.
+    """
+    result = run.result
+    check_system(run, system)
+    rows: list[tuple[Any, ...]] = []
+    for name in result.systems if system is None else (system,):
+        table = _whole_estimates(result, name)
+        lacking = [metric for metric in MEASURES if not any(table.get(metric, {}))]
+        lacking += [
+            f"{prefix}{metric}"
+            for prefix in ("macro_", "weighted_")
+            for metric in MEASURES[:3]
+            if f"{prefix}{metric}" not in table
+        ]
+        if lacking:
+            raise refuse(
+                run.folder,
+                f"has no {', '.join(lacking)}",
+                "score again with --metrics f1,report",
+                "missing_part",
+            )
+        fields = dict.fromkeys(field for metric in MEASURES for field in table[metric] if field is not None)
+        rows += [
+            (name, field, *(_value(table[metric].get(field)) for metric in MEASURES)) for field in fields
+        ]
+        support = _value(table["support"].get(None))
+        rows += [
+            (name, label, *(_value(table[f"{prefix}{metric}"].get(None)) for metric in MEASURES[:3]), support)
+            for label, prefix in AVERAGES.items()
+        ]
+    return Listing(
+        "Classification report",
+        ("system", "field", "precision", "recall", "f1-score", "support"),
+        tuple(rows),
+    )
+
+
+def _whole_estimates(result: Result, system: str) -> dict[str, dict[str | None, Estimate]]:
+    """Return a system's estimates over all documents by metric and field; of several regimes or granularities the first."""
+    table: dict[str, dict[str | None, Estimate]] = {}
+    for estimate in result.estimates:
+        if estimate.system == system and not estimate.slice and not estimate.parameters:
+            table.setdefault(estimate.metric, {}).setdefault(estimate.field, estimate)
+    return table
+
+
+def _value(estimate: Estimate | None) -> float | int | None:
+    if estimate is None or estimate.value is None:
+        return None
+    return round(estimate.value) if estimate.unit == "count" else estimate.value
+
+
+def list_pairs_of_run(run: Run, system: str | None = None) -> Listing:
+    """Return the paired items of lists of objects that are least alike, with what both sides hold: for looking at. Raises `ProblemsError`."""
+    import polars as pl
+
+    _, rows = kept_of_run(run)
+    check_system(run, system)
+    if "similarity" not in rows.collect_schema().names():
+        raise refuse(
+            run.folder,
+            "has no list of objects whose items were paired",
+            "pairs are of such lists",
+            "missing_part",
+        )
+    chosen = rows if system is None else rows.filter(pl.col("system") == system)
+    paired = (
+        (pl.col("kind") == "item")
+        & (pl.col("similarity") < 1)
+        & pl.col("gold_path").is_not_null()
+        & pl.col("pred_path").is_not_null()
+    )
+    order = ["similarity", "system", "doc", "gold_path"]
+    pairs = chosen.filter(paired).select("field", "pred_path", *order).sort(order).collect()
+    worst = pairs.group_by("system", maintain_order=True).head(MOST_PAIRS).sort(order)
+    held = _hold_values(chosen, worst)
+    found = []
+    for row in worst.iter_rows(named=True):
+        gold, pred = (
+            held.get((side, row["system"], row["doc"], row[f"{side}_path"]), {}) for side in ("gold", "pred")
+        )
+        told = (json.dumps(one, ensure_ascii=False) for one in (gold, pred))
+        found.append(
+            (row["system"], row["doc"], row["gold_path"], row["pred_path"], row["similarity"], *told)
+        )
+    columns = ("system", "doc", "gold_path", "pred_path", "similarity", "gold", "pred")
+    return Listing("Pairs that are least alike", columns, tuple(found))
+
+
+def _hold_values(
+    rows: pl.LazyFrame, pairs: pl.DataFrame
+) -> Mapping[tuple[str, str, str, str], dict[str, Any]]:
+    """Return what the items of the pairs hold, by side, system, document and path."""
+    import polars as pl
+
+    wanted = {
+        (side, *row)
+        for side in ("gold", "pred")
+        for row in pairs.select("system", "doc", f"{side}_path").iter_rows()
+    }
+    documents = pairs.select("system", "doc").unique().lazy()
+    values = rows.filter(pl.col("kind") == "value").select(
+        "system", "doc", "gold_path", "pred_path", "gold", "pred"
+    )
+    held: dict[tuple[str, str, str, str], dict[str, Any]] = {}
+    for row in (
+        values.join(documents, on=["system", "doc"], how="semi", maintain_order="left")
+        .collect()
+        .iter_rows(named=True)
+    ):
+        for side in ("gold", "pred"):
+            path, text = row[f"{side}_path"], row[side]
+            place = (
+                None
+                if path is None or text is None
+                else _item_of(path, (side, row["system"], row["doc"]), wanted)
+            )
+            if place is not None:
+                held.setdefault((side, row["system"], row["doc"], place), {})[
+                    path[len(place) :].lstrip(".")
+                ] = json.loads(text)
+    return held
+
+
+def _item_of(path: str, head: tuple[str, str, str], wanted: set[tuple[str, str, str, str]]) -> str | None:
+    """Return the path of the wanted item that a value is in; the innermost one."""
+    ends = [at + 1 for at, char in enumerate(path) if char == "]"]
+    return next((path[:end] for end in reversed(ends) if (*head, path[:end]) in wanted), None)

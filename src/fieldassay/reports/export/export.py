@@ -1,0 +1,360 @@
+"""A run's judged values and comparisons as files for other programs and for people."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fieldassay.atomic.spreadsheets import Sheet, csv_text, show_hidden, show_names, workbook_bytes
+from fieldassay.atomic.whole_files import check_plain, write_file
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.reports.curves import draw_curves
+from fieldassay.reports.dashboard import draw_dashboard
+from fieldassay.reports.executive import render_executive
+from fieldassay.reports.export.guide import guide_result
+from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
+from fieldassay.reports.export.run_errors import error_report_of_run
+from fieldassay.reports.losses import find_losses
+from fieldassay.result.curves import trace_curves
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.result import Result
+from fieldassay.runs.run import Run, damage_told
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COLUMNS = (
+    "doc",
+    "system",
+    "field",
+    "extracted",
+    "ground_truth",
+    "correct",
+    "score",
+    "outcome",
+    "reason",
+    "diagnosis",
+)
+"""The columns of a CSV file of judged values."""
+
+ESTIMATE_COLUMNS = (
+    "system",
+    "metric",
+    "field",
+    "slice",
+    "value",
+    "low",
+    "high",
+    "n",
+    "documents",
+    "failed",
+    "unit",
+    "marks",
+)
+"""The columns of the estimates in a workbook."""
+
+_ROWS_AT_ONCE = 5_000
+_BYTES_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Of which run what is written where, and of which system only (None: of all)."""
+
+    run: Run
+    target: Path
+    system: str | None
+
+
+def export_run(folder: Path, target: Path, system: str | None = None, what: str | None = None) -> str:
+    """Write a run's export to a file and return what it holds, in words.
+
+    `what` is one of `EXPORTS`, and the ending of the file says how it is written. Without it the file's name decides: `.csv`, `.xlsx` and
+    `.parquet` are the judged values, `.json` the results by system, `.md` the executive comparison, `errors.md` (and any name that ends so) the
+    error report, `curve.csv` and `curve.svg` F(t) of lists paired by similarity. The executive comparison has a drawing beside it:
+    `executive.svg` for `executive.md`. The file appears whole or not at all. Raises `ProblemsError` for another ending, an unknown system, a run
+    that kept too little, and a target that is one of the run's own inputs or files.
+    """
+    name, ending = _choose(target, what)
+    run = Run.open(folder)
+    _check_target(run, target)
+    with damage_told(run):
+        write_whole(target, EXPORTS[name].writers[ending](_Asked(run, target, system)))
+    return EXPORTS[name].held
+
+
+def _choose(target: Path, what: str | None) -> tuple[str, str]:
+    """Return the name and the ending of what is to be written. Raises `ProblemsError` for what there is not."""
+    named = target.name.lower()
+    if what is None:
+        found = next((choice for ending, choice in _BY_NAME.items() if named.endswith(ending)), None)
+        if found is None:
+            said = (
+                f"the ending {target.suffix!r} is no format of an export"
+                if target.suffix
+                else "the name has no ending"
+            )
+            raise _refusal(
+                target, said, f"use one of: {', '.join(sorted(_BY_NAME))}; or say --what", "unknown_format"
+            )
+        return found, target.suffix.lower()
+    if what not in EXPORTS:
+        raise ProblemsError(
+            [
+                Problem(
+                    "--what",
+                    f"nothing is called {what[:100]!r}",
+                    nearest(what[:100], EXPORTS),
+                    "unknown_name",
+                )
+            ]
+        )
+    endings = EXPORTS[what].writers
+    if target.suffix.lower() not in endings:
+        raise _refusal(
+            target, f"{what} cannot be written so", f"use one of: {', '.join(endings)}", "unknown_format"
+        )
+    return what, target.suffix.lower()
+
+
+def _refusal(place: Path, what: str, remedy: str, kind: str) -> ProblemsError:
+    return ProblemsError([Problem(str(place), what, remedy, kind)])
+
+
+def _check_target(run: Run, target: Path) -> None:
+    inputs = run.facts.get("inputs")
+    labels = [] if inputs is None else [inputs["gold"], *inputs["predictions"].values()]
+    place = target.resolve()
+    if place in {Path(label).resolve() for label in labels} or place.parent == run.folder.resolve():
+        raise _refusal(
+            target, "is an input of the run, or in its folder", "choose another file", "export_target"
+        )
+    if target.is_dir():
+        raise _refusal(target, "is a folder", "name a file", "export_target")
+
+
+def _csv(asked: _Asked) -> Iterator[str]:
+    result, rows = _with_evidence(asked)
+    return write_csv(list_judgements(rows, asked.system, with_silence=counts_silence(result)))
+
+
+def _json(asked: _Asked) -> Iterator[str]:
+    result, _ = _with_evidence(asked)
+    chosen = result.systems if asked.system is None else (asked.system,)
+    found = {name: guide_result(result, name) for name in chosen}
+    yield json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _markdown(asked: _Asked) -> Iterator[str]:
+    """Return the comparison; the drawing that it shows is written beside it first."""
+    if asked.system is not None:
+        raise _refusal(
+            asked.run.folder, "a comparison is of all systems", "leave out --system", "invalid_option"
+        )
+    result, rows = asked.run.result, asked.run.evidence
+    drawing = asked.target.with_suffix(".svg")
+    _check_target(asked.run, drawing)
+    losses = (
+        {}
+        if rows is None or result.documents is None
+        else find_losses(rows, result.documents, result.systems)
+    )
+    text = render_executive(result, str(asked.run.facts.get("started") or ""), drawing.name, losses)
+    write_whole(drawing, [draw_dashboard(result)])
+    yield text
+
+
+def _errors(asked: _Asked) -> Iterator[str]:
+    yield error_report_of_run(asked.run, asked.system)
+
+
+def _curves(asked: _Asked) -> pl.DataFrame:
+    """Return the steps of F(t) of a run's lists. Raises `ProblemsError` where no list was paired by similarity."""
+    import polars as pl
+
+    result, rows = _with_evidence(asked)
+    items = rows.filter(pl.col("kind") == "item")
+    chosen = items if asked.system is None else items.filter(pl.col("system") == asked.system)
+    steps = trace_curves(chosen.collect(), result.documents)
+    if steps.is_empty():
+        raise _refusal(
+            asked.run.folder,
+            "has no list whose items were paired by similarity",
+            "F(t) is of such lists",
+            "missing_part",
+        )
+    return steps
+
+
+def _workbook(asked: _Asked) -> Iterator[bytes]:
+    result, rows = _with_evidence(asked)
+    judged = list_judgements(rows, asked.system, with_silence=counts_silence(result))
+    estimates = [one for one in result.estimates if asked.system in (None, one.system)]
+    summary = [_estimate_cells(one) for one in estimates if one.field is None]
+    fields = [_estimate_cells(one) for one in estimates if one.field is not None]
+    return workbook_bytes(
+        [
+            Sheet("summary", ESTIMATE_COLUMNS, summary),
+            Sheet("fields", ESTIMATE_COLUMNS, fields),
+            Sheet("values", COLUMNS, map(_cells, judged)),
+        ]
+    )
+
+
+def _estimate_cells(one: Estimate) -> Sequence[Any]:
+    slice = ", ".join(f"{key}={value}" for key, value in one.slice.items())
+    numbers = (one.value, *(one.interval or (None, None)), one.n, one.documents, one.failed)
+    return show_names((one.system, one.metric, one.field, slice, *numbers, one.unit, ", ".join(one.marks)))
+
+
+def _parquet(asked: _Asked) -> Iterator[bytes]:
+    """Yield the evidence as a Parquet file, in bounded memory."""
+    import polars as pl
+
+    _, rows = _with_evidence(asked)
+    with tempfile.TemporaryDirectory(prefix="fieldassay-") as folder:
+        file = Path(folder) / "rows.parquet"
+        (rows if asked.system is None else rows.filter(pl.col("system") == asked.system)).sink_parquet(file)
+        with file.open("rb") as stream:
+            while portion := stream.read(_BYTES_AT_ONCE):
+                yield portion
+
+
+def _curve_csv(asked: _Asked) -> Iterator[str]:
+    steps = _curves(asked)
+    yield csv_text([steps.columns, *map(show_names, steps.iter_rows())])
+
+
+def _curve_svg(asked: _Asked) -> Iterator[str]:
+    yield draw_curves(_curves(asked))
+
+
+def _losses(asked: _Asked) -> Iterator[str]:
+    from fieldassay.reports.export.tables import list_losses_of_run
+
+    return list_losses_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
+
+
+def _suspicious_gold(asked: _Asked) -> Iterator[str]:
+    from fieldassay.reports.export.tables import list_suspicious_gold_of_run
+
+    return list_suspicious_gold_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
+
+
+def _classification(asked: _Asked) -> Iterator[str]:
+    from fieldassay.reports.export.detail import list_classification_of_run
+
+    return list_classification_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
+
+
+def _pairs(asked: _Asked) -> Iterator[str]:
+    from fieldassay.reports.export.detail import list_pairs_of_run
+
+    return list_pairs_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
+
+
+Writer: TypeAlias = Callable[[_Asked], Iterable[str] | Iterable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What can be exported: what it is, in words, and what writes it, by the ending of the file."""
+
+    held: str
+    writers: Mapping[str, Writer]
+
+
+EXPORTS: Mapping[str, Export] = {
+    "values": Export("judged values", {".csv": _csv, ".xlsx": _workbook, ".parquet": _parquet}),
+    "results": Export("results by system", {".json": _json}),
+    "executive": Export("executive comparison", {".md": _markdown}),
+    "errors": Export("error report", {".md": _errors}),
+    "curve": Export("F(t)", {".csv": _curve_csv, ".svg": _curve_svg}),
+    "losses": Export("what to fix first", dict.fromkeys((".json", ".csv", ".md"), _losses)),
+    "classification": Export(
+        "classification report", dict.fromkeys((".json", ".csv", ".md"), _classification)
+    ),
+    "pairs": Export("pairs that are least alike", dict.fromkeys((".json", ".csv", ".md"), _pairs)),
+    "suspicious-gold": Export(
+        "suspicious gold values", dict.fromkeys((".json", ".csv", ".md"), _suspicious_gold)
+    ),
+}
+"""What can be exported, by the name that `export --what` takes."""
+
+_BY_NAME = {
+    "errors.md": "errors",
+    "curve.csv": "curve",
+    "curve.svg": "curve",
+    ".csv": "values",
+    ".xlsx": "values",
+    ".parquet": "values",
+    ".json": "results",
+    ".md": "executive",
+}
+"""What the name of a file means where nothing else is said; the first ending that fits counts."""
+
+
+def _with_evidence(asked: _Asked) -> tuple[Result, pl.LazyFrame]:
+    folder, system = asked.run.folder, asked.system
+    result, rows = asked.run.result, asked.run.evidence
+    if system is not None and system not in result.systems:
+        raise _refusal(
+            folder, f"no system {system[:100]!r}", nearest(system[:100], result.systems), "unknown_name"
+        )
+    if result.evidence_table is None or rows is None:
+        raise _refusal(
+            folder, "did not keep all judged values", "score again with --evidence all", "missing_part"
+        )
+    return result, rows
+
+
+def write_csv(judgements: Iterable[Judgement]) -> Iterator[str]:
+    """Yield the text of a CSV file of judged values, portion by portion, header first.
+
+    A cell that a spreadsheet would take for a formula begins with an apostrophe; numbers stay as they are.
+
+    >>> judged = Judgement("a", "1.png", "NAME", "Elm", "=1+1", False, 0.0, "mismatch", "different", ("different",))
+    >>> print("".join(write_csv([judged])), end="")
+    doc,system,field,extracted,ground_truth,correct,score,outcome,reason,diagnosis
+    1.png,a,NAME,'=1+1,Elm,false,0.0,mismatch,different,different
+    """
+    yield csv_text([COLUMNS])
+    lines = map(_cells, judgements)
+    while part := list(islice(lines, _ROWS_AT_ONCE)):
+        yield csv_text(part)
+
+
+def _cells(judged: Judgement) -> tuple[Any, ...]:
+    names = map(show_hidden, (judged.document, judged.system, judged.field))
+    outcome = (judged.is_correct, judged.score, judged.outcome, judged.reason, " | ".join(judged.diagnoses))
+    return (*names, _shown(judged.pred), _shown(judged.gold), *outcome)
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def write_whole(target: Path, portions: Iterable[str | bytes]) -> None:
+    """Write a file whole or not at all. Raises `ProblemsError` where it cannot be written."""
+    try:
+        check_plain(target)
+    except OSError as error:
+        raise _refusal(
+            target, f"cannot be written ({error.strerror})", "choose another file", "export_target"
+        ) from None
+    try:
+        write_file(
+            target,
+            (one if isinstance(one, bytes) else one.encode("utf-8", "backslashreplace") for one in portions),
+        )
+    except OSError as error:
+        if error.filename is None or Path(error.filename).parent != target.resolve().parent:
+            raise  # what could not be read
+        raise _refusal(
+            target, f"cannot be written ({error.strerror or error})", "choose another file", "export_target"
+        ) from None

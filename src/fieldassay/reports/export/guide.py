@@ -1,0 +1,144 @@
+"""A result in the shape of the business documents guide: per field, per image, best and worst."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.headline import POOLED, find_main, find_named, list_fields
+from fieldassay.result.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_FIELDS = 5
+"""How many of the best and of the worst fields are listed."""
+
+
+def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
+    """Return one system's result as the dictionary that the guide's programmatic evaluation returns; any spec will do.
+
+    `overall_accuracy` is the main metric (`overall_accuracy`, else `accuracy`); `overall_correct` and `overall_total` are numerator and
+    denominator of the pooled one. Each field has `accuracy`, `correct` (a sum of scores) and `total`; each image its accuracy and its fields.
+    A value that is not there is None, and so is a figure that is undefined. `best_fields` and `worst_fields` pair names and figures.
+
+    Raises `ProblemsError` if the system is not clear, if the result kept no evidence or not all of it, or lacks one of these metrics.
+
+    >>> from fieldassay.scoring.score import score
+    >>> gold = [{"image_file": "a.png", "SUPPLIER_NAME": "Liberty Oil", "TOTAL_AMOUNT": "$94.87"}]
+    >>> pred = [{"image_file": "a.png", "SUPPLIER_NAME": "Liberty Oil Ltd", "TOTAL_AMOUNT": "$94.87"}]
+    >>> found = guide_result(score(gold, pred, {"protocol": "business-documents"}))
+    >>> round(found["overall_accuracy"], 6), found["images_evaluated"], found["best_performing_image"]
+    (0.95, 1, 'a.png')
+    >>> found["detailed_results"][0]["fields"]["SUPPLIER_NAME"]
+    {'extracted': 'Liberty Oil Ltd', 'ground_truth': 'Liberty Oil', 'correct': True, 'accuracy_score': 0.9}
+    """
+    name = _choose_system(result, system)
+    evidence, documents = result.evidence, result.documents
+    if evidence is None or documents is None:
+        raise _refusal("the result kept no evidence", "score with `evidence` set to all")
+    main = find_main(result)
+    overall = None if main is None else find_named(result, name, (main.metric,))
+    pooled, fields = find_named(result, name, POOLED), list_fields(result, name)
+    if overall is None or pooled is None or not fields:
+        raise _refusal(
+            "the result lacks a metric",
+            "score with a metric of the whole, accuracy_pooled (or pooled_accuracy) and field_accuracy",
+        )
+    table = {field: _figures(estimate) for field, estimate in fields.items()}
+    own = documents.filter(documents["system"] == name)
+    perfect = find_named(result, name, ("perfect_documents",))
+    return {
+        "overall_accuracy": overall.value,
+        "overall_correct": _numerator(pooled),
+        "overall_total": pooled.n,
+        "field_accuracies": table,
+        "detailed_results": _images(
+            own, list(list_judgements(evidence.lazy(), name, with_silence=counts_silence(result)))
+        ),
+        "images_evaluated": len(own),
+        "perfect_documents": _count_perfect(perfect, own),
+        **_extremes(own),
+        "summary_stats": _summary(table),
+    }
+
+
+def _choose_system(result: Result, system: str | None) -> str:
+    systems = result.systems
+    if system is None and len(systems) == 1:
+        return systems[0]
+    if system in systems:
+        return str(system)
+    if system is None:
+        raise _refusal("the result has several systems", f"name one of: {', '.join(systems)}")
+    raise ProblemsError(
+        [Problem("guide", f"no system {system[:100]!r}", nearest(system[:100], systems), "unknown_name")]
+    )
+
+
+def _refusal(what: str, remedy: str) -> ProblemsError:
+    return ProblemsError([Problem("guide", what, remedy, "missing_part")])
+
+
+def _numerator(estimate: Estimate) -> float | None:
+    return None if estimate.value is None else estimate.value * estimate.n
+
+
+def _figures(estimate: Estimate) -> dict[str, Any]:
+    return {"accuracy": estimate.value, "correct": _numerator(estimate), "total": estimate.n}
+
+
+def _count_perfect(estimate: Estimate | None, documents: pl.DataFrame) -> int:
+    """Return the spec's own count, else how many documents have no error."""
+    if estimate is not None and estimate.unit == "count" and estimate.value is not None:
+        return int(estimate.value)
+    return int(documents["perfect"].fill_null(0.0).sum())
+
+
+def _images(documents: pl.DataFrame, judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
+    fields: dict[str, dict[str, Any]] = {name: {} for name in documents["doc"]}
+    for judged in judgements:
+        fields.setdefault(judged.document, {})[judged.field] = {
+            "extracted": judged.pred,
+            "ground_truth": judged.gold,
+            "correct": judged.is_correct,
+            "accuracy_score": judged.score,
+        }
+    scores = dict(zip(documents["doc"], documents["score"], strict=True))
+    return [
+        {"image_name": name, "overall_accuracy": scores.get(name), "fields": found}
+        for name, found in fields.items()
+    ]
+
+
+def _extremes(documents: pl.DataFrame) -> dict[str, Any]:
+    """Return the first of the best and the first of the worst documents, with their scores."""
+    scored = [
+        (name, score)
+        for name, score in zip(documents["doc"], documents["score"], strict=True)
+        if score is not None
+    ]
+    best = max(scored, key=lambda pair: pair[1], default=(None, None))
+    worst = min(scored, key=lambda pair: pair[1], default=(None, None))
+    return {
+        "best_performing_image": best[0],
+        "best_performance_accuracy": best[1],
+        "worst_performing_image": worst[0],
+        "worst_performance_accuracy": worst[1],
+    }
+
+
+def _summary(table: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    known = [(name, figures) for name, figures in table.items() if figures["accuracy"] is not None]
+    ordered = sorted(known, key=lambda pair: -pair[1]["accuracy"])
+    worst = sorted(known, key=lambda pair: pair[1]["accuracy"])
+    return {
+        "best_fields": ordered[:MOST_FIELDS],
+        "worst_fields": worst[:MOST_FIELDS],
+        "avg_field_accuracy": sum(figures["accuracy"] for _, figures in known) / len(known)
+        if known
+        else None,
+    }

@@ -1,0 +1,56 @@
+"""The error report of a result, and of a run on disk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.gates.gate import decide_result
+from fieldassay.reports.error_lines import list_errors
+from fieldassay.reports.error_report import render_error_report
+from fieldassay.result.result import Result
+from fieldassay.runs.run import Run
+
+_AGAIN = "score again with --evidence all, or errors"
+
+
+def error_report(result: Result) -> str:
+    """Return the error report of a result as Markdown: figures, errors by kind, thresholds, and every error of every document.
+
+    Raises `ProblemsError` if the result kept no evidence.
+
+    >>> from fieldassay.scoring.score import score
+    >>> result = score([{"id": 1, "flow": {"value": 5, "unit": "m3/h"}}], [{"id": 1, "flow": {"value": 5, "unit": "l"}}], "type: any")
+    >>> "| unit | flow.unit | m3/h | l |" in error_report(result)
+    True
+    """
+    if result.evidence is None:
+        raise ProblemsError([Problem("the result", "kept no judged values", _AGAIN, "missing_part")])
+    return render_error_report(result, list_errors(result.evidence.lazy()), decide_result(result))
+
+
+def error_report_of_run(run: Run, system: str | None = None) -> str:
+    """Return the error report of a run, of all its systems or of one. Raises `ProblemsError` if the run kept no evidence."""
+    import polars as pl
+
+    result, evidence = run.result, run.evidence
+    folder = run.folder
+    if evidence is None:
+        raise ProblemsError([Problem(str(folder), "kept no judged values", _AGAIN, "missing_part")])
+    if system is not None and system not in result.systems:
+        raise ProblemsError(
+            [
+                Problem(
+                    str(folder),
+                    f"no system {system[:100]!r}",
+                    nearest(system[:100], result.systems),
+                    "unknown_name",
+                )
+            ]
+        )
+    if system is not None:
+        result = replace(
+            result, estimates=tuple(estimate for estimate in result.estimates if estimate.system == system)
+        )
+        evidence = evidence.filter(pl.col("system") == system)
+    return render_error_report(result, list_errors(evidence), decide_result(result))

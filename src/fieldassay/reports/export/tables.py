@@ -1,0 +1,146 @@
+"""What a run gives a person to do, as tables: what to fix first, and which gold values to look at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.atomic.spreadsheets import csv_text, show_names
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.reports.findings import tell_loss
+from fieldassay.reports.losses import find_losses
+from fieldassay.reports.suspicious_gold import FEWEST, find_suspicious_gold
+from fieldassay.runs.run import Run
+from fieldassay.wording.shown import show_markdown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fieldassay.result.result import Result
+
+MOST_LOSSES = 20
+"""So many losses of each system are exported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A table of an export: its title, the names of its columns, and its rows, one value for each column."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def write(self, ending: str) -> Iterator[str]:
+        """Yield the table as JSON, CSV or Markdown, by the ending of a file."""
+        if ending == ".json":
+            yield (
+                json.dumps(
+                    [dict(zip(self.columns, row, strict=True)) for row in self.rows],
+                    ensure_ascii=False,
+                    indent=1,
+                )
+                + "\n"
+            )
+            return
+        if ending == ".csv":
+            yield csv_text([self.columns, *map(show_names, self.rows)])
+            return
+        lines = [
+            map(show_markdown, self.columns),
+            ["---"] * len(self.columns),
+            *([show_markdown(_plain(one), 300) for one in row] for row in self.rows),
+        ]
+        yield f"# {self.title}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def list_losses_of_run(run: Run, system: str | None = None) -> Listing:
+    """Return what costs each system of a run the most accuracy, or one of them. Raises `ProblemsError` for a system that it does not have."""
+    result, rows = kept_of_run(run)
+    check_system(run, system)
+    assert result.documents is not None
+    found = find_losses(rows, result.documents, result.systems if system is None else [system], MOST_LOSSES)
+    losses = [loss for of_system in found.values() for loss in of_system]
+    columns = (
+        "system",
+        "field",
+        "cause",
+        "points",
+        "low",
+        "high",
+        "count",
+        "values",
+        "documents",
+        "of",
+        "doc",
+        "gold",
+        "pred",
+        "said",
+    )
+    lines = []
+    for one in losses:
+        low, high = one.interval or (None, None)
+        size = (one.points, low, high, one.count or one.values, one.values, one.documents, one.of)
+        lines.append(
+            (one.system, one.field or None, one.diagnosis, *size, one.doc, one.gold, one.pred, tell_loss(one))
+        )
+    return Listing("What to fix first", columns, tuple(lines))
+
+
+def list_suspicious_gold_of_run(run: Run, system: str | None = None) -> Listing:
+    """Return the gold values of a run that all of its systems contradict in the same way. Raises `ProblemsError` for a run of one system."""
+    if system is not None:
+        raise refuse(
+            run.folder, "gold is suspicious where all systems agree", "leave out --system", "invalid_option"
+        )
+    result, rows = kept_of_run(run)
+    if len(result.systems) < FEWEST:
+        raise refuse(
+            run.folder,
+            "has one system, and one agrees with itself",
+            "score two systems or more in one call",
+            "missing_part",
+        )
+    assert result.documents is not None
+    found = find_suspicious_gold(rows, result.documents, result.systems)
+    columns = ("doc", "path", "field", "gold", "agreed", "systems", "is_identical", "diagnosis")
+    return Listing("Suspicious gold", columns, tuple(tuple(asdict(one).values()) for one in found))
+
+
+def kept_of_run(run: Run) -> tuple[Result, pl.LazyFrame]:
+    """Return a run's result and its judged values. Raises `ProblemsError` if it kept none."""
+    result, rows = run.result, run.evidence
+    if rows is None or result.documents is None:
+        raise refuse(
+            run.folder,
+            "did not keep judged values",
+            "score again with --evidence all or errors",
+            "missing_part",
+        )
+    return result, rows
+
+
+def check_system(run: Run, system: str | None) -> None:
+    """Raise `ProblemsError` for a system that a run does not have."""
+    known = run.result.systems
+    if system is not None and system not in known:
+        raise refuse(run.folder, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")
+
+
+def refuse(place: Path, what: str, remedy: str, kind: str) -> ProblemsError:
+    """Return the problem of a run that lacks what is exported."""
+    return ProblemsError([Problem(str(place), what, remedy, kind)])
+
+
+def _plain(value: Any) -> str:
+    return (
+        ""
+        if value is None
+        else str(value).lower()
+        if isinstance(value, bool)
+        else f"{value:.4g}"
+        if isinstance(value, float)
+        else str(value)
+    )

@@ -1,0 +1,174 @@
+"""Reports of runs for other programs and for pages: reading what they are made from, and writing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.atomic.whole_files import check_plain
+from fieldassay.diffs.diff import DiffOptions, diff_runs
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.gates.gate import decide_result
+from fieldassay.reports.export.export import write_whole
+from fieldassay.reports.formats import find_format
+from fieldassay.reports.reported import Kept, Reported, ReportOptions
+from fieldassay.result.decision import UNGATED
+from fieldassay.runs.run import Run, damage_told, read_runs
+from fieldassay.runs.run_file import GATES, OWN_FILES, RUN, find_changed
+from fieldassay.runs.source_locations import places_of_run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fieldassay.diffs.result import Diff
+    from fieldassay.result.decision import Decision, GateOutcome
+    from fieldassay.result.result import Result
+
+
+_RUN_FILES = OWN_FILES - {"report.html"}
+
+
+def read_reported(folders: Sequence[Path], root: Path | None = None) -> tuple[Reported, ...]:
+    """Return runs on disk as reports take them. `root` is the folder that places of gold are told from; None: no places.
+
+    Raises `ProblemsError` for everything that is wrong with any of the folders, and for one that is given twice.
+    """
+    return tuple(
+        read_runs(folders, lambda run: _read(run, str(run.folder) if len(folders) > 1 else "", root))
+    )
+
+
+def _read(run: Run, label: str, root: Path | None) -> Reported:
+    reported = Reported(
+        result=run.result,
+        evidence=run.evidence,
+        decisions=decisions_of_run(run),
+        kept=_kept(run.kept),
+        label=label,
+        facts=run.facts,
+        folder=run.folder,
+    )
+    return reported if root is None else replace(reported, find_places=places_of_run(run.result, root))
+
+
+def read_diffs(before: Path, after: Path, systems: Sequence[str]) -> tuple[Diff, ...]:
+    """Return a run held against an earlier one: each of its systems that the earlier one has too, or the only system of both.
+
+    Raises `ProblemsError` if they have no system in common, and for runs that do not stand on the same spec and gold.
+    """
+    earlier = Run.open(before).result.systems
+    common = [(name, name) for name in systems if name in earlier]
+    pairs = common or ([(earlier[0], systems[0])] if len(earlier) == len(systems) == 1 else [])
+    if not pairs:
+        what = f"has none of the systems {', '.join(systems)[:200]}; it has: {', '.join(earlier)[:200]}"
+        raise ProblemsError(
+            [Problem(str(before), what, "score the same systems in both runs", "unclear_system")]
+        )
+    return tuple(diff_runs(before, after, options=DiffOptions(systems=pair)) for pair in pairs)
+
+
+def report_scored(
+    result: Result,
+    evidence: pl.LazyFrame | None,
+    decisions: tuple[Decision, ...],
+    kept: str | None = None,
+    root: Path | None = None,
+) -> Reported:
+    """Return a run that was just scored as reports take it. `kept` says what its evidence has; None: everything, if there is any."""
+    rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
+    has = _kept("all" if kept is None else kept) if rows is not None else "none"
+    run = Reported(result, rows, decisions, has)
+    return run if root is None else replace(run, find_places=places_of_run(result, root))
+
+
+def _kept(word: object) -> Kept:
+    return "all" if word == "all" else "errors" if word == "errors" else "none"
+
+
+def decisions_of_run(run: Run) -> tuple[Decision, ...]:
+    """Return what came of a run's gates: decided again by its estimates; what that cannot tell (a loss against a baseline) as it was recorded."""
+    known = {
+        (decision.system, outcome.gate): outcome
+        for decision in run.decisions
+        for outcome in decision.outcomes
+        if outcome.title != UNGATED
+    }
+    again = decide_result(run.result, tuple(dict.fromkeys(gate for _, gate in known)))
+    if find_changed(run.folder, run.facts, (GATES,)):
+        return again  # whoever changed it could have made a loss a pass
+    return tuple(
+        replace(one, outcomes=tuple(_settle(one.system, outcome, known) for outcome in one.outcomes))
+        for one in again
+    )
+
+
+def _settle(system: str, outcome: GateOutcome, known: Mapping[tuple[str, Any], GateOutcome]) -> GateOutcome:
+    recorded = known.get((system, outcome.gate))
+    return recorded if recorded is not None and outcome.gate.function == "regression" else outcome
+
+
+def write_report(
+    reported: Sequence[Reported], name: str, target: Path, options: ReportOptions | None = None
+) -> None:
+    """Write a report to a file, whole or not at all. Raises `ProblemsError` for an unknown format, and for a target that is in the way.
+
+    >>> from fieldassay.scoring.score import score
+    >>> result = score([{"id": 1, "n": 5}], [{"id": 1, "n": 4}], "fields: {n: number}")
+    >>> write_report([Reported(result)], "junit", Path(getfixture("tmp_path")) / "junit.xml")
+    """
+    find_format(name)
+    check_target(target, [run.result for run in reported])
+    write_whole(target, render_report(reported, name, options))
+
+
+def render_report(
+    reported: Sequence[Reported], name: str, options: ReportOptions | None = None
+) -> Iterator[str]:
+    """Yield a report's text. Raises `ProblemsError` for an unknown format, and for a run whose evidence turns out to be damaged."""
+    with damage_told(*(Run(one.folder, one.facts) for one in reported if one.folder is not None)):
+        yield from find_format(name).make(reported, options or ReportOptions())
+
+
+def append_report(
+    reported: Sequence[Reported], name: str, target: Path, options: ReportOptions | None = None
+) -> None:
+    """Append a report to a file that others write to as well. Raises `ProblemsError` where that cannot be."""
+    _check_plain(target)
+    used = target.stat().st_size if target.is_file() else 0
+    text = "".join(render_report(reported, name, replace(options or ReportOptions(), used=used)))
+    try:
+        with target.open("ab") as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        what = f"cannot be written ({error.strerror or error})"
+        raise ProblemsError(
+            [Problem(str(target), what, "name another file with --out", "export_target")]
+        ) from None
+
+
+def check_target(target: Path, results: Sequence[Result]) -> None:
+    """Raise `ProblemsError` if a report would be written over an input of a run, or over a file of a run folder."""
+    _check_plain(target)
+    place = target.resolve()
+    inputs = [result.run["inputs"] for result in results if result.run.get("inputs")]
+    named = [label for given in inputs for label in (given["gold"], *given["predictions"].values())]
+    in_run = target.name in _RUN_FILES and (place.parent / RUN).is_file()
+    if in_run or place in {Path(label).resolve() for label in named}:
+        raise ProblemsError(
+            [Problem(str(target), "is an input or a part of a run", "name another file", "export_target")]
+        )
+
+
+def _check_plain(target: Path) -> None:
+    try:
+        check_plain(target)
+    except OSError as error:
+        raise ProblemsError(
+            [
+                Problem(
+                    str(target), f"cannot be written ({error.strerror})", "name another file", "export_target"
+                )
+            ]
+        ) from None

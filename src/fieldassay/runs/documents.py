@@ -1,0 +1,83 @@
+"""A document of a finished run: from the evidence that it kept, else from its inputs, if they are the same still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.fingerprint.inputs import digest_inputs
+from fieldassay.runs.run import Run, damage_told
+from fieldassay.scoring.explain import DocumentExplanation, explain_document, unknown_document
+from fieldassay.scoring.inputs import fitted, open_inputs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def document_of_run(run: Run, document: str) -> DocumentExplanation:
+    """Return how one document of a run was judged. Raises `ProblemsError` with the nearest id if the run has none such."""
+    import polars as pl
+
+    table = run.documents
+    if document not in table["doc"]:
+        raise unknown_document(document, table["doc"].unique(maintain_order=True).to_list(), str(run.folder))
+    evidence = run.scan_evidence()
+    if run.kept != "all" or evidence is None:
+        return _from_inputs(run, document)
+    with damage_told(run):
+        rows = evidence.filter(pl.col("doc") == document).collect().to_dicts()
+    return DocumentExplanation(
+        document, None, tuple(rows), (), _remarks(table, document), tuple(run.inputs.predictions)
+    )
+
+
+_CLAIMS = {
+    "is_invalid": "the answer could not be read",
+    "has_error": "there is an error instead of an answer",
+    "is_timeout": "there is a timeout instead of an answer",
+}
+
+
+def _remarks(table: pl.DataFrame, document: str) -> dict[str, tuple[str, ...]]:
+    """Return, by system, what the table of documents says of the answers. Runs of older versions do not say why."""
+    import polars as pl
+
+    return {row["system"]: tuple(_remark(row)) for row in table.filter(pl.col("doc") == document).to_dicts()}
+
+
+def _remark(row: Mapping[str, Any]) -> Iterator[str]:
+    if row.get("has_prediction") is False:
+        yield "there is no prediction for this document; it is judged as an empty one"
+        return
+    why = f" ({row['answer_problem']})" if row.get("answer_problem") else ""
+    failures = [text for claim, text in _CLAIMS.items() if row.get(claim)]
+    yield from (f"{text}{why}; it is judged as an empty prediction" for text in failures)
+    if row.get("is_repaired"):
+        yield (
+            f"the answer was repaired ({row['repairs'].replace(' | ', ', ')})"
+            if row.get("repairs")
+            else "the answer was repaired"
+        )
+    if row.get("answer_start") and (failures or row.get("is_repaired")):
+        yield f"the answer begins: {row['answer_start']}"
+
+
+def _from_inputs(run: Run, document: str) -> DocumentExplanation:
+    """Judge the document again; the run kept too little of it."""
+    inputs, options = run.inputs, run.input_options
+    digests = inputs.sha256 or {}
+    changed = [
+        label
+        for label, digest in digest_inputs(digests).items()
+        if digest is None or digest != digests[label]
+    ]
+    if changed:
+        what = f"kept {run.kept} evidence, and its inputs are not there as they were: {', '.join(changed)}"
+        raise ProblemsError(
+            [Problem(str(run.folder), what, "score again with --evidence all", "changed_file")]
+        )
+    labels = dict.fromkeys(inputs.predictions.values()) if options.systems_key else {}
+    predictions = {f"file {number}": label for number, label in enumerate(labels)} or inputs.predictions
+    matching = open_inputs(run.plan, inputs.gold, predictions, options)
+    return explain_document(fitted(run.plan, matching), matching, document)

@@ -1,0 +1,183 @@
+"""What is known of documents beside the judgements: timing, tokens, cost, failures, and what slices need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.engine.applicability import canonical_type
+from fieldassay.evidence import ANSWER_COLUMNS, DocumentTable
+from fieldassay.paths import split_path
+from fieldassay.plan.nodes import Plan
+from fieldassay.records.answer import MOST_KEPT
+from fieldassay.records.decode import read_number
+from fieldassay.records.record import Record
+from fieldassay.spec.model import Options
+
+UNWRAPPED = frozenset(
+    {
+        "code_fence",
+        "prose_around",
+        "tool_call",
+        "value_object",
+        "typed_value",
+        "confidence_beside",
+        "confidence_in_words",
+    }
+)
+"""What was taken off around an answer without changing it: recorded, but no repair."""
+
+TOKENS = ("prompt_tokens", "completion_tokens", "embedding_tokens")
+
+
+def document_types(plan: Plan, gold: Sequence[Record]) -> list[str | None]:
+    """Return the canonical type of each gold document, None where it names none that the spec knows."""
+    declared = plan.spec.document_type
+    if declared is None:
+        return [None] * len(gold)
+    return [canonical_type(plan, value_at(record.data, declared.field)) for record in gold]
+
+
+def value_at(data: Any, path: str) -> Any:
+    """Return the value at a concrete path, None if there is none.
+
+    >>> value_at({"a": {"b": [1, 2]}}, "a.b[1]")
+    2
+    """
+    for step in split_path(path):
+        if isinstance(data, dict) and isinstance(step, str):
+            data = data.get(step)
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            data = data[step]
+        else:
+            return None
+    return data
+
+
+def document_table(
+    plan: Plan,
+    gold: Sequence[Record],
+    predictions: Sequence[Record | None],
+    types: Sequence[str | None],
+    slices: Sequence[str],
+) -> DocumentTable:
+    """Return the table of one batch's documents of one system; `slices` are the keys that documents are grouped by."""
+    ids = tuple(record.id for record in gold)
+    groups = {
+        key: tuple(slice_values(key, row) for row in zip(gold, predictions, types, strict=True))
+        for key in slices
+    }
+    groups["repairs"] = tuple(record.meta.repairs if record is not None else () for record in predictions)
+    problems = tuple(_problem(record) for record in predictions)
+    starts = tuple("" if record is None else record.start for record in predictions)
+    texts = dict(zip(ANSWER_COLUMNS, (problems, starts), strict=True))
+    return DocumentTable(ids, _numbers(plan.spec.prices, predictions), _claims(predictions), groups, texts)
+
+
+def _problem(record: Record | None) -> str:
+    """Return why there is no readable answer, shortened; the empty text where there is one, or no prediction at all."""
+    if record is None or (record.data is not None and not record.meta.error):
+        return ""
+    return (record.meta.error or record.invalid or "no readable answer")[:MOST_KEPT]
+
+
+def _numbers(prices: Options, predictions: Sequence[Record | None]) -> dict[str, npt.NDArray[np.float64]]:
+    numbers = {"duration_ms": _column(predictions, lambda record: record.meta.duration_ms)}
+    for name in TOKENS:
+        numbers[name] = _column(predictions, lambda record, name=name: _amount(record.meta.usage.get(name)))  # type: ignore[misc]
+    numbers["total_tokens"] = _column(predictions, lambda record: total_tokens(record.meta.usage))
+    table = {model: dict(kinds) for model, kinds in prices}
+    numbers["cost_usd"] = _column(predictions, lambda record: cost_usd(table, record.meta.usage))
+    return numbers
+
+
+def total_tokens(usage: Mapping[str, Any]) -> float | None:
+    """Return the tokens of one document: those of every kind that is known, else the total that is given; None if nothing is known.
+
+    >>> total_tokens({"prompt_tokens": 900, "completion_tokens": 80}), total_tokens({"total_tokens": 5}), total_tokens({})
+    (980.0, 5.0, None)
+    """
+    used = [count for name in TOKENS if (count := _amount(usage.get(name))) is not None]
+    return sum(used) if used else _amount(usage.get("total_tokens"))
+
+
+def cost_usd(prices: Mapping[str, Mapping[str, float]], usage: Mapping[str, Any]) -> float | None:
+    """Return what the tokens of one document cost, by a table of USD per million tokens; None if model, price or tokens are unknown.
+
+    >>> cost_usd({"m": {"prompt": 1.0, "completion": 2.0}}, {"model": "m", "prompt_tokens": 500_000, "completion_tokens": 250_000})
+    1.0
+    """
+    known = prices.get(str(usage.get("model")), prices.get("*"))
+    used = {name.removesuffix("_tokens"): _amount(usage.get(name)) for name in TOKENS}
+    used = {kind: count for kind, count in used.items() if count is not None}
+    if known is None or not used or any(kind not in known for kind, count in used.items() if count):
+        return None
+    return sum(float(known.get(kind, 0.0)) * (count or 0.0) for kind, count in used.items()) / 1_000_000
+
+
+def _amount(value: Any) -> float | None:
+    number = None if value is None or isinstance(value, str) else read_number(value)
+    return number if number is not None and number >= 0 else None
+
+
+def _column(
+    records: Sequence[Record | None], take: Callable[[Record], float | None]
+) -> npt.NDArray[np.float64]:
+    values = (None if record is None else take(record) for record in records)
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _claims(predictions: Sequence[Record | None]) -> dict[str, npt.NDArray[np.bool_]]:
+    claims: dict[str, Callable[[Record | None], bool]] = {
+        "has_prediction": lambda record: record is not None,
+        "is_invalid": lambda record: record is not None and record.data is None and not record.meta.error,
+        "has_error": lambda record: (
+            record is not None and bool(record.meta.error) and not _is_timeout(record)
+        ),
+        "is_timeout": lambda record: record is not None and _is_timeout(record),
+        "is_unparsed": lambda record: (
+            record is not None
+            and (record.meta.parse_success is False or (record.data is None and not record.meta.error))
+        ),
+        "is_repaired": lambda record: (
+            record is not None and record.data is not None and bool(set(record.meta.repairs) - UNWRAPPED)
+        ),
+    }
+    return {
+        name: np.array([claim(record) for record in predictions], dtype=bool)
+        for name, claim in claims.items()
+    }
+
+
+def _is_timeout(record: Record) -> bool:
+    error = (record.meta.error or "").casefold()
+    return "timeout" in error or "timed out" in error
+
+
+def slice_values(key: str, row: tuple[Record, Record | None, str | None]) -> tuple[str, ...]:
+    """Return the values of a document under a slice key: its type, a fact beside the gold or the prediction, or a gold value."""
+    gold, prediction, kind = row
+    if key == "type":
+        return (kind,) if kind else _attribute(gold, prediction, key)
+    if key in ("tag", "tags"):
+        return tuple(dict.fromkeys(gold.meta.tags + (prediction.meta.tags if prediction else ())))
+    if key == "variant":
+        variant = gold.meta.variant or (prediction.meta.variant if prediction else None)
+        return (variant,) if variant else ()
+    found = _attribute(gold, prediction, key)
+    if found:
+        return found
+    value = value_at(gold.data, key)
+    return (str(value).strip(),) if isinstance(value, (str, int, float)) and str(value).strip() else ()
+
+
+def _attribute(gold: Record, prediction: Record | None, key: str) -> tuple[str, ...]:
+    for record in (gold, prediction):
+        if record is not None and key in record.meta.attributes:
+            return (record.meta.attributes[key],)
+        if record is not None and key in record.meta.labels:
+            return record.meta.labels[key]
+    return ()

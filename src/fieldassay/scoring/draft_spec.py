@@ -1,0 +1,132 @@
+"""A first spec: from gold data, or from a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.records.envelope import META_SHAPES, read_value
+from fieldassay.records.ids import locate
+from fieldassay.records.matching import find_duplicates
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.rows import FolderRows
+from fieldassay.records.source import Source, open_source
+from fieldassay.spec.document_id import DocumentId, find_document_id, has_id_name
+from fieldassay.spec.infer import infer_seen, render_spec_with_comments
+from fieldassay.spec.parse import read_spec
+from fieldassay.spec.schema_with_gold import with_gold
+from fieldassay.spec.sightings import Sighting, sight
+from fieldassay.spec.source import named_source
+from fieldassay.spec.write import write_spec
+
+_CHUNK = 1000
+_HEAD = (
+    "# A first spec, written by `fieldassay init` from {source}.\n"
+    "# The types are what fits the values seen. Read them through: what is money, what is an id, which fields are critical?\n"
+    "# Text is compared exactly: `{{type: text, normalize: [case, punctuation, white_space]}}` ignores case, punctuation and spaces.\n"
+    "# Then: fieldassay validate --spec THIS_FILE --gold GOLD\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The text of a first spec, with comments, and remarks that its reader should see at once."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
+
+
+def spec_from_gold(
+    gold: str, gold_key: str | None = None, id_key: str | None = None, schema: str | None = None
+) -> Draft:
+    """Return a spec that fits gold data; `gold_key` says where in a row the record is, `id_key` which key is the document's id.
+
+    With a schema (a file or `module:Model`) the fields and their types are the schema's, and gold says how its values are written. Raises
+    `ProblemsError` for gold that cannot be read, and for an id that is not there or not different in each document.
+    """
+    declared = None if schema is None else read_spec(named_source(schema, Path.cwd()))
+    names = () if id_key is None else (id_key,)
+    source = open_source(gold, SourceOptions(id_names=names, data_key=gold_key, is_gold=True))
+    rows, count = sight(_rows(source), has_id_name)
+    root = rows if gold_key is None else sight(_records(source, gold_key))[0]
+    found = infer_seen(root, count, _document_id(source, rows, count, id_key), _stem(gold))
+    remarks = _remarks(rows, count) if gold_key is None else ()
+    if declared is not None:
+        found = with_gold(declared, found)
+    if gold_key is not None:
+        found = replace(found, spec=replace(found.spec, gold_keys=(gold_key,)))
+    elif remarks:
+        found = replace(found, comments={**found.comments, ("fieldassay",): "\n".join(remarks)})
+    return Draft(_head(gold) + render_spec_with_comments(found), remarks)
+
+
+def spec_from_schema(schema: str) -> str:
+    """Return the text of a spec made from a JSON Schema file or a Pydantic model (`module:Model`)."""
+    return _head(schema) + write_spec(read_spec(named_source(schema, Path.cwd())))
+
+
+def _head(path: str) -> str:
+    name = "standard input" if path == "-" else Path(path).name
+    return _HEAD.format(source="".join(char if char.isprintable() else "?" for char in name))
+
+
+def _rows(source: Source) -> Iterator[dict[str, Any]]:
+    """Yield the rows as they stand, ids and what may be meta included: only the user knows what is data."""
+    for start in range(0, len(source), _CHUNK):
+        positions = range(start, min(start + _CHUNK, len(source)))
+        for position, row in zip(positions, source.rows.read(positions), strict=True):
+            if row.problem is not None or not isinstance(row.value, dict):
+                what = row.problem or "holds no record"
+                raise ProblemsError(
+                    [Problem(source.place(position), what, "correct the gold record", "bad_gold")]
+                )
+            yield row.value
+
+
+def _records(source: Source, key: str) -> Iterator[dict[str, Any]]:
+    """Yield the records under a key of the rows."""
+    for position, row in enumerate(_rows(source)):
+        answer = read_value(locate(row, key)[1], source.options)
+        if answer.data is None:
+            what = f"holds no record under {key!r}"
+            raise ProblemsError(
+                [Problem(source.place(position), what, "correct the gold record", "bad_gold")]
+            )
+        yield answer.data
+
+
+def _document_id(source: Source, rows: Sighting, count: int, named: str | None) -> DocumentId:
+    """Return the document's id: the key that the user named, or the one with a usual name."""
+    is_beside = source.options.data_key is not None
+    if named is None:
+        found = find_document_id(
+            rows, count, "file name" if isinstance(source.rows, FolderRows) else "position"
+        )
+        return replace(found, is_beside=is_beside)
+    problems = find_duplicates(source)
+    if source.is_numbered:
+        problems.append(
+            Problem(source.label, f"no record has the id {named!r}", nearest(named, rows.members), "no_id")
+        )
+    if problems:
+        raise ProblemsError(problems)
+    return DocumentId(named, "named by --id-key", is_beside)
+
+
+def _remarks(rows: Sighting, count: int) -> tuple[str, ...]:
+    """Return a question if the rows look like envelopes: each holds one object, and beside it nothing but ids and what is known as meta."""
+    beside = {key for key in rows.members if has_id_name(key) or key in META_SHAPES}
+    inside = [key for key in rows.members if key not in beside]
+    if len(inside) != 1 or not beside or rows.members[inside[0]].objects < count:
+        return ()
+    key = inside[0]
+    return (
+        f"each row holds one object, {key!r}, beside the id: if that is the record, did you mean --gold-key {key}?",
+    )
+
+
+def _stem(path: str) -> str:
+    return "records" if path == "-" else Path(path).name.split(".")[0] or "records"

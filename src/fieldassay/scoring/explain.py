@@ -1,0 +1,313 @@
+"""Why a value was judged as it was: step by step, from the raw values to the diagnoses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from dataclasses import field as default
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.paths import ITEM, Pattern, Step, field_of, join_path, split_path
+from fieldassay.plan.compile import read_plan
+from fieldassay.plan.describe import describe
+from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.scoring.steps import Trial, try_steps
+
+if TYPE_CHECKING:
+    from fieldassay.records.matching import Matching
+    from fieldassay.records.record import Record
+
+_NOT_COMPARED = ("equal", "accepted", "unreadable", "wrong_kind", "too_long")
+
+VALUE = "value"
+_MOST_NAMED = 20
+"""Undeclared keys that are named."""
+"""The name of the one field in the spec of a single pair of values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a pair: the value as given (JSON text, None: no value), as read, and what was remarked on the way."""
+
+    raw: str | None
+    value: str | None = None
+    flags: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The steps of one judgement. `read`, `compared` and `accept` describe the field; the rest is what happened to this pair."""
+
+    field: str
+    gold_path: str | None
+    pred_path: str | None
+    type: str
+    read: str
+    compared: str
+    accept: str
+    gold: Side
+    pred: Side
+    score: float | None
+    reason: str
+    outcome: str
+    diagnoses: tuple[str, ...]
+    flags: tuple[str, ...]
+    trials: tuple[Trial, ...] = ()
+    """The steps of a cascade up to the one that decided, and the items of lists; empty where the comparator looked once, or not at all."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain data."""
+        plain = {
+            name: getattr(self, name)
+            for name in self.__dataclass_fields__
+            if name not in ("gold", "pred", "trials")
+        }
+        sides = {
+            name: {key: getattr(side, key) for key in Side.__dataclass_fields__}
+            for name, side in (("gold", self.gold), ("pred", self.pred))
+        }
+        return {**plain, **sides, "trials": [trial.to_dict() for trial in self.trials]}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentExplanation:
+    """The judgements of one document: its rows of evidence in order, and, where one field was asked for, their steps.
+
+    `remarks` say, by system, what is known of the answers themselves: none, not readable, repaired.
+    """
+
+    document: str
+    field: str | None
+    rows: tuple[dict[str, Any], ...]
+    steps: tuple[Explanation, ...] = ()
+    remarks: Mapping[str, tuple[str, ...]] = default(default_factory=dict)
+    systems: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain data."""
+        remarks = {name: list(said) for name, said in self.remarks.items()}
+        shared = {"document": self.document, "field": self.field, "remarks": remarks, "rows": list(self.rows)}
+        return {**shared, "steps": [step.to_dict() for step in self.steps]}
+
+
+def explain_values(
+    gold: Any, pred: Any, definition: Mapping[str, Any], spec: Mapping[str, Any] | None = None
+) -> tuple[Explanation, ...]:
+    """Return how a pair of raw values is judged in a field with this definition; lists have one explanation per item.
+
+    `definition` is a field of the spec language, `spec` what stands around it (`locale` …).
+
+    >>> [step] = explain_values("$1,234.56", "1234.6", {"type": "money", "currency": "AUD"})
+    >>> step.gold.value, step.pred.value, step.outcome, step.diagnoses
+    ('1234.56 AUD', '1234.6 AUD', 'mismatch', ('rounding',))
+    """
+    plan = read_plan({"name": "command line", **(spec or {}), "fields": {VALUE: dict(definition)}})
+    rows = judge_rows(plan, {VALUE: gold}, {VALUE: pred})
+    return tuple(explain_row(plan, row) for row in rows if row["kind"] == "value")
+
+
+def explain_field(plan: Plan, field: str, gold: Any, pred: Any) -> tuple[Explanation, ...]:
+    """Return how a pair of raw values is judged in a field; lists that are aligned have one explanation per item.
+
+    A field inside of others (`lines[].amount`, or any path of a tree) is judged as the only value of its record. Which document types have the
+    field plays no part. Raises `ProblemsError` with the nearest name if there is no such field.
+
+    >>> plan = read_plan({"protocol": "business-documents"})
+    >>> [step] = explain_field(plan, "TOTAL_AMOUNT", "$1234.56", "$ 1,234.56")
+    >>> step.score, step.reason
+    (1.0, 'equal_ignoring')
+    """
+    steps = (field,) if field in plan.slots else _steps_to(plan, field)
+    path = join_path(ITEM if isinstance(step, int) else step for step in steps)
+    rows = judge_rows(plan, _alone(steps, gold), _alone(steps, pred))
+    return tuple(
+        explain_row(plan, row) for row in rows if row["kind"] == "value" and _is_under(row["field"], path)
+    )
+
+
+def _steps_to(plan: Plan, field: str) -> tuple[Step, ...]:
+    """Return the steps to a field inside of others."""
+    known = {info.path for info in plan.fields if info.path}
+    try:
+        steps = split_path(field)
+    except ValueError as error:
+        raise ProblemsError(
+            [Problem("field", str(error), "write one such as lines[].amount", "invalid_path")]
+        ) from None
+    path = join_path(ITEM if isinstance(step, int) else step for step in steps)
+    if not steps or isinstance(steps[0], int) or (path not in known and find_leaf(plan, path)[0] is None):
+        raise ProblemsError(
+            [
+                Problem(
+                    "field",
+                    f"no field {field[:200]!r}",
+                    nearest(field[:200], known or {"a.path.of.the.tree"}),
+                    "unknown_name",
+                )
+            ]
+        )
+    return steps
+
+
+def _alone(steps: Sequence[Step], value: Any) -> dict[str, Any]:
+    """Return a record with nothing but a value, under the steps that lead to it; one item in each list."""
+    for step in reversed(steps):
+        value = [value] if isinstance(step, int) else {step: value}
+    record: dict[str, Any] = value
+    return record
+
+
+def judge_rows(plan: Plan, gold: Mapping[str, Any], pred: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of evidence of one pair of records."""
+    from fieldassay.engine.assemble import Identity, assemble
+    from fieldassay.engine.judge import judge
+
+    evidence = assemble(plan, judge(plan, [gold], [pred], {}), Identity("prediction", ("document",)), [None])
+    return [] if evidence.table is None else evidence.table().to_dicts()
+
+
+def explain_row(plan: Plan, row: Mapping[str, Any]) -> Explanation:
+    """Return the steps behind a row of evidence about a value."""
+    leaf, told = find_leaf(plan, row["field"])
+    return Explanation(
+        row["field"], row["gold_path"], row["pred_path"], row["type"],
+        told.get("read", ""), told.get("compared", ""), told.get("accept", ""),
+        _side(leaf, row["gold"], row["gold_value"]), _side(leaf, row["pred"], row["pred_value"]),
+        row["score"], row["reason"], row["outcome"], tuple(row["diagnoses"] or ()), tuple(row["flags"] or ()), _trials(leaf, row),
+    )  # fmt: skip
+
+
+def _trials(leaf: Leaf | None, row: Mapping[str, Any]) -> tuple[Trial, ...]:
+    """Return what the leaf's comparator tried on the values of a row, if it was asked at all."""
+    if leaf is None or row["gold"] is None or row["pred"] is None or row["reason"] in _NOT_COMPARED:
+        return ()
+    sides = []
+    for text in (row["gold"], row["pred"]):
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError):
+            return ()
+        if data is None or isinstance(data, dict) or (isinstance(data, list) and not leaf.is_list):
+            return ()
+        sides.append(leaf.reader.read(data))
+    return () if any(side.problem is not None for side in sides) else try_steps(leaf.comparator, *sides)
+
+
+def _side(leaf: Leaf | None, raw: str | None, value: str | None) -> Side:
+    """Return one side, read again for what evidence does not keep: why it could not be read."""
+    if raw is None or leaf is None:
+        return Side(raw, value)
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        return Side(raw, value)
+    if isinstance(data, dict) or data is None or (isinstance(data, list) and not leaf.is_list):
+        kind = "null" if data is None else "an object" if isinstance(data, dict) else "a list"
+        return Side(raw, value, (), f"is {kind}")
+    reading = leaf.reader.read(data)
+    return Side(raw, value, reading.flags, reading.problem)
+
+
+def find_leaf(plan: Plan, path: str) -> tuple[Leaf | None, dict[str, str]]:
+    """Return the leaf that judges the values of a field, and how it is described; None for structure and undeclared keys."""
+    rows = {row["field"]: row for row in describe(plan)}
+    node = _find(plan.root, path)
+    if isinstance(node, Leaf):
+        return node, rows.get(path, {})
+    if isinstance(node, AnyNode):
+        for pattern, leaf in node.patterns:
+            if isinstance(leaf, Leaf) and Pattern(pattern).matches(path):
+                return leaf, rows.get(f"{node.path or '(the record)'}: {pattern}", {})
+    return None, {}
+
+
+def _find(node: Node, path: str) -> Node | None:
+    if isinstance(node, AnyNode):
+        is_here = not node.path or path == node.path or path.startswith((f"{node.path}.", f"{node.path}["))
+        return node if is_here else None
+    if isinstance(node, Leaf):
+        return node if node.path == path else None
+    children = node.children if isinstance(node, ObjectNode) else (node.items,)
+    found = (_find(child, path) for child in children)
+    return next(
+        (inner for inner in found if inner is not None),
+        node if isinstance(node, ListNode) and node.path == path else None,
+    )
+
+
+def explain_document(
+    plan: Plan, matching: Matching, document: str, slices: tuple[str, ...] = ()
+) -> DocumentExplanation:
+    """Return how one document was judged, for every system. Raises `ProblemsError` with the nearest id if there is none such."""
+    from fieldassay.records.matching import batches
+    from fieldassay.scoring.shards import judge_batch
+
+    ids = {name: position for position, name in enumerate(matching.ids)}
+    if document not in ids:
+        raise unknown_document(document, ids, matching.gold.label)
+    rows: list[dict[str, Any]] = []
+    remarks: dict[str, tuple[str, ...]] = {}
+    for batch in batches(matching, 1, [ids[document]]):
+        for judged in judge_batch(plan, batch, slices):
+            rows += judged.evidence.table().to_dicts() if judged.evidence.table is not None else []
+            system = judged.evidence.system
+            undeclared = [
+                f"the spec does not declare the predicted key {path}"
+                for path in sorted(judged.undeclared.pred)[:_MOST_NAMED]
+            ]
+            remarks[system] = (*_remarks(batch.predictions[system][0]), *undeclared)
+    return DocumentExplanation(document, None, tuple(rows), (), remarks, tuple(matching.predictions))
+
+
+def _remarks(record: Record | None) -> list[str]:
+    if record is None:
+        return ["there is no prediction for this document; it is judged as an empty one"]
+    if record.data is None:
+        return [
+            f"{record.place}: {record.invalid or 'no readable answer'}; it is judged as an empty prediction"
+        ]
+    return (
+        [f"{record.place}: the answer was repaired ({', '.join(record.meta.repairs)})"]
+        if record.meta.repairs
+        else []
+    )
+
+
+def unknown_document(document: str, ids: Sequence[str] | Mapping[str, Any], where: str) -> ProblemsError:
+    """Return the error for an id that no document has."""
+    some = list(ids)
+    remedy = nearest(document[:200], some)
+    if remedy.startswith("one of") and len(some) > 5:
+        remedy = f"ids look like: {', '.join(some[:5])} …"
+    return ProblemsError(
+        [Problem(where, f"no document has the id {document[:200]!r}", remedy, "unknown_document")]
+    )
+
+
+def choose_field(plan: Plan, found: DocumentExplanation, path: str) -> DocumentExplanation:
+    """Return the explanation of one field (`lines[].amount`) or value (`lines[3].amount`) only, with its steps.
+
+    What lies below the path belongs to it. Raises `ProblemsError` with the nearest field if the document has nothing there.
+    """
+    try:
+        wanted = field_of(path)
+    except ValueError as error:
+        raise ProblemsError(
+            [Problem("field", str(error), "write one such as lines[].amount", "invalid_path")]
+        ) from None
+    keys = ("field",) if wanted == path else ("gold_path", "pred_path")
+    rows = tuple(row for row in found.rows if any(_is_under(row[key], path) for key in keys))
+    known = {row["field"] for row in found.rows} | {info.path for info in plan.fields}
+    if not rows and wanted not in known:
+        raise ProblemsError(
+            [Problem("field", f"no field {path[:200]!r}", nearest(path[:200], known), "unknown_name")]
+        )
+    steps = tuple(explain_row(plan, row) for row in rows if row["kind"] == "value")
+    return replace(found, field=path, rows=rows, steps=steps)
+
+
+def _is_under(path: str | None, wanted: str) -> bool:
+    return path is not None and (path == wanted or path.startswith((f"{wanted}.", f"{wanted}[")))

@@ -1,0 +1,228 @@
+"""Opening gold and predictions: paths, frames, lists and mappings, as sources that are matched by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.records.formats import split_sheet
+from fieldassay.records.matching import Matching, find_duplicates, match
+from fieldassay.records.memory import hold_records
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.source import Source, open_source, open_systems
+from fieldassay.records.value_objects import Scalars
+from fieldassay.records.variants import split_variants
+from fieldassay.scoring.choosing import Choice, choose_documents
+from fieldassay.scoring.options import InputOptions
+from fieldassay.scoring.trees import data_names, named_keys, survey_tree
+
+_AT_ONCE = 5_000
+"""Gold records looked at together."""
+
+Records: TypeAlias = Any
+"""A path, `-`, a list of objects, a mapping from id to object, a Polars or pandas frame."""
+
+
+def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
+    """Return how to read gold under a plan."""
+    others = dict(plan.root.other_names)
+    declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
+    containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
+    return SourceOptions(
+        id_names=inputs.id_names or plan.spec.id or None,
+        data_key=inputs.gold_key,
+        data_keys=() if inputs.gold_key is not None else plan.spec.gold_keys,
+        wrap=inputs.wrap,
+        encoding=inputs.encoding,
+        unpacked=inputs.unpacked,
+        item_lists=tuple(_item_lists(plan.root.children)),
+        group=inputs.group or plan.spec.groups_rows,
+        declared=declared,
+        nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
+        is_gold=True,
+        other_names=plan.root.other_names,
+        answer_keys=named_keys(plan),
+    )
+
+
+def _item_lists(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the path of each list of objects that is in no other list, with the names of its items' fields."""
+    for node in nodes:
+        if isinstance(node, ListNode) and isinstance(node.items, ObjectNode):
+            yield prefix + node.name, frozenset(child.name for child in node.items.children)
+        elif isinstance(node, ObjectNode):
+            yield from _item_lists(node.children, f"{prefix}{node.name}.")
+
+
+def pred_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
+    """Return how to read predictions under a plan."""
+    keys = () if inputs.pred_key is not None or inputs.systems_key is not None else plan.spec.pred_keys
+    options = replace(gold_options(plan, inputs), is_gold=False, data_key=inputs.pred_key, data_keys=keys)
+    declared = options.declared - data_names(plan)
+    return replace(
+        options,
+        systems_key=inputs.systems_key,
+        declared=declared,
+        scalars=scalars_of(plan.root),
+        fields=plan.root,
+    )
+
+
+def scalars_of(node: ObjectNode) -> Scalars:
+    """Return the fields of an object, by all their names, with the places of single values."""
+    found: dict[str, Any] = {}
+    others = dict(node.other_names)
+    for child in node.children:
+        items = child.items if isinstance(child, ListNode) else child
+        if isinstance(items, Leaf | ObjectNode):
+            found |= dict.fromkeys(
+                (child.name, *others.get(child.name, ())),
+                None if isinstance(items, Leaf) else scalars_of(items),
+            )
+    return found
+
+
+def open_inputs(
+    plan: Plan,
+    gold: Records,
+    predictions: Mapping[str, Records] | Records,
+    inputs: InputOptions,
+    wanted: Sequence[str] | None = None,
+) -> Matching:
+    """Return gold and every system's predictions, matched by id; `wanted` are the top-level fields whose data is kept (None: all).
+
+    Raises `ProblemsError` with everything that is wrong with any of them.
+    """
+    left_out = _left_out(plan, wanted)
+    options = replace(gold_options(plan, inputs), left_out=left_out)
+    of_predictions = replace(pred_options(plan, inputs), left_out=left_out)
+    problems: list[Problem] = []
+    sources: dict[str, Source] = {}
+    opened: Source | None = None
+    chosen: Choice | None = None
+    try:
+        opened = _open(gold, options, "gold")
+        if options.is_tree:
+            opened, as_data = survey_tree(opened)
+            of_predictions = replace(of_predictions, declared=of_predictions.declared | as_data)
+        chosen = choose_documents(plan, opened, inputs.where)
+    except ProblemsError as error:
+        problems += error.problems
+    for name, records in _named(predictions).items():
+        try:
+            found = _open_predictions(name, records, of_predictions)
+        except ProblemsError as error:
+            problems += error.problems
+            continue
+        problems += _taken(name, found, sources)
+        sources |= found
+    if problems or opened is None:
+        raise ProblemsError(problems)
+    matching = match(opened, sources, inputs.match_ids, None if chosen is None else chosen.positions)
+    return matching if chosen is None else replace(matching, notes=(chosen.note, *matching.notes))
+
+
+def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
+    """Return the keys under which records hold fields that are not wanted."""
+    others = dict(plan.root.other_names)
+    return frozenset(
+        key
+        for name in plan.slots
+        if wanted is not None and name not in wanted
+        for key in (name, *others.get(name, ()))
+    )
+
+
+def open_predictions(
+    plan: Plan, predictions: Mapping[str, Records], inputs: InputOptions
+) -> dict[str, Source]:
+    """Return every system's predictions, all of them, without gold. Raises `ProblemsError` with everything that is wrong with any of them."""
+    options = pred_options(plan, inputs)
+    problems: list[Problem] = []
+    sources: dict[str, Source] = {}
+    for name, records in predictions.items():
+        try:
+            found = _open_predictions(name, records, options)
+        except ProblemsError as error:
+            problems += error.problems
+            continue
+        problems += [problem for source in found.values() for problem in find_duplicates(source)]
+        problems += _taken(name, found, sources)
+        sources |= found
+    if problems:
+        raise ProblemsError(problems)
+    return sources
+
+
+def _taken(name: str, found: Mapping[str, Source], known: Mapping[str, Source]) -> list[Problem]:
+    return [
+        Problem(str(name), f"system {other!r} is given twice", "name them apart", "duplicate")
+        for other in found
+        if other in known
+    ]
+
+
+def fitted(plan: Plan, matching: Matching) -> Plan:
+    """Return the plan without the top-level fields that no gold record has, where the spec skips those; otherwise the plan.
+
+    The digest stays that of the whole spec, and so does what the plan calls its spec.
+    """
+    if not plan.spec.skips_absent_fields:
+        return plan
+    present: set[str] = set()
+    wanted = set(plan.slots)
+    for start in range(0, len(matching.gold), _AT_ONCE):
+        for record in matching.gold.fetch(range(start, min(start + _AT_ONCE, len(matching.gold)))):
+            present |= wanted & (record.data or {}).keys()
+        if present == wanted:
+            return plan
+    children = tuple(child for child in plan.root.children if child.name in present)
+    slots = tuple(name for name in plan.slots if name in present)
+    kept = {name: number for number, name in enumerate(slots)}
+    fields = tuple(replace(info, slot=kept.get(plan.slots[info.slot], -1)) for info in plan.fields)
+    return replace(plan, root=replace(plan.root, children=children), fields=fields, slots=slots)
+
+
+def _named(predictions: Mapping[str, Records] | Records) -> dict[str, Records]:
+    """Return the predictions by system; a single source is named after its file, or `prediction`."""
+    if isinstance(predictions, Mapping):
+        return dict(predictions)
+    if isinstance(predictions, (str, Path)):
+        return {system_name(predictions): predictions}
+    return {"prediction": predictions}
+
+
+def system_name(path: str | Path) -> str:
+    """Return the name of the system that a file of predictions without a name is taken to be of.
+
+    >>> system_name("out/llama.jsonl.gz"), system_name("results.xlsx#qwen")
+    ('llama', 'qwen')
+    """
+    sheet = split_sheet(path)[1]
+    if sheet is not None:
+        return sheet
+    return "stdin" if str(path) == "-" else Path(path).name.split(".")[0] or str(path)
+
+
+def _open(records: Records, options: SourceOptions, label: str) -> Source:
+    if isinstance(records, (str, Path)):
+        return open_source(records, options)
+    return hold_records(records, options, label)
+
+
+def _open_predictions(name: str, records: Records, options: SourceOptions) -> dict[str, Source]:
+    if options.systems_key is None:
+        return split_variants(name, _open(records, options, name))
+    if not isinstance(records, (str, Path)):
+        remedy = "give a mapping from system to records instead"
+        raise ProblemsError([Problem(name, "a key of systems needs a file", remedy, "systems_key")])
+    opened = open_systems(records, options)
+    return {
+        part: source
+        for system, found in opened.items()
+        for part, source in split_variants(system, found).items()
+    }

@@ -1,0 +1,371 @@
+"""The front door: scores predictions against gold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fieldassay.compare.systems import (
+    check_reference,
+    compare_partials,
+    remark_contest,
+    with_compared,
+    with_kept,
+)
+from fieldassay.engine.fold import FoldPlan, documents_frame, estimates, merge
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
+from fieldassay.evidence import evidence_schema
+from fieldassay.executors.local import run_local
+from fieldassay.executors.pool import run_pool
+from fieldassay.fingerprint.labels import digest_rows
+from fieldassay.gates.baseline.locking import freeze_plan
+from fieldassay.metrics.grammar import MetricCall, parse_gate
+from fieldassay.metrics.selection import select_metrics
+from fieldassay.plan.compile import read_plan
+from fieldassay.plan.expressions import gate_metrics, vocabulary_of
+from fieldassay.plan.nodes import Plan
+from fieldassay.plan.restrict import restrict
+from fieldassay.records.ids import Positions
+from fieldassay.records.matching import Matching
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.result import Result
+from fieldassay.result.violations import CheckCount
+from fieldassay.scoring.answer_remarks import NAMED, remark_repairs
+from fieldassay.scoring.checking import (
+    CHECK_METRICS,
+    Tallies,
+    count_checks,
+    default_metrics,
+    join_tallies,
+    name_idle,
+)
+from fieldassay.scoring.choosing import CHOSEN
+from fieldassay.scoring.document_status import count_classes
+from fieldassay.scoring.explain import unknown_document
+from fieldassay.scoring.fit import GOLD, Fill, count_fill, describe_fit, describe_misfit, merge_fills
+from fieldassay.scoring.inputs import Records, fitted, open_inputs
+from fieldassay.scoring.options import ScoreOptions, with_keywords
+from fieldassay.scoring.provenance import provenance
+from fieldassay.scoring.shards import Done, Progress, Work, do_work
+from fieldassay.scoring.ungated import WITHOUT, find_ungated
+from fieldassay.spec.names import ID_NAMES
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CLAIMS = {"invalid": "is_invalid", "error": "has_error", "timeout": "is_timeout", "repaired": "is_repaired"}
+"""What the counts of a result call the claims of the document table."""
+
+SMALLEST_SHARD = 200
+"""Fewer documents than this are not worth a process of their own."""
+
+
+def score(
+    gold: Records,
+    predictions: Mapping[str, Records] | Records,
+    spec: Any,
+    options: ScoreOptions | None = None,
+    progress: Progress | None = None,
+    **keywords: Any,
+) -> Result:
+    """Return how good the predictions are, judged against gold by a spec.
+
+    `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a data frame; `predictions`
+    is one of these, or a mapping from system to one. `spec` is a path, the text of a spec, a mapping, a Pydantic model or a compiled plan. `keywords`
+    are options of `ScoreOptions` and `InputOptions` by name, in place of those in `options`. Raises
+    `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no document is in both, or none has a declared field.
+
+    >>> result = score([{"id": 1, "total": "5.00"}], [{"id": 1, "total": 5}], "fields: {total: number}")
+    >>> result.value("accuracy")
+    1.0
+    """
+    options = with_keywords(options or ScoreOptions(), keywords)
+    plan = spec if isinstance(spec, Plan) else read_plan(spec)
+    whole = plan
+    if options.fields is not None:
+        plan = restrict(plan, options.fields)
+    folding = fold_plan(plan, options)
+    matching = open_inputs(whole, gold, predictions, options.inputs, plan.slots)
+    frozen = {name: part.digest for name, part in freeze_plan(plan).items()}
+    plan = fitted(plan, matching)
+    chosen = tuple(note for note in matching.notes if note.kind == CHOSEN)
+    if options.only is not None:
+        matching = replace(matching.take(_find_documents(matching, options.only)), notes=chosen)
+    if options.limit is not None:
+        matching = replace(matching.take(np.arange(min(options.limit, len(matching)))), notes=chosen)
+    if not len(matching) or not matching.predictions:
+        raise NothingEvaluatedError("nothing to evaluate: there is no gold document, or no prediction file")
+    check_reference(options.reference, matching.predictions)
+    keeps_statistics = options.keeps_statistics or has_regression(plan, options)
+    if len(matching.predictions) > 1 or keeps_statistics:
+        folding = with_compared(folding, options.compare)
+    if keeps_statistics:
+        folding = with_kept(folding, gate_calls(plan, options, folding))
+    return _score(_Run(plan, folding, matching, options, frozen), progress)
+
+
+def _find_documents(matching: Matching, ids: Sequence[str]) -> Positions:
+    """Return where the documents with these ids are, in gold order. Raises `ProblemsError` for each that no document has."""
+    places = {name: position for position, name in enumerate(matching.ids)}
+    wanted = dict.fromkeys(name.strip() for name in ids)
+    unknown = [
+        problem
+        for name in wanted
+        if name not in places
+        for problem in unknown_document(name, places, matching.gold.label).problems
+    ]
+    if unknown:
+        raise ProblemsError(unknown)
+    return np.array(sorted(places[name] for name in wanted), dtype=np.int64)
+
+
+def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
+    """Return what to compute: the options' metrics and slices, else the spec's, else the defaults; and always what gates are about."""
+    names = options.metrics or plan.spec.metrics or default_metrics(plan)
+    try:
+        vocabulary = vocabulary_of(plan.spec)
+        calls = select_metrics(names, vocabulary)
+        asked = [
+            call
+            for text in (*plan.spec.gates, *options.gates)
+            for call in gate_metrics(parse_gate(text), vocabulary)
+        ]
+    except ValueError as error:
+        raise ProblemsError([Problem("metrics", str(error), kind="unknown_name")]) from None
+    calls = tuple(dict.fromkeys((*calls, *asked)))
+    slices = plan.spec.slices if options.slices is None else options.slices
+    return FoldPlan(
+        calls,
+        tuple(slices),
+        options.replicates,
+        options.seed,
+        options.level,
+        vocabulary=vocabulary,
+        score=plan.spec.score,
+    )
+
+
+def _asked(plan: Plan, options: ScoreOptions) -> list[str]:
+    """Return the metrics and groups that the options or the spec name; none where the defaults are computed."""
+    return list(options.metrics or plan.spec.metrics)
+
+
+def gate_calls(plan: Plan, options: ScoreOptions, folding: FoldPlan) -> list[MetricCall]:
+    """Return the metrics that gates are about."""
+    return [
+        call
+        for text in (*plan.spec.gates, *options.gates)
+        for call in gate_metrics(parse_gate(text), folding.vocabulary)
+    ]
+
+
+def has_regression(plan: Plan, options: ScoreOptions) -> bool:
+    """Return whether a gate compares with a baseline, which takes the statistics of every document."""
+    return any(parse_gate(text).function == "regression" for text in (*plan.spec.gates, *options.gates))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    plan: Plan
+    folding: FoldPlan
+    matching: Matching
+    options: ScoreOptions
+    frozen: Mapping[str, str]
+    """The digests of what decides the numbers, but for gold."""
+
+
+def _score(run: _Run, progress: Progress | None) -> Result:
+    done = list(_run(run, progress))
+    fills = merge_fills(part.fills for part in done)
+    if not any(fill.values.any() for fill in fills.values()):
+        misfit = describe_misfit(
+            run.plan, run.matching, {name: fill.undeclared for name, fill in fills.items()}
+        )
+        if misfit is not None:
+            raise NothingEvaluatedError(misfit)
+    return _result(run, done, fills)
+
+
+def _run(run: _Run, progress: Progress | None) -> Iterator[Done]:
+    options = run.options
+    shards = _shards(len(run.matching), options)
+    works = [
+        Work(
+            run.plan,
+            run.folding,
+            part,
+            options.batch,
+            options.evidence,
+            number,
+            options.evidence_folder,
+            len(shards) == 1,
+        )
+        for number, part in enumerate(
+            run.matching if len(shards) == 1 else run.matching.take(shard) for shard in shards
+        )
+    ]
+    if len(works) == 1 or options.workers == 1:
+        yield from run_local(lambda work: do_work(work, progress), works)
+        return
+    for done in run_pool(do_work, works, options.workers):
+        if progress is not None:
+            progress(done.documents)
+        yield done
+
+
+def _shards(documents: int, options: ScoreOptions) -> list[Any]:
+    """Return the positions of each shard: contiguous, so that what they write is in gold order."""
+    if options.workers <= 1:
+        return [np.arange(documents)]
+    wanted = max(1, min(documents // SMALLEST_SHARD, options.workers * 4))
+    return [part for part in np.array_split(np.arange(documents), wanted) if len(part)]
+
+
+def _result(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> Result:
+    systems = list(run.matching.predictions)
+    partials = {system: merge([part.partials[system] for part in done]) for system in systems}
+    found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
+    frames = [frame for part in done for frame in part.frames]
+    paired, compared = compare_partials(run.folding, partials, run.options.reference or systems[0])
+    result = Result(
+        found,
+        documents_frame(partials.values()),
+        None
+        if run.options.evidence == "none" or run.options.evidence_folder is not None
+        else cache(partial(_evidence, frames)),
+        {
+            **provenance(run.plan, run.folding, run.matching),
+            "asked": _asked(run.plan, run.options),
+            "digests": _digests(run, done),
+        },
+        _counts(run, done, fills),
+        tuple(map(str, run.matching.notes)),
+        (*_warnings(run, done), *describe_fit(run.plan, run.matching, fills), *remark_contest(paired)),
+        checks=_checks(run, done),
+        comparisons=compared.comparisons,
+        rankings=compared.rankings,
+        paired=paired,
+    )
+    return replace(result, warnings=(*result.warnings, *_warn_of_ungated(run, result)))
+
+
+def _warn_of_ungated(run: _Run, result: Result) -> tuple[str, ...]:
+    gates = tuple(parse_gate(text) for text in (*run.plan.spec.gates, *run.options.gates))
+    found = {system: [str(one) for one in find_ungated(gates, result, system)] for system in result.systems}
+    return tuple(f"{system}: {said}" for system, ungated in found.items() for said in ungated)
+
+
+def _digests(run: _Run, done: Sequence[Done]) -> dict[str, str]:
+    """Return the digests that a lock has too; that of gold is of the documents that were scored."""
+    return {
+        **run.frozen,
+        "gold": digest_rows(np.concatenate([rows for part in done for rows in part.labels])),
+    }
+
+
+def _distinct(found: Iterable[Estimate]) -> tuple[Estimate, ...]:
+    """Return each estimate once: a gate may name one field or slice of a metric that is computed for all of them anyway."""
+    kept: dict[Any, Estimate] = {}
+    for one in found:
+        options = (one.regime, one.granularity, tuple(sorted(one.parameters.items())))
+        kept.setdefault((one.metric, one.system, one.field, tuple(one.slice.items()), options), one)
+    return tuple(kept.values())
+
+
+def _evidence(frames: Sequence[Any]) -> pl.DataFrame:
+    """Return the evidence held in memory as one table."""
+    import polars as pl
+
+    made = [frame() if callable(frame) else frame for frame in frames]
+    return pl.concat(made, how="diagonal") if made else pl.DataFrame(schema=evidence_schema())
+
+
+def _checks(run: _Run, done: Sequence[Done]) -> tuple[CheckCount, ...]:
+    return count_checks(run.plan, _tallies(run, done))
+
+
+def _tallies(run: _Run, done: Sequence[Done]) -> dict[str, Tallies]:
+    return {
+        system: join_tallies([part.tallies.get(system, {}) for part in done])
+        for system in run.matching.predictions
+    }
+
+
+def _counts(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> dict[str, Any]:
+    """Return what was and was not evaluated, by system."""
+    counts: dict[str, Any] = {"documents": len(run.matching), "gold": count_fill(fills[GOLD]), "systems": {}}
+    for system in run.matching.predictions:
+        claims = sum((part.claims.get(system, Counter()) for part in done), Counter())
+        counts["systems"][system] = {
+            "documents": len(run.matching),
+            "missing": len(run.matching) - claims["has_prediction"],
+            "unmatched": len(run.matching.unmatched.get(system, ())),
+            **{name: claims[claim] for name, claim in CLAIMS.items()},
+            **count_fill(fills[system]),
+            "repairs": dict(_repairs(done, system).most_common()),
+            **_count_without(run, done, system),
+            "classes": count_classes(sum((part.classes.get(system, Counter()) for part in done), Counter())),
+        }
+        if run.plan.checks:
+            counts["systems"][system]["checks"] = [
+                count.to_dict() for count in _checks(run, done) if count.system == system
+            ]
+    return counts
+
+
+def _repairs(done: Sequence[Done], system: str) -> Counter[str]:
+    """Return what was done to how many answers of a system before they could be read."""
+    return sum((part.repairs.get(system, Counter()) for part in done), Counter())
+
+
+def _count_without(run: _Run, done: Sequence[Done], system: str) -> dict[str, Any]:
+    """Return how many documents have no value for a slice key, where there are any."""
+    without = sum((part.without.get(system, Counter()) for part in done), Counter())
+    return {WITHOUT: {key: without[key] for key in run.folding.slice_keys if without[key]}} if without else {}
+
+
+def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
+    warnings = []
+    untyped = sum(part.untyped for part in done)
+    if untyped:
+        where = run.plan.spec.document_type.field if run.plan.spec.document_type else ""
+        warnings.append(
+            f"{untyped} gold documents have no known document type in {where!r}; all fields count for them"
+        )
+    excluded = sum((part.excluded for part in done), Counter())
+    if excluded:
+        named = ", ".join(f"{path} ({count})" for path, count in excluded.most_common(5))
+        warnings.append(
+            f"gold values in fields that do not apply to their document's type are not judged: {named}; see `applies_to`"
+        )
+    grouped = frozenset().union(*(part.grouped for part in done))
+    warnings += [
+        f"no document has a value for the slice {key!r}"
+        for key in run.folding.slice_keys
+        if key not in grouped
+    ]
+    lacking = [top.name for top in run.plan.spec.fields if top.name not in run.plan.slots]
+    if lacking:
+        warnings.append(f"fields that no gold record has are not judged: {', '.join(lacking[:20])}")
+    names = run.plan.spec.id or ID_NAMES
+    key = next((name for name in names if name in run.plan.slots), None)
+    if key is not None and not run.matching.gold.is_numbered:
+        warnings.append(
+            f"the field {key!r} may be what documents are matched by, and then it is always right: leave it out of the spec's fields"
+        )
+    warnings += name_idle(run.plan, _tallies(run, done))
+    if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
+        warnings.append("the spec has no `checks:`, so nothing was checked and no violation could be counted")
+    for system in run.matching.predictions:
+        answers = sum(part.claims.get(system, Counter())["has_prediction"] for part in done)
+        first = {
+            name: [doc for part in done for doc in part.repaired.get(system, {}).get(name, ())]
+            for name in NAMED
+        }
+        warnings += remark_repairs(system, answers, _repairs(done, system), first)
+    return tuple(warnings)

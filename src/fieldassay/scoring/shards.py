@@ -1,0 +1,303 @@
+"""The work of one shard of documents: read, judge and fold batch by batch; what comes back merges exactly."""
+
+from __future__ import annotations
+
+import gc
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.engine.applicability import applicability
+from fieldassay.engine.assemble import Identity, assemble
+from fieldassay.engine.candidates import MOST_PAIRS, count_pairs
+from fieldassay.engine.critical import mark_critical
+from fieldassay.engine.flatten import LONGEST_NULL, Undeclared
+from fieldassay.engine.fold import FoldPlan, Partial, fold, merge
+from fieldassay.engine.judge import judge
+from fieldassay.engine.lists import TooManyPairsError
+from fieldassay.engine.scopes import Masks
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.evidence import FLAG, DocumentTable, Evidence
+from fieldassay.fingerprint.labels import digest_part
+from fieldassay.paths import plain_path
+from fieldassay.plan.nodes import Plan
+from fieldassay.records.matching import Matching, batches
+from fieldassay.records.record import Batch
+from fieldassay.scoring.answer_remarks import MOST_NAMED, NAMED
+from fieldassay.scoring.checking import CLAIM, NUMBER, Sink, Tallies, check_records, join_tallies, open_sink
+from fieldassay.scoring.document_metadata import document_table, document_types
+from fieldassay.scoring.document_status import classify
+from fieldassay.scoring.fit import GOLD, Fill, fills_of, merge_fills
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Progress = Callable[[int], None]
+Frame: TypeAlias = "pl.DataFrame | Path | Callable[[], pl.DataFrame]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """One shard: its documents, how to judge and what to keep. It pickles, so that another process can do it."""
+
+    plan: Plan
+    folding: FoldPlan
+    matching: Matching
+    batch: int
+    evidence: Literal["all", "errors", "none"]
+    number: int = 0
+    folder: Path | None = None
+    is_local: bool = True
+    """True if the outcome stays in this process, so that evidence tables can be made when somebody looks at them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Done:
+    """What a shard comes to.
+
+    `frames` are evidence tables, in order: as ways to make them where the work is local, or (where the work names a folder) the files that hold them.
+    """
+
+    partials: Mapping[str, Partial]
+    frames: tuple[Frame, ...]
+    fills: Mapping[str, Fill]
+    """What each side has of the declared fields and beside them; gold under the empty name."""
+    claims: Mapping[str, Counter[str]]
+    """By system, the number of documents of which each claim of the document table is true."""
+    untyped: int
+    documents: int
+    excluded: Counter[str]
+    """Gold values in fields that do not apply to their documents, by field."""
+    grouped: frozenset[str]
+    """Slice keys under which any document had a value."""
+    without: Mapping[str, Counter[str]]
+    """By system, how many documents had no value for each slice key."""
+    tallies: Mapping[str, Tallies]
+    """By system, what the spec's checks found in predictions."""
+    classes: Mapping[str, Counter[str]]
+    """By system, what became of how many documents."""
+    repairs: Mapping[str, Counter[str]]
+    """By system, what was done to how many answers before they could be read."""
+    repaired: Mapping[str, Mapping[str, list[str]]]
+    """By system, the first documents of some of these repairs."""
+    labels: tuple[npt.NDArray[np.uint8], ...]
+    """The digests of the gold records."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedBatch:
+    """One batch of one system after judging."""
+
+    evidence: Evidence
+    documents: DocumentTable
+    undeclared: Undeclared
+    untyped: int
+    excluded: Counter[str]
+    tallies: Tallies
+
+
+def portions(plan: Plan, batch: Batch) -> Iterator[Batch]:
+    """Yield the batch, cut wherever its lists have more candidate pairs than fit into memory at once."""
+    gold = [record.data or {} for record in batch.gold]
+    pairs = np.zeros(len(gold), dtype=np.int64)
+    for predictions in batch.predictions.values():
+        pred = [record.data or {} if record is not None else {} for record in predictions]
+        pairs = np.maximum(pairs, count_pairs(plan.root, gold, pred))
+    number = (np.cumsum(pairs) - 1) // MOST_PAIRS
+    cuts = (
+        np.flatnonzero(np.diff(number, prepend=number[:1]))
+        if pairs.sum() > MOST_PAIRS
+        else np.zeros(0, dtype=np.intp)
+    )
+    for at in np.split(np.arange(len(gold)), cuts):
+        here = slice(int(at[0]), int(at[-1]) + 1)
+        cut = {system: records[here] for system, records in batch.predictions.items()}
+        yield batch if not len(cuts) else Batch(batch.ids[here], batch.gold[here], cut)
+
+
+def judge_batch(
+    plan: Plan, batch: Batch, slices: tuple[str, ...], sink: Sink | None = None
+) -> Iterator[JudgedBatch]:
+    """Yield the judged batch of each system, in the order of the predictions; `sink` gets each violation of the spec's checks."""
+    types = document_types(plan, batch.gold)
+    untyped = types.count(None) if plan.spec.document_type is not None else 0
+    applies = applicability(plan, types)
+    excluded = count_excluded(plan, batch, applies)
+    critical = [frozenset(map(plain_path, record.meta.critical_paths)) for record in batch.gold]
+    accepted = [record.meta.accepted_values for record in batch.gold]
+    gold = [record.data or {} for record in batch.gold]
+    for system, predictions in batch.predictions.items():
+        pred = [(record.data or {}) if record is not None else {} for record in predictions]
+        try:
+            judged = mark_critical(judge(plan, gold, pred, applies, accepted), critical)
+        except TooManyPairsError as error:
+            raise _too_many(error, batch, system) from None
+        confidences = [record.meta.confidence if record is not None else None for record in predictions]
+        evidence = assemble(plan, judged, Identity(system, batch.ids), confidences)
+        checked = check_records(plan, system, predictions, sink)
+        table = document_table(plan, batch.gold, predictions, types, slices)
+        if plan.checks:
+            numbers, claims = (
+                {**table.numbers, NUMBER: checked.counts},
+                {**table.claims, CLAIM: checked.claims},
+            )
+            table = replace(table, numbers=numbers, claims=claims)
+        evidence.flags[table.claims["is_repaired"][evidence.doc]] |= FLAG["repaired"]
+        yield JudgedBatch(evidence, table, judged.undeclared, untyped, excluded, checked.tallies)
+
+
+def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsError:
+    remedy = "pair them with `align: ordered`, or split the document"
+    return ProblemsError(
+        [Problem(f"document {batch.ids[error.doc]!r} of {system}", str(error), remedy, "list_too_long")]
+    )
+
+
+def do_work(work: Work, progress: Progress | None = None) -> Done:
+    """Return what the shard's documents come to."""
+    with (
+        collector_at_rest(),
+        open_sink(work.plan, work.folder, work.number, work.matching.predictions) as sink,
+    ):
+        return _do(work, progress, sink)
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Keep the cyclic garbage collector from walking the batch again and again: judging makes many objects and no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
+    partials: dict[str, Partial] = {}
+    frames: list[Frame] = []
+    fills: list[Mapping[str, Fill]] = []
+    claims: dict[str, Counter[str]] = {}
+    untyped, excluded = 0, Counter[str]()
+    grouped: set[str] = set()
+    without: dict[str, Counter[str]] = {}
+    tallies: dict[str, Tallies] = {}
+    classes: dict[str, Counter[str]] = {}
+    repairs, repaired = dict[str, Counter[str]](), dict[str, dict[str, list[str]]]()
+    labels: list[npt.NDArray[np.uint8]] = []
+    for batch in chain.from_iterable(
+        portions(work.plan, batch) for batch in batches(work.matching, work.batch)
+    ):
+        for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys, sink)):
+            system = judged.evidence.system
+            folded = fold(work.folding, judged.evidence, judged.documents)
+            partials[system] = merge([partials[system], folded]) if system in partials else folded
+            frames += _kept(work, judged.evidence, len(frames))
+            of_gold, of_system = fills_of(work.plan, judged.evidence, judged.undeclared)
+            fills.append({system: of_system, GOLD: of_gold} if position == 0 else {system: of_system})
+            tallies[system] = join_tallies([tallies.get(system, {}), judged.tallies])
+            claims.setdefault(system, Counter()).update(
+                {name: int(mask.sum()) for name, mask in judged.documents.claims.items()}
+            )
+            classes.setdefault(system, Counter()).update(classify(judged.evidence, judged.documents))
+            _count_repairs(
+                repairs.setdefault(system, Counter()),
+                repaired.setdefault(system, {}),
+                batch,
+                judged.documents,
+            )
+            if position == 0:  # what is known of the batch whatever the system
+                untyped += judged.untyped
+                excluded.update(judged.excluded)
+            grouped.update(key for key, names in judged.documents.groups.items() if any(names))
+            without.setdefault(system, Counter()).update(
+                _count_without(judged.documents, work.folding.slice_keys)
+            )
+        labels.append(digest_part(work.plan, batch.gold))
+        if progress is not None:
+            progress(len(batch.ids))
+    found = (
+        merge_fills(fills),
+        claims,
+        untyped,
+        len(work.matching),
+        excluded,
+        frozenset(grouped),
+        without,
+        tallies,
+        classes,
+    )
+    return Done(partials, tuple(frames), *found, repairs, repaired, tuple(labels))
+
+
+def _count_repairs(
+    repairs: Counter[str], repaired: dict[str, list[str]], batch: Batch, documents: DocumentTable
+) -> None:
+    """Count what was done to the answers of a batch, and name the first documents of the repairs in `NAMED`."""
+    done = documents.groups["repairs"]
+    repairs.update(chain.from_iterable(done))
+    for repair in NAMED:
+        named = repaired.setdefault(repair, [])
+        if repairs[repair] and len(named) < MOST_NAMED:
+            named += islice(
+                (name for name, each in zip(batch.ids, done, strict=True) if repair in each),
+                MOST_NAMED - len(named),
+            )
+
+
+def _count_without(documents: DocumentTable, keys: Sequence[str]) -> dict[str, int]:
+    """Return how many documents have no value for each slice key."""
+    return {key: sum(map(operator.not_, documents.groups.get(key, ()))) for key in keys}
+
+
+def count_excluded(plan: Plan, batch: Batch, applies: Mapping[str, Masks]) -> Counter[str]:
+    """Return how many gold values of top-level fields are not judged because the field does not apply to the document's type."""
+    nulls = frozenset(text.strip().casefold() for text in plan.spec.null_values)
+    return Counter(
+        child.path
+        for child in plan.root.children
+        if child.path in applies
+        for record, is_judged in zip(batch.gold, applies[child.path].tolist(), strict=True)
+        if not is_judged and _is_given((record.data or {}).get(child.name), nulls)
+    )
+
+
+def _is_given(value: object, nulls: frozenset[str]) -> bool:
+    """Return whether a value is more than nothing; `nulls` are the casefolded texts that mean nothing."""
+    if isinstance(value, str) and len(value) <= LONGEST_NULL:
+        value = value.strip()
+        return bool(value) and value.casefold() not in nulls
+    return value not in (None, "", [], {})
+
+
+def _kept(work: Work, evidence: Evidence, number: int) -> list[Frame]:
+    if work.evidence == "none" or not len(evidence):
+        return []
+    make = partial(_frame, evidence, work.evidence == "errors")
+    if work.folder is None:
+        return [make if work.is_local else make()]
+    frame = make()
+    path = work.folder / f"part-{work.number:05}-{number:05}.parquet"
+    frame.write_parquet(path)
+    return [path]
+
+
+def _frame(evidence: Evidence, only_errors: bool) -> pl.DataFrame:
+    """Return the table of the rows, or of those that are neither right nor absent."""
+    assert evidence.table is not None
+    frame = evidence.table()
+    if not only_errors:
+        return frame
+    import polars as pl
+
+    return frame.filter(~pl.col("outcome").is_in(["match", "absent"]))

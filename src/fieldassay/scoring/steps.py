@@ -1,0 +1,103 @@
+"""What the steps of a comparator say of one pair, one after another, and what a list's items come to."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from fieldassay.comparators.base import Comparator
+from fieldassay.comparators.cascade import Cascade
+from fieldassay.comparators.lists import ByPosition, ContainedItems
+from fieldassay.plan.describe import describe_comparator
+from fieldassay.types.column import Column, Reading
+
+MOST_ITEMS = 50
+"""Items of a list that are told one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One step of a cascade (`what` is its comparator), or one item of a list (`what` is its place): both values as read, the score, and why."""
+
+    what: str
+    gold: str
+    pred: str
+    score: float
+    reason: str
+    is_item: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the trial as plain data."""
+        return asdict(self)
+
+
+def try_steps(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[Trial, ...]:
+    """Return how a comparator came to its score: the steps of a cascade up to the one that decided, and the items of lists.
+
+    Nothing for a comparator that looks once.
+
+    >>> from fieldassay.comparators.exact import Contains, Exact
+    >>> one, other = (Reading(text, text, text) for text in ("Acme Corp Ltd", "Acme Corp"))
+    >>> [(trial.what, trial.reason) for trial in try_steps(Cascade((Exact(), Contains())), one, other)]
+    [('exact', 'different'), ('contains', 'contained')]
+    """
+    if not isinstance(comparator, Cascade):
+        return _try_items(comparator, gold, pred)
+    trials: list[Trial] = []
+    for position, step in enumerate(comparator.steps):
+        score, reason = step.compare_one(gold, pred)
+        enough = comparator.thresholds[position] if comparator.thresholds else step.accept
+        trials.append(Trial(describe_comparator(step), gold.canonical, pred.canonical, score, reason))
+        trials += _try_items(step, gold, pred)
+        if score >= enough:
+            break
+    return tuple(trials)
+
+
+def _try_items(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[Trial, ...]:
+    if not isinstance(comparator, ByPosition | ContainedItems) or gold.canonical == pred.canonical:
+        return ()
+    given, found = (_items(reading) for reading in (gold, pred))
+    trials = []
+    for place in range(
+        min(MOST_ITEMS, len(found) if isinstance(comparator, ContainedItems) else max(len(given), len(found)))
+    ):
+        candidates = given if isinstance(comparator, ContainedItems) else given.take(_at(place, given))
+        trials.append(_try_item(comparator.items, candidates, found.take(_at(place, found)), place))
+    return tuple(trials)
+
+
+def _items(reading: Reading) -> Column:
+    return reading.value if isinstance(reading.value, Column) else Column.of([reading])
+
+
+def _at(place: int, column: Column) -> Any:
+    return np.arange(len(column))[place : place + 1]
+
+
+def _try_item(comparator: Comparator, candidates: Column, pred: Column, place: int) -> Trial:
+    """Return the best of the gold items for a predicted item."""
+    what, shown = f"item {place + 1}", pred.canonical[0] if len(pred) else ""
+    if not len(candidates) or not len(pred):
+        return Trial(
+            what,
+            candidates.canonical[0] if len(candidates) else "",
+            shown,
+            0.0,
+            "missing" if len(candidates) else "spurious",
+            True,
+        )
+    scores = [
+        comparator.compare_one(candidates.reading(at), pred.reading(0))
+        for at in range(min(MOST_ITEMS, len(candidates)))
+    ]
+    best = max(range(len(scores)), key=lambda at: scores[at][0])
+    return Trial(
+        what,
+        candidates.canonical[best] if scores[best][0] > 0 or len(scores) == 1 else "",
+        shown,
+        *scores[best],
+        True,
+    )

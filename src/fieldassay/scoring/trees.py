@@ -1,0 +1,67 @@
+"""Records that are trees without declared fields: which of their keys are data, and which a spec names all the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from fieldassay.errors import Problem
+from fieldassay.paths import Pattern
+from fieldassay.plan.nodes import AnyNode, Plan
+from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES
+from fieldassay.records.source import CHUNK, Source
+
+
+def data_names(plan: Plan) -> frozenset[str]:
+    """Return the keys that are data in gold, though beside declared fields they would not be: of a tree, all of it is data but its id."""
+    return frozenset(META_SHAPES.keys() - GOLD_ONLY) if "" in plan.slots else frozenset()
+
+
+def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
+    """Return gold with a note on each key that is taken as metadata, and the keys of `data_names` that its trees have.
+
+    Those are data in predictions too, and so are those of `GOLD_ONLY` that no gold record has: predictions have no use for them as metadata.
+    """
+    found: set[str] = set()
+    taken: Counter[str] = Counter()
+    for start in range(0, len(gold), CHUNK):
+        for record in gold.fetch(range(start, min(start + CHUNK, len(gold)))):
+            found |= META_SHAPES.keys() & (record.data or {}).keys()
+            taken.update(
+                {
+                    "critical_fields": bool(record.meta.critical_paths),
+                    "acceptable_variations": bool(record.meta.accepted_values),
+                }
+            )
+    remedy = "put the tree under a key of its own and name it with --gold-key, if it is data"
+    notes = [
+        Problem(
+            gold.label,
+            f"{key} is taken as metadata in {count:,} gold record{'' if count == 1 else 's'}",
+            remedy,
+            "metadata",
+        )
+        for key, count in taken.items()
+        if count and gold.options.key_of({}) is None
+    ]
+    if gold.options.key_of({}) is None:
+        found |= {key for key in GOLD_ONLY if not taken[key]}
+    return replace(gold, notes=(*gold.notes, *notes)), frozenset(found)
+
+
+def named_keys(plan: Plan) -> frozenset[str]:
+    """Return the top-level keys that a spec without declared fields names: in path patterns, and in checks."""
+    trees = [child for child in plan.root.children if isinstance(child, AnyNode) and not child.path]
+    if not trees:
+        return frozenset()
+    patterns = [Pattern(path) for tree in trees for path, _ in tree.patterns] + [
+        planned.pattern for planned in plan.checks
+    ]
+    named = [pattern.parts[0] for pattern in patterns if pattern.parts]
+    named += [
+        key
+        for planned in plan.checks
+        if not planned.pattern.parts
+        for key in getattr(planned.check, "keys", ())
+    ]
+    return frozenset(key for key in named if isinstance(key, str))

@@ -1,0 +1,215 @@
+"""What a spec will do and what the data hold, before anything is scored: every problem of both at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from dataclasses import field as default
+from typing import Any
+
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
+from fieldassay.plan.compile import plan_of
+from fieldassay.plan.describe import describe, describe_checks
+from fieldassay.plan.nodes import ObjectNode, Plan
+from fieldassay.records.matching import Matching
+from fieldassay.result.violations import CheckCount
+from fieldassay.scoring.checking import Findings, default_metrics, name_idle
+from fieldassay.scoring.data_profile import Survey, survey, survey_data, survey_predictions
+from fieldassay.scoring.fit import describe_empty, describe_misfit
+from fieldassay.scoring.inputs import Records, open_inputs, open_predictions
+from fieldassay.scoring.options import InputOptions
+from fieldassay.spec.model import Spec
+from fieldassay.spec.parse import parse_spec
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Validation:
+    """What was found. `fields` are the rows of `fieldassay.plan.describe`; `documents` is None where no data was given."""
+
+    problems: tuple[Problem, ...]
+    fields: tuple[dict[str, str], ...] = ()
+    metrics: tuple[str, ...] = ()
+    documents: int | None = None
+    surveys: Mapping[str, Survey] = default(default_factory=dict)
+    """What each side holds; gold under the empty name, then the systems."""
+    missing: Mapping[str, int] = default(default_factory=dict)
+    unmatched: Mapping[str, tuple[str, ...]] = default(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What scoring would warn of: sides that have no value in any declared field."""
+    checks: tuple[dict[str, str], ...] = ()
+    """The rows of `fieldassay.plan.describe.describe_checks`."""
+    counts: tuple[CheckCount, ...] = ()
+    """How often predictions violate each check."""
+    violations: tuple[dict[str, Any], ...] = ()
+    """All violations, if they were asked for."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the validation as plain data."""
+        problems = [
+            {"where": problem.where, "what": problem.what, "remedy": problem.remedy, "kind": problem.kind}
+            for problem in self.problems
+        ]
+        return {
+            "problems": problems,
+            "fields": list(self.fields),
+            "metrics": list(self.metrics),
+            "documents": self.documents,
+            "gold": survey_data(self.surveys[""]) if "" in self.surveys else None,
+            "predictions": {
+                name: {
+                    "records": survey.records,
+                    "missing": self.missing.get(name, 0),
+                    "unmatched": list(self.unmatched.get(name, ())),
+                    **survey_data(survey),
+                }
+                for name, survey in self.surveys.items()
+                if name
+            },
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+            "checks": list(self.checks),
+            "check_counts": [{"system": count.system, **count.to_dict()} for count in self.counts],
+            "violations": list(self.violations),
+        }
+
+
+def validate(
+    spec: Any,
+    gold: Records | None = None,
+    predictions: Mapping[str, Records] | None = None,
+    inputs: InputOptions | None = None,
+    *,
+    lists_violations: bool = False,
+) -> Validation:
+    """Return what is wrong with a spec and with data, and what would be done; raises nothing that a user can cause.
+
+    Predictions without gold are looked at if the spec has checks. `lists_violations`: every violation of a check is held, not only counted.
+
+    >>> found = validate("fields: {total: number}", [{"id": 1, "total": "5"}, {"id": 2, "total": "five"}])
+    >>> [(example.document, example.value) for example in found.surveys[""].findings["total"].examples]
+    [('2', '"five"')]
+    >>> print(validate("fields: {total: mony}").problems[0].what)
+    unknown type 'mony'
+    """
+    problems: list[Problem] = []
+    plan, is_sound = _read(spec, problems)
+    found = _of_spec(plan) if is_sound else Validation(())
+    findings = Findings(plan, violations=[] if lists_violations else None)
+    given, options = predictions or {}, inputs or InputOptions()
+    if gold is None and given and plan.spec.checks:
+        found = _of_predictions(found, given, options, findings, problems)
+    elif gold is not None or given:
+        matching = _open(plan, gold, given, options, problems)
+        found = _of_data(found, plan if is_sound else None, matching, findings, problems)
+    notes = (*found.notes, *(name_idle(plan, findings.tallies) if findings.tallies else ()))
+    return replace(
+        found,
+        problems=tuple(problems),
+        notes=notes,
+        counts=findings.counts(),
+        violations=tuple(findings.violations or ()),
+    )
+
+
+def _of_spec(plan: Plan) -> Validation:
+    """Return what can be said of a sound spec alone."""
+    metrics = tuple(plan.spec.metrics or default_metrics(plan))
+    return Validation((), tuple(describe(plan)), metrics, checks=tuple(describe_checks(plan)))
+
+
+def _of_predictions(
+    found: Validation,
+    given: Mapping[str, Records],
+    options: InputOptions,
+    findings: Findings,
+    problems: list[Problem],
+) -> Validation:
+    """Return the validation with what predictions hold that have no gold; where the spec is not sound, their files are only opened."""
+    try:
+        sources = open_predictions(findings.plan, given, options)
+        if problems:
+            return found
+        notes = tuple(str(note) for source in sources.values() for note in source.notes)
+        return replace(found, surveys=survey_predictions(findings.plan, sources, findings), notes=notes)
+    except ProblemsError as error:
+        problems += error.problems
+        return found
+
+
+def _of_data(
+    found: Validation,
+    plan: Plan | None,
+    matching: Matching | None,
+    findings: Findings,
+    problems: list[Problem],
+) -> Validation:
+    """Return the validation with what gold and predictions hold; `plan` is None if it is not sound."""
+    if matching is None or plan is None:
+        return replace(found, documents=None if matching is None else len(matching))
+    found = replace(found, documents=len(matching))
+    try:
+        surveys = survey(plan, matching, findings)
+    except ProblemsError as error:
+        problems += error.problems
+        return found
+    undeclared = {name: one.undeclared for name, one in surveys.items()}
+    empty = [
+        name for name, one in surveys.items() if not any(finding.present for finding in one.findings.values())
+    ]
+    misfit = describe_misfit(plan, matching, undeclared) if len(empty) == len(surveys) else None
+    problems += [] if misfit is None else [Problem("spec", misfit, kind="no_match")]
+    warnings = (
+        ()
+        if misfit is not None
+        else tuple(
+            describe_empty(plan, matching, name, undeclared[name]) for name in empty if undeclared[name]
+        )
+    )
+    found = replace(found, warnings=warnings)
+    return replace(
+        found,
+        surveys=surveys,
+        missing=matching.missing,
+        unmatched=matching.unmatched,
+        notes=tuple(map(str, matching.notes)),
+    )
+
+
+def _read(spec: Any, problems: list[Problem]) -> tuple[Plan, bool]:
+    """Return the plan; where the spec is unsound, one with its names only, so that the data can be looked at all the same."""
+    try:
+        parsed = parse_spec(spec)
+    except ProblemsError as error:
+        problems += error.problems
+        return Plan(Spec("", ()), ObjectNode("", "", -1, ()), (), ()), False
+    try:
+        return plan_of(parsed), True
+    except ProblemsError as error:
+        problems += error.problems
+        names = tuple(top.name for top in parsed.spec.fields)
+        return Plan(parsed.spec, ObjectNode("", "", -1, ()), (), names), False
+
+
+def _open(
+    plan: Plan,
+    gold: Records | None,
+    predictions: Mapping[str, Records],
+    inputs: InputOptions,
+    problems: list[Problem],
+) -> Matching | None:
+    try:
+        if gold is None:
+            raise ProblemsError(
+                [
+                    Problem(
+                        "gold", "is not given", "add --gold: predictions are looked at beside gold", "no_gold"
+                    )
+                ]
+            )
+        return open_inputs(plan, gold, predictions, inputs)
+    except ProblemsError as error:
+        problems += error.problems
+    except NothingEvaluatedError as error:
+        problems.append(Problem("predictions", str(error), "", "no_match"))
+    return None

@@ -1,0 +1,229 @@
+"""Dates, whole or partial, and periods of dates."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from fieldassay.json_value import Scalar
+from fieldassay.types.base import Reader
+from fieldassay.types.column import Column, Reading, objects
+from fieldassay.types.dates.names import Order, fold, locale_data
+from fieldassay.types.dates.parts import Found, Parts, Style, find, split
+from fieldassay.types.dates.period import Date, Period
+from fieldassay.types.dates.times import MOST_CHARACTERS, cut_time
+from fieldassay.types.distinct import read_distinct
+from fieldassay.types.text import json_text
+from fieldassay.types.unreadable import UnreadableError, unreadable
+
+_OPENING = re.compile(
+    r"^(?:from|between|von|vom|du|des|dal|dall|del|desde|de|van|od|fran|fra|period)\b[\s:'’]*"
+)
+_WORDS = r"to|until|till|til|till och med|through|thru|and|und|bis zum|bis|au|al|a|ate|tot en met|tot|hasta|e|y|et|do"
+_CONNECTORS = tuple(
+    map(re.compile, (rf"\s+(?:{_WORDS})\s+", r"\s*\.\.\.?\s*", r"\s+[-–—~/]+\s+", r"\s*(?:[–—~]|--)\s*", r"\s*-\s*", r"\s*/\s*")),
+)  # fmt: skip
+_MOST_SPLITS = 8
+
+
+def find_period(text: str, style: Style) -> tuple[Period, bool] | None:
+    """Return the period that a folded text means and whether it was ambiguous; None if it means none.
+
+    Raises `UnreadableError` if the period would end before it starts.
+    """
+    for left, right in _splits(_OPENING.sub("", text)):
+        try:
+            start, end = _sides(split(left, style.locale), split(right, style.locale), style)
+            period = Period(start.date(), end.date())
+        except UnreadableError:
+            continue
+        if (start.year is None) != (end.year is None) or (
+            start.year is None and (start.is_bare or end.is_bare) and style.order is None
+        ):
+            continue
+        first, last = period.first(), period.last()
+        if first and last and first > last:
+            raise UnreadableError("the period ends before it starts")
+        return period, start.is_ambiguous or end.is_ambiguous
+    return None
+
+
+def _splits(text: str) -> Iterator[tuple[str, str]]:
+    for connector in _CONNECTORS:
+        for count, match in enumerate(connector.finditer(text)):
+            if count == _MOST_SPLITS:
+                break
+            if text[: match.start()].strip() and text[match.end() :].strip():
+                yield text[: match.start()], text[match.end() :]
+
+
+def _sides(left: Parts, right: Parts, style: Style) -> tuple[Found, Found]:
+    if left.month is not None and not left.years:
+        left = replace(left, numbers_before_month=1)
+        if right.month is None and len(right.numbers) <= 2:
+            right = replace(right, month=left.month, numbers_before_month=1)  # March 1-15, 2025
+    start, end = find(left, style), find(right, style)
+    shown = start.shown or end.shown
+    if shown is not None:
+        start, end = find(left, replace(style, shown=shown)), find(right, replace(style, shown=shown))
+    return _in_years(_completed(start, end), _completed(end, start), start.year is None, end.year is None)
+
+
+def _completed(found: Found, other: Found) -> Found:
+    if found.day is not None and found.month is None:
+        if other.day is None:
+            raise UnreadableError("has no month")
+        return replace(found, month=other.month, year=other.year)
+    if found.year is not None or other.year is None or other.month is None or found.month is None:
+        return found
+    if (found.day is None) != (other.day is None):
+        raise UnreadableError("has a day on one side only")
+    return replace(found, year=other.year)
+
+
+def _in_years(start: Found, end: Found, is_start_open: bool, is_end_open: bool) -> tuple[Found, Found]:
+    if start.year is None or start.year != end.year or (start.month or 1) <= (end.month or 12):
+        return start, end
+    if is_start_open:  # 15 December - 3 January 2025
+        return replace(start, year=start.year - 1), end
+    return (start, replace(end, year=start.year + 1)) if is_end_open else (start, end)
+
+
+_WITHOUT_YEAR = re.compile(r"--(\d{2})-(\d{2})")
+_CLOCK = re.compile(r"\d:\d|\dt\d{4}")
+ORDERS = ("dmy", "mdy", "ymd")
+
+
+def check_style(order: str | None, locale: str | None, pivot: int) -> None:
+    """Raise ValueError if the options of a date are not valid."""
+    if order is not None and order not in ORDERS:
+        raise ValueError(f"order cannot be {order!r}; one of: {', '.join(ORDERS)}")
+    if not 0 <= pivot <= 100:
+        raise ValueError(f"pivot cannot be {pivot}; it is a two-digit year, 0 to 100")
+    if locale is not None:
+        locale_data(locale)
+
+
+@dataclass(frozen=True, slots=True)
+class DateReader(Reader):
+    """Reads dates into `Date`, and ranges of dates into `Period`.
+
+    `order` says how 03/04/2025 is meant; without it the locale does, and without either the day comes first. Wherever that had to decide
+    the reading is flagged `ambiguous`. Two-digit years below `pivot` are 20yy, the others 19yy. Without `partial` a date needs its day,
+    month and year.
+
+    >>> DateReader().read("15 March 2025").canonical, DateReader().read("1-15 March 2025").canonical
+    ('2025-03-15', '2025-03-01/2025-03-15')
+    >>> DateReader(order="mdy").read("03/04/2025")
+    Reading(text='03/04/2025', value=Date(year=2025, month=3, day=4), canonical='2025-03-04', flags=('ambiguous',), problem=None)
+    """
+
+    order: Order | None = None
+    locale: str | None = None
+    pivot: int = 69
+    partial: bool = True
+
+    def __post_init__(self) -> None:
+        check_style(self.order, self.locale, self.pivot)
+
+    def read(self, raw: Scalar) -> Reading:
+        text = json_text(raw)
+        if isinstance(raw, str):
+            iso = _iso(text)
+            return Reading(text, iso, text) if iso is not None else self._read_text(text, ())
+        if isinstance(raw, bool | float) or not (1000 <= raw <= 9999 or 10_000_000 <= raw <= 99_999_999):
+            return unreadable(text, "a number is a date only as YYYY or YYYYMMDD")
+        return self._read_text(text, ("coerced",))
+
+    def read_column(self, raws: Sequence[Scalar]) -> Column:
+        plain: dict[str, Date | None] = {}
+        for raw in raws:
+            if raw.__class__ is str and raw not in plain:
+                plain[raw] = _iso(raw)
+        values = [plain[raw] if raw.__class__ is str else None for raw in raws]
+        others = [index for index, value in enumerate(values) if value is None]
+        if len(others) == len(raws):
+            return read_distinct(self.read, raws)
+        texts = objects(raws)
+        return _patched(
+            Column(texts, objects(values), texts),
+            others,
+            read_distinct(self.read, [raws[index] for index in others]),
+        )
+
+    def _read_text(self, text: str, flags: tuple[str, ...]) -> Reading:
+        if len(text) > MOST_CHARACTERS:
+            return unreadable(text, "is too long for a date")
+        try:
+            plain, had_time = _without_times(fold(text).strip())
+            value, is_ambiguous = read_date(plain, Style(self.order, self.locale, self.pivot))
+            if not self.partial:
+                _check_whole(value)
+        except UnreadableError as why:
+            return unreadable(text, why)
+        remarks = (*(("ambiguous",) if is_ambiguous else ()), *(("coerced",) if had_time else flags))
+        return Reading(text, value, str(value), remarks)
+
+
+def _patched(column: Column, positions: list[int], others: Column) -> Column:
+    if not positions:
+        return column
+    texts, canonical = column.texts.copy(), column.canonical.copy()
+    texts[positions], canonical[positions], column.values[positions] = (
+        others.texts,
+        others.canonical,
+        others.values,
+    )
+    flags = {positions[index]: flags for index, flags in others.flags.items()}
+    return Column(
+        texts,
+        column.values,
+        canonical,
+        flags,
+        {positions[index]: why for index, why in others.problems.items()},
+    )
+
+
+def read_date(text: str, style: Style) -> tuple[Date | Period, bool]:
+    """Return what a folded text means and whether it was ambiguous; raises `UnreadableError`."""
+    without_year = _WITHOUT_YEAR.fullmatch(text)
+    if without_year:
+        text, style = f"{without_year[1]}-{without_year[2]}", Style("mdy", shown="mdy")
+    try:
+        found = find(split(text, style.locale), style)
+        if found.is_bare and style.order is None:
+            raise UnreadableError("has no year; a day and a month in numbers need an order")
+        return found.date(), found.is_ambiguous and without_year is None
+    except UnreadableError as why:
+        period = find_period(text, style)
+        if period is None:
+            raise why from None
+        return period
+
+
+def _iso(text: str) -> Date | None:
+    if len(text) == 10 and text[4] == "-" == text[7]:
+        try:
+            day = dt.date.fromisoformat(text)
+        except ValueError:
+            return None
+        return Date(day.year, day.month, day.day)
+    return None
+
+
+def _without_times(text: str) -> tuple[str, bool]:
+    plain = text
+    while _CLOCK.search(plain):  # at most as often as the bounded text has digits: every round cuts some
+        cut = cut_time(plain)
+        if cut is None:
+            break
+        plain = cut[0]
+    return plain, plain != text
+
+
+def _check_whole(value: Date | Period) -> None:
+    for date in (value.start, value.end) if isinstance(value, Period) else (value,):
+        if not date.is_full:
+            raise UnreadableError("is only a part of a date")

@@ -1,0 +1,82 @@
+"""Points in time: a date and a time of day, with or without an offset from UTC."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fieldassay.json_value import Scalar
+from fieldassay.types.base import Reader
+from fieldassay.types.column import Column, Reading
+from fieldassay.types.dates.dates import check_style, read_date
+from fieldassay.types.dates.names import Order, fold
+from fieldassay.types.dates.parts import Style
+from fieldassay.types.dates.period import Date
+from fieldassay.types.dates.times import MOST_CHARACTERS, cut_time, shortest
+from fieldassay.types.distinct import read_distinct
+from fieldassay.types.text import json_text
+from fieldassay.types.unreadable import UnreadableError, unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class DateTimeReader(Reader):
+    """Reads a date with a time of day into a `datetime.datetime`; the date follows the rules and options of `DateReader`.
+
+    Two texts with offsets are equal if they mean the same instant; one without an offset is never equal to one with.
+
+    >>> DateTimeReader().read("2025-03-15T10:00:00+02:00").canonical
+    '2025-03-15T08:00:00Z'
+    >>> DateTimeReader().read("15/03/2025 2:05 pm").canonical
+    '2025-03-15T14:05:00'
+    """
+
+    order: Order | None = None
+    locale: str | None = None
+    pivot: int = 69
+
+    def __post_init__(self) -> None:
+        check_style(self.order, self.locale, self.pivot)
+
+    def read(self, raw: Scalar) -> Reading:
+        text = json_text(raw)
+        if not isinstance(raw, str):
+            return unreadable(text, "a point in time is text, such as 2025-03-15T10:00:00Z")
+        if len(text) > MOST_CHARACTERS:
+            return unreadable(text, "is too long for a point in time")
+        try:
+            moment, is_ambiguous = self._moment(fold(text).strip())
+            canonical = moment_text(moment)
+        except UnreadableError as why:
+            return unreadable(text, why)
+        return Reading(text, moment, canonical, ("ambiguous",) if is_ambiguous else ())
+
+    def read_column(self, raws: Sequence[Scalar]) -> Column:
+        return read_distinct(self.read, raws)
+
+    def _moment(self, text: str) -> tuple[dt.datetime, bool]:
+        cut = cut_time(text)
+        if cut is None:
+            raise UnreadableError("has no time of day")
+        plain, time, is_next_day = cut
+        date, is_ambiguous = read_date(plain, Style(self.order, self.locale, self.pivot))
+        day = date.first() if isinstance(date, Date) and date.is_full else None
+        if day is None:
+            raise UnreadableError("needs one whole date beside the time")
+        try:
+            return dt.datetime.combine(day, time) + dt.timedelta(days=int(is_next_day)), is_ambiguous
+        except OverflowError:
+            raise UnreadableError("is after the year 9999") from None
+
+
+def moment_text(moment: dt.datetime) -> str:
+    """Return the canonical text of a point in time: in UTC with `Z` if its offset is known.
+
+    Raises `UnreadableError` if that leaves the calendar.
+    """
+    if moment.tzinfo is None:
+        return shortest(moment)
+    try:
+        return shortest(moment.astimezone(dt.UTC)) + "Z"
+    except OverflowError:
+        raise UnreadableError("is outside the years 1 to 9999 in UTC") from None

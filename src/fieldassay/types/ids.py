@@ -1,0 +1,109 @@
+"""Identifiers: texts whose every character counts."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fieldassay.errors import nearest
+from fieldassay.json_value import Scalar
+from fieldassay.types.base import Reader
+from fieldassay.types.column import Column, Reading, objects
+from fieldassay.types.distinct import read_distinct
+from fieldassay.types.normalizers import Normalizer
+from fieldassay.types.text import coerced, json_text, whole_number
+
+_MOST_CHARACTERS = 200
+_LONGEST_HINT = 200
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}(?:\.[a-z0-9_]{1,40}){0,2}")
+
+
+@dataclass(frozen=True, slots=True)
+class IdReader(Reader):
+    """Reads identifiers as text: trimmed, runs of white space as one space, everything else as it is (`000123` is not `123`).
+
+    `checksum` names a number format of python-stdnum (`au.abn`, `iban`, `isbn`): separators that the format ignores are then ignored, and
+    a value that fails the check stays comparable and is flagged `invalid_checksum`.
+
+    >>> IdReader().read(" INV  0012 ").canonical
+    'INV 0012'
+    >>> reading = IdReader(checksum="au.abn").read("06 082 698 025")
+    >>> reading.canonical, reading.flags
+    ('06082698025', ('invalid_checksum',))
+    """
+
+    checksum: str | None = None
+    case_sensitive: bool = True
+    normalize: tuple[Normalizer, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.checksum is not None and _module(self.checksum) is None:
+            hint = nearest(self.checksum, checksum_names())
+            raise ValueError(
+                f"unknown checksum {self.checksum!r}; {hint if len(hint) < _LONGEST_HINT else 'name a module of python-stdnum, such as au.abn'}"
+            )
+
+    def read(self, raw: Scalar) -> Reading:
+        number = whole_number(raw)
+        text = json_text(raw)
+        plain = " ".join((text if number is None else json_text(number)).split())
+        for normalizer in self.normalize:
+            plain = normalizer.apply(plain)
+        flags = coerced(raw)
+        if self.checksum is not None:
+            plain, is_valid = _checked(_module(self.checksum), plain)
+            flags = flags if is_valid else ("invalid_checksum", *flags)
+        canonical = plain if self.case_sensitive else plain.casefold()
+        return Reading(text, canonical, canonical, flags)
+
+    def read_column(self, raws: Sequence[Scalar]) -> Column:
+        if self.checksum is not None or self.normalize or not set(map(type, raws)) <= {str}:
+            return read_distinct(self.read, raws)
+        texts = [raw.strip() for raw in raws]  # type: ignore[union-attr]
+        plain = [" ".join(text.split()) for text in texts]
+        canonical = objects(plain if self.case_sensitive else [text.casefold() for text in plain])
+        return Column(objects(texts), canonical, canonical)
+
+
+def checksum_names() -> tuple[str, ...]:
+    """Return the names that `checksum` can have: every number format of python-stdnum, such as `au.abn`."""
+    import stdnum
+
+    found = [
+        module.name.removeprefix("stdnum.") for module in pkgutil.walk_packages(stdnum.__path__, "stdnum.")
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # modules that python-stdnum has renamed
+        return tuple(name.replace("_.", ".") for name in found if _module(name) is not None)
+
+
+def _module(name: str) -> Any:
+    if not _NAME.fullmatch(name):
+        return None
+    for spelling in (name, name.replace(".", "_.", 1)):  # stdnum calls India's package in_
+        try:
+            module = importlib.import_module(f"stdnum.{spelling}")
+        except ImportError:
+            continue
+        if hasattr(module, "is_valid"):
+            return module
+    return None
+
+
+def _checked(module: Any, text: str) -> tuple[str, bool]:
+    if len(text) > _MOST_CHARACTERS:
+        return text, False
+    try:
+        if not hasattr(module, "compact"):
+            compact = text.replace(" ", "").replace("-", "")
+            return compact or text, bool(module.is_valid(compact))
+        compact = str(module.compact(text))
+        is_stable = bool(compact) and str(module.compact(compact)) == compact  # eu.vat drops one PT of PTPT…
+        return compact if is_stable else text, bool(module.is_valid(text))
+    except Exception:  # formats raise whatever they like on hostile text; such a text is simply not valid
+        return text, False

@@ -1,0 +1,256 @@
+"""Normalizers: what a text field ignores, one step each, applied in the order in which the spec lists them."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeVar
+
+from fieldassay.errors import MissingExtraError, nearest
+
+_Choice = TypeVar("_Choice", bound=str)
+
+
+class Normalizer(ABC):
+    """Turns text into text with something taken out of it.
+
+    A normalizer is a frozen dataclass: its fields are the options that a spec may give. It never raises on a text.
+    """
+
+    @abstractmethod
+    def apply(self, text: str) -> str:
+        """Return the normalized text."""
+
+
+def _check(option: str, given: _Choice, choices: tuple[str, ...]) -> None:
+    if given not in choices:
+        raise ValueError(f"{option} cannot be {given!r}; {nearest(str(given), choices)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Normalizer):
+    """Takes upper and lower case as the same; `fold` also equates `ß` with `ss`.
+
+    >>> Case("upper").apply("Straße")
+    'STRASSE'
+    """
+
+    form: Literal["fold", "lower", "upper"] = "fold"
+
+    def __post_init__(self) -> None:
+        _check("form", self.form, ("fold", "lower", "upper"))
+
+    def apply(self, text: str) -> str:
+        if self.form == "upper":
+            return text.upper()
+        return text.lower() if self.form == "lower" else text.casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Accents(Normalizer):
+    """Decomposes the text and drops its combining marks; `NFKD` also folds ligatures and fullwidth forms, `NFD` does not.
+
+    >>> Accents().apply("LOSARTÁN ½")
+    'LOSARTAN 1⁄2'
+    """
+
+    form: Literal["NFKD", "NFD"] = "NFKD"
+
+    def __post_init__(self) -> None:
+        _check("form", self.form, ("NFKD", "NFD"))
+
+    def apply(self, text: str) -> str:
+        if text.isascii():
+            return text
+        return "".join(
+            [char for char in unicodedata.normalize(self.form, text) if not unicodedata.combining(char)]
+        )
+
+
+_DIGRAPHS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "AE", "Ö": "OE", "Ü": "UE", "ẞ": "SS"}
+_UMLAUT = re.compile("[äöüßÄÖÜẞ]")
+
+
+@dataclass(frozen=True, slots=True)
+class Umlauts(Normalizer):
+    """Writes German umlauts and ß as the two letters that stand for them, composed or decomposed.
+
+    >>> Umlauts().apply("Müller, Größe"), Umlauts().apply("Öl ÖL")
+    ('Mueller, Groesse', 'Oel OEL')
+    """
+
+    def apply(self, text: str) -> str:
+        if text.isascii():
+            return text
+        composed = unicodedata.normalize("NFC", text)
+        return _UMLAUT.sub(lambda found: _digraph(composed, found.start()), composed)
+
+
+def _digraph(text: str, position: int) -> str:
+    """Return the letters for the umlaut at a position; the second is small unless the next letter (or, at the end, the one before) is a capital."""
+    digraph = _DIGRAPHS[text[position]]
+    beside = text[position + 1 : position + 2]
+    if not beside.isalpha():
+        beside = text[position - 1 : position]
+    return digraph if digraph[0].islower() or beside.isupper() else digraph.capitalize()
+
+
+@dataclass(frozen=True, slots=True)
+class Unicode(Normalizer):
+    """Brings the text to one Unicode form, so that composed and decomposed letters are equal.
+
+    >>> Unicode().apply("e\\u0301") == "é"
+    True
+    """
+
+    form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFC"
+
+    def __post_init__(self) -> None:
+        _check("form", self.form, ("NFC", "NFD", "NFKC", "NFKD"))
+
+    def apply(self, text: str) -> str:
+        return text if text.isascii() else unicodedata.normalize(self.form, text)
+
+
+_NAMES = {".": "decimal_point", "-": "minus_sign"}
+
+
+@cache
+def _marks() -> tuple[str, ...]:
+    return tuple(chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "P")
+
+
+@cache
+def _punctuation(keep: frozenset[str]) -> re.Pattern[str]:
+    plain = "".join(re.escape(mark) for mark in _marks() if mark not in keep and _NAMES.get(mark) not in keep)
+    patterns = [f"[{plain}]"] if plain else []
+    if "decimal_point" in keep and "." not in keep:
+        patterns.append(r"(?<!\d)\.|\.(?!\d)")
+    if "minus_sign" in keep and "-" not in keep:
+        patterns.append(r"(?<=[^\W_])-|-(?!\d)")
+    return re.compile("|".join(patterns) or r"(?!)")
+
+
+@dataclass(frozen=True, slots=True)
+class Punctuation(Normalizer):
+    """Deletes punctuation (every Unicode category P), or makes each mark a space.
+
+    `keep` names what stays: `decimal_point` (a point between two digits), `minus_sign` (a `-` before a digit with no letter or digit
+    before it), or single characters. Contexts are those of the text as it came.
+
+    >>> Punctuation("space", ("decimal_point", "minus_sign")).apply("1-2 tab. (0.5), -3")
+    '1 2 tab   0.5   -3'
+    >>> Punctuation().apply("O'Neil, Inc.")
+    'ONeil Inc'
+    """
+
+    mode: Literal["delete", "space"] = "delete"
+    keep: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check("mode", self.mode, ("delete", "space"))
+        for kept in self.keep:
+            if len(kept) != 1:
+                _check("keep", kept, tuple(_NAMES.values()))
+
+    def apply(self, text: str) -> str:
+        return _punctuation(frozenset(self.keep)).sub(" " if self.mode == "space" else "", text)
+
+
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalComma(Normalizer):
+    """Makes a comma between two digits a point.
+
+    >>> DecimalComma().apply("5,0 mg, cada 8 h")
+    '5.0 mg, cada 8 h'
+    """
+
+    def apply(self, text: str) -> str:
+        return _DECIMAL_COMMA.sub(".", text)
+
+
+@dataclass(frozen=True, slots=True)
+class WhiteSpace(Normalizer):
+    """Makes each run of white space one space and trims (`collapse`), or removes all white space (`remove`).
+
+    >>> WhiteSpace().apply(" a \\t b "), WhiteSpace("remove").apply(" a b ")
+    ('a b', 'ab')
+    """
+
+    form: Literal["collapse", "remove"] = "collapse"
+
+    def __post_init__(self) -> None:
+        _check("form", self.form, ("collapse", "remove"))
+
+    def apply(self, text: str) -> str:
+        return (" " if self.form == "collapse" else "").join(text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Separators(Normalizer):
+    """Makes each of the given characters a space.
+
+    >>> Separators("|/").apply("a|b/c")
+    'a b c'
+    """
+
+    characters: str = "|"
+
+    def apply(self, text: str) -> str:
+        return text.translate({ord(char): " " for char in self.characters})
+
+
+@dataclass(frozen=True, slots=True)
+class Remove(Normalizer):
+    """Deletes each of the given characters.
+
+    >>> Remove(", $%()").apply("$ 1,234.50 (10%)")
+    '1234.5010'
+    """
+
+    characters: str
+
+    def apply(self, text: str) -> str:
+        return text.translate({ord(char): None for char in self.characters})
+
+
+@dataclass(frozen=True, slots=True)
+class Digits(Normalizer):
+    """Keeps the decimal digits of any script, written as ASCII digits, and nothing else.
+
+    >>> Digits().apply("ABN 06 082-٣")
+    '060823'
+    """
+
+    def apply(self, text: str) -> str:
+        if text.isascii():
+            return "".join(filter(str.isdigit, text))
+        return "".join([str(unicodedata.decimal(char)) for char in text if char.isdecimal()])
+
+
+@dataclass(frozen=True, slots=True)
+class Ftfy(Normalizer):
+    """Repairs wrongly decoded text with the ftfy package, which must be installed beside fieldassay.
+
+    It also changes text that was right (quotes, ligatures, control characters), so it is never applied unless named.
+    """
+
+    def __post_init__(self) -> None:
+        from importlib.util import find_spec
+
+        if find_spec("ftfy") is None:
+            raise MissingExtraError(
+                "the normalizer 'ftfy' needs the package ftfy; install it with: pip install ftfy"
+            )
+
+    def apply(self, text: str) -> str:
+        from importlib import import_module
+
+        return str(import_module("ftfy").fix_text(text))

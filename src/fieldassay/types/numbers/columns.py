@@ -1,0 +1,87 @@
+"""Fast ways through a column: JSON numbers, and texts that can be read in one way only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+import numpy as np
+
+from fieldassay.json_value import Scalar
+from fieldassay.types.numbers.amounts import PLAIN_LIMIT, canonical_number
+
+_PLAIN = re.compile(
+    r"-?(?:[0-9]{1,30}|[0-9]{1,30}\.(?:[0-9]{1,2}|[0-9]{4,30})|(?:[0-9]{4,30}|0)\.[0-9]{3})\Z"
+)
+_NUMBERS = frozenset({int, float})
+_PLAIN_FLOATS = (1e-3, 1e15)
+"""Between these magnitudes every way of writing the shortest digits of a float is the same: without an exponent."""
+
+
+def json_columns(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
+    """Return the JSON texts and the canonical texts of the values if all are finite numbers, else None.
+
+    >>> json_columns([1.5, -2.0, 0.25]), json_columns([10**20, 1e-7])
+    ((['1.5', '-2.0', '0.25'], ['1.5', '-2', '0.25']), (['100000000000000000000', '1e-07'], ['100000000000000000000', '0.0000001']))
+    """
+    if set(map(type, raws)) == {float}:
+        floats = np.array(raws, dtype=np.float64)
+        size = np.abs(floats)
+        is_plain = ((size >= _PLAIN_FLOATS[0]) & (size < _PLAIN_FLOATS[1])) | (
+            (size == 0) & ~np.signbit(floats)
+        )
+        if bool(is_plain.all()):
+            import polars as pl
+
+            written = pl.Series(floats).cast(pl.String)
+            return written.to_list(), written.str.strip_suffix(".0").to_list()
+    texts = json_texts(raws)
+    return None if texts is None else (texts, canonical_texts(texts))
+
+
+def json_texts(raws: Sequence[Scalar]) -> list[str] | None:
+    """Return the JSON texts of the values if all are finite numbers, else None.
+
+    >>> json_texts([1, 2.50]), json_texts([1, "2"]), json_texts([float("nan")])
+    (['1', '2.5'], None, None)
+    """
+    kinds = set(map(type, raws))
+    if not kinds <= _NUMBERS:
+        return None
+    try:
+        texts = list(map(repr, raws))
+    except ValueError:  # an integer with more digits than Python writes
+        return None
+    return None if float in kinds and any("n" in text for text in texts) else texts
+
+
+def canonical_texts(texts: Sequence[str]) -> list[str]:
+    """Return the canonical texts of JSON numbers given as Python writes them.
+
+    >>> canonical_texts(["5.0", "1e-07", "-0.0"])
+    ['5', '0.0000001', '0']
+    """
+    return [_canonical(text) for text in texts]
+
+
+def _canonical(text: str) -> str:
+    if text[-2:] == ".0":
+        text = text[:-2]
+        return text if text != "-0" else "0"
+    return canonical_number(Decimal(text)) if "e" in text or len(text) > PLAIN_LIMIT else text
+
+
+def plain_number(text: str) -> str | None:
+    """Return the canonical text of a text that every locale reads as the same plain number (`-12.50`), else None.
+
+    >>> plain_number("-12.50"), plain_number("1.234"), plain_number("007")
+    ('-12.5', None, '7')
+    """
+    if not _PLAIN.match(text):
+        return None
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    if text[:2] == "-0" or (text[0] == "0" and text[1:2] != "."):
+        return canonical_number(Decimal(text))
+    return text

@@ -1,0 +1,76 @@
+"""How a locale writes numbers, and what decides where a text alone does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from fieldassay.errors import Problem, ProblemsError
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """What a doubtful separator is: `decimal` if it is this character (None: `.`), grouping otherwise.
+
+    With `groups_first`, a separator before exactly three digits groups whenever it can.
+    """
+
+    decimal: str = "."
+    groups_first: bool = False
+
+
+@cache
+def convention(locale: str | None, decimal: str | None, groups_first: bool = False) -> Convention:
+    """Return the convention of a field: its `decimal` option, else its locale's, else English (or grouping, with `groups_first`).
+
+    >>> convention("de_DE", None).decimal, convention("de_DE", ".").decimal, convention(None, None).decimal
+    (',', '.', '.')
+    """
+    if decimal is not None:
+        if decimal not in (".", ","):
+            raise ProblemsError(
+                [
+                    Problem(
+                        "decimal",
+                        f"{decimal!r} is not a decimal separator",
+                        "give '.' or ','",
+                        "invalid_option",
+                    )
+                ]
+            )
+        return Convention(decimal)
+    if locale is None:
+        return Convention(groups_first=groups_first)
+    symbols = _locale(locale).number_symbols
+    return Convention(str(symbols.get("latn", {}).get("decimal", ".")))
+
+
+@cache
+def territory_currencies(locale: str | None) -> tuple[str, ...]:
+    """Return the currencies in use where the locale is at home; none for a locale without a territory.
+
+    >>> territory_currencies("en_AU"), territory_currencies("en")
+    (('AUD',), ())
+    """
+    territory = _locale(locale).territory if locale else None
+    if territory is None:
+        return ()
+    from babel.numbers import get_territory_currencies
+
+    return tuple(get_territory_currencies(territory))
+
+
+@cache
+def _locale(name: str):  # type: ignore[no-untyped-def]
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        return Locale.parse(name.replace("-", "_"))
+    except (UnknownLocaleError, ValueError, TypeError, AttributeError) as error:
+        problem = Problem(
+            "locale",
+            f"unknown locale {name!r}",
+            "give a language and a country, such as 'en_AU' or 'de_DE'",
+            "invalid_option",
+        )
+        raise ProblemsError([problem]) from error

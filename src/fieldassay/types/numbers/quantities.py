@@ -1,0 +1,122 @@
+"""Readers of quantities (amount and unit) and of units."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.json_value import Scalar
+from fieldassay.types.base import Reader
+from fieldassay.types.column import Reading
+from fieldassay.types.numbers.amounts import NumberRange, Quantity, canonical_quantity
+from fieldassay.types.numbers.groups import shown
+from fieldassay.types.numbers.locales import convention
+from fieldassay.types.numbers.readings import json_number
+from fieldassay.types.numbers.text import Amount, amount, around, fold, ordered
+from fieldassay.types.numbers.unit_conversion import conversion, convert
+from fieldassay.types.numbers.units import canonical_unit
+from fieldassay.types.unreadable import UnreadableError, unreadable
+
+_SECOND = re.compile(
+    r"(?P<unit>[^±]{1,64}?)(?:[ ]+(?P<to>-|to|bis|à|a|hasta|until)[ ]+|[ ]*(?P<margin>±|\+/-)[ ]*|(?<=[%CFK])-)(?P<second>[+-]?[.,٫]?\d.*)\Z"
+)
+_ENCLOSED = re.compile(r"\((?P<amount>[^()]*)\)(?P<unit>.*)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class QuantityReader(Reader):
+    """Reads amounts of a unit: `5000m3/h`, `20±5 °C`, `100 to 500 mg/Nm³`.
+
+    `unit` is assumed where none is written. `canonical` is the unit to convert to; what measures something else is unreadable.
+    `ranges: false` refuses ranges and tolerances. `locale` and `decimal` are as for numbers.
+
+    >>> reader = QuantityReader(canonical="m3/h")
+    >>> [reader.read(raw).canonical for raw in ("5.000,5 m³/h", "1000 L/min", "20±5 m3 per hour")]
+    ['5000.5 m3/h', '60 m3/h', '15 to 25 m3/h']
+    """
+
+    unit: str | None = None
+    canonical: str | None = None
+    locale: str | None = None
+    decimal: Literal[".", ","] | None = None
+    ranges: bool = True
+
+    def __post_init__(self) -> None:
+        convention(self.locale, self.decimal)
+        for option, unit in (("unit", self.unit), ("canonical", self.canonical)):
+            if unit is not None and canonical_unit(str(unit)) is None:
+                raise ProblemsError(
+                    [
+                        Problem(
+                            option,
+                            f"unknown unit {unit!r}",
+                            "give a unit such as 'm3/h' or 'degC'",
+                            "invalid_option",
+                        )
+                    ]
+                )
+
+    def read(self, raw: Scalar) -> Reading:
+        if not isinstance(raw, str):
+            number = json_number(raw)
+            return number if number.value is None else self._reading(number.text, Amount(number.value, ""))
+        text = raw.strip()
+        try:
+            return self._reading(text, self._amount(text))
+        except UnreadableError as error:
+            return unreadable(text, str(error))
+
+    def _amount(self, text: str) -> Amount:
+        """Return the amount with its unit's text, whether the unit stands once or with both ends."""
+        options, folded = convention(self.locale, self.decimal), fold(text)
+        enclosed = _ENCLOSED.match(folded)
+        if enclosed:
+            found = amount(enclosed["amount"].strip(" "), options)
+            if found.rest or not isinstance(found.value, NumberRange):
+                raise UnreadableError("parentheses around something other than a range")
+            return Amount(found.value, enclosed["unit"].strip(" "), found.is_ambiguous)
+        found = amount(folded, options)
+        second = _SECOND.match(found.rest)
+        if second is None or isinstance(found.value, NumberRange):
+            return found
+        other = amount(second["second"], options)
+        if isinstance(other.value, NumberRange) or canonical_unit(second["unit"]) != canonical_unit(
+            other.rest
+        ):
+            raise UnreadableError(f"two amounts: {shown(folded)}")
+        value = other.value
+        both = around(found.value, value) if second["margin"] else ordered(found.value, value)
+        return Amount(both, other.rest, found.is_ambiguous or other.is_ambiguous)
+
+    def _reading(self, text: str, found: Amount) -> Reading:
+        if isinstance(found.value, NumberRange) and not self.ranges:
+            return unreadable(text, "a range where one amount is expected (`ranges: false`)")
+        written = canonical_unit(found.rest or self.unit or "")
+        if written is None and found.rest:
+            return unreadable(text, f"unknown unit {shown(found.rest)}")
+        value = Quantity(found.value, written)
+        if self.canonical is not None and written is not None:
+            steps = conversion(written, self.canonical)
+            if steps is None:
+                return unreadable(text, f"{written} does not convert to {self.canonical}")
+            value = Quantity(convert(found.value, steps), canonical_unit(self.canonical))
+        return Reading(text, value, canonical_quantity(value), ("ambiguous",) if found.is_ambiguous else ())
+
+
+@dataclass(frozen=True, slots=True)
+class UnitReader(Reader):
+    """Reads units; the value is the canonical text (`m³ h⁻¹` is `m3/h`).
+
+    >>> UnitReader().read("m³ h⁻¹").canonical, UnitReader().read("boxes").problem
+    ('m3/h', "unknown unit 'boxes'")
+    """
+
+    def read(self, raw: Scalar) -> Reading:
+        if not isinstance(raw, str):
+            number = json_number(raw)
+            return unreadable(number.text, "not a unit")
+        text = raw.strip()
+        unit = canonical_unit(text)
+        return unreadable(text, f"unknown unit {shown(text)}") if unit is None else Reading(text, unit, unit)

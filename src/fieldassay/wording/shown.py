@@ -1,0 +1,123 @@
+"""Values from documents as text that is safe to show: nothing in them can move the cursor, hide itself or be taken for markup."""
+
+from __future__ import annotations
+
+import unicodedata
+
+HIDDEN = frozenset("\u2028\u2029\ufeff\u00ad\u034f\u115f\u1160\u3164\uffa0")
+"""Characters that are invisible or break lines though Unicode does not class them as control or format characters alone."""
+
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_MARKDOWN = frozenset("\\`*_[]|#~$")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def visible(text: str) -> str:
+    r"""Return the text with control characters, bidi marks, other invisible characters and lone surrogates as escapes.
+
+    >>> visible("a\x1b[31m\u202eb\n")
+    'a\\x1b[31m\\u202eb\\n'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_visible, text))
+
+
+def _visible(char: str) -> str:
+    if char in _SHORT:
+        return _SHORT[char]
+    is_hidden = char in HIDDEN or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+    if not is_hidden:
+        return char
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def shorten(text: str, width: int) -> str:
+    """Return the text, its middle left out if it is longer than `width` (at least 3) characters.
+
+    >>> shorten("0123456789", 7), shorten("012", 7)
+    ('0123…89', '012')
+    """
+    if len(text) <= width:
+        return text
+    kept = max(width, 3) - 1
+    tail = kept // 3 if kept > 2 else 1
+    return f"{text[: kept - tail]}…{text[-tail:]}"
+
+
+def show(text: str | None, width: int = 40) -> str:
+    """Return a value as a report shows it: visible, short, and `—` where there is none.
+
+    >>> show(None), show("a" * 10_000_000, 9)
+    ('—', 'aaaaaa…aa')
+    """
+    if text is None:
+        return "—"
+    rough = text if len(text) <= 4 * width else f"{text[: 2 * width]}…{text[-2 * width :]}"
+    return shorten(visible(rough), width)
+
+
+def escape_markdown(text: str) -> str:
+    r"""Return the text so that Markdown and HTML show it as it is, in a table cell too.
+
+    >>> escape_markdown("a|b <script> *c*")
+    'a\\|b &lt;script&gt; \\*c\\*'
+    """
+    return "".join(f"\\{char}" if char in _MARKDOWN else _ENTITIES.get(char, char) for char in visible(text))
+
+
+def show_markdown(text: str, width: int = 100) -> str:
+    r"""Return a text as a Markdown report shows it: visible, short, and no markup.
+
+    >>> show_markdown("a_b"), show_markdown("")
+    ('a\\_b', '')
+    """
+    return escape_markdown(show(text, width))
+
+
+def show_json(text: str | None, width: int = 40) -> str:
+    """Return a value that evidence holds as JSON text: a plain text without its quotes where that cannot mislead.
+
+    >>> show_json('"Main St"'), show_json('" 12 "'), show_json("12.5"), show_json(None)
+    ('Main St', '" 12 "', '12.5', '—')
+    """
+    if text is None or len(text) < 3 or text[0] != '"' or text[-1] != '"':
+        return show(text, width)
+    inner = text[1:-1]
+    if "\\" in inner or '"' in inner or inner != inner.strip() or _looks_typed(inner):
+        return show(text, width)
+    return show(inner, width)
+
+
+def show_pair(gold: str | None, pred: str | None, width: int = 40) -> tuple[str, str]:
+    """Return two values of evidence (JSON texts) as a report shows them; long ones begin shortly before they differ.
+
+    >>> show_pair('"No 1, Long Street, Perth WA 6000"', '"No 1, Long Street, Perth WA 6001"', 12)
+    ('…erth WA 6000', '…erth WA 6001')
+    """
+    if gold is None or pred is None or max(len(gold), len(pred)) <= width + 2:
+        return show_json(gold, width), show_json(pred, width)
+    first = next(
+        (at for at, (one, other) in enumerate(zip(gold, pred, strict=False)) if one != other),
+        min(len(gold), len(pred)),
+    )
+    start = max(0, min(first - width // 3, max(len(gold), len(pred)) - width - 1))
+    if start < 2:
+        return show_json(gold, width), show_json(pred, width)
+    return _from(gold, start, width), _from(pred, start, width)
+
+
+def _from(text: str, start: int, width: int) -> str:
+    tail = text[start : start + 2 * width]
+    is_quoted = text[:1] == '"' and text[-1:] == '"' and len(text) <= start + 2 * width
+    return "…" + show(tail[:-1] if is_quoted else tail, width)
+
+
+def _looks_typed(text: str) -> bool:
+    """Return whether a text without its quotes could be taken for a number, a literal or a container."""
+    return (
+        text in ("null", "true", "false", "—")
+        or text[0] in "[{"
+        or text.replace(".", "", 1).lstrip("-").isdigit()
+    )

@@ -1,0 +1,30 @@
+"""Texts, and what is asked of an encoder, for the tests of what is kept of it."""
+
+from pathlib import Path
+
+import numpy as np
+from tests.embedding.references import TEXTS
+
+from fieldassay.comparators.embedding.models import load_encoder
+
+ROOT = Path(__file__).parents[2]
+SHORT = [text for text in TEXTS if len(text) < 100]
+WORDS = ["red", "blue", "pump", "valve", "steel", "water", "the", "of", "in", "1", "2", "3"]
+SMALL = list(
+    dict.fromkeys(" ".join(WORDS[(at * 7 + shift) % 12] for shift in range(at % 5 + 1)) for at in range(60))
+)
+
+
+def raw(judge):
+    """The judge's encoder itself, which keeps nothing."""
+    return load_encoder(judge.folder, "numpy")
+
+
+def changed(encoder, texts):
+    """The number of vectors of which a bit depends on the batch, the order or the other texts."""
+    whole = encoder.encode(texts, 128)
+    count = sum(int((encoder.encode(texts, batch) != whole).any(axis=1).sum()) for batch in (1, 2, 7, 1000))
+    order = np.random.default_rng(5).permutation(len(texts))
+    count += int((encoder.encode([texts[at] for at in order], 128) != whole[order]).any(axis=1).sum())
+    few = order[: len(texts) // 3]
+    return count + int((encoder.encode([texts[at] for at in few], 64) != whole[few]).any(axis=1).sum())

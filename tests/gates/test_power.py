@@ -1,0 +1,81 @@
+"""What a gate on a bound says it would take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fieldassay.gates.judge import judge_result
+from fieldassay.metrics.grammar import parse_gate
+from fieldassay.result.decision import GateOutcome, Verdict
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.result import Result
+
+ACCURACY = Estimate(
+    "accuracy", "a", None, {}, "filled", 0.9, 50, 50, 0, "leaf", interval=(0.8, 0.98), level=0.95
+)
+LATENCY = Estimate(
+    "latency_mean",
+    "a",
+    None,
+    {},
+    None,
+    100.0,
+    50,
+    50,
+    0,
+    "document",
+    {},
+    (80.0, 130.0),
+    0.95,
+    (),
+    "ms",
+    "lower",
+)
+
+
+def judge(gate: str, estimate: Estimate) -> GateOutcome:
+    [outcome] = judge_result([parse_gate(gate)], Result((estimate,)), "a")
+    return outcome
+
+
+NEEDS = [
+    ("lower(accuracy) >= 0.85", ACCURACY, 200),
+    ("lower(accuracy) > 0.89", ACCURACY, 5000),
+    ("lower(accuracy) >= 0.9", ACCURACY, None),
+    ("lower(accuracy) >= 0.95", ACCURACY, None),
+    ("upper(accuracy) <= 0.94", ACCURACY, 200),
+    ("upper(accuracy) <= 0.5", ACCURACY, None),
+    ("upper(latency_mean) <= 110", LATENCY, 450),
+    ("upper(latency_mean) >= 140", LATENCY, None),
+    ("lower(latency_mean) <= 50", LATENCY, None),
+    ("lower(accuracy) >= 0.1", replace(ACCURACY, documents=3, n=3, marks=("few_documents",)), 20),
+]
+
+
+@pytest.mark.parametrize(("gate", "estimate", "needed"), NEEDS)
+def test_a_bound_that_does_not_hold_says_how_many_documents_would_show_it(
+    gate: str, estimate: Estimate, needed: int | None
+) -> None:
+    outcome = judge(gate, estimate)
+    assert outcome.verdict is not Verdict.PASS and outcome.documents_needed == needed
+    assert (needed is None) or f"about {needed:,} documents would show it if the value stays" in outcome.rule
+
+
+def test_the_number_of_documents_makes_the_bound_hold() -> None:
+    outcome = judge("lower(accuracy) >= 0.85", ACCURACY)
+    assert outcome.documents_needed is not None
+    half = 0.1 * (50 / outcome.documents_needed) ** 0.5
+    wider = replace(ACCURACY, documents=outcome.documents_needed, interval=(0.9 - half, 0.98))
+    assert judge("lower(accuracy) >= 0.85", wider).verdict is Verdict.PASS
+
+
+def test_what_could_be_detected_is_in_the_file() -> None:
+    data = judge("lower(accuracy) >= 0.85", ACCURACY).to_dict()
+    assert data["documents_needed"] == 200 and data["detectable"] == pytest.approx(
+        (1.959964 + 0.841621) * 0.18 / (2 * 1.959964), rel=1e-5
+    )
+    for gate in ("lower(accuracy) >= 0.8", "accuracy >= 0.95"):
+        data = judge(gate, ACCURACY).to_dict()
+        assert (data["documents_needed"], data["detectable"]) == (None, None)

@@ -1,0 +1,447 @@
+"""Regression gates: what they say of an interval, and attempts to make one pass that should not."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fieldassay.errors import ProblemsError
+from fieldassay.gates.baseline.baseline import Baseline
+from fieldassay.gates.baseline.file import write_baseline
+from fieldassay.gates.baseline.runs import BaselineRequest, make_baseline
+from fieldassay.gates.gate import decide_result
+from fieldassay.gates.regression import judge_regression
+from fieldassay.metrics.grammar import parse_gate
+from fieldassay.result.decision import GateOutcome, Verdict
+from fieldassay.result.result import Result
+from fieldassay.runs.run import Run
+from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
+
+PASS, FAIL, OPEN, SKIPPED = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SKIPPED
+FIELDS = ("a", "b", "c", "d")
+SPEC = "fields: {a: text, b: text, c: text, d: text}\nname: four"
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+Rows = list[dict[str, Any]]
+
+INTERVALS = [
+    ((-0.005, 0.02), 0.01, ">", PASS),
+    ((-0.01, 0.02), 0.01, ">", OPEN),
+    ((-0.01, 0.02), 0.01, ">=", PASS),
+    ((-0.0100000001, 0.02), 0.01, ">=", PASS),
+    ((-0.03, 0.01), 0.01, ">", OPEN),
+    ((-0.05, -0.02), 0.01, ">", FAIL),
+    ((-0.05, -0.01), 0.01, ">", FAIL),
+    ((-0.05, -0.01), 0.01, ">=", OPEN),
+    ((0.0, 0.0), 0.01, ">", PASS),
+    ((0.0, 0.0), 0.0, ">=", PASS),
+    ((0.0, 0.0), 0.0, ">", FAIL),
+    ((-0.02, -0.01), 0.0, ">=", FAIL),
+    ((-0.01, 0.01), 0.0, ">=", OPEN),
+    ((0.02, 0.05), -0.01, ">", PASS),
+    ((0.0, 0.05), -0.01, ">", OPEN),
+    ((0.0, 0.005), -0.01, ">", FAIL),
+]
+
+
+@pytest.mark.parametrize(("interval", "margin", "operator", "verdict"), INTERVALS)
+def test_every_number_of_the_interval_must_agree(
+    interval: tuple[float, float], margin: float, operator: str, verdict: Verdict
+) -> None:
+    assert judge_regression(interval, margin, operator) is verdict
+
+
+@given(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), st.floats(0, 0.5), st.floats(0, 0.5))
+def test_a_wider_margin_never_turns_a_pass_into_anything_else(
+    interval: tuple[float, float], margin: float, more: float
+) -> None:
+    if judge_regression(interval, margin) is PASS:
+        assert judge_regression(interval, margin + more) is PASS
+    if judge_regression(interval, margin + more) is FAIL:
+        assert judge_regression(interval, margin) is FAIL
+
+
+def gold(count: int) -> Rows:
+    return [{"id": f"d{at:04d}", **{name: f"{name}{at}" for name in FIELDS}} for at in range(count)]
+
+
+def spoil(rows: Rows, rate: float, seed: int) -> Rows:
+    draw = random.Random(seed)
+    return [{**row, **{name: "?" for name in FIELDS if draw.random() < rate}} for row in rows]
+
+
+def run_of(rows: Rows, predictions: Any, spec: str = SPEC, **options: Any) -> Result:
+    return score(rows, predictions, spec, ScoreOptions(keeps_statistics=True, evidence="none", **options))
+
+
+def baseline_of(result: Result, **request: Any) -> Baseline:
+    assert result.paired is not None
+    return make_baseline(Run.of(result, folder=Path("main")), BaselineRequest(**request), NOW)
+
+
+class Bench:
+    """A baseline in a file, and gates on later results."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "baseline.json"
+
+    def set(self, result: Result, **request: Any) -> Baseline:
+        made = baseline_of(result, **request)
+        write_baseline(self.file, made)
+        return made
+
+    def judge(self, gate: str, rows: Rows, predictions: Any, spec: str = SPEC, **options: Any) -> GateOutcome:
+        result = score(rows, predictions, spec, ScoreOptions(gates=(gate,), evidence="none", **options))
+        decision = decide_result(result, [parse_gate(gate)], self.file)[-1]
+        return decision.outcomes[-1]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+GOLD = gold(200)
+OLD = spoil(GOLD, 0.1, 1)
+SHIFTS: dict[str, tuple[Rows, str, Verdict]] = {
+    "identical, margin": (OLD, "regression(accuracy) > -0.01", PASS),
+    "identical, no loss": (OLD, "regression(accuracy) >= 0", PASS),
+    "identical, must gain": (OLD, "regression(accuracy) > 0", FAIL),
+    "a large loss": (spoil(OLD, 0.1, 2), "regression(accuracy) > -0.01", FAIL),
+    "a large loss, wide margin": (spoil(OLD, 0.1, 2), "regression(accuracy) > -0.5", PASS),
+    "a large gain": (GOLD, "regression(accuracy) > -0.01", PASS),
+    "a large gain that is asked for": (GOLD, "regression(accuracy) > 0.02", PASS),
+    "a gain less than asked for": (GOLD, "regression(accuracy) > 0.3", FAIL),
+    "noise": (spoil(GOLD, 0.1, 3), "regression(accuracy) > -0.01", OPEN),
+    "a field": (spoil(OLD, 0.1, 2), "regression(field_accuracy[a]) > -0.01", FAIL),
+    "F1": (spoil(OLD, 0.1, 2), "regression(f1) > -0.01", FAIL),
+    "precision of a field": (OLD, "regression(precision[b]) > -0.01", PASS),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SHIFTS)
+def test_a_change_is_judged_by_the_paired_interval(case: str, bench: Bench) -> None:
+    predictions, gate, verdict = SHIFTS[case]
+    bench.set(run_of(GOLD, OLD))
+    outcome = bench.judge(gate, GOLD, predictions)
+    assert outcome.verdict is verdict, outcome.rule
+    assert outcome.value is not None and outcome.interval is not None
+    assert outcome.interval[0] <= outcome.value <= outcome.interval[1]
+    assert (outcome.documents_needed is None) or verdict is OPEN
+
+
+def test_what_cannot_be_decided_says_what_it_would_take(bench: Bench) -> None:
+    bench.set(run_of(GOLD, OLD))
+    outcome = bench.judge("regression(accuracy) > -0.01", GOLD, spoil(GOLD, 0.1, 3))
+    assert outcome.detectable is not None and outcome.documents_needed is not None
+    assert outcome.documents_needed == pytest.approx(200 * (outcome.detectable / 0.01) ** 2, abs=1)
+    assert f"about {outcome.documents_needed:,} documents are needed" in outcome.rule
+    assert bench.judge("regression(accuracy) >= 0", GOLD, spoil(GOLD, 0.1, 3)).documents_needed is None
+
+
+def test_the_sign_is_turned_where_lower_is_better(bench: Bench) -> None:
+    def timed(rows: Rows, duration: float) -> Rows:
+        return [
+            {"data": row, "id": row["id"], "timing": {"duration_ms": duration * (1 + at % 7 / 50)}}
+            for at, row in enumerate(rows)
+        ]
+
+    bench.set(run_of(GOLD, timed(OLD, 100), gates=("regression(latency_mean) > -5",)))
+    slower = bench.judge("regression(latency_mean) > -5", GOLD, timed(OLD, 150))
+    faster = bench.judge("regression(latency_mean) > -5", GOLD, timed(OLD, 60))
+    assert (slower.verdict, round(slower.value or 0)) == (FAIL, -53)
+    assert (faster.verdict, round(faster.value or 0)) == (PASS, 42)
+
+
+def timed_rows(durations: Sequence[float | None]) -> Rows:
+    """Return right answers that took so long; None: nobody measured."""
+    timings = [{} if one is None else {"timing": {"duration_ms": one}} for one in durations]
+    return [{"data": row, "id": row["id"], **timing} for row, timing in zip(GOLD, timings, strict=True)]
+
+
+TIMES = [100.0 + at % 7 for at in range(200)]
+TIMINGS: dict[str, tuple[Sequence[float | None], str, Verdict, str]] = {
+    "every document alike slower": ([one + 200 for one in TIMES], "> -5", FAIL, "all documents show the same difference, and -200"),
+    "every document alike slower, wide margin": ([one + 200 for one in TIMES], "> -500", OPEN, "how much another sample could differ"),
+    "every document alike faster": ([one - 50 for one in TIMES], "> -5", OPEN, "how much another sample could differ"),
+    "half of them not measured any more": ([one if at % 2 else None for at, one in enumerate(TIMES)], "> -50", OPEN, "100 documents that"),
+    "only the fastest measured": ([one / 2 if at < 20 else None for at, one in enumerate(TIMES)], "> -5", OPEN, "are not measured now"),
+    "measured again": (TIMES, "> -5", PASS, "nothing changed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TIMINGS)
+def test_a_number_that_comes_with_predictions_cannot_be_left_out_to_pass(case: str, bench: Bench) -> None:
+    durations, operator, verdict, said = TIMINGS[case]
+    gate = f"regression(latency_mean) {operator}"
+    bench.set(run_of(GOLD, timed_rows(TIMES), gates=(gate,)))
+    outcome = bench.judge(gate, GOLD, timed_rows(durations))
+    assert outcome.verdict is verdict, outcome.rule
+    assert said in outcome.rule
+
+
+def less(rows: Sequence[dict[str, Any]]) -> Rows:
+    return [row for row in rows if not any(row[name] == "?" for name in FIELDS)]
+
+
+WORSE = spoil(OLD, 0.1, 2)
+TYPED = [{**row, "type": "x" if at % 2 else "y"} for at, row in enumerate(GOLD)]
+LONG = "no baseline"
+ATTACKS: dict[str, tuple[Callable[[Bench], GateOutcome], str]] = {
+    "gold of other documents": (lambda bench: bench.judge("regression(accuracy) > -0.5", gold(201), WORSE), "other gold (gold digest"),
+    "gold of other values": (lambda bench: bench.judge("regression(accuracy) > -0.5", [{**GOLD[0], "a": "z"}, *GOLD[1:]], WORSE), "other gold"),
+    "only the first documents": (lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE, limit=50), "150 are no longer there"),
+    "another spec": (
+        lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE, SPEC.replace("a: text", "a: id")),
+        "another spec (spec digest",
+    ),
+    "other formulas": (
+        lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE, SPEC + "\nmetrics: [accuracy]"),
+        "other formulas (formulas digest",
+    ),
+    "a metric under an old name": (
+        lambda bench: bench.judge("regression(f1) > -0.5", GOLD, WORSE, SPEC + "\ndefinitions: {f1: accuracy_strict}"),
+        "other formulas",
+    ),
+    "a percentile": (lambda bench: bench.judge("regression(latency_p95) > -5", GOLD, WORSE), "not made of sums"),
+    "a metric that was not kept": (lambda bench: bench.judge("regression(accuracy(regime=baseline)) > -0.5", GOLD, WORSE), "keeps nothing of"),
+    "no bootstrap": (lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE, replicates=0), "without a bootstrap"),
+    "a slice that nobody asked for": (lambda bench: bench.judge("regression(accuracy{kind=x}) > -0.5", GOLD, WORSE), "slice"),
+    "a count": (lambda bench: bench.judge("regression(documents_missing) >= -5", GOLD, WORSE[:150]), "keeps nothing of"),
+    "systems of other names": (
+        lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, {"x": OLD, "y": WORSE}),
+        "has no system 'y'; it has: prediction",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ATTACKS)
+def test_what_cannot_be_compared_never_passes_and_says_why(case: str, bench: Bench) -> None:
+    attack, said = ATTACKS[case]
+    bench.set(run_of(GOLD, OLD))
+    outcome = attack(bench)
+    assert outcome.verdict is OPEN
+    assert said in outcome.rule
+
+
+def test_a_missing_baseline_never_passes(bench: Bench) -> None:
+    outcome = bench.judge("regression(accuracy) > -0.5", GOLD, OLD)
+    assert outcome.verdict is OPEN and "no baseline" in outcome.rule and "baseline set" in outcome.rule
+
+
+def test_a_damaged_baseline_never_passes(bench: Bench) -> None:
+    bench.set(run_of(GOLD, OLD))
+    bench.file.write_text(bench.file.read_text().replace("1*", "0*", 1))
+    outcome = bench.judge("regression(accuracy) > -0.5", GOLD, OLD)
+    assert outcome.verdict is OPEN and "checksum" in outcome.rule
+
+
+def test_documents_that_are_not_answered_any_more_count_as_wrong(bench: Bench) -> None:
+    bench.set(run_of(GOLD, OLD))
+    outcome = bench.judge("regression(accuracy) > -0.01", GOLD, OLD[:150])
+    assert outcome.verdict is FAIL and outcome.documents == 200
+
+
+def test_leaving_out_the_worst_answers_is_no_gain(bench: Bench) -> None:
+    bench.set(run_of(GOLD, OLD))
+    assert bench.judge("regression(accuracy) > -0.01", GOLD, less(OLD)).verdict is FAIL
+
+
+def test_what_is_kept_of_the_evidence_changes_nothing(bench: Bench) -> None:
+    bench.set(run_of(GOLD, OLD))
+    result = score(
+        GOLD, WORSE, SPEC, ScoreOptions(gates=("regression(accuracy) > -0.01",), evidence="errors")
+    )
+    [decision] = decide_result(result, [parse_gate("regression(accuracy) > -0.01")], bench.file)
+    assert decision.outcomes[0] == bench.judge("regression(accuracy) > -0.01", GOLD, WORSE)
+
+
+def test_the_order_of_documents_changes_nothing(bench: Bench) -> None:
+    bench.set(run_of(GOLD[::-1], OLD))
+    first = bench.judge("regression(f1) > -0.01", GOLD, WORSE)
+    bench.set(run_of(GOLD, OLD))
+    assert bench.judge("regression(f1) > -0.01", GOLD[::-1], WORSE[::-1]) == first
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(10, OPEN), (30, PASS)])
+def test_few_documents_do_not_pass_unless_nothing_changed(count: int, verdict: Verdict, bench: Bench) -> None:
+    rows = gold(count)
+    old = [{**row, "a": "?"} for row in rows]
+    new = [{**row, "a": "?" if at % 2 else row["a"]} for at, row in enumerate(rows)]
+    bench.set(run_of(rows, old))
+    assert bench.judge("regression(accuracy) > -0.01", rows, new).verdict is verdict
+    assert bench.judge("regression(accuracy) > -0.01", rows, old).verdict is PASS
+
+
+@pytest.mark.parametrize(("spoiled", "verdict"), [(3, OPEN), (12, FAIL)])
+def test_a_loss_on_few_documents_fails_only_if_the_test_shows_it(
+    spoiled: int, verdict: Verdict, bench: Bench
+) -> None:
+    rows = gold(12)
+    bench.set(run_of(rows, rows))
+    new = [
+        {**row, **{name: "?" for name in FIELDS[: 1 + at % 4] if at < spoiled}} for at, row in enumerate(rows)
+    ]
+    outcome = bench.judge("regression(accuracy) > -0.01", rows, new)
+    assert outcome.verdict is verdict, outcome.rule
+
+
+def test_few_documents_that_differ_stand_for_more_that_were_not_drawn(bench: Bench) -> None:
+    rows = [{"id": f"d{at}", "a": f"{at}"} for at in range(60)]
+    bench.set(run_of(rows, rows, "fields: {a: text}"))
+    new = [{**rows[0], "a": "?"}, *rows[1:]]
+    outcome = bench.judge("regression(accuracy) > -0.06", rows, new, "fields: {a: text}")
+    assert outcome.verdict is OPEN and outcome.interval is not None and outcome.interval[0] < -0.06
+    rows, new = gold(400), [{**row, "a": "?"} if at < 2 else row for at, row in enumerate(gold(400))]
+    bench.set(run_of(rows, rows))
+    assert bench.judge("regression(accuracy) > -0.01", rows, new).verdict is PASS
+
+
+def test_what_is_better_in_a_few_documents_and_worse_in_none_passes(bench: Bench) -> None:
+    rows = gold(60)
+    bench.set(run_of(rows, [{**row, "a": "?"} if at < 3 else row for at, row in enumerate(rows)]))
+    assert bench.judge("regression(accuracy) >= 0", rows, rows).verdict is PASS
+    assert bench.judge("regression(accuracy) > 0.01", rows, rows).verdict is OPEN
+
+
+def test_what_is_worse_in_a_few_documents_is_not_shown_to_be_a_loss(bench: Bench) -> None:
+    rows = gold(60)
+    bench.set(run_of(rows, rows))
+    new = [{**row, **dict.fromkeys(FIELDS, "?")} if at < 4 else row for at, row in enumerate(rows)]
+    outcome = bench.judge("regression(accuracy) >= 0", rows, new)
+    assert outcome.verdict is OPEN and outcome.value == pytest.approx(-4 / 60)
+
+
+def test_a_system_is_held_against_its_own_name(bench: Bench) -> None:
+    bench.set(run_of(GOLD, {"one": OLD, "two": GOLD}))
+    result = score(GOLD, {"two": GOLD, "one": OLD}, SPEC, ScoreOptions(gates=("regression(accuracy) >= 0",)))
+    decisions = decide_result(result, [parse_gate("regression(accuracy) >= 0")], bench.file)
+    assert [(one.system, one.outcomes[0].verdict, one.outcomes[0].value) for one in decisions] == [
+        ("two", PASS, 0),
+        ("one", PASS, 0),
+    ]
+    swapped = score(GOLD, {"two": OLD, "one": GOLD}, SPEC, ScoreOptions(gates=("regression(accuracy) >= 0",)))
+    verdicts = {
+        one.system: one.outcomes[0].verdict
+        for one in decide_result(swapped, [parse_gate("regression(accuracy) >= 0")], bench.file)
+    }
+    assert verdicts == {"two": FAIL, "one": PASS}
+
+
+def test_only_systems_are_taken_for_each_other_and_that_is_said(bench: Bench) -> None:
+    bench.set(run_of(GOLD, {"old": OLD}))
+    outcome = bench.judge("regression(accuracy) > -0.01", GOLD, {"new": OLD})
+    assert outcome.verdict is PASS
+    assert any("its system old, held against new" in line for line in outcome.evidence)
+
+
+@pytest.mark.parametrize("hashes_ids", [False, True])
+def test_slices_are_compared_on_the_same_documents(hashes_ids: bool, bench: Bench) -> None:
+    spec = SPEC + "\nslices: [kind]"
+    rows = [{**row, "kind": "xy"[at % 2]} for at, row in enumerate(GOLD)]
+    bench.set(run_of(rows, OLD, spec), hashes_ids=hashes_ids)
+    worse = [{**row, "a": "?"} if at % 2 else row for at, row in enumerate(OLD)]
+    found = {
+        name: bench.judge(f"regression(accuracy{{kind={name}}}) > -0.02", rows, worse, spec) for name in "xy"
+    }
+    assert (found["x"].verdict, found["y"].verdict) == (PASS, FAIL)
+    assert found["y"].documents == 100
+    absent = bench.judge("regression(accuracy{kind=z}) > -0.02", rows, worse, spec)
+    skipped = bench.judge("regression(accuracy{kind=z}) > -0.02 if present", rows, worse, spec)
+    assert (absent.verdict, skipped.verdict) == (OPEN, SKIPPED)
+
+
+def test_a_slice_that_predictions_name_cannot_lose_its_worst_documents(bench: Bench) -> None:
+    def tagged(rows: Rows) -> Rows:
+        return [{"id": row["id"], "data": row, "tags": ["t"]} for row in rows]
+
+    spec = SPEC + "\nslices: [tags]"
+    bench.set(run_of(GOLD, tagged(OLD), spec))
+    outcome = bench.judge("regression(accuracy{tags=t}) > -0.01", GOLD, tagged(less(OLD)), spec)
+    assert outcome.verdict is OPEN and "same documents" in outcome.rule
+
+
+def test_hashed_ids_give_the_same_numbers(bench: Bench) -> None:
+    bench.set(run_of(GOLD, OLD))
+    plain = bench.judge("regression(f1) > -0.01", GOLD, WORSE)
+    bench.set(run_of(GOLD, OLD), hashes_ids=True)
+    assert bench.judge("regression(f1) > -0.01", GOLD, WORSE) == plain
+    assert "d0001" not in bench.file.read_text()
+
+
+NONSENSE = {
+    "regression(accuracy) < 0.01": "asks for the wrong thing; write regression(accuracy) > -0.01",
+    "regression(accuracy) <= 0": "asks for the wrong thing",
+    "regression(accuracy) == 0": "asks for the wrong thing",
+    "regression(accuracy) > -5": "no ratio can change by 5",
+    "regression(acuracy) > -0.01": "did you mean 'accuracy'?",
+    "accuracy >= 90": "write 0.9 for 90 %",
+    "accuracy <= 90": "write 0.9 for 90 %",
+    "lower(accuracy) >= 85": "write 0.85 for 85 %",
+    "accuracy >= -1": "from 0 to 1",
+}
+
+
+@pytest.mark.parametrize("gate", NONSENSE)
+def test_a_rule_that_cannot_be_meant_is_refused_before_anything_is_scored(gate: str) -> None:
+    with pytest.raises(ProblemsError, match=re.escape(NONSENSE[gate])):
+        score(GOLD[:3], OLD[:3], SPEC, ScoreOptions(gates=(gate,)))
+    with pytest.raises(ProblemsError):
+        score(GOLD[:3], OLD[:3], f"{SPEC}\ngates: ['{gate}']")
+
+
+def test_a_share_typed_for_a_percentage_is_refused() -> None:
+    spec = SPEC + "\ndefinitions: {mine: {formula: accuracy * 100, unit: percent}}"
+    with pytest.raises(ProblemsError, match="in percent"):
+        score(GOLD[:3], OLD[:3], spec, ScoreOptions(gates=("mine >= 0.9",)))
+
+
+def test_judgements_that_failed_could_be_losses() -> None:
+    from fieldassay.gates.regression import Change, judge_change
+    from fieldassay.result.comparison import Comparison
+
+    found = Comparison(
+        "accuracy",
+        None,
+        {},
+        ("before", "now"),
+        (0.9, 0.9),
+        0.0,
+        (0.0, 0.0),
+        0.95,
+        1.0,
+        1.0,
+        0.0,
+        0,
+        0,
+        99,
+        99,
+        "identical",
+        "identical",
+    )
+    gate = parse_gate("regression(accuracy) > -0.01")
+    assert judge_change(gate, Change(0.0, (0.0, 0.0), found)).verdict is PASS
+    assert judge_change(gate, Change(0.0, (0.0, 0.0), found), failed=2).verdict is OPEN
+    assert (
+        judge_change(gate, Change(-0.5, (-0.6, -0.4), replace(found, verdict="worse")), failed=2).verdict
+        is FAIL
+    )
+
+
+def test_pytest_reads_the_same_gates(bench: Bench) -> None:
+    from fieldassay.pytest_plugin import decide
+
+    bench.set(run_of(GOLD, OLD))
+    gate = "regression(accuracy) > -0.01"
+    result = score(GOLD, WORSE, SPEC, ScoreOptions(gates=(gate,)))
+    assert [one.outcomes[0].verdict for one in decide(result, [gate], bench.file)] == [FAIL]
+    assert [one.outcomes[0].verdict for one in decide(result, [gate])] == [OPEN]

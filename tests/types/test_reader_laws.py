@@ -1,0 +1,188 @@
+"""Laws that every reader of this package keeps."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+from typing import Any
+
+import pytest
+from babel.dates import format_date, format_datetime
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.effort import costs_at_most
+
+from fieldassay.evidence import FLAGS
+from fieldassay.types.addresses import EmailReader, UrlReader
+from fieldassay.types.anything import AnyReader
+from fieldassay.types.base import Reader
+from fieldassay.types.booleans import BooleanReader
+from fieldassay.types.column import Column, Reading
+from fieldassay.types.dates.dates import DateReader
+from fieldassay.types.dates.datetimes import DateTimeReader
+from fieldassay.types.dates.durations import DurationReader
+from fieldassay.types.dates.times import TimeReader
+from fieldassay.types.enums import EnumReader
+from fieldassay.types.ids import IdReader
+from fieldassay.types.lists import ListReader
+from fieldassay.types.phones import PhoneReader
+from fieldassay.types.text import TextReader
+
+READERS: list[Reader] = [
+    TextReader(),
+    IdReader(), IdReader(checksum="eu.vat"), IdReader(checksum="isbn"),
+    EnumReader(), EnumReader(("paid", "open"), (("open", ("due",)),)), BooleanReader(),
+    DateReader(), DateReader(order="mdy"), DateReader(locale="de"), DateTimeReader(), TimeReader(),
+    DurationReader(), DurationReader(unit="day", locale="de"),
+    PhoneReader(), PhoneReader("AU"), EmailReader(), UrlReader(),
+]  # fmt: skip
+ALL: list[Reader] = [
+    *READERS,
+    AnyReader(),
+    ListReader(DateReader(), separator="|"),
+    ListReader(TextReader(), keep_empty=True),
+]
+PIECES = """2025 03 15 1 31 99 march mär mar. to - / . , : T Z h pm 10:00 +02:00 P 1Y M PT from de ' @ a.com
+    http:// www. + ext #5 ( ) ½ ０ ٣ 年"""
+FRAGMENTS = st.lists(st.sampled_from([*PIECES.split(), " ", "\x00"]), max_size=9).map("".join)
+SCALARS = st.one_of(
+    st.text(alphabet=st.characters(codec=None), max_size=40),
+    FRAGMENTS,
+    st.integers(),
+    st.floats(),
+    st.booleans(),
+)
+HOSTILE = [
+    "x" * 1_000_000,
+    "1" * 1_000_000,
+    "1 " * 500_000,
+    "-" * 1_000_000,
+    "@." * 500_000,
+    "http://" + "a." * 300_000,
+    "(" * 1_000_000,
+    "\ud800",
+    "\u202e2025",
+    10**6000,
+]
+
+
+def name(reader: Reader) -> str:
+    return str(reader)[:60]
+
+
+@pytest.mark.parametrize("reader", ALL, ids=name)
+@given(raw=SCALARS)
+def test_any_scalar_has_a_reading(reader: Reader, raw: Any) -> None:
+    reading = reader.read(raw)
+    assert isinstance(reading.text, str)
+    assert isinstance(reading.canonical, str)
+    assert (reading.value is None) == (reading.problem is not None)
+    assert reading.problem is None or reading.canonical == reading.text
+    assert set(reading.flags) <= {*FLAGS, "invalid_checksum", "invalid_phone"}
+
+
+@pytest.mark.parametrize("reader", READERS, ids=name)
+@given(raw=SCALARS)
+def test_a_canonical_text_reads_back_to_itself(reader: Reader, raw: Any) -> None:
+    reading = reader.read(raw)
+    if reading.problem is None:
+        assert reader.read(reading.canonical).canonical == reading.canonical
+
+
+@pytest.mark.parametrize("reader", [reader for reader in ALL if not isinstance(reader, ListReader)], ids=name)
+@given(
+    raws=st.lists(
+        SCALARS | st.sampled_from(["2025-03-15", " 2025-03-15", "03/04/2025", 1, 1.0, True, "1", 0.0, -0.0]),
+        max_size=12,
+    )
+)
+def test_a_column_is_the_readings_of_its_values(reader: Reader, raws: list[Any]) -> None:
+    column = reader.read_column(raws)
+    assert len(column) == len(raws)
+    assert [repr(column.reading(index)) for index in range(len(raws))] == [
+        repr(reader.read(raw)) for raw in raws
+    ]
+
+
+@pytest.mark.parametrize("reader", ALL, ids=name)
+@pytest.mark.parametrize(
+    "raw", HOSTILE, ids=lambda raw: "huge-integer" if isinstance(raw, int) else ascii(raw[:8])
+)
+def test_hostile_values_are_read_at_once(reader: Reader, raw: Any) -> None:
+    with costs_at_most(100):
+        assert isinstance(reader.read(raw), Reading)
+
+
+@pytest.mark.parametrize("reader", ALL, ids=name)
+def test_a_reader_is_a_frozen_hashable_value(reader: Reader) -> None:
+    assert hash(reader) == hash(dataclasses.replace(reader))  # type: ignore[type-var]
+
+
+LOCALES = [
+    "en_US",
+    "en_AU",
+    "de",
+    "fr",
+    "es",
+    "it",
+    "pt_BR",
+    "nl",
+    "sv",
+    "da",
+    "nb",
+    "fi",
+    "pl",
+    "cs",
+    "id",
+    "tr",
+]
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+@given(day=st.dates(dt.date(1950, 1, 1), dt.date(2099, 12, 31)))
+def test_a_date_as_its_locale_writes_it_reads_back(locale: str, day: dt.date) -> None:
+    reader = DateReader(locale=locale)
+    for length in ("medium", "long", "full"):
+        assert reader.read(format_date(day, length, locale=locale)).canonical == day.isoformat()
+    if 1969 <= day.year <= 2068:
+        assert reader.read(format_date(day, "short", locale=locale)).canonical == day.isoformat()
+
+
+@pytest.mark.parametrize("locale", ["en_US", "en_AU", "fr", "es", "sv", "pl", "tr", "nl"])
+@given(moment=st.datetimes(dt.datetime(1970, 1, 1), dt.datetime(2060, 1, 1)))
+def test_a_point_in_time_as_its_locale_writes_it_reads_back(locale: str, moment: dt.datetime) -> None:
+    text = format_datetime(moment, "medium", locale=locale)
+    assert DateTimeReader(locale=locale).read(text).canonical == moment.replace(microsecond=0).isoformat()
+
+
+@given(moment=st.datetimes(dt.datetime(1000, 1, 1), dt.datetime(9000, 1, 1)), hours=st.integers(-12, 14))
+def test_one_instant_has_one_canonical_text(moment: dt.datetime, hours: int) -> None:
+    aware = moment.replace(tzinfo=dt.UTC)
+    elsewhere = aware.astimezone(dt.timezone(dt.timedelta(hours=hours)))
+    assert (
+        DateTimeReader().read(elsewhere.isoformat()).canonical
+        == DateTimeReader().read(aware.isoformat()).canonical
+    )
+
+
+@given(
+    items=st.lists(
+        st.sampled_from(["2025-03-15", "15 March 2025", "soon", "", None, {"a": 1}, 2025, 2025.0]), max_size=8
+    ),
+    keep_empty=st.booleans(),
+)
+def test_a_list_holds_the_readings_of_its_items(items: list[Any], keep_empty: bool) -> None:
+    reader = ListReader(DateReader(), keep_empty=keep_empty)
+    column = reader.read_column([["2024"], items, []])
+    value = column.values[1]
+    assert isinstance(value, Column)
+    kept = [item for item in items if keep_empty or item]
+    assert len(value) == len(kept)
+    for index, item in enumerate(kept):
+        if item and not isinstance(item, dict):
+            assert value.reading(index) == DateReader().read(item)
+        else:
+            assert value.reading(index).problem is not None
+    assert json.loads(column.canonical[1]) == list(value.canonical)
+    assert list(column.values[0].canonical) == ["2024"]
