@@ -16,7 +16,8 @@ from fieldassay.reports.ci.annotations import command, render_annotations
 from fieldassay.reports.ci.comment import render_comment
 from fieldassay.reports.ci.github_text import Block, assemble, code, mark, prose
 from fieldassay.reports.ci.step_summary import render_step_summary
-from fieldassay.reports.reported import Place, Reported, ReportOptions
+from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.runs.source_locations import Place
 
 Maker = Callable[[Sequence[Reported], ReportOptions], Iterator[str]]
 OPTIONS = ReportOptions(name="bills")

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from fieldassay.cli.main import main
-from fieldassay.reports.reported import Place
 from fieldassay.result.metrics_file import read_metrics
-from fieldassay.runs.source_locations import places_of_run
+from fieldassay.runs.source_locations import Place, places_of_run
 
 ROWS: list[dict[str, Any]] = [{"id": "a", "n": 1}, {"id": "b", "n": 2}]
 

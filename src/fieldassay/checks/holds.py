@@ -270,11 +270,8 @@ def operand_of(value: Any) -> Operand | None:
             return None
         return Operand(value, None, Decimal(1).scaleb(min(exponent, 0)))
     if isinstance(value, Date):
-        return (
-            None
-            if None in (value.year, value.month, value.day)
-            else Operand(dt.date(value.year, value.month, value.day))
-        )  # type: ignore[arg-type]
+        day = (value.year, value.month, value.day)
+        return None if None in day else Operand(dt.date(*day))  # type: ignore[arg-type]
     if isinstance(value, dt.datetime):
         return Operand(value.isoformat())
     return (

@@ -71,9 +71,8 @@ def _placed(branches: list[Node], node: AnyNode, table: FieldTable) -> tuple[lis
                 replace(branch, field=table.position(FieldInfo(node.path, "object", Kind.OBJECT, slot)))
             )
         else:
-            placed.append(
-                replace(branch, field=table.position(FieldInfo(node.path, branch.type, Kind.VALUE, slot)))
-            )  # type: ignore[union-attr]
+            value = FieldInfo(node.path, branch.type, Kind.VALUE, slot)  # type: ignore[union-attr]
+            placed.append(replace(branch, field=table.position(value)))
     return placed, frozenset(branch.field for branch in placed)
 
 

@@ -144,11 +144,8 @@ def leaf_content(leaf: Leaf, value: Any, is_grown: bool = False) -> str:
     if value is None:
         return "null" if leaf.null_is_value else NOTHING
     if isinstance(value, list) and leaf.is_list:
-        return (
-            leaf.reader.read_column([value]).canonical[0]
-            if any(item not in (None, "") for item in value)
-            else NOTHING
-        )  # type: ignore[list-item]
+        is_blank = all(item in (None, "") for item in value)
+        return NOTHING if is_blank else leaf.reader.read_column([value]).canonical[0]  # type: ignore[list-item]
     if isinstance(value, dict | list):
         return _text(_as_it_is(value, is_grown and leaf.null_is_value))
     if isinstance(value, str) and not leaf.blank_is_value and is_nothing(value, leaf.null_values):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -78,14 +78,28 @@ class Defined:
     options: tuple[tuple[str, Any], ...]
 
 
-def bind_definition(call: MetricCall, vocabulary: Vocabulary) -> Defined:
+class Bound(Protocol):
+    """A metric of the catalogue under given parameters: a definition is bound to these."""
+
+    @property
+    def metric(self) -> Metric: ...
+
+    @property
+    def options(self) -> tuple[tuple[str, Any], ...]: ...
+
+    @property
+    def recipe(self) -> Recipe: ...
+
+
+def bind_definition(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall], Bound]) -> Defined:
     """Return the metric that a call of a spec's own definition means; its parameters go to every metric inside that has them and does not set
     them, or sets them to several values (`type="text|list"`) some of which the call names.
 
-    Raises ValueError for an unknown name inside, for a parameter that nothing inside takes, and for definitions that stand on themselves.
+    `bind` binds a metric of the catalogue. Raises ValueError for an unknown name inside, for a parameter that nothing inside
+    takes, and for definitions that stand on themselves.
     """
     definition = vocabulary.own[call.name]
-    builder = _Builder(vocabulary, (), dict(call.parameters), {}, [])
+    builder = _Builder(vocabulary, (), dict(call.parameters), {}, [], bind)
     recipe = builder.define(call.name)
     unused = [name for name, _ in call.parameters if name not in builder.taken]
     if unused:
@@ -139,6 +153,7 @@ class _Builder:
     given: dict[str, Value]
     taken: dict[str, None]
     bound: list[tuple[Metric, dict[str, Any]]]
+    bind: Callable[[MetricCall], Bound]
 
     @property
     def leaves(self) -> list[Metric]:
@@ -147,7 +162,7 @@ class _Builder:
 
     def define(self, name: str) -> Recipe:
         """Return the recipe of a definition."""
-        inner = _Builder(self.vocabulary, (*self.within, name), self.given, self.taken, self.bound)
+        inner = _Builder(self.vocabulary, (*self.within, name), self.given, self.taken, self.bound, self.bind)
         return inner.build(parse_formula(self.vocabulary.own[name].formula))
 
     def build(self, formula: Formula) -> Recipe:
@@ -181,11 +196,14 @@ class _Builder:
             if len(self.within) >= DEEPEST:
                 raise ValueError(f"{call.name}: definitions stand on one another more than {DEEPEST} deep")
             inner = _Builder(
-                self.vocabulary, self.within, {**self.given, **dict(call.parameters)}, self.taken, self.bound
+                self.vocabulary,
+                self.within,
+                {**self.given, **dict(call.parameters)},
+                self.taken,
+                self.bound,
+                self.bind,
             )
             return inner.define(call.name)
-        from fieldassay.metrics.selection import bind_metric
-
         if call.name in self.within and call.name not in list_metrics():
             raise ValueError(
                 f"{call.name} stands on itself; a definition may use its own name only for the catalogue's metric"
@@ -199,7 +217,7 @@ class _Builder:
             if name in names and (name not in fixed or _narrows(value, fixed[name]))
         }
         self.taken.update(dict.fromkeys(handed))
-        bound = bind_metric(MetricCall(call.name, tuple({**fixed, **handed}.items())))
+        bound = self.bind(MetricCall(call.name, tuple({**fixed, **handed}.items())))
         self.bound.append((bound.metric, dict(bound.options)))
         return bound.recipe
 

@@ -122,7 +122,7 @@ def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMe
     ValueError: unknown metric 'acuracy'; did you mean 'accuracy'?
     """
     if call.name in vocabulary.own:
-        defined = bind_definition(call, vocabulary)
+        defined = bind_definition(call, vocabulary, bind_metric)
         _check_field(call, defined.metric)
         return BoundMetric(call, defined.metric, defined.options, defined.recipe, is_own=True)
     metric = list_metrics().get(call.name)

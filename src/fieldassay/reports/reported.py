@@ -11,6 +11,7 @@ from fieldassay.diffs.result import Diff
 from fieldassay.reports.page import Screen
 from fieldassay.result.decision import Decision, Verdict
 from fieldassay.result.result import Result
+from fieldassay.runs.source_locations import Place
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,14 +20,6 @@ Kept: TypeAlias = Literal["all", "errors", "none"]
 
 MOST_CASES = 100_000
 """The test cases that a JUnit file has at most, unless another number is asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a gold record stands: a file as seen from the root of the checkout, and a line if the file has lines."""
-
-    file: str
-    line: int | None = None
 
 
 FILE_SCREEN = Screen(120)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fieldassay.errors import FieldassayError
@@ -11,11 +12,19 @@ from fieldassay.fingerprint.inputs import digest_inputs
 from fieldassay.plan.compile import read_plan
 from fieldassay.printable import make_printable
 from fieldassay.records.source import open_source
-from fieldassay.reports.reported import Place
 from fieldassay.result.result import Result
 from fieldassay.runs.run import recorded_options
 from fieldassay.scoring.inputs import gold_options
 from fieldassay.spec.source import RecordedSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a gold record stands: a file as seen from the root of the checkout, and a line if the file has lines."""
+
+    file: str
+    line: int | None = None
+
 
 _WITH_LINE = re.compile(r"(.+):([0-9]{1,12})", re.DOTALL)
 _WITHOUT_LINES = (".gz", ".zst", ".parquet")

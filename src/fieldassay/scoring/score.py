@@ -23,7 +23,7 @@ from fieldassay.evidence import evidence_schema
 from fieldassay.executors.local import run_local
 from fieldassay.executors.pool import run_pool
 from fieldassay.fingerprint.labels import digest_rows
-from fieldassay.gates.baseline.locking import freeze_plan
+from fieldassay.fingerprint.plans import freeze_plan
 from fieldassay.metrics.grammar import MetricCall, parse_gate
 from fieldassay.metrics.selection import select_metrics
 from fieldassay.plan.compile import read_plan

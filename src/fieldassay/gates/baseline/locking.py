@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.fingerprint.differences import Difference, find_differences
-from fieldassay.fingerprint.frozen import Frozen, Part, part_of
+from fieldassay.fingerprint.frozen import Frozen
 from fieldassay.fingerprint.labels import digest_labels
-from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
+from fieldassay.fingerprint.plans import freeze_plan
 from fieldassay.gates.baseline.lock import Lock, restart, start
 from fieldassay.gates.baseline.lock_file import read_bytes, read_lock, write_lock
 from fieldassay.plan.compile import read_plan
@@ -21,13 +21,11 @@ from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import batches
 from fieldassay.scoring.inputs import Records, open_inputs
 from fieldassay.scoring.options import InputOptions
-from fieldassay.scoring.provenance import models
 
 MOST_REASON = 1000
 """Characters that the reason of a new baseline may have."""
 
 _BATCH = 1000
-_MODEL_FACTS = ("name", "backend", "digest")
 _RESET = 'undo the change, or start a new baseline: --reset-baseline --reason "…"'
 
 
@@ -127,16 +125,6 @@ def freeze(spec: Any, gold: Records, inputs: InputOptions | None = None) -> Froz
     return Frozen(
         plan.spec.name, plan.spec.protocol, parts["spec"], parts["formulas"], parts["models"], labels
     )
-
-
-def freeze_plan(plan: Plan) -> dict[str, Part]:
-    """Return what a baseline stands on but for the gold data: `spec`, `formulas` and `models`."""
-    used = [{key: facts[key] for key in _MODEL_FACTS if key in facts} for facts in models(plan)]
-    return {
-        "spec": freeze_spec(plan.spec),
-        "formulas": freeze_formulas(plan.spec),
-        "models": part_of(sorted(used, key=str)),
-    }
 
 
 def make_lock(path: Path, frozen: Frozen, now: datetime) -> Held:

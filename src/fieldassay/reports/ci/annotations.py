@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fieldassay.reports.reported import Place, Reported, ReportOptions
+from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.wording import DIAGNOSES, say
 from fieldassay.reports.wrong_values import WorstDocument, WrongValue, find_worst
 from fieldassay.result.decision import Decision, GateOutcome, Verdict
+from fieldassay.runs.source_locations import Place
 from fieldassay.wording.numbers import show_count
 from fieldassay.wording.shown import show, show_pair
 

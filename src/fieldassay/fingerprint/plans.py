@@ -1,0 +1,56 @@
+"""What a plan computes numbers with, as digests: the spec, the formulas and the models."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from fieldassay.comparators.base import Comparator
+from fieldassay.fingerprint.frozen import Part, part_of
+from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
+from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan
+
+_MODEL_FACTS = ("name", "backend", "digest")
+
+
+def freeze_plan(plan: Plan) -> dict[str, Part]:
+    """Return what a baseline stands on but for the gold data: `spec`, `formulas` and `models`."""
+    used = [{key: facts[key] for key in _MODEL_FACTS if key in facts} for facts in models(plan)]
+    return {
+        "spec": freeze_spec(plan.spec),
+        "formulas": freeze_formulas(plan.spec),
+        "models": part_of(sorted(used, key=str)),
+    }
+
+
+def models(plan: Plan) -> list[dict[str, Any]]:
+    """Return the identity of every model that a comparator of the plan runs, each once."""
+    found: list[dict[str, Any]] = []
+    for leaf in leaves(plan.root):
+        for comparator in _nested(leaf.comparator):
+            identity = getattr(comparator, "identity", None)
+            if identity is not None and (told := dict(identity())) not in found:
+                found.append(told)
+    return found
+
+
+def _nested(comparator: Comparator) -> list[Comparator]:
+    """Return a comparator and those it is made of."""
+    found = [comparator]
+    for field in dataclasses.fields(comparator):  # type: ignore[arg-type]
+        value = getattr(comparator, field.name)
+        for inner in value if isinstance(value, tuple) else (value,):
+            if isinstance(inner, Comparator):
+                found += _nested(inner)
+    return found
+
+
+def leaves(node: Node) -> list[Leaf]:
+    """Return the leaves under a node, in order."""
+    if isinstance(node, Leaf):
+        return [node]
+    if isinstance(node, ObjectNode):
+        return [leaf for child in node.children for leaf in leaves(child)]
+    if isinstance(node, ListNode):
+        return leaves(node.items)
+    return [template for _, template in node.patterns if isinstance(template, Leaf)]
