@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fieldassay.diffs.grounds import Grounds, find_unequal, is_same_file, list_unknown
+from fieldassay.diffs.grounds import find_unequal, is_same_file, list_unknown
 from fieldassay.diffs.join import list_common
-from fieldassay.diffs.references import Entry, ReadRun
+from fieldassay.diffs.references import Entry, NamedRun
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.fingerprint.differences import find_differences
 from fieldassay.fingerprint.frozen import Frozen, Labels, Part, part_of
 from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
 from fieldassay.printable import make_printable
-from fieldassay.runs.run import damage_told
+from fieldassay.result.recorded import parts_of
+from fieldassay.runs.run import Run, damage_told
 from fieldassay.spec.parse import read_spec
-from fieldassay.spec.source import RecordedSpec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,15 +68,15 @@ def find_ground(entries: Sequence[Entry], *, is_common: bool) -> Ground:
     With `is_common` those that all have, and whose gold is the same in all, if spec, formulas and models are the same. Raises
     `ProblemsError` with every part in which a run differs from the first one.
     """
-    runs = list({entry.run.folder.resolve(): entry.run for entry in entries}.values())
+    runs = list({entry.run.run.folder.resolve(): entry.run for entry in entries}.values())
     first = runs[0]
-    problems = [_unknown(run) for run in runs if list_unknown(run.grounds)]
+    problems = [_unknown(run) for run in runs if list_unknown(run.run)]
     problems += [_redacted(first, run) for run in runs[1:] if _key(run) != _key(first)]
     if problems:
         raise ProblemsError(problems)
     is_elsewhere = False
     for run in runs[1:]:
-        parts = list(find_unequal(first.grounds, run.grounds))
+        parts = list(find_unequal(first.run, run.run))
         if "gold" not in parts and _documents(run) != _documents(first):
             parts.append("gold")
         is_elsewhere = is_elsewhere or "gold" in parts
@@ -86,31 +86,32 @@ def find_ground(entries: Sequence[Entry], *, is_common: bool) -> Ground:
     return _keep_common(entries, runs) if is_elsewhere else Ground()
 
 
-def _key(run: ReadRun) -> object:
+def _key(run: NamedRun) -> object:
     """Return what tells the key that a run was redacted with from others; None if it is not redacted."""
     return (run.run.facts.get("redacted") or {}).get("key")
 
 
-def _redacted(first: ReadRun, run: ReadRun) -> Problem:
+def _redacted(first: NamedRun, run: NamedRun) -> Problem:
     what = f"cannot be compared with {first.reference!r}: they are not redacted with the same secret"
     return Problem(f"run {run.reference!r}", what, "redact both with the same --key-file", "incomparable")
 
 
-def _unknown(run: ReadRun) -> Problem:
-    parts = ", ".join(list_unknown(run.grounds))
+def _unknown(run: NamedRun) -> Problem:
+    parts = ", ".join(list_unknown(run.run))
     remedy = f"score it again with this version: fieldassay score --run {run.reference}"
     return Problem(
         f"run {run.reference!r}", f"does not say what it stands on ({parts})", remedy, "incomparable"
     )
 
 
-def _documents(run: ReadRun) -> tuple[str, ...]:
-    return run.data.systems[0].documents if run.data.systems else ()
+def _documents(run: NamedRun) -> tuple[str, ...]:
+    systems = run.run.paired.systems
+    return systems[0].documents if systems else ()
 
 
-def _tell(part: str, first: ReadRun, run: ReadRun) -> Problem:
+def _tell(part: str, first: NamedRun, run: NamedRun) -> Problem:
     """Return the problem that a part differs, in words where it can be told."""
-    older = min(first, run, key=lambda one: one.grounds.started)
+    older = min(first, run, key=lambda one: one.run.file.started or "")
     again = f"`fieldassay score --run {older.reference}`"
     where = f"run {run.reference!r}"
     if part == "gold":
@@ -122,14 +123,14 @@ def _tell(part: str, first: ReadRun, run: ReadRun) -> Problem:
             remedy,
             "incomparable",
         )
-    told = _told(part, first.grounds, run.grounds)
+    told = _told(part, first.run, run.run)
     remedy = {"models": f"score the older run again with the newer one's models ({again})"}.get(
         part, f"score the older run again with the newer one's spec ({again} with --spec)"
     )
     return Problem(where, f"cannot be compared with {first.reference!r}: {told}", remedy, "incomparable")
 
 
-def _told(part: str, first: Grounds, second: Grounds) -> str:
+def _told(part: str, first: Run, second: Run) -> str:
     try:
         found = [one.told() for one in find_differences(_freeze(first), _freeze(second)) if one.part == part]
     except (ProblemsError, ValueError, TypeError):
@@ -139,20 +140,20 @@ def _told(part: str, first: Grounds, second: Grounds) -> str:
     return f"{_ABOUT[part]} (digests {digests})" + (f": {detail}" if detail else "")
 
 
-def _freeze(grounds: Grounds) -> Frozen:
+def _freeze(run: Run) -> Frozen:
     """Return what the run stands on as far as its `run.json` tells it; gold is told apart by its documents, not here."""
-    spec = read_spec(RecordedSpec(grounds.spec_text))
-    models = part_of([one for one in grounds.models if isinstance(one, dict)])
+    spec = read_spec(run.spec)
+    models = part_of(list(run.file.models))
     parts = {"spec": freeze_spec(spec), "formulas": freeze_formulas(spec), "models": models}
     return Frozen(
         "",
         None,
-        **{name: Part(grounds.digests[name] or "", one.content) for name, one in parts.items()},
+        **{name: Part(run.digests[name] or "", one.content) for name, one in parts.items()},
         gold=Labels("", 0, None),
     )
 
 
-def _tell_gold(first: ReadRun, run: ReadRun) -> str:
+def _tell_gold(first: NamedRun, run: NamedRun) -> str:
     known, now = frozenset(_documents(first)), frozenset(_documents(run))
     counts = []
     for count, whose in ((sorted(known - now), first), (sorted(now - known), run)):
@@ -161,8 +162,8 @@ def _tell_gold(first: ReadRun, run: ReadRun) -> str:
                 ", …" if len(count) > MOST_TOLD else ""
             )
             counts.append(f"{_count(len(count))} only in {whose.reference!r} ({named})")
-    limits = [f"{one.reference!r} has {part}" for one in (first, run) for part in one.grounds.parts]
-    digests = " and ".join((one.grounds.digests["gold"] or "")[:12] for one in (first, run))
+    limits = [f"{one.reference!r} has {part}" for one in (first, run) for part in parts_of(one.run.facts)]
+    digests = " and ".join((one.run.digests["gold"] or "")[:12] for one in (first, run))
     detail = "; ".join([*(counts or [f"the same {_count(len(now))}, labeled differently"]), *limits])
     return f"the gold differs (digests {digests}): {detail}"
 
@@ -171,7 +172,7 @@ def _count(count: int) -> str:
     return f"{count:,} document" + ("" if count == 1 else "s")
 
 
-def _keep_common(entries: Sequence[Entry], runs: Sequence[ReadRun]) -> Ground:
+def _keep_common(entries: Sequence[Entry], runs: Sequence[NamedRun]) -> Ground:
     """Return the documents whose gold is the same in all runs."""
     common = list_common([entry.contestant for entry in entries])
     if not common:
@@ -188,7 +189,7 @@ def _keep_common(entries: Sequence[Entry], runs: Sequence[ReadRun]) -> Ground:
     first = entries[0]
     changed: frozenset[str] = frozenset()
     for entry in entries[1:]:
-        if entry.run.folder != first.run.folder and not is_same_file(first.run.grounds, entry.run.grounds):
+        if entry.run.run.folder != first.run.run.folder and not is_same_file(first.run.run, entry.run.run):
             changed |= _changed_gold(first, entry, tuple(common))
     kept = tuple(name for name in common if make_printable(name) not in changed)
     if not kept:
@@ -213,12 +214,12 @@ def _changed_gold(first: Entry, second: Entry, common: tuple[str, ...]) -> froze
     problems = [
         Problem(
             f"run {entry.run.reference!r}",
-            f"kept {entry.run.grounds.evidence} evidence, so it cannot be told in which documents the gold is the same",
+            f"kept {entry.run.run.kept} evidence, so it cannot be told in which documents the gold is the same",
             "score it again with --evidence all, or both from the same gold file",
             "incomparable",
         )
         for entry in (first, second)
-        if entry.run.grounds.evidence != "all" or entry.run.run.scan_evidence() is None
+        if entry.run.run.kept != "all" or entry.run.run.scan_evidence() is None
     ]
     if problems:
         raise ProblemsError(problems)

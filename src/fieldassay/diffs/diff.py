@@ -91,7 +91,7 @@ def _check_target(target: Path, entries: Sequence[Entry]) -> None:
     for entry in entries:
         inputs = entry.run.run.inputs
         own = {Path(label).resolve() for label in (inputs.gold, *inputs.predictions.values())}
-        if place in own or entry.run.folder.resolve() in place.parents:
+        if place in own or entry.run.run.folder.resolve() in place.parents:
             remedy = "choose another file"
             raise ProblemsError(
                 [
@@ -239,7 +239,7 @@ def _find_changes(entries: Sequence[Entry], ground: Ground) -> tuple[Changes | N
     lacking = [
         entry.run.reference
         for entry, frame in zip(entries, frames, strict=True)
-        if frame is None or entry.run.grounds.evidence == "none"
+        if frame is None or entry.run.run.kept == "none"
     ]
     before, after = frames
     if lacking or before is None or after is None:
@@ -250,25 +250,25 @@ def _find_changes(entries: Sequence[Entry], ground: Ground) -> tuple[Changes | N
 
 
 def _side(entry: Entry) -> Side:
-    grounds, one = entry.run.grounds, entry.contestant
+    run, one = entry.run.run, entry.contestant
     return Side(
         one.label,
         one.system,
         entry.run.reference,
-        entry.run.folder.name,
-        grounds.started,
-        grounds.version,
+        run.folder.name,
+        run.file.started or "",
+        run.version,
         len(one.documents),
-        grounds.evidence,
+        run.kept,
     )
 
 
 def _remark(entries: Sequence[Entry], data: PairedData) -> tuple[str, ...]:
     """Return what a reader should know: how answers failed before anything was judged, and how the runs were drawn and made."""
     failed = [f"{entry.contestant.label}: {told}" for entry in entries if (told := _tell_failures(entry))]
-    grounds = {entry.run.reference: entry.run.grounds for entry in entries}
+    runs = {entry.run.reference: entry.run.run for entry in entries}
     answers = (f"answers that could not be judged as they should: {'; '.join(failed)}",) if failed else ()
-    return (*answers, *remark_drawing(grounds, (data.replicates, data.seed, data.level)))
+    return (*answers, *remark_drawing(runs, (data.replicates, data.seed, data.level)))
 
 
 def _tell_failures(entry: Entry) -> str:

@@ -3,103 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
-from fieldassay.atomic.typed_json import convert
-from fieldassay.result.recorded import Part, Provenance, parts_of
-
-PARTS = ("spec", "formulas", "models", "gold")
-"""What two runs must have in common, in the order in which it is told."""
+from fieldassay.result.recorded import PARTS
+from fieldassay.runs.run import Run
 
 
-@dataclass(frozen=True, slots=True)
-class Grounds:
-    """What a run stands on. `digests` has one for each of the `PARTS`, None where the run does not say; `gold_file` is that of its gold file."""
-
-    digests: Mapping[str, str | None]
-    spec_text: str
-    models: tuple[Any, ...]
-    version: str
-    started: str
-    evidence: str
-    parts: tuple[Part, ...]
-    replicates: int
-    seed: int
-    level: float
-    gold_label: str
-    gold_file: str | None
-    reading: tuple[tuple[str, str], ...]
-
-    @classmethod
-    def read(cls, facts: Mapping[str, Any]) -> Grounds:
-        """Return the grounds that the facts of `run.json` tell. Raises ValueError with the name of the part that is not there."""
-        recorded = convert(facts, Provenance)
-        drawn, inputs, spec, version = (
-            recorded.bootstrap,
-            recorded.inputs,
-            recorded.spec,
-            recorded.versions.get("fieldassay"),
-        )
-        if drawn is None or inputs is None or spec is None or version is None:
-            parts = {"bootstrap": drawn, "inputs": inputs, "spec": spec, "versions": version}
-            raise ValueError(", ".join(name for name, part in parts.items() if part is None))
-        known = recorded.digests or {}
-        return cls(
-            digests={part: known.get(part) or None for part in PARTS},
-            spec_text=spec.text,
-            models=tuple(recorded.models),
-            version=version,
-            started=str(facts.get("started") or ""),
-            evidence=str(facts.get("evidence") or "none"),
-            parts=parts_of(facts),
-            replicates=drawn.replicates,
-            seed=drawn.seed,
-            level=drawn.level,
-            gold_label=inputs.gold,
-            gold_file=(inputs.sha256 or {}).get(inputs.gold),
-            reading=tuple(sorted((key, str(value)) for key, value in (inputs.options or {}).items())),
-        )
+def list_lacking(run: Run) -> tuple[str, ...]:
+    """Return the parts of `run.json` that a comparison takes and a run lacks."""
+    file = run.file
+    parts = {
+        "bootstrap": file.bootstrap,
+        "inputs": file.inputs,
+        "spec": file.spec,
+        "versions": run.version or None,
+    }
+    return tuple(name for name, part in parts.items() if part is None)
 
 
-def find_unequal(first: Grounds, second: Grounds) -> tuple[str, ...]:
+def find_unequal(first: Run, second: Run) -> tuple[str, ...]:
     """Return the parts whose digests differ; one that a run does not tell differs from every other."""
     return tuple(
         part for part in PARTS if first.digests[part] is None or first.digests[part] != second.digests[part]
     )
 
 
-def list_unknown(grounds: Grounds) -> tuple[str, ...]:
+def list_unknown(run: Run) -> tuple[str, ...]:
     """Return the parts of which the run does not say what they were."""
-    return tuple(part for part in PARTS if grounds.digests[part] is None)
+    return tuple(part for part in PARTS if run.digests[part] is None)
 
 
-def is_same_file(first: Grounds, second: Grounds) -> bool:
+def is_same_file(first: Run, second: Run) -> bool:
     """Return whether the gold of both came from the same file, read in the same way, so that a document that both have is the same in both."""
+    digests = [(one.inputs.sha256 or {}).get(one.inputs.gold) for one in (first, second)]
     return (
-        first.gold_file is not None
-        and first.gold_file == second.gold_file
-        and _gold_reading(first) == _gold_reading(second)
+        digests[0] is not None and digests[0] == digests[1] and _gold_reading(first) == _gold_reading(second)
     )
 
 
-def _gold_reading(grounds: Grounds) -> tuple[tuple[str, str], ...]:
-    return tuple((key, value) for key, value in grounds.reading if key in ("gold_key", "id_names", "wrap"))
+def _gold_reading(run: Run) -> list[tuple[str, str]]:
+    options = run.inputs.options or {}
+    return sorted(
+        (key, str(value)) for key, value in options.items() if key in ("gold_key", "id_names", "wrap")
+    )
 
 
-def remark_drawing(all_grounds: Mapping[str, Grounds], used: tuple[int, int, float]) -> tuple[str, ...]:
+def remark_drawing(runs: Mapping[str, Run], used: tuple[int, int, float]) -> tuple[str, ...]:
     """Return what is to be said where the runs differ in replicates, seed or level, or in the version that made them.
 
     `used` are the replicates, the seed and the level of this comparison.
     """
     remarks = []
-    drawn = {name: (one.replicates, one.seed, one.level) for name, one in all_grounds.items()}
+    drawn = {name: (one.paired.replicates, one.paired.seed, one.paired.level) for name, one in runs.items()}
     if len(set(drawn.values())) > 1:
         told = "; ".join(f"{name}: {_tell_drawing(found)}" for name, found in drawn.items())
         remarks.append(
             f"the runs' intervals were drawn differently ({told}); this comparison draws {_tell_drawing(used)}"
         )
-    versions = {name: one.version for name, one in all_grounds.items()}
+    versions = {name: one.version for name, one in runs.items()}
     if len(set(versions.values())) > 1:
         told = "; ".join(f"{name}: {found}" for name, found in versions.items())
         remarks.append(

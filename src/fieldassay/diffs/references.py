@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fieldassay.diffs.grounds import Grounds
+from fieldassay.diffs.grounds import list_lacking
 from fieldassay.diffs.join import Contestant
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.result.pairing import PairedData
 from fieldassay.runs.locate import find_run
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import EVIDENCE, check_unchanged
@@ -18,30 +17,23 @@ _WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReadRun:
-    """A run that was read: how it was named, what it says of itself, and what its systems can be compared by."""
+class NamedRun:
+    """A run, and how it was named."""
 
     reference: str
     run: Run
-    grounds: Grounds
-    data: PairedData
-
-    @property
-    def folder(self) -> Path:
-        """Return where the run is."""
-        return self.run.folder
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Return the names of the systems."""
-        return tuple(one.system for one in self.data.systems)
+        """Return the names of the systems that can be compared."""
+        return tuple(one.system for one in self.run.paired.systems)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
     """One system of one run, as it takes part: with what it is called."""
 
-    run: ReadRun
+    run: NamedRun
     contestant: Contestant
 
 
@@ -54,8 +46,8 @@ def find_entries(
     chosen takes part with all of them. Raises `ProblemsError` for all references at once.
     """
     problems: list[Problem] = []
-    runs: dict[Path, ReadRun] = {}
-    found: list[tuple[ReadRun, str | None]] = []
+    runs: dict[Path, NamedRun] = {}
+    found: list[tuple[NamedRun, str | None]] = []
     for reference in references:
         try:
             found.append(_find(reference, store, runs))
@@ -68,7 +60,7 @@ def find_entries(
     return _label(chosen)
 
 
-def _find(reference: str, store: Path, runs: dict[Path, ReadRun]) -> tuple[ReadRun, str | None]:
+def _find(reference: str, store: Path, runs: dict[Path, NamedRun]) -> tuple[NamedRun, str | None]:
     """Return the run that a reference means, and the system if it names one: the longest beginning that is a run, then a colon and a system."""
     try:
         return _read(reference, find_run(reference, store), runs), None
@@ -88,24 +80,24 @@ def _find(reference: str, store: Path, runs: dict[Path, ReadRun]) -> tuple[ReadR
     raise refused or whole
 
 
-def _read(reference: str, folder: Path, runs: dict[Path, ReadRun]) -> ReadRun:
+def _read(reference: str, folder: Path, runs: dict[Path, NamedRun]) -> NamedRun:
     place = folder.resolve()
     if place not in runs:
         run = Run.open(folder)
         check_unchanged(folder, run.facts, EVIDENCE)
-        try:
-            grounds = Grounds.read(run.facts)
-        except ValueError as error:
-            what = f"run.json does not say what the run stands on ({error})"
-            raise ProblemsError(
-                [Problem(str(folder), what, "score again with this version", "run_folder")]
-            ) from None
-        runs[place] = ReadRun(reference, run, grounds, run.paired)
+        lacking = list_lacking(run)
+        if lacking:
+            what = f"run.json does not say what the run stands on ({', '.join(lacking)})"
+            raise ProblemsError([Problem(str(folder), what, "score again with this version", "run_folder")])
+        assert (
+            run.paired is not None
+        )  # read now, so that everything that is wrong with the runs is told at once
+        runs[place] = NamedRun(reference, run)
     known = runs[place]
     return known if known.reference == reference else replace(known, reference=reference)
 
 
-def _no_system(name: str, system: str, run: ReadRun) -> ProblemsError:
+def _no_system(name: str, system: str, run: NamedRun) -> ProblemsError:
     what = f"has no system {system[:_WIDTH]!r}"
     return ProblemsError(
         [Problem(f"run {name[:_WIDTH]!r}", what, nearest(system[:_WIDTH], run.systems), "unknown_name")]
@@ -113,8 +105,8 @@ def _no_system(name: str, system: str, run: ReadRun) -> ProblemsError:
 
 
 def _choose(
-    found: list[tuple[ReadRun, str | None]], systems: tuple[str | None, str | None]
-) -> list[tuple[ReadRun, str]]:
+    found: list[tuple[NamedRun, str | None]], systems: tuple[str | None, str | None]
+) -> list[tuple[NamedRun, str]]:
     """Return the runs with the systems that take part."""
     if systems != (None, None):
         if len(found) > 2:
@@ -140,7 +132,7 @@ def _choose(
     ]
 
 
-def _narrow(run: ReadRun, named: str | None, asked: str | None, at: int) -> tuple[ReadRun, str | None]:
+def _narrow(run: NamedRun, named: str | None, asked: str | None, at: int) -> tuple[NamedRun, str | None]:
     option = "--system-b" if at else "--system-a"
     if asked is None:
         if named is None and len(run.systems) > 1:
@@ -163,12 +155,12 @@ def _narrow(run: ReadRun, named: str | None, asked: str | None, at: int) -> tupl
     return run, asked
 
 
-def _check(chosen: list[tuple[ReadRun, str]]) -> None:
+def _check(chosen: list[tuple[NamedRun, str]]) -> None:
     """Raise `ProblemsError` unless there are two systems at least, none of them twice."""
     seen: set[tuple[Path, str]] = set()
     problems = []
     for run, system in chosen:
-        key = (run.folder.resolve(), system)
+        key = (run.run.folder.resolve(), system)
         if key in seen:
             problems.append(
                 Problem(
@@ -194,7 +186,7 @@ def _check(chosen: list[tuple[ReadRun, str]]) -> None:
         raise ProblemsError(problems)
 
 
-def _label(chosen: list[tuple[ReadRun, str]]) -> tuple[Entry, ...]:
+def _label(chosen: list[tuple[NamedRun, str]]) -> tuple[Entry, ...]:
     """Return the systems with names that tell them apart: their own, else those of their runs, else both; in short, if that is enough."""
     short = [_shorten(run) for run, _ in chosen]
     both = [f"{name}:{system}" for name, (_, system) in zip(short, chosen, strict=True)]
@@ -202,14 +194,14 @@ def _label(chosen: list[tuple[ReadRun, str]]) -> tuple[Entry, ...]:
     ways = ([system for _, system in chosen], short, [run.reference for run, _ in chosen], both, whole)
     names = next((names for names in ways if len(set(names)) == len(names)), whole)
     return tuple(
-        Entry(run, Contestant(name, system, run.data))
+        Entry(run, Contestant(name, system, run.run.paired))
         for name, (run, system) in zip(names, chosen, strict=True)
     )
 
 
-def _shorten(run: ReadRun) -> str:
+def _shorten(run: NamedRun) -> str:
     """Return a run's reference without the folders that it is in."""
-    return Path(run.reference).name or run.folder.resolve().name
+    return Path(run.reference).name or run.run.folder.resolve().name
 
 
 def _refusal(where: str, what: str, remedy: str, kind: str) -> ProblemsError:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fieldassay.compare.pairwise import compare_pairs
 from fieldassay.compare.permutation_test import Arena
+from fieldassay.diffs.grounds import find_unequal
 from fieldassay.diffs.join import Contestant, join_data, keep_needed
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.grammar import MetricCall
@@ -20,7 +21,6 @@ from fieldassay.runs.locate import find_tagged, list_places
 from fieldassay.runs.run import Run
 from fieldassay.runs.tags import BASELINE
 
-_PARTS = ("spec", "formulas", "models", "gold")
 _AT_ONCE = 20
 """Runs compared together: they share what is drawn for them, and their statistics are in memory at the same time."""
 
@@ -133,8 +133,7 @@ def _tell_different(baseline: Run, run: Run) -> str:
     """Return which digests differ or are not known; the empty text if none."""
     if baseline.damage:
         return "the baseline is damaged"
-    before, after = (one.file.digests or {} for one in (baseline, run))
-    parts = [part for part in _PARTS if before.get(part) is None or before.get(part) != after.get(part)]
+    parts = find_unequal(baseline, run)
     return f"another {' and '.join(parts)} than the baseline" if parts else ""
 
 

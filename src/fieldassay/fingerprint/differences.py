@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fieldassay.fingerprint.frozen import PARTS, Frozen, Labels
+from fieldassay.fingerprint.frozen import Frozen, Labels
+from fieldassay.result.recorded import PARTS
 
 MOST_CHANGES = 100
 """Changes of each kind that a difference keeps; all of them are counted."""

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-PARTS = ("spec", "formulas", "models", "gold")
-"""What is frozen, in the order in which it is told."""
+from fieldassay.result.recorded import PARTS
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits

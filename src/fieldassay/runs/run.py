@@ -27,7 +27,7 @@ from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_headline
 from fieldassay.result.metrics_file import read_metrics
 from fieldassay.result.pairing import PairedData, list_parts
-from fieldassay.result.recorded import RecordedInputs, parts_of
+from fieldassay.result.recorded import PARTS, RecordedInputs, parts_of
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import STATISTICS, read_statistics
 from fieldassay.runs.names import parse_name
@@ -127,6 +127,17 @@ class Run:
     def spec_name(self) -> str:
         """Return the name of the spec, the empty text if it has none."""
         return (self.file.spec.name if self.file.spec is not None else None) or ""
+
+    @property
+    def version(self) -> str:
+        """Return the version of fieldassay that made the run, the empty text if it does not say."""
+        return self.file.versions.get("fieldassay", "")
+
+    @property
+    def digests(self) -> Mapping[str, str | None]:
+        """Return the digests of what the numbers stand on: of each of the `PARTS`, None where the run does not say."""
+        known = self.file.digests or {}
+        return {part: known.get(part) or None for part in PARTS}
 
     @property
     def systems(self) -> tuple[str, ...]:

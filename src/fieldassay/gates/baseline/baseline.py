@@ -11,10 +11,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.result.recorded import PARTS
+
 Ints = npt.NDArray[np.int64]
 
-PARTS = ("spec", "formulas", "models", "gold")
-"""The parts whose digests say what a baseline stands on, in the order in which they are told."""
 
 _DIGITS = 32
 

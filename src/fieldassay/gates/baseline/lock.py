@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from fieldassay.fingerprint.frozen import PARTS, Frozen, part_of
+from fieldassay.fingerprint.frozen import Frozen, part_of
 from fieldassay.fingerprint.labels import SIZE, digest_listed
+from fieldassay.result.recorded import PARTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from fieldassay.compare.pairwise import decide
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.gates.baseline.baseline import PARTS, Baseline, BaselineSystem, Entry, Headline, hash_text
+from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline, hash_text
 from fieldassay.gates.baseline.file import read_baseline, read_bytes
 from fieldassay.gates.baseline.locking import check_reason
 from fieldassay.gates.baseline.systems import match_systems, tell_incomparable
@@ -24,7 +24,7 @@ from fieldassay.metrics.selection import BoundMetric, bind_metric, select_metric
 from fieldassay.printable import make_printable
 from fieldassay.result.decision import Decision
 from fieldassay.result.pairing import DocumentStatistics, PairedData, is_comparable, list_parts
-from fieldassay.result.recorded import parts_of
+from fieldassay.result.recorded import PARTS, parts_of
 from fieldassay.result.statistics_file import name_statistic
 from fieldassay.runs.run import Run
 
@@ -144,7 +144,7 @@ def _decide(lines: Sequence[ChangeLine]) -> list[ChangeLine]:
 
 def _check_whole(run: Run) -> dict[str, str]:
     """Return the digests of what a run stands on. Raises `ProblemsError` for a run of a part of the documents, or without digests."""
-    parts, digests = parts_of(run.facts), run.file.digests or {}
+    parts = parts_of(run.facts)
     if parts:
         what = f"has {' and '.join(map(str, parts))}, and a baseline needs all of them"
         raise _refusal(
@@ -153,11 +153,12 @@ def _check_whole(run: Run) -> dict[str, str]:
             f"score again without {' and '.join(part.option for part in parts)}",
             "partial_run",
         )
-    if not all(digests.get(part) for part in PARTS):
+    digests = {part: digest for part, digest in run.digests.items() if digest is not None}
+    if len(digests) < len(PARTS):
         raise _refusal(
             run.folder, "does not say what it stands on", "score it again with this version", "incomparable"
         )
-    return {part: digests[part] or "" for part in PARTS}
+    return digests
 
 
 def _choose_systems(run: Run, names: Sequence[str]) -> tuple[DocumentStatistics, ...]:

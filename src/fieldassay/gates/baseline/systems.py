@@ -11,7 +11,7 @@ import numpy as np
 
 from fieldassay.compare.permutation_test import Arena
 from fieldassay.errors import ProblemsError
-from fieldassay.gates.baseline.baseline import PARTS, Baseline, BaselineSystem, hash_text
+from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, hash_text
 from fieldassay.gates.baseline.file import read_baseline
 from fieldassay.gates.regression import BEFORE, NOW, BaselineMatch
 from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate
@@ -20,7 +20,7 @@ from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum
 from fieldassay.printable import make_printable
 from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
-from fieldassay.result.recorded import parts_of
+from fieldassay.result.recorded import PARTS, parts_of
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import name_statistic
 
