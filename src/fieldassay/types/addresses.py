@@ -24,7 +24,7 @@ _PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 
 @dataclass(frozen=True, slots=True)
 class EmailReader(Reader):
-    """Reads e-mail addresses, in lower case; `mailto:` and a name around `<…>` are left out.
+    """Reads e-mail addresses in lower case, without `mailto:` and a display name around `<…>`.
 
     With `case_sensitive` the part before the `@` keeps its case.
 
@@ -73,9 +73,11 @@ def _host(domain: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class UrlReader(Reader):
-    """Reads web addresses: scheme and host in lower case, no default port, `/` for an empty path, percent escapes in upper case.
+    """Reads web addresses and normalizes scheme, host, default port and percent escapes.
 
-    Path, query and fragment keep their case and order. An address without a scheme gets `scheme` and is flagged `ambiguous`.
+    Scheme and host are in lower case, percent escapes in upper case, a default port is dropped, an empty path
+    is `/`. Path, query and fragment keep their case and order. An address without a scheme gets `scheme` and
+    is flagged `ambiguous`.
 
     >>> UrlReader().read("HTTPS://Example.com:443").canonical, UrlReader().read("www.example.com/a").canonical
     ('https://example.com/', 'https://www.example.com/a')

@@ -18,9 +18,9 @@ from fieldassay.types.text import json_text
 
 @dataclass(frozen=True, slots=True)
 class AnyReader(Reader):
-    """Reads any scalar as it is; the canonical text is JSON, so that a value's kind counts and 1 equals 1.0.
+    """Reads any scalar unchanged; the canonical text is JSON: kinds differ, except that 1 equals 1.0.
 
-    Texts are trimmed, unless `trim` is false, and then normalized in the given order.
+    Texts are trimmed unless `trim` is false, then normalized in the given order.
 
     >>> [AnyReader().read(raw).canonical for raw in ("1", 1, 1.0, True)]
     ['"1"', '1', '1', 'true']

@@ -1,4 +1,4 @@
-"""What a reader is."""
+"""The interface of readers."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from fieldassay.types.column import Column, Reading
 
 
 class Reader(ABC):
-    """Turns raw values of one field into typed ones.
+    """Turns the raw values of a field into typed values.
 
-    A reader is a frozen dataclass: its fields are the options that a spec may give, by their names. It is pure and never raises on any
-    scalar: what it cannot read is a `Reading` with `value=None` and a `problem` in words. Empty values never reach it.
+    A reader is a frozen dataclass whose fields are its options in a spec, under the same names. It is pure
+    and never raises on a scalar: an unreadable one gives a `Reading` with `value=None` and a `problem` in
+    words. Empty values never reach it.
     """
 
     @abstractmethod
     def read(self, raw: Scalar) -> Reading:
-        """Return what the raw value means."""
+        """Return the reading of a raw value."""
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        """Return the readings of the raw values; a reader may override this with a faster way to the same column."""
+        """Return the readings of the raw values; override it where a column can be read faster."""
         return Column.of([self.read(raw) for raw in raws])
 
-    def find_empty(self, column: Column) -> npt.NDArray[np.bool_] | None:  # noqa: ARG002 - subclasses look at the readings
-        """Return which of its own readings turned out to be no value at all; None: none of them."""
+    def find_empty(self, column: Column) -> npt.NDArray[np.bool_] | None:  # noqa: ARG002 - subclasses use it
+        """Return a mask of the readings that amount to no value; None if there are none."""
         return None

@@ -14,24 +14,26 @@ from fieldassay.types.text import json_text, whole_number
 from fieldassay.types.unreadable import unreadable
 
 TRUE = (
-    "true", "t", "yes", "y", "1", "on", "x", "ja", "j", "oui", "vrai", "v", "si", "s", "sim", "verdadero", "verdadeiro", "vero",
-    "wahr", "tak", "ano", "evet", "ya", "da", "да", "так", "ναι", "kylla", "是", "はい", "예", "نعم", "checked", "[x]", "✓", "✔", "√",
-    "☑", "✅",
+    "true", "t", "yes", "y", "1", "on", "x", "ja", "j", "oui", "vrai", "v", "si", "s", "sim", "verdadero",
+    "verdadeiro", "vero", "wahr", "tak", "ano", "evet", "ya", "da", "да", "так", "ναι", "kylla", "是", "はい",
+    "예", "نعم", "checked", "[x]", "✓", "✔", "√", "☑", "✅",
 )  # fmt: skip
 FALSE = (
-    "false", "f", "no", "n", "0", "off", "nein", "non", "faux", "nao", "falso", "falsch", "nej", "nei", "nie", "ne", "hayir",
-    "tidak", "нет", "ні", "οχι", "ei", "否", "いいえ", "아니요", "لا", "unchecked", "[]", "☐", "✗", "✘", "❌",
+    "false", "f", "no", "n", "0", "off", "nein", "non", "faux", "nao", "falso", "falsch", "nej", "nei", "nie",
+    "ne", "hayir", "tidak", "нет", "ні", "οχι", "ei", "否", "いいえ", "아니요", "لا", "unchecked", "[]", "☐", "✗",
+    "✘", "❌",
 )  # fmt: skip
 _MOST_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class BooleanReader(Reader):
-    """Reads JSON booleans, and words and signs for yes and no in many languages, without regard to case and accents.
+    """Reads JSON booleans and words or signs for yes and no in many languages, ignoring case and accents.
 
     `true` and `false` each replace the words of their side.
 
-    >>> BooleanReader().read("Sí").value, BooleanReader().read("0").value, BooleanReader(true=("paid",)).read("PAID").value
+    >>> reader = BooleanReader(true=("paid",))
+    >>> BooleanReader().read("Sí").value, BooleanReader().read("0").value, reader.read("PAID").value
     (True, False, True)
     """
 

@@ -1,4 +1,4 @@
-"""The types that a field can have, and the normalizers of its text, by name."""
+"""The field types and the text normalizers, by name."""
 
 from __future__ import annotations
 

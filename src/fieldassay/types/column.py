@@ -1,4 +1,4 @@
-"""Typed values by the column: what readers return and comparators take."""
+"""Typed values in columns: the output of readers and the input of comparators."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ Indices: TypeAlias = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One raw value as a reader understood it.
+    """The reading of one raw value.
 
-    `text` is the value as given (trimmed; JSON text when it was not a string). `value` is typed, or None when the text cannot be read,
-    and then `problem` says why in words. `canonical` is the canonical text of the value: two readings of one field mean the same if and
-    only if their canonical texts are equal. An unreadable reading has its trimmed text there. `flags` are remarks such as `ambiguous`.
+    `text` is the value as given (trimmed; JSON text for anything but a string). `value` is the typed value;
+    it is None for an unreadable text, and `problem` then says why. `canonical` is the canonical text of the
+    value: two readings of one field mean the same if and only if their canonical texts are equal. The
+    canonical text of an unreadable reading is its trimmed text. `flags` are remarks such as `ambiguous`.
     """
 
     text: str
@@ -30,7 +31,7 @@ class Reading:
 
 
 def objects(items: Sequence[Any]) -> Objects:
-    """Return a one-dimensional object array of the items, whatever they are.
+    """Return a one-dimensional object array of the items, nested ones included.
 
     >>> objects([[1, 2], "a"]).shape
     (2,)
@@ -42,9 +43,10 @@ def objects(items: Sequence[Any]) -> Objects:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """Readings of one field as parallel arrays of equal length (see `Reading`).
+    """Readings of one field as parallel arrays of equal length.
 
-    `flags` and `problems` are sparse: they hold only the positions that have one.
+    The arrays hold the parts of `Reading`. `flags` and `problems` are sparse: they map the positions that
+    have any.
     """
 
     texts: Objects
@@ -83,7 +85,7 @@ class Column:
         )
 
     def join(self, other: Column) -> Column:
-        """Return this column with the other behind it."""
+        """Return this column followed by the other."""
         shift = len(self)
         return Column(
             np.concatenate([self.texts, other.texts]),
@@ -94,7 +96,7 @@ class Column:
         )
 
     def take(self, indices: Indices) -> Column:
-        """Return the values at the positions, in that order; flags and problems stay with their values."""
+        """Return the values at the positions, in that order, with their flags and problems."""
         flags = _taken(self.flags, indices)
         problems = _taken(self.problems, indices)
         return Column(self.texts[indices], self.values[indices], self.canonical[indices], flags, problems)

@@ -1,4 +1,4 @@
-"""Reading each distinct raw value of a column only once."""
+"""Reading each distinct raw value of a column once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def read_distinct(
 ) -> Column:
     """Return the column of `read(raw)` for every raw value; equal values of one type are read once.
 
-    `key` says which values are the same (for raws that cannot be hashed); by default type and value.
+    `key` maps a value to its identity, for raw values that cannot be hashed; by default type and value.
 
     >>> column = read_distinct(lambda raw: Reading(str(raw), raw, str(raw)), [1, True, 1, "1"])
     >>> list(column.values)

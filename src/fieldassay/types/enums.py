@@ -1,4 +1,4 @@
-"""One of a fixed set of values."""
+"""Values of a fixed set."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from fieldassay.types.distinct import read_distinct
 from fieldassay.types.text import json_text, whole_number
 from fieldassay.types.unreadable import unreadable
 
-_MOST_CHARACTERS = 200  # a hint for longer texts costs more than it says
+_MOST_CHARACTERS = 200  # no hint for longer texts: the search is slow
 
 
 @dataclass(frozen=True, slots=True)
 class EnumReader(Reader):
-    """Reads one of `values`, or an alias of one, into the value as the spec writes it. White space runs do not matter.
+    """Reads one of `values`, or an alias of one, as the value written in the spec.
 
-    `aliases` are pairs of a value and its other names. A text outside the list is unreadable. Without `values` any text is its own value
-    (casefolded unless `case_sensitive`), and aliases still lead to theirs.
+    Runs of white space are ignored. `aliases` are pairs of a value and its other names. A text outside the
+    list is unreadable. Without `values` any text is its own value (casefolded unless `case_sensitive`), and
+    aliases still apply.
 
     >>> EnumReader(("paid", "open"), (("open", ("unpaid", "due")),)).read("Unpaid").canonical
     'open'
@@ -40,7 +41,8 @@ class EnumReader(Reader):
             name = json_text(value)
             if self.values and self._key(name) not in known:
                 raise ValueError(
-                    f"aliases are given for {name!r}, which is not one of the values; {nearest(name, map(json_text, self.values))}"
+                    f"aliases are given for {name!r}, which is not one of the values; "
+                    f"{nearest(name, map(json_text, self.values))}"
                 )
             for other in (value, *others):
                 owner = owners.setdefault(self._key(json_text(other)), name)

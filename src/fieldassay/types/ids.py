@@ -1,4 +1,4 @@
-"""Identifiers: texts whose every character counts."""
+"""Identifiers: texts in which every character counts."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}(?:\.[a-z0-9_]{1,40}){0,2}")
 
 @dataclass(frozen=True, slots=True)
 class IdReader(Reader):
-    """Reads identifiers as text: trimmed, runs of white space as one space, everything else as it is (`000123` is not `123`).
+    """Reads identifiers as text: trimmed, white space collapsed, otherwise unchanged (`000123` is not `123`).
 
-    `checksum` names a number format of python-stdnum (`au.abn`, `iban`, `isbn`): separators that the format ignores are then ignored, and
-    a value that fails the check stays comparable and is flagged `invalid_checksum`.
+    `checksum` names a number format of python-stdnum (`au.abn`, `iban`, `isbn`). Separators that the format
+    ignores are then ignored, and a value that fails the check stays comparable and is flagged
+    `invalid_checksum`.
 
     >>> IdReader().read(" INV  0012 ").canonical
     'INV 0012'
@@ -45,7 +46,8 @@ class IdReader(Reader):
         if self.checksum is not None and _module(self.checksum) is None:
             hint = nearest(self.checksum, checksum_names())
             raise ValueError(
-                f"unknown checksum {self.checksum!r}; {hint if len(hint) < _LONGEST_HINT else 'name a module of python-stdnum, such as au.abn'}"
+                f"unknown checksum {self.checksum!r}; "
+                f"{hint if len(hint) < _LONGEST_HINT else 'name a module of python-stdnum, such as au.abn'}"
             )
 
     def read(self, raw: Scalar) -> Reading:
@@ -71,14 +73,14 @@ class IdReader(Reader):
 
 
 def checksum_names() -> tuple[str, ...]:
-    """Return the names that `checksum` can have: every number format of python-stdnum, such as `au.abn`."""
+    """Return the valid names for `checksum`: every number format of python-stdnum, such as `au.abn`."""
     import stdnum
 
     found = [
         module.name.removeprefix("stdnum.") for module in pkgutil.walk_packages(stdnum.__path__, "stdnum.")
     ]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # modules that python-stdnum has renamed
+        warnings.simplefilter("ignore", DeprecationWarning)  # renamed modules of python-stdnum
         return tuple(name.replace("_.", ".") for name in found if _module(name) is not None)
 
 
@@ -105,5 +107,5 @@ def _checked(module: Any, text: str) -> tuple[str, bool]:
         compact = str(module.compact(text))
         is_stable = bool(compact) and str(module.compact(compact)) == compact  # eu.vat drops one PT of PTPT…
         return compact if is_stable else text, bool(module.is_valid(text))
-    except Exception:  # formats raise whatever they like on hostile text; such a text is simply not valid
+    except Exception:  # formats raise anything on hostile text, which is then invalid
         return text, False

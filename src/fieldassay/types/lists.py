@@ -1,4 +1,4 @@
-"""Lists that are judged as one value."""
+"""Lists judged as one value."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ _LONGEST_NULL = 200
 
 @dataclass(frozen=True, slots=True)
 class ListReader(Reader):
-    """Reads a list of values of one type; the value is the `Column` of its items' readings, in their order.
+    """Reads a list of values of one type as the `Column` of its items' readings, in order.
 
-    A text is split at `separator` if there is one; any other scalar is a list of one item, flagged `coerced`. Empty items (null, nothing but
-    white space, one of the field's `null_values`) are dropped, or with `keep_empty` hold their place as unreadable ones. An unreadable item does
-    not make the list unreadable: its position is in the problems of the value. The canonical text is the JSON array of the items' canonical texts.
+    A text is split at `separator` if there is one; any other scalar is a list of one item, flagged `coerced`.
+    Empty items (null, white space, one of the field's `null_values`) are dropped; with `keep_empty` they stay
+    as unreadable ones. An unreadable item leaves the list readable: its position is in the problems of the
+    value. The canonical text is the JSON array of the items' canonical texts.
 
     >>> from fieldassay.types.text import TextReader
     >>> ListReader(TextReader(), separator="|").read("a | b || c").canonical
@@ -72,7 +73,7 @@ class ListReader(Reader):
         )
 
     def _without_nulls(self, items: list[Any]) -> list[Any]:
-        """Return the items with null for those that are null values, whatever their letter case."""
+        """Return the items with null values replaced by null, whatever their letter case."""
         if not self.null_values:
             return items
         nulls = {text.strip().casefold() for text in self.null_values}
@@ -89,7 +90,7 @@ def _is_empty(item: Any) -> bool:
 
 
 def _read_items(reader: Reader, items: list[Any]) -> Column:
-    """Return the readings of the items, each distinct readable one read once, in one call."""
+    """Return the readings of the items in one call; each distinct readable item is read once."""
     positions: dict[Any, int] = {}
     distinct: list[Any] = []
     codes: list[int] = []

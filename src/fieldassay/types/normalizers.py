@@ -1,4 +1,4 @@
-"""Normalizers: what a text field ignores, one step each, applied in the order in which the spec lists them."""
+"""Normalizers of text fields, one step each, applied in the order of the spec."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _Choice = TypeVar("_Choice", bound=str)
 
 
 class Normalizer(ABC):
-    """Turns text into text with something taken out of it.
+    """Removes one kind of difference from a text.
 
-    A normalizer is a frozen dataclass: its fields are the options that a spec may give. It never raises on a text.
+    A normalizer is a frozen dataclass whose fields are its options in a spec. It never raises on a text.
     """
 
     @abstractmethod
@@ -33,7 +33,7 @@ def _check(option: str, given: _Choice, choices: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Case(Normalizer):
-    """Takes upper and lower case as the same; `fold` also equates `ß` with `ss`.
+    """Ignores letter case; `fold` also equates `ß` with `ss`.
 
     >>> Case("upper").apply("Straße")
     'STRASSE'
@@ -52,7 +52,9 @@ class Case(Normalizer):
 
 @dataclass(frozen=True, slots=True)
 class Accents(Normalizer):
-    """Decomposes the text and drops its combining marks; `NFKD` also folds ligatures and fullwidth forms, `NFD` does not.
+    """Decomposes the text and drops combining marks.
+
+    `NFKD` also folds ligatures and fullwidth forms, `NFD` does not.
 
     >>> Accents().apply("LOSARTÁN ½")
     'LOSARTAN 1⁄2'
@@ -77,7 +79,7 @@ _UMLAUT = re.compile("[äöüßÄÖÜẞ]")
 
 @dataclass(frozen=True, slots=True)
 class Umlauts(Normalizer):
-    """Writes German umlauts and ß as the two letters that stand for them, composed or decomposed.
+    """Writes German umlauts and ß, composed or decomposed, as two letters.
 
     >>> Umlauts().apply("Müller, Größe"), Umlauts().apply("Öl ÖL")
     ('Mueller, Groesse', 'Oel OEL')
@@ -91,7 +93,10 @@ class Umlauts(Normalizer):
 
 
 def _digraph(text: str, position: int) -> str:
-    """Return the letters for the umlaut at a position; the second is small unless the next letter (or, at the end, the one before) is a capital."""
+    """Return the two letters for the umlaut at a position.
+
+    The second is small unless the next letter (or, at the end, the previous one) is a capital.
+    """
     digraph = _DIGRAPHS[text[position]]
     beside = text[position + 1 : position + 2]
     if not beside.isalpha():
@@ -101,7 +106,7 @@ def _digraph(text: str, position: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Unicode(Normalizer):
-    """Brings the text to one Unicode form, so that composed and decomposed letters are equal.
+    """Converts the text to one Unicode form, so that composed and decomposed letters are equal.
 
     >>> Unicode().apply("e\\u0301") == "é"
     True
@@ -137,10 +142,10 @@ def _punctuation(keep: frozenset[str]) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Punctuation(Normalizer):
-    """Deletes punctuation (every Unicode category P), or makes each mark a space.
+    """Deletes punctuation (every Unicode category P), or replaces each mark by a space.
 
-    `keep` names what stays: `decimal_point` (a point between two digits), `minus_sign` (a `-` before a digit with no letter or digit
-    before it), or single characters. Contexts are those of the text as it came.
+    `keep` lists exceptions: `decimal_point` (a point between two digits), `minus_sign` (a `-` before a digit
+    with no letter or digit before it), or single characters. The context is that of the original text.
 
     >>> Punctuation("space", ("decimal_point", "minus_sign")).apply("1-2 tab. (0.5), -3")
     '1 2 tab   0.5   -3'
@@ -166,7 +171,7 @@ _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 @dataclass(frozen=True, slots=True)
 class DecimalComma(Normalizer):
-    """Makes a comma between two digits a point.
+    """Replaces a comma between two digits by a point.
 
     >>> DecimalComma().apply("5,0 mg, cada 8 h")
     '5.0 mg, cada 8 h'
@@ -178,7 +183,7 @@ class DecimalComma(Normalizer):
 
 @dataclass(frozen=True, slots=True)
 class WhiteSpace(Normalizer):
-    """Makes each run of white space one space and trims (`collapse`), or removes all white space (`remove`).
+    """Collapses each run of white space to one space and trims (`collapse`), or removes it all (`remove`).
 
     >>> WhiteSpace().apply(" a \\t b "), WhiteSpace("remove").apply(" a b ")
     ('a b', 'ab')
@@ -195,7 +200,7 @@ class WhiteSpace(Normalizer):
 
 @dataclass(frozen=True, slots=True)
 class Separators(Normalizer):
-    """Makes each of the given characters a space.
+    """Replaces each of the given characters by a space.
 
     >>> Separators("|/").apply("a|b/c")
     'a b c'
@@ -223,7 +228,7 @@ class Remove(Normalizer):
 
 @dataclass(frozen=True, slots=True)
 class Digits(Normalizer):
-    """Keeps the decimal digits of any script, written as ASCII digits, and nothing else.
+    """Keeps only the decimal digits of any script, written as ASCII digits.
 
     >>> Digits().apply("ABN 06 082-٣")
     '060823'
@@ -237,9 +242,10 @@ class Digits(Normalizer):
 
 @dataclass(frozen=True, slots=True)
 class Ftfy(Normalizer):
-    """Repairs wrongly decoded text with the ftfy package, which must be installed beside fieldassay.
+    """Repairs mojibake with the ftfy package, which must be installed separately.
 
-    It also changes text that was right (quotes, ligatures, control characters), so it is never applied unless named.
+    It also changes correct text (quotes, ligatures, control characters), so it applies only where a spec
+    names it.
     """
 
     def __post_init__(self) -> None:

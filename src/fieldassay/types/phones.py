@@ -24,13 +24,14 @@ _PREFIX = re.compile(r"^(?:tel|phone|fax|mobile|mob|cell|ph|t|m|p|f)[.:]+\s*(?=[
 
 @dataclass(frozen=True, slots=True)
 class PhoneReader(Reader):
-    """Reads phone numbers into their international form (E.164), with `;ext=` before an extension.
+    """Reads phone numbers in international form (E.164), with `;ext=` before an extension.
 
-    `region` (AU, US, or the locale's) is where numbers without a country code are. Without one they are compared by their digits and
-    flagged `ambiguous`. A number that its country's plan does not have stays comparable and is flagged `invalid_phone`.
+    `region` (AU, US, or that of the locale) is the country of numbers without a country code. Without a
+    region such numbers are compared by their digits and flagged `ambiguous`. A number outside its country's
+    plan stays comparable and is flagged `invalid_phone`.
 
-    >>> PhoneReader("AU").read("(02) 9374 4000 ext. 12").canonical, PhoneReader().read("+61 2 9374 4000").canonical
-    ('+61293744000;ext=12', '+61293744000')
+    >>> [PhoneReader("AU").read(text).canonical for text in ("(02) 9374 4000 ext. 12", "+61 2 9374 4000")]
+    ['+61293744000;ext=12', '+61293744000']
     """
 
     region: str | None = None

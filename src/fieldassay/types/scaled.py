@@ -1,4 +1,4 @@
-"""Amounts with a word for thousands, millions or billions beside them."""
+"""Amounts with a word for thousands, millions or billions."""
 
 from __future__ import annotations
 
@@ -45,10 +45,13 @@ _SCALE, _LONG_SCALE = _pattern(_WORDS), _pattern(_LONG_WORDS)
 
 @dataclass(frozen=True, slots=True)
 class ScaledReader(Reader):
-    """Reads amounts as another reader does, times the scale that the text names; a text that names two different scales cannot be read.
+    """Reads amounts by another reader, times the scale named in the text.
+
+    A text with two different scales is unreadable.
 
     >>> from fieldassay.types.numbers.numbers import NumberReader
-    >>> [ScaledReader(NumberReader()).read(text).canonical for text in ("3464.2 millions", "3.46 bn", "12 crore", "7")]
+    >>> reader = ScaledReader(NumberReader())
+    >>> [reader.read(text).canonical for text in ("3464.2 millions", "3.46 bn", "12 crore", "7")]
     ['3464200000', '3460000000', '120000000', '7']
     """
 
@@ -74,7 +77,7 @@ class ScaledReader(Reader):
 
 
 def _scaled(value: Any, power: int) -> tuple[Any, str]:
-    """Return an amount times ten to a power, with its canonical text."""
+    """Return an amount times a power of ten, with its canonical text."""
     if isinstance(value, Money):
         money = Money(_times(value.amount, power), value.currency)
         return money, canonical_money(money)

@@ -1,4 +1,4 @@
-"""Text, and the text of values that are not text."""
+"""Text, and the text of other values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits; Decim
 
 
 def json_text(raw: Scalar | None) -> str:
-    """Return a string trimmed, and any other scalar as JSON writes it.
+    """Return a string trimmed, any other scalar as JSON.
 
     >>> json_text(" a "), json_text(True), json_text(1.0), json_text(12)
     ('a', 'true', '1.0', '12')
@@ -40,9 +40,9 @@ def json_text(raw: Scalar | None) -> str:
 
 
 def whole_number(raw: Scalar) -> int | None:
-    """Return the integer that a JSON number stands for; None for text, booleans and fractions.
+    """Return the integer of a JSON number; None for text, booleans and fractions.
 
-    A float counts only below 2^53, where it is exact: spreadsheets and data frames make floats of integers.
+    A float counts only below 2^53, where it is exact: spreadsheets and data frames turn integers into floats.
 
     >>> whole_number(7), whole_number(7.0), whole_number(7.5), whole_number(True)
     (7, 7, None, None)
@@ -55,7 +55,7 @@ def whole_number(raw: Scalar) -> int | None:
 
 
 def coerced(raw: Any) -> tuple[str, ...]:
-    """Return the flag of a value that is not text but was taken as text."""
+    """Return the flag of a value other than text that was read as text."""
     return () if isinstance(raw, str) else ("coerced",)
 
 
@@ -63,8 +63,8 @@ def coerced(raw: Any) -> tuple[str, ...]:
 class TextReader(Reader):
     """Reads text: trimmed, then normalized in the given order.
 
-    Case, accents and Unicode form count unless a normalizer removes them. A text of which the normalizers leave nothing is a value,
-    no value (`nothing_left: empty`), or a value that cannot be read (`nothing_left: unreadable`).
+    Case, accents and Unicode form count unless a normalizer removes them. A text of which the normalizers
+    leave nothing is a value, no value (`nothing_left: empty`), or unreadable (`nothing_left: unreadable`).
 
     >>> from fieldassay.types.normalizers import Accents, Case
     >>> TextReader((Accents(), Case("upper"))).read(" Losartán ").canonical

@@ -1,4 +1,4 @@
-"""How the parts of a reader say that a text cannot be read."""
+"""The signal for unreadable text inside a reader."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from fieldassay.types.column import Reading
 
 
 class UnreadableError(Exception):
-    """A text that means nothing of the wanted type; its message says why. Readers catch it and never let it out."""
+    """A text without a meaning of the wanted type; the message says why.
+
+    Readers catch it; it never leaves them.
+    """
 
 
 def unreadable(text: str, why: object, flags: tuple[str, ...] = ()) -> Reading:
-    """Return the reading of a text that cannot be read.
+    """Return the reading of an unreadable text.
 
     >>> unreadable("soon", "is not a date").problem
     'is not a date'

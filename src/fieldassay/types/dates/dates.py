@@ -21,15 +21,21 @@ from fieldassay.types.unreadable import UnreadableError, unreadable
 _OPENING = re.compile(
     r"^(?:from|between|von|vom|du|des|dal|dall|del|desde|de|van|od|fran|fra|period)\b[\s:'’]*"
 )
-_WORDS = r"to|until|till|til|till och med|through|thru|and|und|bis zum|bis|au|al|a|ate|tot en met|tot|hasta|e|y|et|do"
+_WORDS = (
+    r"to|until|till|til|till och med|through|thru|and|und|bis zum|bis|au|al|a|ate|tot en met|tot|hasta|"
+    r"e|y|et|do"
+)
 _CONNECTORS = tuple(
-    map(re.compile, (rf"\s+(?:{_WORDS})\s+", r"\s*\.\.\.?\s*", r"\s+[-–—~/]+\s+", r"\s*(?:[–—~]|--)\s*", r"\s*-\s*", r"\s*/\s*")),
+        map(re.compile, (
+            rf"\s+(?:{_WORDS})\s+", r"\s*\.\.\.?\s*", r"\s+[-–—~/]+\s+",
+            r"\s*(?:[–—~]|--)\s*", r"\s*-\s*", r"\s*/\s*",
+        )),
 )  # fmt: skip
 _MOST_SPLITS = 8
 
 
 def find_period(text: str, style: Style) -> tuple[Period, bool] | None:
-    """Return the period that a folded text means and whether it was ambiguous; None if it means none.
+    """Return the period that a folded text denotes and whether it was ambiguous; None if it denotes none.
 
     Raises `UnreadableError` if the period would end before it starts.
     """
@@ -108,16 +114,17 @@ def check_style(order: str | None, locale: str | None, pivot: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DateReader(Reader):
-    """Reads dates into `Date`, and ranges of dates into `Period`.
+    """Reads dates as `Date` and ranges of dates as `Period`.
 
-    `order` says how 03/04/2025 is meant; without it the locale does, and without either the day comes first. Wherever that had to decide
-    the reading is flagged `ambiguous`. Two-digit years below `pivot` are 20yy, the others 19yy. Without `partial` a date needs its day,
-    month and year.
+    `order` is the order of day, month and year in 03/04/2025; the default is the locale's order, or day first
+    without a locale. A reading that needed this rule is flagged `ambiguous`. Two-digit years below `pivot`
+    are 20yy, the others 19yy. Without `partial` a date needs a day, a month and a year.
 
     >>> DateReader().read("15 March 2025").canonical, DateReader().read("1-15 March 2025").canonical
     ('2025-03-15', '2025-03-01/2025-03-15')
-    >>> DateReader(order="mdy").read("03/04/2025")
-    Reading(text='03/04/2025', value=Date(year=2025, month=3, day=4), canonical='2025-03-04', flags=('ambiguous',), problem=None)
+    >>> reading = DateReader(order="mdy").read("03/04/2025")
+    >>> reading.value, reading.canonical, reading.flags
+    (Date(year=2025, month=3, day=4), '2025-03-04', ('ambiguous',))
     """
 
     order: Order | None = None
@@ -187,7 +194,7 @@ def _patched(column: Column, positions: list[int], others: Column) -> Column:
 
 
 def read_date(text: str, style: Style) -> tuple[Date | Period, bool]:
-    """Return what a folded text means and whether it was ambiguous; raises `UnreadableError`."""
+    """Return the date or period of a folded text and whether it was ambiguous; raises `UnreadableError`."""
     without_year = _WITHOUT_YEAR.fullmatch(text)
     if without_year:
         text, style = f"{without_year[1]}-{without_year[2]}", Style("mdy", shown="mdy")
@@ -215,7 +222,7 @@ def _iso(text: str) -> Date | None:
 
 def _without_times(text: str) -> tuple[str, bool]:
     plain = text
-    while _CLOCK.search(plain):  # at most as often as the bounded text has digits: every round cuts some
+    while _CLOCK.search(plain):  # ends: the text is bounded and every round removes digits
         cut = cut_time(plain)
         if cut is None:
             break

@@ -21,9 +21,10 @@ from fieldassay.types.unreadable import UnreadableError, unreadable
 
 @dataclass(frozen=True, slots=True)
 class DateTimeReader(Reader):
-    """Reads a date with a time of day into a `datetime.datetime`; the date follows the rules and options of `DateReader`.
+    """Reads a date with a time of day as a `datetime.datetime`.
 
-    Two texts with offsets are equal if they mean the same instant; one without an offset is never equal to one with.
+    The date follows the rules and options of `DateReader`. Two values with offsets are equal if they denote
+    the same instant; a value without an offset never equals one with an offset.
 
     >>> DateTimeReader().read("2025-03-15T10:00:00+02:00").canonical
     '2025-03-15T08:00:00Z'
@@ -70,9 +71,9 @@ class DateTimeReader(Reader):
 
 
 def moment_text(moment: dt.datetime) -> str:
-    """Return the canonical text of a point in time: in UTC with `Z` if its offset is known.
+    """Return the canonical text of a point in time, in UTC with `Z` if its offset is known.
 
-    Raises `UnreadableError` if that leaves the calendar.
+    Raises `UnreadableError` if the UTC time is outside the calendar.
     """
     if moment.tzinfo is None:
         return shortest(moment)

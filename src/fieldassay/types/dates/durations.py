@@ -21,23 +21,24 @@ from fieldassay.types.text import json_text
 from fieldassay.types.unreadable import UnreadableError, unreadable
 
 SECONDS = {
-    "microsecond": Decimal("0.000001"), "millisecond": Decimal("0.001"), "second": Decimal(1), "minute": Decimal(60),
-    "hour": Decimal(3600), "day": Decimal(86400), "week": Decimal(604800),
+    "microsecond": Decimal("0.000001"), "millisecond": Decimal("0.001"), "second": Decimal(1),
+    "minute": Decimal(60), "hour": Decimal(3600), "day": Decimal(86400), "week": Decimal(604800),
 }  # fmt: skip
 """Units of fixed length, in seconds."""
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """Units of calendar length, in months."""
 
 _SYMBOLS = {
-    "microsecond": "us µs μs", "millisecond": "ms msec", "second": "s sec secs second seconds", "minute": "m min mins minute minutes",
-    "hour": "h hr hrs hour hours", "day": "d day days", "week": "w wk wks week weeks", "month": "mo mos mth mths month months",
+    "microsecond": "us µs μs", "millisecond": "ms msec", "second": "s sec secs second seconds",
+    "minute": "m min mins minute minutes", "hour": "h hr hrs hour hours", "day": "d day days",
+    "week": "w wk wks week weeks", "month": "mo mos mth mths month months",
     "quarter": "qtr qtrs quarter quarters", "year": "y yr yrs year years",
 }  # fmt: skip
 
 
 @cache
 def unit_words(locale: str | None) -> tuple[dict[str, str], frozenset[str]]:
-    """Return folded words of units and what they mean, and the words that languages disagree about; the locale's own words come first."""
+    """Return the meanings of folded unit words, the locale's first, and the words with several meanings."""
     words = dict(_words_of(locale_data(locale))) if locale is not None else {}
     settled = set(words)
     for unit, symbols in _SYMBOLS.items():
@@ -72,17 +73,18 @@ _ISO = re.compile(
 _ISO_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
 _CLOCK = re.compile(r"(\d{1,6}):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?")
 _PART = re.compile(
-    rf"\s*(?:[,;+&]|\b(?:and|und|et|y|e|og|och|en|ja|i|a|dan|ve)\b)?\s*({_NUMBER})\s*([^\d\s,;+&.]+(?:\s[^\d\s,;+&.]+)?)?\.?"
+    rf"\s*(?:[,;+&]|\b(?:and|und|et|y|e|og|och|en|ja|i|a|dan|ve)\b)?\s*({_NUMBER})"
+    r"\s*([^\d\s,;+&.]+(?:\s[^\d\s,;+&.]+)?)?\.?"
 )
 _GROUPED = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
 class DurationReader(Reader):
-    """Reads durations: ISO 8601, `1 h 30 min`, `90 minutes`, `01:30:00`; the value is a `Duration`.
+    """Reads durations such as ISO 8601, `1 h 30 min`, `90 minutes` and `01:30:00` as `Duration`.
 
-    `unit` is what a number without a unit counts; without it such a number is unreadable. `locale` names whose unit words come first and
-    how its numbers are written.
+    `unit` is the unit of a number without one, which is otherwise unreadable. `locale` decides which unit
+    words come first and how numbers are written.
 
     >>> DurationReader().read("90 minutes").canonical, DurationReader().read("1 h 30 min").canonical
     ('PT1H30M', 'PT1H30M')
@@ -177,7 +179,7 @@ class DurationReader(Reader):
 
 
 def _word(match: re.Match[str], words: dict[str, str]) -> tuple[str, int]:
-    """Return the unit's word and where it ends; `1 h and` must not take the connector."""
+    """Return the unit of a word and its end in the text; in `1 h and` the connector is not part of it."""
     found = match[2]
     if found is None:
         return "", match.end()

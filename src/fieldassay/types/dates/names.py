@@ -1,4 +1,4 @@
-"""What locales call months, weekdays and the small words of a date; from babel's locale data, loaded when first needed."""
+"""Names of months, weekdays and the small words of dates by locale, loaded from babel on first use."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, Literal, TypeAlias
 Order: TypeAlias = Literal["dmy", "mdy", "ymd"]
 
 LANGUAGES = (
-    "en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "fi", "pl", "cs", "id", "tr", "ro", "hu", "sk", "ca", "et", "lv", "lt",
-    "sl", "hr", "el", "ru", "uk", "bg",
+    "en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "fi", "pl", "cs", "id", "tr", "ro", "hu",
+    "sk", "ca", "et", "lv", "lt", "sl", "hr", "el", "ru", "uk", "bg",
 )  # fmt: skip
-"""Languages whose names are known without a locale; where two of them disagree about a word, the earlier one wins and it is ambiguous."""
+"""Languages whose names are known without a locale; an earlier one wins where two disagree (ambiguous)."""
 
 WORD = re.compile(r"[^\d\s.,;:/()\-–—'’\"_]+")
 _FILLERS = "thang thg of de del d den der dem le la el the on st nd rd th er ere re eme o a ª º °"
@@ -40,7 +40,10 @@ _MARKERS = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Folded words of dates: months by name, and words that say nothing (weekdays, articles). `clashing` months differ between languages."""
+    """Folded words of dates: months by name, weekdays and other words without meaning for the date.
+
+    `clashing` are the month names on which languages disagree.
+    """
 
     months: Mapping[str, int]
     weekdays: frozenset[str]
@@ -67,7 +70,10 @@ def fold(text: str) -> str:
 
 @cache
 def locale_data(locale: str) -> Any:
-    """Return babel's data of a locale; `en-AU` and `en_AU` are the same. Raises ValueError for a locale that babel does not know."""
+    """Return babel's data of a locale, `en-AU` or `en_AU`.
+
+    Raises ValueError for a locale unknown to babel.
+    """
     from babel import Locale, UnknownLocaleError
 
     try:
@@ -90,7 +96,7 @@ def date_order(locale: str) -> Order:
 
 @cache
 def names(locale: str | None) -> Names:
-    """Return the words of the locale and, behind them, those of all `LANGUAGES`."""
+    """Return the words of the locale, followed by those of all `LANGUAGES`."""
     if locale is None:
         return _common()
     own, common = _names_of(locale_data(locale)), _common()

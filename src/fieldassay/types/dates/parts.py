@@ -1,4 +1,4 @@
-"""From the numbers and words of one date to its year, month and day, with no guess left unsaid."""
+"""Year, month and day from the numbers and words of one date, with every guess flagged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_DAY = "no calendar has this day"
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How dates are written where the text leaves it open. `shown` is an order that a neighboring date has proved."""
+    """The rules for dates whose text is ambiguous; `shown` is the order proved by a neighboring date."""
 
     order: Order | None = None
     locale: str | None = None
@@ -40,7 +40,11 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a text says of a date. `shown` is the order of its numbers if only one was possible; `is_bare`: a day and a month, both numbers."""
+    """The parts found in the text of a date.
+
+    `shown` is the order of its numbers if only one was possible; `is_bare` means a day and a month, both
+    written as numbers.
+    """
 
     year: int | None = None
     month: int | None = None
@@ -50,7 +54,7 @@ class Found:
     is_bare: bool = False
 
     def date(self) -> Date:
-        """Return the date, or raise if it is not in the calendar or says too little."""
+        """Return the date; raises `UnreadableError` if it is outside the calendar or incomplete."""
         if self.year is None and (self.month is None or self.day is None):
             raise UnreadableError("has no year")
         if self.day is not None and self.month is None:
@@ -62,7 +66,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The numbers of a date in their order, and its month if that is a word. Years are known by four digits or an apostrophe."""
+    """The numbers of a date in order, and its month if it is a word.
+
+    Years are recognized by four digits or an apostrophe.
+    """
 
     numbers: tuple[str, ...]
     years: frozenset[int]
@@ -72,7 +79,7 @@ class Parts:
 
 
 def split(text: str, locale: str | None) -> Parts:
-    """Return the parts of a folded text, or raise if it holds anything that does not belong to one date."""
+    """Return the parts of a folded text; raises `UnreadableError` for anything that is no part of a date."""
     numbers: list[str] = []
     years: set[int] = set()
     words: list[tuple[str, int]] = []
@@ -116,7 +123,7 @@ def _with_word(parts: Parts, words: list[tuple[str, int]], known: Names) -> Part
 
 
 def find(parts: Parts, style: Style) -> Found:
-    """Return what the parts say, in the order that the style prefers where several are possible."""
+    """Return the date of the parts, in the preferred order where several orders are possible."""
     if any(len(number) not in (1, 2, 4, 6, 8) for number in parts.numbers):
         raise UnreadableError("has a number that is neither a day, a month nor a year")
     if parts.month is not None:

@@ -1,4 +1,4 @@
-"""Calendar values: dates that may be partial, periods and durations."""
+"""Calendar values: dates, possibly partial, periods and durations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from decimal import Decimal
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A calendar date as precise as the document is: a day, a month of a year, a year, or a day of a month without a year.
+    """A calendar date at the precision of the document: a day, a month, a year, or a day without a year.
 
     Its text is ISO 8601: `2025-03-15`, `2025-03`, `2025`, and `--03-15` without a year.
 
@@ -36,7 +36,7 @@ class Date:
         return self.year is not None and self.month is not None and self.day is not None
 
     def first(self) -> dt.date | None:
-        """Return the first day that the date can mean; None without a year.
+        """Return the earliest possible day; None without a year.
 
         >>> Date(2024, 2).first(), Date(2024, 2).last()
         (datetime.date(2024, 2, 1), datetime.date(2024, 2, 29))
@@ -44,7 +44,7 @@ class Date:
         return None if self.year is None else dt.date(self.year, self.month or 1, self.day or 1)
 
     def last(self) -> dt.date | None:
-        """Return the last day that the date can mean; None without a year."""
+        """Return the latest possible day; None without a year."""
         if self.year is None:
             return None
         month = self.month or 12
@@ -53,7 +53,7 @@ class Date:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A stretch of days from `start` to `end`, both included; either may be partial.
+    """The days from `start` to `end`, both included; either may be partial.
 
     >>> str(Period(Date(2025, 1), Date(2025, 3)))
     '2025-01/2025-03'
@@ -76,9 +76,10 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """A length of time: exact seconds, and whole months apart, since a month has no fixed length.
+    """A length of time in exact seconds and, separately, whole months, which have no fixed length.
 
-    Both have the same sign. A day is 86400 seconds here, a week seven days. Its text is ISO 8601 with the units carried over.
+    Both have the same sign. A day is 86400 seconds, a week seven days. Its text is ISO 8601, with seconds
+    carried over into larger units and months into years.
 
     >>> str(Duration(Decimal(5400))), str(Duration(Decimal(0), 14)), str(Duration(Decimal("-0.5")))
     ('PT1H30M', 'P1Y2M', '-PT0.5S')

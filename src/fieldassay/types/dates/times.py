@@ -27,12 +27,14 @@ _CLOCK = (
 _IN_TEXT = (
     re.compile(_CLOCK),
     re.compile(
-        rf"(?<![\d.:])(?P<hour>\d{{1,2}})\s?(?:h|uhr)(?:\s?(?P<minute>\d{{2}})(?:\s?(?:min|m)\b\.?)?)?(?![\d\w]){_ZONE}"
+        rf"(?<![\d.:])(?P<hour>\d{{1,2}})\s?(?:h|uhr)"
+        rf"(?:\s?(?P<minute>\d{{2}})(?:\s?(?:min|m)\b\.?)?)?(?![\d\w]){_ZONE}"
     ),
     re.compile(r"(?<![\d.:])(?P<hour>\d{1,2})\.(?P<minute>\d{2})(?:\.(?P<second>\d{2}))?\s?(?:uhr|hrs)\b"),
     re.compile(rf"(?<![\d.:])(?P<hour>\d{{1,2}})(?:\.(?P<minute>\d{{2}}))?{_HALF.removesuffix('?')}{_ZONE}"),
     re.compile(
-        rf"(?<=\d)t(?P<hour>\d{{2}})(?P<minute>\d{{2}})(?P<second>\d{{2}})?(?:[.,](?P<fraction>\d{{1,9}}))?(?!\d){_ZONE}"
+        r"(?<=\d)t(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})?"
+        rf"(?:[.,](?P<fraction>\d{{1,9}}))?(?!\d){_ZONE}"
     ),
 )
 _ALONE = (
@@ -44,9 +46,9 @@ _NAMED = {"noon": dt.time(12), "midday": dt.time(12), "midnight": dt.time(0)}
 
 @dataclass(frozen=True, slots=True)
 class TimeReader(Reader):
-    """Reads times of day: `14:05`, `2:05 pm`, `14h05`, `14.05 Uhr`, `1405`; the value is a `datetime.time`.
+    """Reads times of day (`14:05`, `2:05 pm`, `14h05`, `14.05 Uhr`, `1405`) as `datetime.time`.
 
-    A time with an offset is compared in UTC; one without is never equal to one with.
+    A time with an offset is compared in UTC and never equals one without an offset.
 
     >>> TimeReader().read("2:05 pm").canonical, TimeReader().read("14:05+02:00").canonical
     ('14:05:00', '12:05:00Z')
@@ -69,7 +71,7 @@ class TimeReader(Reader):
 
 
 def read_time(text: str) -> dt.time:
-    """Return the time that a folded text is, or raise `UnreadableError`."""
+    """Return the time of a folded text; raises `UnreadableError`."""
     if text in _NAMED:
         return _NAMED[text]
     for pattern in (*_IN_TEXT, *_ALONE):
@@ -83,7 +85,7 @@ def read_time(text: str) -> dt.time:
 
 
 def cut_time(text: str) -> tuple[str, dt.time, bool] | None:
-    """Return a folded text without the time of day in it, the time, and whether it is 24:00; None if there is none."""
+    """Return a folded text without its time, the time, and whether it is 24:00; None without a time."""
     for pattern in _IN_TEXT:
         match = pattern.search(text)
         if match:
@@ -93,7 +95,7 @@ def cut_time(text: str) -> tuple[str, dt.time, bool] | None:
 
 
 def time_text(time: dt.time) -> str:
-    """Return the canonical text: `14:05:00`, with a fraction if there is one; in UTC with `Z` if the offset is known."""
+    """Return the canonical text `14:05:00`, with any fraction; in UTC with `Z` if the offset is known."""
     offset = time.utcoffset()
     if offset is None:
         return shortest(time)
@@ -102,7 +104,7 @@ def time_text(time: dt.time) -> str:
 
 
 def shortest(time: dt.time | dt.datetime) -> str:
-    """Return the ISO text to the second, with as many decimals as there are, and without the offset."""
+    """Return the ISO text with seconds, only the decimals needed, and no offset."""
     text = time.replace(tzinfo=None).isoformat()
     return text.rstrip("0") if time.microsecond else text
 

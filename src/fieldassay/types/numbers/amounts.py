@@ -1,4 +1,4 @@
-"""Amounts: numbers with a range, a currency or a unit, and the canonical text of each."""
+"""Numbers with a range, a currency or a unit, and their canonical texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _WIDE = Context(prec=200)
 class NumberRange:
     """All numbers from `low` to `high`, both included; `low` is never above `high`.
 
-    `is_tolerance` says that the text gave a middle and a margin (20±5). It does not take part in equality: 20±5 is 15 to 25.
+    `is_tolerance` marks a range written as a middle and a margin (20±5). It does not affect equality: 20±5 is
+    15 to 25.
 
     >>> NumberRange(Decimal(15), Decimal(25)) == NumberRange(Decimal(15), Decimal(25), is_tolerance=True)
     True
@@ -31,13 +32,16 @@ class NumberRange:
 
     @property
     def middle(self) -> Decimal:
-        """Return the number half way between the ends."""
+        """Return the midpoint."""
         return _WIDE.divide(_WIDE.add(self.low, self.high), Decimal(2))
 
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """An amount of a currency: an ISO 4217 code, a symbol that stands for several currencies (`$`), or None where nothing says which."""
+    """An amount in a currency.
+
+    The currency is an ISO 4217 code, a symbol shared by several currencies (`$`), or None if unknown.
+    """
 
     amount: Decimal
     currency: str | None = None
@@ -45,14 +49,14 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """An amount of a canonical unit (see `values.units`), or of no unit at all."""
+    """An amount in a canonical unit (see `types.numbers.units`), or without a unit."""
 
     amount: Decimal | NumberRange
     unit: str | None = None
 
 
 def decimal_of(value: Number) -> Decimal:
-    """Return a finite number as the decimal that its shortest text means.
+    """Return a finite number as the decimal of its shortest text.
 
     >>> decimal_of(0.1)
     Decimal('0.1')
@@ -63,12 +67,12 @@ def decimal_of(value: Number) -> Decimal:
 
 
 def canonical_number(value: Number) -> str:
-    """Return the one text of a finite number, by its value: no exponent, no superfluous zeros, no `-0`.
+    """Return the canonical text of a finite number: no exponent, no superfluous zeros, no `-0`.
 
-    Beyond 10^40 and below 10^-40 it is scientific (`1.5E+60`), so that no exponent can make a long text.
+    Beyond 10^40 and below 10^-40 it is scientific (`1.5E+60`), which bounds its length.
 
-    >>> canonical_number(Decimal("007.50")), canonical_number(-0.0), canonical_number(1e22), canonical_number(Decimal("15E+59"))
-    ('7.5', '0', '10000000000000000000000', '1.5E+60')
+    >>> [canonical_number(number) for number in (Decimal("007.50"), -0.0, 1e22, Decimal("15E+59"))]
+    ['7.5', '0', '10000000000000000000000', '1.5E+60']
     """
     number = decimal_of(value)
     if not number:
@@ -88,7 +92,7 @@ def _scientific(number: Decimal, power: int) -> str:
 
 
 def canonical_amount(value: Number | NumberRange) -> str:
-    """Return the canonical text of a number or of a range.
+    """Return the canonical text of a number or a range.
 
     >>> canonical_amount(NumberRange(Decimal("15.0"), Decimal(25), is_tolerance=True))
     '15 to 25'

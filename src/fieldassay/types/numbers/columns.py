@@ -1,4 +1,4 @@
-"""Fast ways through a column: JSON numbers, and texts that can be read in one way only."""
+"""Fast paths for columns of JSON numbers and of texts that read the same in every locale."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ _PLAIN = re.compile(
 )
 _NUMBERS = frozenset({int, float})
 _PLAIN_FLOATS = (1e-3, 1e15)
-"""Between these magnitudes every way of writing the shortest digits of a float is the same: without an exponent."""
+"""Between these magnitudes the shortest digits of a float are always written without an exponent."""
 
 
 def json_columns(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
-    """Return the JSON texts and the canonical texts of the values if all are finite numbers, else None.
+    """Return the JSON texts and the canonical texts of finite numbers; None if any value is not one.
 
-    >>> json_columns([1.5, -2.0, 0.25]), json_columns([10**20, 1e-7])
-    ((['1.5', '-2.0', '0.25'], ['1.5', '-2', '0.25']), (['100000000000000000000', '1e-07'], ['100000000000000000000', '0.0000001']))
+    >>> json_columns([1.5, -2.0, 0.25])
+    (['1.5', '-2.0', '0.25'], ['1.5', '-2', '0.25'])
+    >>> json_columns([10**20, 1e-7])
+    (['100000000000000000000', '1e-07'], ['100000000000000000000', '0.0000001'])
     """
     if set(map(type, raws)) == {float}:
         floats = np.array(raws, dtype=np.float64)
@@ -41,7 +43,7 @@ def json_columns(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
 
 
 def json_texts(raws: Sequence[Scalar]) -> list[str] | None:
-    """Return the JSON texts of the values if all are finite numbers, else None.
+    """Return the JSON texts of finite numbers; None if any value is not one.
 
     >>> json_texts([1, 2.50]), json_texts([1, "2"]), json_texts([float("nan")])
     (['1', '2.5'], None, None)
@@ -51,13 +53,13 @@ def json_texts(raws: Sequence[Scalar]) -> list[str] | None:
         return None
     try:
         texts = list(map(repr, raws))
-    except ValueError:  # an integer with more digits than Python writes
+    except ValueError:  # an integer beyond Python's limit of digits
         return None
     return None if float in kinds and any("n" in text for text in texts) else texts
 
 
 def canonical_texts(texts: Sequence[str]) -> list[str]:
-    """Return the canonical texts of JSON numbers given as Python writes them.
+    """Return the canonical texts of JSON numbers in Python's notation.
 
     >>> canonical_texts(["5.0", "1e-07", "-0.0"])
     ['5', '0.0000001', '0']
@@ -73,7 +75,7 @@ def _canonical(text: str) -> str:
 
 
 def plain_number(text: str) -> str | None:
-    """Return the canonical text of a text that every locale reads as the same plain number (`-12.50`), else None.
+    """Return the canonical text of a plain number that reads the same in every locale (`-12.50`), else None.
 
     >>> plain_number("-12.50"), plain_number("1.234"), plain_number("007")
     ('-12.5', None, '7')

@@ -174,14 +174,14 @@ WITHOUT_CENTS = frozenset(
 
 @cache
 def codes() -> frozenset[str]:
-    """Return the ISO 4217 codes, those of the past too."""
+    """Return the ISO 4217 codes, historical ones included."""
     from babel import Locale
 
     return frozenset(map(str, Locale("en").currencies))
 
 
 def currency_named(text: str) -> str | None:
-    """Return the currency that a symbol, a name or a code says: an ISO code, a symbol of `GENERIC`, or None if it says none.
+    """Return the currency of a symbol, a name or a code: an ISO code, a symbol of `GENERIC`, or None.
 
     >>> [currency_named(text) for text in ("US$", "aud", "Rs.", "$", "kr.", "pcs")]
     ['USD', 'AUD', 'Rs', '$', 'kr', None]

@@ -1,4 +1,4 @@
-"""What the separators inside one run of digits mean."""
+"""The meaning of the separators inside one run of digits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN = 40
 
 
 def shown(text: str) -> str:
-    """Return a text as a message quotes it: in quotes, escaped, cut after 40 characters.
+    """Return a text as quoted in messages: in quotes, escaped, cut after 40 characters.
 
     >>> shown("kg")
     "'kg'"
@@ -28,10 +28,12 @@ def shown(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def resolve(run: str, convention: Convention) -> tuple[Decimal, bool]:
-    """Return what a run of digits and separators is, and whether only the convention decided it; `UnreadableError` if it is malformed.
+    """Return the number of a run of digits and separators, and whether only the convention decided it.
 
-    >>> resolve("5.000,50", Convention()), resolve("5.000", Convention(",")), resolve("12,34,567", Convention())
-    ((Decimal('5000.50'), False), (Decimal('5000'), True), (Decimal('1234567'), False))
+    Raises `UnreadableError` for a malformed run.
+
+    >>> [resolve(run, Convention()) for run in ("5.000,50", "12,34,567")], resolve("5.000", Convention(","))
+    ([(Decimal('5000.50'), False), (Decimal('1234567'), False)], (Decimal('5000'), True))
     """
     if _PLAIN.match(run):
         return Decimal(run), False
@@ -48,14 +50,14 @@ def resolve(run: str, convention: Convention) -> tuple[Decimal, bool]:
 
 
 def _ungrouped(run: str) -> Decimal | None:
-    """Return the whole number that a well-grouped run is."""
+    """Return the whole number of a well-grouped run, else None."""
     if _THREES.match(run) or _INDIAN.match(run):
         return Decimal("".join(filter(str.isdigit, run)))
     return Decimal(run) if run.isdigit() else None
 
 
 def _split(run: str) -> Decimal | None:
-    """Return the number that a run is if its last separator is the decimal one."""
+    """Return the number of a run whose last separator is the decimal one, else None."""
     position = max(run.rfind(mark) for mark in ".,٫")
     if position < 0:
         return None

@@ -1,4 +1,4 @@
-"""How a locale writes numbers, and what decides where a text alone does not."""
+"""Number formats of locales, and the convention that decides where the text alone does not."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fieldassay.errors import Problem, ProblemsError
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """What a doubtful separator is: `decimal` if it is this character (None: `.`), grouping otherwise.
+    """The meaning of a doubtful separator: decimal if it is `decimal` (None: `.`), else grouping.
 
-    With `groups_first`, a separator before exactly three digits groups whenever it can.
+    With `groups_first`, a separator before exactly three digits groups wherever possible.
     """
 
     decimal: str = "."
@@ -21,7 +21,10 @@ class Convention:
 
 @cache
 def convention(locale: str | None, decimal: str | None, groups_first: bool = False) -> Convention:
-    """Return the convention of a field: its `decimal` option, else its locale's, else English (or grouping, with `groups_first`).
+    """Return the convention of a field.
+
+    It is the field's `decimal` option, else that of its locale, else English (or grouping, with
+    `groups_first`).
 
     >>> convention("de_DE", None).decimal, convention("de_DE", ".").decimal, convention(None, None).decimal
     (',', '.', '.')
@@ -47,7 +50,7 @@ def convention(locale: str | None, decimal: str | None, groups_first: bool = Fal
 
 @cache
 def territory_currencies(locale: str | None) -> tuple[str, ...]:
-    """Return the currencies in use where the locale is at home; none for a locale without a territory.
+    """Return the currencies of the locale's territory; none for a locale without one.
 
     >>> territory_currencies("en_AU"), territory_currencies("en")
     (('AUD',), ())

@@ -1,4 +1,4 @@
-"""Reader of amounts of money."""
+"""The reader of amounts of money."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ _SIGNED = re.compile(r"(?P<before>[+-]?) ?(?P<middle>[^+-]*?) ?(?P<after>[+-]?)\
 
 @dataclass(frozen=True, slots=True)
 class MoneyReader(Reader):
-    """Reads amounts with a symbol, a name or an ISO code before or behind them, or without.
+    """Reads amounts, with or without a symbol, a name or an ISO code before or behind them.
 
-    A written currency counts. A symbol that stands for several (`$`) is the field's `currency` if it can be, else the one of the locale's
-    country, else it stays the symbol. Nothing written: `currency`, or None. Without a locale, `25.000` of a currency without cents (IDR, JPY)
-    is 25000. `strip` are texts to drop at either end (`CR`, `@`).
+    A written currency counts. A symbol of several currencies (`$`) is the field's `currency` if possible,
+    else that of the locale's country, else the symbol itself. An amount without a currency gets `currency`,
+    or None. Without a locale, `25.000` of a currency without cents (IDR, JPY) is 25000. `strip` are texts to
+    drop at either end (`CR`, `@`).
 
     >>> reader = MoneyReader(currency="AUD")
     >>> [reader.read(raw).canonical for raw in ("$1,234.50", "5 EUR", 7, "($5.00)")]
@@ -111,7 +112,7 @@ class MoneyReader(Reader):
         return Numeral(value, found.end, found.is_ambiguous), currency
 
     def _resolved(self, written: str | None) -> str | None:
-        """Return the currency that the written one is in this field."""
+        """Return the currency of a written one in this field."""
         if written is None:
             return self.currency
         candidates = GENERIC.get(written)
@@ -124,12 +125,12 @@ class MoneyReader(Reader):
 
 
 def _opens(text: str) -> bool:
-    """Return whether a text begins or ends with its one parenthesis."""
+    """Return whether the only parenthesis of a text is its first or last character."""
     return text.count("(") == 1 and "(" in (text[0], text[-1])
 
 
 def _sides(before: str, behind: str) -> tuple[str, list[str]]:
-    """Return the signs around an amount, and the names around it."""
+    """Return the signs and the names around an amount."""
     signs, names = "", list[str]()
     for side in (before, behind):
         match = _SIGNED.match(side)
@@ -141,7 +142,7 @@ def _sides(before: str, behind: str) -> tuple[str, list[str]]:
 
 
 def _names(text: str) -> list[str]:
-    """Return the currencies that one side of an amount names; raise `UnreadableError` for anything else."""
+    """Return the currencies named on one side of an amount; raises `UnreadableError` for anything else."""
     if not text:
         return []
     whole = currency_named(text)
@@ -153,13 +154,13 @@ def _names(text: str) -> list[str]:
 
 
 def _cut(text: str) -> list[str]:
-    """Return `AUD $`, `AUD$` as code and symbol, any other text as it is."""
+    """Return `AUD $` and `AUD$` as code and symbol, any other text unchanged."""
     code, symbol = text[:3], text[3:].strip(" ")
     return [code, symbol] if symbol in GENERIC else [text]
 
 
 def _agreed(names: Sequence[str]) -> str | None:
-    """Return the one currency that all names can mean, a code before a symbol; None for no names."""
+    """Return the one currency that fits all names, a code before a symbol; None without names."""
     exact = sorted({name for name in names if name not in GENERIC})
     symbols = [name for name in names if name in GENERIC]
     if (

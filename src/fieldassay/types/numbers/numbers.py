@@ -1,4 +1,4 @@
-"""Readers of numbers and of whole numbers."""
+"""The readers of numbers and of whole numbers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ AMBIGUOUS = ("ambiguous",)
 
 
 def whole_amount(text: str, options: Convention) -> tuple[Amount, bool]:
-    """Return the number that the folded text is, and whether it is a percentage; raise `UnreadableError` if anything is left over.
+    """Return the number of the folded text, and whether it is a percentage.
 
-    Besides `amount`: accounting parentheses and a minus behind the number.
+    Besides the forms of `amount` it accepts accounting parentheses and a trailing minus. Raises
+    `UnreadableError` if anything is left over.
     """
     is_negative = text[:1] == "(" and text[-1:] == ")"
     found = amount(text[1:-1].strip(" ") if is_negative else text, options)
@@ -44,10 +45,11 @@ def whole_amount(text: str, options: Convention) -> tuple[Amount, bool]:
 
 @dataclass(frozen=True, slots=True)
 class NumberReader(Reader):
-    """Reads numbers as people and programs write them; never digits scraped out of other text.
+    """Reads whole texts as numbers; digits are never extracted from other text.
 
-    `locale` or `decimal` decide what `1.234` is; without them it is English. `percent: fraction` makes `12%` 0.12, else it is 12. `ranges`
-    reads `100-500` and `20±5`. `strip` are texts to drop before or behind the number (`@`, `x`).
+    `locale` or `decimal` decide the meaning of `1.234`; the default is English. With `percent: fraction`,
+    `12%` is 0.12, else 12. `ranges` reads `100-500` and `20±5`. `strip` are texts to drop before or behind
+    the number (`@`, `x`).
 
     >>> NumberReader(locale="de_DE").read("1.234,50").canonical
     '1234.5'
@@ -97,14 +99,14 @@ class NumberReader(Reader):
 
 
 def hundredth(value: Decimal) -> Decimal:
-    """Return the hundredth part of a number, exactly."""
+    """Return a number divided by 100, exactly."""
     sign, digits, power = value.as_tuple()
     return Decimal((sign, digits, int(power) - 2))
 
 
 @dataclass(frozen=True, slots=True)
 class IntegerReader(Reader):
-    """Reads whole numbers; `5.0` is one, `5.5` is not.
+    """Reads whole numbers; `5.0` is whole, `5.5` is not.
 
     Without `locale` or `decimal` a separator before exactly three digits groups: `5.000` is 5000.
 

@@ -1,4 +1,4 @@
-"""Readers of quantities (amount and unit) and of units."""
+"""The readers of quantities (amount and unit) and of units."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ from fieldassay.types.numbers.units import canonical_unit
 from fieldassay.types.unreadable import UnreadableError, unreadable
 
 _SECOND = re.compile(
-    r"(?P<unit>[^±]{1,64}?)(?:[ ]+(?P<to>-|to|bis|à|a|hasta|until)[ ]+|[ ]*(?P<margin>±|\+/-)[ ]*|(?<=[%CFK])-)(?P<second>[+-]?[.,٫]?\d.*)\Z"
+    r"(?P<unit>[^±]{1,64}?)"
+    r"(?:[ ]+(?P<to>-|to|bis|à|a|hasta|until)[ ]+|[ ]*(?P<margin>±|\+/-)[ ]*|(?<=[%CFK])-)"
+    r"(?P<second>[+-]?[.,٫]?\d.*)\Z"
 )
 _ENCLOSED = re.compile(r"\((?P<amount>[^()]*)\)(?P<unit>.*)\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class QuantityReader(Reader):
-    """Reads amounts of a unit: `5000m3/h`, `20±5 °C`, `100 to 500 mg/Nm³`.
+    """Reads amounts with a unit: `5000m3/h`, `20±5 °C`, `100 to 500 mg/Nm³`.
 
-    `unit` is assumed where none is written. `canonical` is the unit to convert to; what measures something else is unreadable.
-    `ranges: false` refuses ranges and tolerances. `locale` and `decimal` are as for numbers.
+    `unit` is the unit of an amount without one. `canonical` is the unit to convert to; units of another
+    dimension are unreadable. `ranges: false` refuses ranges and tolerances. `locale` and `decimal` are as for
+    numbers.
 
     >>> reader = QuantityReader(canonical="m3/h")
     >>> [reader.read(raw).canonical for raw in ("5.000,5 m³/h", "1000 L/min", "20±5 m3 per hour")]
@@ -69,7 +72,7 @@ class QuantityReader(Reader):
             return unreadable(text, str(error))
 
     def _amount(self, text: str) -> Amount:
-        """Return the amount with its unit's text, whether the unit stands once or with both ends."""
+        """Return the amount and its unit's text; in a range the unit stands once or at both ends."""
         options, folded = convention(self.locale, self.decimal), fold(text)
         enclosed = _ENCLOSED.match(folded)
         if enclosed:
@@ -107,7 +110,7 @@ class QuantityReader(Reader):
 
 @dataclass(frozen=True, slots=True)
 class UnitReader(Reader):
-    """Reads units; the value is the canonical text (`m³ h⁻¹` is `m3/h`).
+    """Reads units as their canonical text (`m³ h⁻¹` is `m3/h`).
 
     >>> UnitReader().read("m³ h⁻¹").canonical, UnitReader().read("boxes").problem
     ('m3/h', "unknown unit 'boxes'")

@@ -1,4 +1,4 @@
-"""Readings that all numeric readers make the same way."""
+"""Readings shared by all numeric readers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIGIT_LIMIT = 4000
 
 
 def json_number(raw: Scalar) -> Reading:
-    """Return the reading of a JSON scalar that is no text: numbers are what they are, booleans and NaN are unreadable.
+    """Return the reading of a JSON scalar other than text; booleans and NaN are unreadable.
 
     >>> json_number(2.50).canonical, json_number(True).problem
     ('2.5', 'a boolean is not a number')
@@ -38,7 +38,7 @@ def json_number(raw: Scalar) -> Reading:
 
 
 def stripped(text: str, marks: Sequence[str]) -> str:
-    """Return the text without one of the marks before it and one behind it; the longest that fits goes.
+    """Return the text without the longest fitting mark before it and the longest behind it.
 
     >>> stripped("2 x", ("@", "x")), stripped("@11000", ("@", "x"))
     ('2', '11000')
@@ -55,7 +55,7 @@ def stripped(text: str, marks: Sequence[str]) -> str:
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
-    """Raise `ProblemsError` if an option has none of the values that it can have."""
+    """Raise `ProblemsError` if an option has none of its valid values."""
     if value not in choices:
         raise ProblemsError(
             [Problem(option, f"unknown value {value!r}", nearest(str(value), choices), "invalid_option")]
@@ -63,9 +63,9 @@ def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
 
 
 def read_plain(reader: Reader, raws: Sequence[Scalar], *, whole_only: bool = False) -> Column:
-    """Return the column that `reader.read` makes of numbers, fast where a text is a plain number in every locale.
+    """Return the column of `reader.read`, with a fast path for numbers that read the same in every locale.
 
-    `whole_only` leaves texts with a decimal point to the reader. Texts that come again are read once.
+    `whole_only` leaves texts with a decimal point to the reader. Repeated texts are read once.
     """
     texts, values, canonical = list[str](), list[Any](), list[str]()
     others = dict[int, Reading]()

@@ -1,4 +1,4 @@
-"""Numbers in text: one spelling of characters first, then numerals, whatever separators and scripts they use."""
+"""Numbers in text: characters folded to one spelling, then numerals with any separators and scripts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,10 @@ _EXACT = Context(prec=LENGTH_LIMIT, traps=[])
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """A number found in a text, and where it ends. `is_ambiguous`: only a convention decided what its separator means."""
+    """A number found in a text, and its end.
+
+    `is_ambiguous` means that only a convention decided the meaning of its separator.
+    """
 
     value: Decimal
     end: int
@@ -65,7 +68,7 @@ class Numeral:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number or a range at the start of a text, and what follows it, trimmed."""
+    """A number or a range at the start of a text, and the trimmed rest."""
 
     value: Decimal | NumberRange
     rest: str
@@ -73,7 +76,9 @@ class Amount:
 
 
 def fold(text: str) -> str:
-    """Return a short text with one spelling of digits, spaces, dashes and apostrophes; invisible marks are gone, vulgar fractions written out.
+    """Return a short text with one spelling of digits, spaces, dashes and apostrophes.
+
+    Invisible marks are removed, vulgar fractions written out.
 
     >>> fold("−١٬٢٣٤٫٥"), fold("1½ kg")
     ('-1٬234٫5', '1 1/2 kg')
@@ -98,7 +103,7 @@ def _folded(char: str) -> str:
 
 
 def signed_at(text: str, start: int, convention: Convention) -> Numeral:
-    """Return the numeral, with a sign before it or not, at a position of a folded text, or raise `UnreadableError`."""
+    """Return the numeral, signed or not, at a position of a folded text; raises `UnreadableError`."""
     sign = _SIGN.match(text, start)
     found = numeral_at(text, sign.end() if sign else start, convention)
     if sign and sign[0][0] == "-":
@@ -107,7 +112,7 @@ def signed_at(text: str, start: int, convention: Convention) -> Numeral:
 
 
 def numeral_at(text: str, start: int, convention: Convention) -> Numeral:
-    """Return the unsigned numeral at a position of a folded text, or raise `UnreadableError`."""
+    """Return the unsigned numeral at a position of a folded text; raises `UnreadableError`."""
     match = _NUMERAL.match(text, start)
     if match is None:
         raise UnreadableError(
@@ -128,12 +133,18 @@ def numeral_at(text: str, start: int, convention: Convention) -> Numeral:
 
 
 def run_decimal(run: str) -> str:
-    """Return the separator that is decimal in a mantissa: before an exponent the only separator is, whatever the locale."""
+    """Return the decimal separator of a mantissa.
+
+    The only separator before an exponent is decimal in every locale.
+    """
     return "," if "," in run and "." not in run else "."
 
 
 def amount(text: str, convention: Convention) -> Amount:
-    """Return the number, range (`100-500`, `100 to 500`) or tolerance (`20±5`) that a folded text starts with, or raise `UnreadableError`."""
+    """Return the number, range or tolerance at the start of a folded text.
+
+    Ranges are `100-500` and `100 to 500`, a tolerance is `20±5`. Raises `UnreadableError`.
+    """
     first = signed_at(text, 0, convention)
     if margin := _TOLERANCE.match(text, first.end):
         second = numeral_at(text, margin.end(), convention)
@@ -147,12 +158,12 @@ def amount(text: str, convention: Convention) -> Amount:
 
 
 def around(middle: Decimal, margin: Decimal) -> NumberRange:
-    """Return the range that a tolerance gives; `UnreadableError` for a negative margin."""
+    """Return the range of a tolerance; raises `UnreadableError` for a negative margin."""
     return ordered(_EXACT.subtract(middle, margin), _EXACT.add(middle, margin), is_tolerance=True)
 
 
 def ordered(low: Decimal, high: Decimal, *, is_tolerance: bool = False) -> NumberRange:
-    """Return the range, or raise `UnreadableError` if it runs backwards."""
+    """Return the range; raises `UnreadableError` if `low` is above `high`."""
     if low > high:
         raise UnreadableError(f"a range from {low} down to {high}")
     return NumberRange(low, high, is_tolerance)

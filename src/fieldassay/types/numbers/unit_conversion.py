@@ -1,4 +1,4 @@
-"""What one unit is in another: factor and offset."""
+"""Conversion between units: factor and offset."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from fieldassay.types.numbers.unit_spellings import ATOMS, PREFIXED, SCALES
 from fieldassay.types.numbers.units import canonical_unit, factors
 
 PRECISION = 20
-"""Converted amounts are rounded to this many significant digits, so that the rounding of a factor (1/3600) does not show."""
+"""Significant digits of converted amounts: enough to hide the rounding of factors such as 1/3600."""
 
 _WORKING = Context(prec=60, Emax=999999, Emin=-999999, traps=[])
 _ROUNDED = Context(prec=PRECISION, Emax=999999, Emin=-999999, traps=[])
 _PREFIXES = MappingProxyType(
     {
-        "n": ("nano", "1E-9"), "u": ("micro", "1E-6"), "m": ("milli", "1E-3"), "c": ("centi", "1E-2"), "d": ("deci", "1E-1"),
-        "h": ("hecto", "1E+2"), "k": ("kilo", "1E+3"), "M": ("mega", "1E+6"), "G": ("giga", "1E+9"), "T": ("tera", "1E+12"),
+        "n": ("nano", "1E-9"), "u": ("micro", "1E-6"), "m": ("milli", "1E-3"), "c": ("centi", "1E-2"),
+        "d": ("deci", "1E-1"), "h": ("hecto", "1E+2"), "k": ("kilo", "1E+3"), "M": ("mega", "1E+6"),
+        "G": ("giga", "1E+9"), "T": ("tera", "1E+12"),
     }
 )  # fmt: skip
 _KELVINS = MappingProxyType(
@@ -35,11 +36,11 @@ _KELVINS = MappingProxyType(
 
 @lru_cache(maxsize=4096)
 def conversion(from_unit: str, to_unit: str) -> tuple[Decimal, Decimal] | None:
-    """Return (factor, offset) such that x of one unit is `x * factor + offset` of the other, or None if they measure different things.
+    """Return (factor, offset) with `y = x * factor + offset`, or None for units of different dimensions.
 
-    Units are spelled in any way that `canonical_unit` knows. Normal and standard cubic meters, gauge pressures, every sort of percentage, odor
-    units and counts convert to nothing but themselves; ppm and ppb to each other. A year has 365.25 days. Factors are exact where a decimal
-    can be, else of 28 digits.
+    Any spelling known to `canonical_unit` is accepted. Normal and standard cubic meters, gauge pressures,
+    every sort of percentage, odor units and counts convert only to themselves; ppm and ppb to each other. A
+    year has 365.25 days. Factors are exact where a decimal can be, else rounded to 28 digits.
 
     >>> conversion("L/min", "m3/h"), conversion("degC", "degF"), conversion("Nm3/h", "m3/h")
     ((Decimal('0.06'), Decimal('0')), (Decimal('1.8'), Decimal('32')), None)
@@ -60,7 +61,7 @@ def conversion(from_unit: str, to_unit: str) -> tuple[Decimal, Decimal] | None:
 
 
 def convert(amount: Decimal | NumberRange, steps: tuple[Decimal, Decimal]) -> Decimal | NumberRange:
-    """Return an amount after a conversion, rounded to `PRECISION` digits.
+    """Return a converted amount, rounded to `PRECISION` digits.
 
     >>> convert(Decimal(18), conversion("m3/h", "m3/s"))
     Decimal('0.005')
@@ -91,7 +92,10 @@ def _temperature(origin: str, target: str) -> tuple[Decimal, Decimal]:
 
 
 def _sized(unit: str) -> tuple[Counter[str], Counter[str], Decimal]:
-    """Return a unit's own dimensions, its physical factors as pint names, and its size in the smallest units of the former."""
+    """Return a unit's own dimensions, its physical factors as pint names, and its size.
+
+    The size is in the smallest units of the own dimensions.
+    """
     own, physical, scale = Counter[str](), Counter[str](), Decimal(1)
     for symbol, power in factors(unit):
         name, prefix = _named(symbol)

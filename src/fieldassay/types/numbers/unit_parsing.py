@@ -1,4 +1,4 @@
-"""Spellings of units taken apart into canonical symbols and their powers, and written again."""
+"""Parsing of unit spellings into canonical symbols with powers, and their canonical text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ _HYPHEN = re.compile(r"(?<=[a-zA-Z])-(?=[a-zA-Z])")
 
 
 def folded(text: str) -> str:
-    """Return a unit's text in ASCII where it can be: powers behind their symbols, `*` for every dot, degrees as `degC` and `degF`.
+    """Return a unit's text in ASCII where possible.
+
+    Powers follow their symbols, every dot is `*`, degrees are `degC` and `degF`.
 
     >>> folded("W/m²·K"), folded("° C"), folded("odor units/m³")
     ('W/m2*K', 'degC', 'ou/m3')
@@ -66,7 +68,9 @@ def folded(text: str) -> str:
 
 
 def taken_apart(unit: str) -> tuple[Factors, Factors] | None:
-    """Return what is above and what is below the stroke of a folded unit, every power positive; None if a part of it is unknown.
+    """Return the factors above and below the stroke of a folded unit, all powers positive.
+
+    None if a part is unknown.
 
     >>> taken_apart("mg Nm-3")
     ((('mg', 1),), (('Nm3', 1),))
@@ -102,7 +106,7 @@ def _watt_hours(above: Factors, counts: Counter[str]) -> Factors:
 
 
 def _product(side: str) -> Factors | None:
-    """Return the factors of one side of a stroke, with the powers as written."""
+    """Return the factors of one side of a stroke, with their powers as written."""
     words = _HYPHEN.sub("*", side).replace("*", " ").split()
     found: list[tuple[str, int]] = []
     raised, normal = 1, ""
@@ -127,7 +131,10 @@ def _product(side: str) -> Factors | None:
 
 
 def _normalized(found: list[tuple[str, int]], word: str) -> Factors | None:
-    """Return the factors with a normal cubic meter for the plain one if a word says so; a lone `N` beside anything else is a newton."""
+    """Return the factors, with a normal cubic meter for the plain one if a word says so.
+
+    A lone `N` beside anything else is a newton.
+    """
     if not word:
         return tuple(found)
     if ("m", 3) in found:
@@ -137,7 +144,7 @@ def _normalized(found: list[tuple[str, int]], word: str) -> Factors | None:
 
 
 def _atoms(word: str) -> Factors | None:
-    """Return the factors of one word, which may carry a power (`m3`, `h-1`) or be a compound (`Nm`, `Kubikmeter`)."""
+    """Return the factors of one word: with a power (`m3`, `h-1`) or a compound (`Nm`, `Kubikmeter`)."""
     whole = _looked_up(word) or _looked_up(word.removesuffix("."))
     if whole is not None:
         return tuple((_base(part)) for part in whole.split("*"))
@@ -203,7 +210,7 @@ def _worded(word: str) -> str | None:
 
 
 def written(above: Factors, below: Factors) -> str | None:
-    """Return the canonical text of a unit, None if nothing is left of it.
+    """Return the canonical text of a unit; None without factors.
 
     >>> written((("kJ", 1),), (("K", 1), ("kg", 1)))
     'kJ/(K*kg)'

@@ -1,4 +1,4 @@
-"""How units are spelled: symbols, words in English, German, French and Spanish, and what each is called in pint."""
+"""Spellings of units: symbols, words in English, German, French and Spanish, and their names in pint."""
 
 from __future__ import annotations
 
@@ -25,34 +25,38 @@ PREFIXES = MappingProxyType(
 
 PREFIX_WORDS = MappingProxyType(
     {
-        "nano": "n", "micro": "u", "mikro": "u", "milli": "m", "mili": "m", "centi": "c", "zenti": "c", "deci": "d", "dezi": "d",
-        "hecto": "h", "hekto": "h", "kilo": "k", "mega": "M", "méga": "M", "giga": "G",
+        "nano": "n", "micro": "u", "mikro": "u", "milli": "m", "mili": "m", "centi": "c", "zenti": "c",
+        "deci": "d", "dezi": "d", "hecto": "h", "hekto": "h", "kilo": "k", "mega": "M", "méga": "M",
+        "giga": "G",
     }
 )  # fmt: skip
 """SI prefixes as words."""
 
 PREFIXED = MappingProxyType(
     {
-        "g": "gram", "m": "meter", "s": "second", "A": "ampere", "mol": "mole", "Hz": "hertz", "N": "newton", "Pa": "pascal",
-        "J": "joule", "W": "watt", "V": "volt", "Ohm": "ohm", "L": "liter", "bar": "bar", "eV": "electron_volt",
-        "Wh": "watt_hour", "VA": "[apparent_power]", "cal": "calorie", "B": "[byte]", "Sv": "sievert", "Gy": "gray",
-        "Bq": "becquerel", "lm": "lumen", "lx": "lux", "S": "siemens", "eq": "[equivalent]", "IU": "[international_unit]",
-        "NL": "[normal_volume]", "Ah": "ampere_hour", "K": "kelvin", "barg": "[gauge_pressure]",
+        "g": "gram", "m": "meter", "s": "second", "A": "ampere", "mol": "mole", "Hz": "hertz", "N": "newton",
+        "Pa": "pascal", "J": "joule", "W": "watt", "V": "volt", "Ohm": "ohm", "L": "liter", "bar": "bar",
+        "eV": "electron_volt", "Wh": "watt_hour", "VA": "[apparent_power]", "cal": "calorie", "B": "[byte]",
+        "Sv": "sievert", "Gy": "gray", "Bq": "becquerel", "lm": "lumen", "lx": "lux", "S": "siemens",
+        "eq": "[equivalent]", "IU": "[international_unit]", "NL": "[normal_volume]", "Ah": "ampere_hour",
+        "K": "kelvin", "barg": "[gauge_pressure]",
     }
 )  # fmt: skip
 """Units that take SI prefixes: canonical symbol -> pint name, or a dimension of its own in brackets."""
 
 ATOMS = MappingProxyType(
     {
-        "min": "minute", "h": "hour", "d": "day", "week": "week", "month": "month", "yr": "year", "rpm": "[rotation]",
-        "kg": "kilogram", "in": "inch", "ft": "foot", "yd": "yard", "mi": "mile", "t": "metric_ton", "kt": "kilometric_ton",
-        "Mt": "megametric_ton", "lb": "pound", "oz": "ounce", "gal": "gallon", "ha": "hectare", "atm": "standard_atmosphere",
-        "psi": "pound_force_per_square_inch", "mmHg": "millimeter_Hg", "Torr": "torr", "mmH2O": "water_millimeter",
-        "hp": "horsepower", "PS": "metric_horsepower", "BTU": "Btu", "degC": "delta_degree_Celsius",
+        "min": "minute", "h": "hour", "d": "day", "week": "week", "month": "month", "yr": "year",
+        "rpm": "[rotation]", "kg": "kilogram", "in": "inch", "ft": "foot", "yd": "yard", "mi": "mile",
+        "t": "metric_ton", "kt": "kilometric_ton", "Mt": "megametric_ton", "lb": "pound", "oz": "ounce",
+        "gal": "gallon", "ha": "hectare", "atm": "standard_atmosphere", "psi": "pound_force_per_square_inch",
+        "mmHg": "millimeter_Hg", "Torr": "torr", "mmH2O": "water_millimeter", "hp": "horsepower",
+        "PS": "metric_horsepower", "BTU": "Btu", "degC": "delta_degree_Celsius",
         "degF": "delta_degree_Fahrenheit", "rad": "radian", "deg": "degree", "Nm3": "[normal_volume]",
-        "Sm3": "[standard_volume]", "ou": "[odor]", "%": "[percent]", "permil": "[permil]", "vol%": "[volume_percent]",
-        "wt%": "[mass_percent]", "mol%": "[mole_percent]", "%RH": "[relative_humidity]", "ppm": "[part]", "ppb": "[part]",
-        "ppmv": "[volume_part]", "ppbv": "[volume_part]", "bara": "bar", "psig": "[gauge_psi]", "pH": "[acidity]",
+        "Sm3": "[standard_volume]", "ou": "[odor]", "%": "[percent]", "permil": "[permil]",
+        "vol%": "[volume_percent]", "wt%": "[mass_percent]", "mol%": "[mole_percent]",
+        "%RH": "[relative_humidity]", "ppm": "[part]", "ppb": "[part]", "ppmv": "[volume_part]",
+        "ppbv": "[volume_part]", "bara": "bar", "psig": "[gauge_psi]", "pH": "[acidity]",
         "dB": "[sound_level]", "dBA": "[a_weighted_sound_level]", "pcs": "[count]", "var": "[reactive_power]",
         "kvar": "[reactive_power]",
     }
@@ -144,9 +148,11 @@ WHOLE = spellings(
     mi/h: mph
     %: percent prozent pourcent porciento pct
     %RH: %rh %r.h. rh% %r.f. %rf
-    vol%: vol% vol.% vol.-% vol-% %vol %vol. %(v/v) %v/v v/v% vol.percent volume% volumepercent volumenprozent volumen-% %volume
+    vol%: vol% vol.% vol.-% vol-% %vol %vol. %(v/v) %v/v v/v% vol.percent volume% volumepercent
+    vol%: volumenprozent volumen-% %volume
     vol%: %envolume %envolumen volpct volprozent %byvolume vol.-prozent %(vol) %(vol.)
-    wt%: wt% wt.% wt.-% wt-% %wt %w/w %(w/w) w/w% mass% gew.-% gew.% gew% ma.-% m.-% masse-% gewichtsprozent massenprozent
+    wt%: wt% wt.% wt.-% wt-% %wt %w/w %(w/w) w/w% mass% gew.-% gew.% gew% ma.-% m.-% masse-%
+    wt%: gewichtsprozent massenprozent
     wt%: weightpercent %byweight %m/m %(m/m)
     mol%: mol% mol-% mol.% mol.-% molpercent molprozent
     ppm: partspermillion
