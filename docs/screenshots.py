@@ -11,8 +11,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
+import fieldassay as fa
 from fieldassay.cli.main import main
-from fieldassay.reports.html.report import write_html_report
 
 IMAGES = Path(__file__).parent / "images"
 PICTURES = {
@@ -49,7 +49,7 @@ def run() -> None:
         with contextlib.redirect_stdout(io.StringIO()):
             main(["demo", "--out", f"{folder}/run"])
         report = Path(folder) / "report.html"
-        write_html_report([Path(folder) / "run"], report)
+        fa.report([Path(folder) / "run"], "html", report)
         with sync_playwright() as started:
             browser = started.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
             for name in PICTURES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fieldassay.calibration.observations import COLUMNS
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -80,19 +80,15 @@ def read_confidences(run: Path | Result, system: str | None) -> Confidences:
 
     Raises `ProblemsError` for a run that kept less than all judged values, and for a system that is not clear.
     """
-    return _of_folder(run, system) if isinstance(run, Path) else _of_result(run, system)
-
-
-def _of_folder(folder: Path, system: str | None) -> Confidences:
     import polars as pl
 
-    run = Run.open(folder)
-    facts, evidence = run.facts, run.evidence
-    if run.kept != "all" or evidence is None:
-        raise _incomplete(str(folder))
-    documents = run.documents
-    name = _choose_system(str(folder), documents, system)
-    with damage_told(run):
+    found = Run.of(run) if isinstance(run, Result) else Run.open(run)
+    label, evidence = str(found.folder), found.evidence
+    if found.kept != "all" or evidence is None:
+        raise _incomplete(label)
+    name = _choose_system(label, found.documents, system)
+    documents = found.documents.filter(pl.col("system") == name)
+    with damage_told(*([found] if found.is_saved else [])):
         rows = (
             evidence.filter((pl.col("kind") == "value") & (pl.col("system") == name))
             .select(COLUMNS)
@@ -101,33 +97,16 @@ def _of_folder(folder: Path, system: str | None) -> Confidences:
         )
         nulls = [column for column in ("doc", "field", "outcome") if rows[column].null_count()]
         if nulls:
-            raise run.refusal(f"the column {nulls[0]!r} has no value in some rows", EVIDENCE)
-    return Confidences(
-        str(folder),
-        name,
-        rows,
-        documents.filter(pl.col("system") == name),
-        _digests(facts),
-        _spec_name(facts),
-    )
+            raise found.refusal(f"the column {nulls[0]!r} has no value in some rows", EVIDENCE)
+    if not found.is_saved and _lacks_matches(rows, documents):
+        raise _incomplete(label)
+    return Confidences(label, name, rows, documents, _digests(found), found.spec_name)
 
 
-def _of_result(result: Result, system: str | None) -> Confidences:
-    import polars as pl
-
-    evidence, documents = result.evidence, result.documents
-    if evidence is None or documents is None:
-        raise _incomplete("result")
-    name = _choose_system("result", documents, system)
-    rows = evidence.filter((pl.col("kind") == "value") & (pl.col("system") == name)).select(COLUMNS)
-    documents = documents.filter(pl.col("system") == name)
-    if (
-        "matches" in documents.columns
-        and (documents["matches"].sum() or 0) > 0
-        and not (rows["outcome"] == "match").any()
-    ):
-        raise _incomplete("result")
-    return Confidences("result", name, rows, documents, _digests(result.run), _spec_name(result.run))
+def _lacks_matches(rows: pl.DataFrame, documents: pl.DataFrame) -> bool:
+    """Return whether only errors were kept, which a result does not say of itself."""
+    has_matches = "matches" in documents.columns and (documents["matches"].sum() or 0) > 0
+    return has_matches and not (rows["outcome"] == "match").any()
 
 
 def _incomplete(label: str) -> ProblemsError:
@@ -149,14 +128,9 @@ def _choose_system(label: str, documents: pl.DataFrame, system: str | None) -> s
     return system
 
 
-def _digests(facts: Mapping[str, Any]) -> dict[str, str]:
+def _digests(run: Run) -> dict[str, str]:
     """Return the digests that a run records: of its spec always, of others if it has them."""
-    spec, more = facts.get("spec"), facts.get("digests")
-    found = {"spec": spec.get("digest")} if isinstance(spec, Mapping) else {}
-    found |= dict(more) if isinstance(more, Mapping) else {}
-    return {str(name): value for name, value in found.items() if isinstance(value, str)}
-
-
-def _spec_name(facts: Mapping[str, Any]) -> str:
-    spec = facts.get("spec")
-    return str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
+    spec = {} if run.file.spec is None else {"spec": run.file.spec.digest}
+    return {
+        name: digest for name, digest in {**spec, **(run.file.digests or {})}.items() if digest is not None
+    }

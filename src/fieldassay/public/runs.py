@@ -28,7 +28,7 @@ from fieldassay.runs.run import Run
 
 T = TypeVar("T", BaselineRequest, CalibrationOptions, DiffOptions, GateRequest)
 Reference: TypeAlias = "Run | str | os.PathLike[str]"
-"""A run: itself, or its folder, id, tag or `latest`."""
+"""A run: itself, the path of its folder, or as a text its folder, id, tag or `latest`."""
 
 STORE = "runs"
 """The store of runs where no other is named."""
@@ -45,7 +45,7 @@ def open_run(reference: str | os.PathLike[str], store: str | os.PathLike[str] = 
     >>> fa.open_run(run.folder).documents["score"].to_list()
     [0.0]
     """
-    return Run.open(find_run(os.fspath(reference), Path(store)))
+    return Run.open(_folder(reference, store))
 
 
 def diff(*runs: Reference, store: str | os.PathLike[str] = STORE, **options: Any) -> Diff:
@@ -200,7 +200,9 @@ def _reference(run: Reference) -> str:
 def _folder(run: Reference | Result, store: str | os.PathLike[str]) -> Path:
     if isinstance(run, Result):
         raise TypeError("a result in memory stands alone here; save it first, and give the run")
-    return _saved(run) if isinstance(run, Run) else find_run(os.fspath(run), Path(store))
+    if isinstance(run, Run):
+        return _saved(run)
+    return find_run(run, Path(store)) if isinstance(run, str) else Path(run)
 
 
 def _saved(run: Run) -> Path:

@@ -12,9 +12,9 @@ import pytest
 from tests.reports.html.hostile_records import SPEC, gold_records, predictions
 from tests.reports.html.opened_report import OpenReport
 
+import fieldassay as fa
 from fieldassay import score
 from fieldassay.cli.main import main
-from fieldassay.reports.html.report import render_html, write_html_report
 from fieldassay.scoring.options import ScoreOptions
 
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ def demo_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the report of the shipped sample."""
     folder = tmp_path_factory.mktemp("demo")
     assert main(["demo", "--out", str(folder / "run")]) in (0, 1)
-    write_html_report([folder / "run"], folder / "report.html")
+    fa.report([folder / "run"], "html", folder / "report.html")
     return folder / "report.html"
 
 
 @pytest.fixture(scope="session")
 def hostile_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the report of records made to break it."""
-    page = render_html(score(gold_records(), predictions(), SPEC, ScoreOptions(replicates=100)))
+    page = fa.report(score(gold_records(), predictions(), SPEC, ScoreOptions(replicates=100)))
     file = tmp_path_factory.mktemp("hostile") / "report.html"
     file.write_text(page, encoding="utf-8", newline="\n")
     return file

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from tests.reports.html.unpacked_rows import read_blocks
 
+import fieldassay as fa
 from fieldassay import score
-from fieldassay.reports.html.report import render_html
 from fieldassay.scoring.options import ScoreOptions
 
 SPEC = "{fields: {kind: {type: enum, values: [a, b, c]}, total: money, name: {type: text, compare: indel}}, locale: en}"
@@ -32,7 +32,7 @@ SECOND = [{"id": record["id"], "name": str(record["name"])[:-3]} for record in G
 def made() -> tuple[dict[str, Any], pl.DataFrame]:
     result = score(GOLD, {"first": FIRST, "second": SECOND}, SPEC, ScoreOptions(replicates=0))
     assert result.evidence is not None
-    return read_blocks(render_html(result)), result.evidence.filter(kind="value")
+    return read_blocks(fa.report(result)), result.evidence.filter(kind="value")
 
 
 def test_scores_are_counted_once(made: tuple[dict[str, Any], pl.DataFrame]) -> None:

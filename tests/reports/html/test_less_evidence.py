@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.reports.html.opened_report import OpenReport
 
+import fieldassay as fa
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.reports.html.report import write_html_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -36,7 +36,7 @@ def _run(folder: Path, wrong: int) -> Path:
 
 @pytest.fixture
 def report_of_errors(tmp_path: Path) -> Path:
-    write_html_report([_run(tmp_path, 77)], tmp_path / "report.html")
+    fa.report([_run(tmp_path, 77)], "html", tmp_path / "report.html")
     return tmp_path / "report.html"
 
 
@@ -68,7 +68,7 @@ def test_what_is_made_of_errors_only_says_so(
 
 
 def test_no_point_is_drawn_that_is_not_there(browser: Browser, tmp_path: Path) -> None:
-    write_html_report([_run(tmp_path, -5)], tmp_path / "report.html")
+    fa.report([_run(tmp_path, -5)], "html", tmp_path / "report.html")
     with OpenReport.opened(browser, tmp_path / "report.html") as report:
         report.show("fields?field=n")
         assert "3 not drawn" in report.text('[data-chart="residuals"] figcaption')
@@ -80,6 +80,6 @@ def test_a_run_without_its_documents_is_a_problem_and_no_crash(tmp_path: Path) -
     run = _run(tmp_path, 77)
     (run / "documents.parquet").unlink()
     with pytest.raises(ProblemsError, match="score again") as raised:
-        write_html_report([run], tmp_path / "report.html")
+        fa.report([run], "html", tmp_path / "report.html")
     assert raised.value.problems[0].kind == "damaged_run"
     assert not (tmp_path / "report.html").exists()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.reports.html.opened_report import OpenReport
 
+import fieldassay as fa
 from fieldassay import score
-from fieldassay.reports.html.report import render_html
 from fieldassay.scoring.options import ScoreOptions
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def list_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     predicted = [{"id": "d", **PREDICTED, "long": [f"item {at}" for at in range(LENGTH - 1)]}]
     file = tmp_path_factory.mktemp("lists") / "report.html"
     file.write_text(
-        render_html(score(gold, {"one": predicted}, SPEC, ScoreOptions(replicates=0))),
+        fa.report(score(gold, {"one": predicted}, SPEC, ScoreOptions(replicates=0))),
         encoding="utf-8",
         newline="\n",
     )
@@ -98,7 +98,7 @@ def test_a_score_reads_as_one_only_if_it_is(browser: Browser, tmp_path: Path) ->
         spec,
         ScoreOptions(replicates=0),
     )
-    (tmp_path / "report.html").write_text(render_html(result), encoding="utf-8", newline="\n")
+    (tmp_path / "report.html").write_text(fa.report(result), encoding="utf-8", newline="\n")
     with OpenReport.opened(browser, tmp_path / "report.html") as report:
         report.show("documents?doc=d")
         assert "score 0.99…" in report.text("main")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.reports.html.opened_report import OpenReport
 
+import fieldassay as fa
 from fieldassay import score
-from fieldassay.reports.html.report import render_html
 from fieldassay.scoring.options import ScoreOptions
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def many_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     predictions = {name: _records(wrong) for name, wrong in zip(SYSTEMS, WRONG, strict=True)}
     file = tmp_path_factory.mktemp("many") / "report.html"
     file.write_text(
-        render_html(score(_records(), predictions, SPEC, ScoreOptions(replicates=100))),
+        fa.report(score(_records(), predictions, SPEC, ScoreOptions(replicates=100))),
         encoding="utf-8",
         newline="\n",
     )
@@ -131,7 +131,7 @@ def test_differences_stand_with_the_best_first(browser: Browser, many_report: Pa
 
 
 def test_systems_that_are_equal_share_the_first_place() -> None:
-    page = render_html(
+    page = fa.report(
         score(
             _records(),
             {"one": _records(2), "two": _records(2), "three": _records(4)},
@@ -143,7 +143,7 @@ def test_systems_that_are_equal_share_the_first_place() -> None:
 
 
 def test_a_card_says_what_speaks_against_a_system() -> None:
-    page = render_html(score(_records(), {"one": _records(9)}, SPEC, ScoreOptions(replicates=100)))
+    page = fa.report(score(_records(), {"one": _records(9)}, SPEC, ScoreOptions(replicates=100)))
     reasons = re.findall(r"<li>([^<]*)</li>", page.partition('<ul class="reasons">')[2].partition("</ul>")[0])
     assert [reason.partition(" &gt;= ")[0] for reason in reasons] == [
         "accuracy",

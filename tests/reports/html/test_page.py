@@ -11,12 +11,12 @@ import pytest
 from tests.reports.html.hostile_records import SPEC, gold_records, predictions
 from tests.reports.html.unpacked_rows import read_blocks
 
+import fieldassay as fa
 from fieldassay import score
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.reports.html.page import SCRIPTS, STYLES, hash_source, join_charts
-from fieldassay.reports.html.report import render_html, write_html_report
 from fieldassay.reports.meanings import LETTERS, MEANINGS
 from fieldassay.scoring.options import ScoreOptions
 
@@ -49,7 +49,7 @@ class Parts(HTMLParser):
 
 @pytest.fixture(scope="module")
 def hostile_page() -> str:
-    return render_html(score(gold_records(), predictions(), SPEC, ScoreOptions(replicates=50)))
+    return fa.report(score(gold_records(), predictions(), SPEC, ScoreOptions(replicates=50)))
 
 
 def test_the_page_loads_nothing(hostile_page: str) -> None:
@@ -99,7 +99,7 @@ def test_headings_are_in_order(hostile_page: str) -> None:
 def test_the_same_run_makes_the_same_page(tmp_path: Path) -> None:
     main(["demo", "--out", str(tmp_path / "run")])
     for name in ("one.html", "two.html"):
-        write_html_report([tmp_path / "run"], tmp_path / name)
+        fa.report([tmp_path / "run"], "html", tmp_path / name)
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
 
 
@@ -126,7 +126,7 @@ def test_a_run_with_less_evidence_has_a_page_too(tmp_path: Path, kept: str) -> N
 
 def test_what_is_not_a_run_has_no_page(tmp_path: Path) -> None:
     with pytest.raises(ProblemsError, match="is not a run"):
-        write_html_report([tmp_path], tmp_path / "report.html")
+        fa.report([tmp_path], "html", tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
 
 

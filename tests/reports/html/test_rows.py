@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.reports.html.hostile_records import SPEC, gold_records, predictions
 from tests.reports.html.unpacked_rows import read_blocks, read_rows
 
+import fieldassay as fa
 from fieldassay import score
 from fieldassay.reports.html import chunks
 from fieldassay.reports.html.packing import encode_texts, pack, unpack
-from fieldassay.reports.html.report import render_html
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 
@@ -26,7 +26,7 @@ _TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
 
 
 def rows_of(result: Result) -> list[dict[str, Any]]:
-    return read_rows(read_blocks(render_html(result)))
+    return read_rows(read_blocks(fa.report(result)))
 
 
 def sorted_rows(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -66,7 +66,7 @@ def test_rows_in_many_chunks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     result = score(
         gold, {"one": gold, "two": gold[::2]}, "fields: {a: number, b: text}", ScoreOptions(replicates=0)
     )
-    assert len(read_blocks(render_html(result))["core"]["spans"]) > 10
+    assert len(read_blocks(fa.report(result))["core"]["spans"]) > 10
     check(result)
 
 
@@ -83,7 +83,7 @@ def test_a_long_value_is_cut_and_its_length_is_said() -> None:
     result = score(
         [{"id": "1", "a": "x"}], [{"id": "1", "a": whole}], "fields: {a: text}", ScoreOptions(replicates=0)
     )
-    chunk = read_blocks(render_html(result))["rows-0"]
+    chunk = read_blocks(fa.report(result))["rows-0"]
     assert max(len(text) for text in chunk["texts"]) == chunks.LONGEST
     assert sorted(chunk["cut"].values()) == [len(whole), len(whole) + 2]
 
