@@ -1,4 +1,4 @@
-"""Pairing with the largest total similarity."""
+"""The pairing with the largest total similarity."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Assignment(Aligner):
-    """Pairs items one-to-one so that the sum of the similarities is largest (Kuhn-Munkres, by `scipy.optimize.linear_sum_assignment`).
+    """Pairs items one-to-one with the largest sum of similarities.
 
-    `min_similarity` says which pairs are allowed: by default those with anything in common (a similarity above 0), a number for those with
-    at least that similarity, `none` for all. Among pairings whose totals differ by less than 1e-9 the one that keeps the order of the items is
-    taken (lists of at most 64 items; longer ones: scipy's choice). Raises ValueError for NaN.
+    Uses the Kuhn-Munkres algorithm (`scipy.optimize.linear_sum_assignment`). `min_similarity` restricts the
+    pairs: by default a similarity above 0, a number for at least that similarity, `none` for all pairs. Among
+    pairings whose totals differ by less than 1e-9, the one that keeps the order of the items is taken (lists
+    of at most 64 items; longer ones: scipy's choice). Raises ValueError for NaN.
 
     >>> Assignment().pair(np.array([[0.2, 0.9], [0.8, 0.7]]))
     (array([0, 1]), array([1, 0]))
@@ -58,7 +59,10 @@ class Assignment(Aligner):
 
 
 def assign(similarity: Matrix) -> tuple[Positions, Positions]:
-    """Return the (gold, predicted) positions of the pairing with the largest total, as many pairs as the shorter side has items."""
+    """Return the (gold, predicted) positions of the pairing with the largest total.
+
+    It has as many pairs as the shorter side has items.
+    """
     from scipy.optimize import linear_sum_assignment
 
     m, n = similarity.shape
@@ -73,10 +77,13 @@ def assign(similarity: Matrix) -> tuple[Positions, Positions]:
 
 
 def assign_at_least(similarity: Matrix, floor: float | None) -> tuple[Positions, Positions]:
-    """Return the best pairing among the pairs whose similarity is at least `floor` (None: all pairs); NaN raises ValueError."""
+    """Return the best pairing among pairs with a similarity of at least `floor` (None: all pairs).
+
+    Raises ValueError for NaN.
+    """
     if floor is None:
         return assign(similarity)
-    # A pair that is not allowed adds nothing to the total, as if it were left unpaired, and is dropped afterwards.
+    # An excluded pair adds nothing to the total, as if left unpaired, and is dropped afterwards.
     gold, pred = assign(np.where(similarity < floor, 0.0, similarity))
     keep = similarity[gold, pred] >= floor
     return gold[keep], pred[keep]
@@ -84,7 +91,7 @@ def assign_at_least(similarity: Matrix, floor: float | None) -> tuple[Positions,
 
 @lru_cache(maxsize=1024)
 def _order_bias(m: int, n: int) -> Matrix:
-    """Return a penalty -(i - j)^2 so small that it only decides ties: its sum over a pairing is below 1e-9.
+    """Return a penalty of -(i - j)^2, scaled to decide ties only: its sum over a pairing is below 1e-9.
 
     The sum is largest for the order-keeping pairing, since the square is convex.
     """

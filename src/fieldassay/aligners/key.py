@@ -15,11 +15,12 @@ from fieldassay.aligners.threshold import checked_threshold, least_floor
 
 @dataclass(frozen=True, slots=True)
 class Key(Aligner):
-    """Pairs items whose key fields agree; the matrix holds the similarities of the key fields only.
+    """Pairs items with equal key fields; the matrix holds the similarities of the key fields only.
 
-    Pairs of at least `min_similarity` (1.0: equal keys) are assigned one-to-one with the largest total. Equal keys pair so that the whole items are
-    most alike: a field that neither side has counts as the list's `combine` says, one in `filled` only where both sides have it. Two items
-    without a key pair if they are alike in all other fields (`keyless: alike`), or as equal keys do (`equal`).
+    Pairs of at least `min_similarity` (1.0: equal keys) are assigned one-to-one with the largest total. Among
+    equal keys the items most alike as a whole are paired: a field absent on both sides counts by the list's
+    `combine`, one in `filled` only where both sides have it. Two items without a key pair if they are alike
+    in all other fields (`keyless: alike`), or as equal keys do (`equal`).
 
     >>> Key(("sku",)).pair(np.array([[0.9, 0.0], [0.0, 1.0]]))
     (array([1]), array([1]))

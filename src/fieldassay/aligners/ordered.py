@@ -13,7 +13,7 @@ from fieldassay.aligners.base import Aligner, Positions
 
 @dataclass(frozen=True, slots=True)
 class Ordered(Aligner):
-    """Pairs the first gold item with the first predicted one, and so on; the rest of the longer list stays unpaired.
+    """Pairs items at equal positions; the rest of the longer list stays unpaired.
 
     >>> Ordered().pair(np.zeros((2, 3)))
     (array([0, 1]), array([0, 1]))

@@ -1,4 +1,4 @@
-"""Pairing that keeps the order of both lists."""
+"""The pairing that keeps the order of both lists."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ Matrix = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Sequence(Aligner):
-    """Pairs items so that no two pairs cross and the sum of the similarities is largest (Needleman-Wunsch without gap cost).
+    """Pairs items without crossings, with the largest sum of similarities.
 
-    `min_similarity` is the least similarity of a pair; by default anything above 0. Among equal pairings the earliest items are paired.
-    A pair of similarity 0 is never made. Raises ValueError for NaN. Time and memory are m x n.
+    This is Needleman-Wunsch without gap cost. `min_similarity` is the least similarity of a pair; by default
+    anything above 0. Among equal pairings the earliest items are paired. A pair of similarity 0 is never
+    made. Raises ValueError for NaN. Time and memory are m x n.
 
     >>> Sequence().pair(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
     (array([0, 2]), array([1, 2]))
@@ -45,7 +46,7 @@ class Sequence(Aligner):
 
 
 def _totals(similarity: Matrix) -> Matrix:
-    """Return the (m + 1) x (n + 1) best totals of every pair of beginnings."""
+    """Return the (m + 1) x (n + 1) best totals of all pairs of prefixes."""
     m, n = similarity.shape
     totals = np.zeros((m + 1, n + 1))
     for row in range(m):

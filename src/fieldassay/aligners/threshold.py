@@ -1,4 +1,4 @@
-"""The smallest similarity that a pair may have."""
+"""The minimum similarity of a pair."""
 
 from __future__ import annotations
 
@@ -12,5 +12,8 @@ def checked_threshold(least: float | str | None) -> None:
 
 
 def least_floor(least: float) -> float | None:
-    """Return the floor for a threshold: a little below it, since means of exact scores carry rounding errors; None if it is 0."""
+    """Return the floor of a threshold, slightly below it because of rounding errors; None for 0.
+
+    Means of exact scores carry rounding errors.
+    """
     return least - _SLACK if least > 0 else None

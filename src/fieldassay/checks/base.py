@@ -1,4 +1,4 @@
-"""What a check is."""
+"""The interface of checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Null: TypeAlias = Literal["refused", "allowed"]
 """What a check says of null: a violation, or nothing."""
 
 KINDS = {
-    "text": "a text", "number": "a number", "boolean": "a boolean", "list": "a list", "object": "an object", "null": "null",
+    "text": "a text", "number": "a number", "boolean": "a boolean", "list": "a list", "object": "an object",
+    "null": "null",
 }  # fmt: skip
 """The kinds of JSON, and the words for them."""
 
@@ -23,7 +24,7 @@ _MOST_NAMED = 12
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with a value, in words that follow the value's path; `key` names the member that is lacking, if one is."""
+    """One fault of a value; `message` continues the value's path, `key` names a missing member, if any."""
 
     message: str
     key: str | None = None
@@ -31,9 +32,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a check says of one place: `steps` lead there from the value it was asked about; `faults` None: the check does not apply there.
+    """The result of a check at one place.
 
-    `value` is what a violation shows, for steps that lead elsewhere.
+    `steps` lead there from the checked value; `faults` is None where the check does not apply. `value` is the
+    one shown for a violation, for steps that lead elsewhere.
     """
 
     steps: tuple[Step, ...]
@@ -42,23 +44,23 @@ class Look:
 
 
 class Check(ABC):
-    """Looks at one value of a prediction and needs no gold.
+    """Checks one value of a prediction, without gold.
 
-    A check is a frozen dataclass: its fields are the options that a spec may give. It is pure, never raises for any JSON, and takes time
-    linear in the size of the value. It is only asked about values that are there.
+    A check is a frozen dataclass whose fields are its options in a spec. It is pure, never raises for any
+    JSON, and takes time linear in the size of the value. It is called only for values that are present.
     """
 
     @abstractmethod
     def faults(self, value: Json) -> Sequence[Fault]:
-        """Return what is wrong with the value; nothing if it is as it should be."""
+        """Return the faults of the value; empty if it is valid."""
 
     def looks(self, value: Json) -> Iterable[Look]:
-        """Return every place of the value that the check looks at; most look at the value itself."""
+        """Yield the result at every place the check examines; for most checks the value itself."""
         return (Look((), self.faults(value), value),)
 
 
 def kind_of(value: Json) -> str:
-    """Return the kind of JSON that a value is.
+    """Return the JSON kind of a value.
 
     >>> kind_of(True), kind_of(1.5), kind_of(None)
     ('boolean', 'number', 'null')
@@ -73,7 +75,7 @@ def kind_of(value: Json) -> str:
 
 
 def not_of_kind(value: Json, *wanted: str) -> tuple[Fault, ...]:
-    """Return the fault of a value that is of none of the wanted kinds.
+    """Return a fault for a value of none of the wanted kinds.
 
     >>> not_of_kind("5", "number")[0].message
     'is a text, not a number'
@@ -82,7 +84,7 @@ def not_of_kind(value: Json, *wanted: str) -> tuple[Fault, ...]:
 
 
 def named(choices: Sequence[object]) -> str:
-    """Return the choices as a message lists them.
+    """Return the choices as listed in a message.
 
     >>> named(["HIGH", "LOW"])
     'HIGH, LOW'

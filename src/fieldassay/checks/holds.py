@@ -1,4 +1,4 @@
-"""Checks across fields: whether a relation holds, in exact decimal arithmetic, with values as the spec's types read them."""
+"""Relations across fields, in exact decimal arithmetic, over values as read by the spec's types."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ Chosen: TypeAlias = Mapping[tuple[Step, ...], int]
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A value in a relation: a number, a date or a text; a number with its unit, if it has one, and the unit of its last printed digit."""
+    """A value in a relation: a number with any unit, a date or a text.
+
+    `digit` is the unit of the number's last printed digit.
+    """
 
     value: Decimal | dt.date | str
     unit: str | None = None
@@ -33,18 +36,18 @@ class Operand:
 
 
 class Record(Protocol):
-    """A record as a relation sees it."""
+    """The interface of a record for relations."""
 
     def value(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
-        """Return where a value is, and what it is as read; None where there is none, or none that can be read."""
+        """Return the place of a value and the value as read; None if it is missing or unreadable."""
 
     def items(self, steps: tuple[Step, ...], chosen: Chosen) -> Sequence[int]:
-        """Return the indices of the items of a list that hold anything; `steps` ends with `ITEM`."""
+        """Return the indices of the items of a list with any content; `steps` ends with `ITEM`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A record whose values are as JSON has them."""
+    """A record with its values as in JSON."""
 
     data: Json
 
@@ -73,10 +76,11 @@ class Plain:
 
 @dataclass(frozen=True)
 class Holds(Check):
-    """The relation holds for the record, or for each item that it looks at; where a value is missing or unreadable it does not apply.
+    """The relation holds for the record, or for each item.
 
-    `within` is how far the two sides may be apart, as `within` in the relation is. Without it, sides that are to be equal may be apart by
-    half of the last printed digit of the finer side; amounts of money have at least two decimals.
+    It does not apply where a value is missing or unreadable. `within` is the accepted distance of the two
+    sides, like `within` in the relation. By default an equality allows half of the last printed digit of the
+    finer side; amounts of money have at least two decimals.
 
     >>> [fault.message for fault in Holds("net + tax == gross").faults({"net": 10, "tax": 1.5, "gross": 12})]
     ['does not hold: net + tax is 11.5, and gross is 12']
@@ -97,7 +101,7 @@ class Holds(Check):
             raise ValueError("holds: within must be one finite number from 0 on; write it once")
 
     def named(self) -> str:
-        """Return the relation with its `within`, which names the check."""
+        """Return the relation with its `within`, the name of the check."""
         return self.relation if self.within is None else f"{self.relation} within {self.within}"
 
     def bound(self, read: Callable[[Json], Record]) -> Holds:
@@ -123,7 +127,10 @@ class Holds(Check):
             return Look(steps, ())
         operand = operand_of(value)
         value = None if operand is None else _shown(operand)
-        sides = f"{written(self.parsed.left)} is {_shown(left)}, and {written(self.parsed.right)} is {_shown(right)}"
+        sides = (
+            f"{written(self.parsed.left)} is {_shown(left)}, "
+            f"and {written(self.parsed.right)} is {_shown(right)}"
+        )
         return Look(steps, (Fault(f"does not hold: {sides}"),), value)
 
     def _is_true(self, left: Operand, right: Operand) -> bool:
@@ -140,7 +147,7 @@ class Holds(Check):
 
 
 def _choices(record: Record, items: tuple[Step, ...]) -> Iterator[Chosen]:
-    """Yield every choice of one item from each of the lists on a path of items."""
+    """Yield every choice of one item from each list on a path of items."""
     prefixes = [items[: at + 1] for at, step in enumerate(items) if step == ITEM]
 
     def chosen_from(number: int, chosen: dict[tuple[Step, ...], int]) -> Iterator[Chosen]:
@@ -154,7 +161,7 @@ def _choices(record: Record, items: tuple[Step, ...]) -> Iterator[Chosen]:
 
 
 def _evaluate(term: Term, record: Record, chosen: Chosen) -> Operand | None:
-    """Return the value of a term, None where it has none."""
+    """Return the value of a term; None if it has none."""
     if isinstance(term, Constant):
         return Operand(term.value)
     if isinstance(term, Path):
@@ -185,7 +192,7 @@ def _operate(sign: str, left: Operand, right: Operand) -> Operand | None:
 
 
 def _aggregate(term: Aggregate, record: Record, chosen: Chosen) -> Operand | None:
-    """Return a function of all items; None where there is none, or where one of them lacks the value."""
+    """Return a function of all items; None without items, or if one of them lacks the value."""
     over = term.over()
     outer = {path: index for path, index in chosen.items() if path != over and over[: len(path)] == path}
     found: Operand | None = None
@@ -211,14 +218,14 @@ def _aggregate(term: Aggregate, record: Record, chosen: Chosen) -> Operand | Non
 
 
 def _below(record: Record, over: tuple[Step, ...], outer: Chosen) -> Iterator[Chosen]:
-    """Yield every choice of items along a path that keeps those already chosen."""
+    """Yield every choice of items along a path that keeps the items already chosen."""
     for choice in _choices(_Within(record, outer), over):
         yield {**outer, **choice}
 
 
 @dataclass(frozen=True, slots=True)
 class _Within:
-    """A record of which some items are chosen already."""
+    """A record with some items already chosen."""
 
     record: Record
     chosen: Chosen
@@ -242,10 +249,12 @@ def _chosen(name: str, one: Operand, other: Operand) -> Operand | None:
 
 
 def operand_of(value: Any) -> Operand | None:
-    """Return a value as a relation takes it; None for what it cannot take.
+    """Return a value as an operand; None if it cannot be one.
 
-    >>> operand_of(Decimal("5.10")), operand_of(True), operand_of(None)
-    (Operand(value=Decimal('5.10'), unit=None, digit=Decimal('0.01')), Operand(value='true', unit=None, digit=None), None)
+    >>> operand_of(Decimal("5.10"))
+    Operand(value=Decimal('5.10'), unit=None, digit=Decimal('0.01'))
+    >>> operand_of(True), operand_of(None)
+    (Operand(value='true', unit=None, digit=None), None)
     """
     if isinstance(value, Money):
         number = operand_of(value.amount)
@@ -306,7 +315,7 @@ def _half_digit(left: Operand, right: Operand) -> Decimal:
 
 
 def _anchor(relation: Relation, record: Record, chosen: Chosen) -> tuple[tuple[Step, ...], Any]:
-    """Return the place that a violation is shown at, and its value: a field that stands alone on a side, else the item."""
+    """Return the place and value shown for a violation: a field alone on its side, else the item."""
     for side in (relation.right, relation.left):
         if isinstance(side, Path):
             return record.value(side.steps, chosen)

@@ -1,4 +1,4 @@
-"""Relations over the values of one record: `sum(lines[].amount) == total`, read into a tree."""
+"""Relations over the values of one record, such as `sum(lines[].amount) == total`, parsed into a tree."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ LONGEST: Final = 1_000
 _DEEPEST = 50
 
 _TOKEN = re.compile(
-    r'\s*(?:(?P<number>[0-9]+(?:\.[0-9]+)?)|(?P<path>(?:[^\W\d]\w*|\["(?:[^"\\]|\\.)*"\])(?:\.\w+|\[\]|\["(?:[^"\\]|\\.)*"\])*)'
+    r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]+)?)"
+    r'|(?P<path>(?:[^\W\d]\w*|\["(?:[^"\\]|\\.)*"\])(?:\.\w+|\[\]|\["(?:[^"\\]|\\.)*"\])*)'
     r"|(?P<mark>==|!=|<=|>=|[<>+\-*/()]))"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number that stands in the relation."""
+    """A number literal in the relation."""
 
     value: Decimal
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The value of a field; `[]` is the item that the relation is looking at."""
+    """The value of a field; `[]` is the current item."""
 
     steps: tuple[Step, ...]
 
     def lists(self) -> tuple[tuple[Step, ...], ...]:
-        """Return the paths of the items that the value is in, outermost first."""
+        """Return the paths of the items around the value, outermost first."""
         return tuple(self.steps[: at + 1] for at, step in enumerate(self.steps) if step == ITEM)
 
 
@@ -67,7 +68,10 @@ Term: TypeAlias = Union[Constant, Path, Aggregate, Operation]
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Two terms that are compared; `within` is how far they may be apart (None: half of the last printed digit)."""
+    """A comparison of two terms.
+
+    `within` is their accepted distance (None: half of the last printed digit).
+    """
 
     text: str
     left: Term
@@ -76,7 +80,7 @@ class Relation:
     within: Decimal | None = None
 
     def items(self) -> tuple[Step, ...]:
-        """Return the path of the items for each of which the relation is asked; (): once for the record."""
+        """Return the path of the items that the relation is evaluated for; (): once for the record."""
         return max(
             (one for term in (self.left, self.right) for path in _free(term) for one in path.lists()),
             key=len,
@@ -85,7 +89,7 @@ class Relation:
 
 
 def paths_of(term: Term) -> Iterator[Path]:
-    """Yield the paths in a term, those inside functions too."""
+    """Yield the paths in a term, including those inside functions."""
     if isinstance(term, Path):
         yield term
     elif isinstance(term, Aggregate):
@@ -96,7 +100,7 @@ def paths_of(term: Term) -> Iterator[Path]:
 
 
 def _free(term: Term) -> Iterator[Path]:
-    """Yield the paths of which the relation needs one value, those outside functions."""
+    """Yield the paths with one value per evaluation, those outside functions."""
     if isinstance(term, Operation):
         yield from _free(term.left)
         yield from _free(term.right)
@@ -105,7 +109,7 @@ def _free(term: Term) -> Iterator[Path]:
 
 
 def written(term: Term) -> str:
-    """Return a term as it is written.
+    """Return the text of a term.
 
     >>> written(parse_relation("sum( lines[].qty*lines[].price ) == total").left)
     'sum(lines[].qty * lines[].price)'
@@ -126,7 +130,9 @@ def written(term: Term) -> str:
 
 
 def parse_relation(text: str) -> Relation:
-    """Return the relation of a text. Raises ValueError that says what is wrong, and after a semicolon what to do.
+    """Return the relation of a text.
+
+    Raises ValueError with the problem and, after a semicolon, the remedy.
 
     >>> parse_relation("net + tax == gross within 0.01").within
     Decimal('0.01')
@@ -147,7 +153,8 @@ def _refuse_branches(lists: list[tuple[tuple[Step, ...], ...]], text: str) -> No
     longest = max(lists, key=len, default=())
     if any(one != longest[: len(one)] for one in lists):
         raise ValueError(
-            f"looks at the items of two lists at once: {text[:100]}; put one of them into sum(), count(), min() or max()"
+            f"looks at the items of two lists at once: {text[:100]}; "
+            "put one of them into sum(), count(), min() or max()"
         )
 
 
@@ -158,7 +165,8 @@ def _tokens(text: str) -> list[tuple[str, str, int]]:
         if token is None:
             at += len(text[at:]) - len(text[at:].lstrip())
             raise ValueError(
-                f"cannot be read at character {at}: {text[at : at + 40]!r}; compare two sides with one of: {' '.join(COMPARISONS)}"
+                f"cannot be read at character {at}: {text[at : at + 40]!r}; "
+                f"compare two sides with one of: {' '.join(COMPARISONS)}"
             )
         kind = token.lastgroup or ""
         found.append((kind, token[kind], token.start(kind)))
@@ -236,7 +244,8 @@ class _Parser:
         lists = [path.lists() for path in paths_of(inner)]
         if not any(lists):
             raise ValueError(
-                f"{name}() has no list to run over: {written(inner)[:100]}; write the items with `[]`, such as lines[].amount"
+                f"{name}() has no list to run over: {written(inner)[:100]}; "
+                "write the items with `[]`, such as lines[].amount"
             )
         if any(isinstance(term, Aggregate) for term in _terms(inner)):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Checks of what a value is, whatever it says: its kind, its keys, its size, membership in a list of values."""
+"""Checks of kind, keys, size and membership in a list of values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_FINITE = (Fault("is not a finite number"),)
 
 @dataclass(frozen=True)
 class IsNumber(Check):
-    """The value is a finite JSON number; a boolean, or a text that holds digits, is none.
+    """The value is a finite JSON number; a boolean or a text of digits is not one.
 
     >>> [bool(IsNumber().faults(value)) for value in (850.5, "850,5", True, None)]
     [False, True, True, True]
@@ -57,7 +57,7 @@ class InRange(Check):
 
 
 def refuse_bounds(name: str, least: float | None, most: float | None) -> None:
-    """Raise ValueError for bounds between which there is nothing, and where there is no bound at all."""
+    """Raise ValueError for an empty interval, and for a missing pair of bounds."""
     if least is None and most is None:
         raise ValueError(f"{name}: has no bound; give `least`, `most` or both")
     if least is not None and most is not None and least > most:
@@ -89,7 +89,9 @@ _COUNTED = {"text": "character", "list": "item", "object": "key"}
 
 @dataclass(frozen=True)
 class HasKeys(Check):
-    """The value is an object that has each of the keys; a key with the value null is there. Each key that is not is a fault of its own.
+    """The value is an object with each of the keys; each missing key is a separate fault.
+
+    A key with the value null is present.
 
     >>> [fault.key for fault in HasKeys(("value", "unit")).faults({"value": 5000})]
     ['unit']
@@ -112,7 +114,9 @@ class HasKeys(Check):
 
 @dataclass(frozen=True)
 class OneOf(Check):
-    """The value is one of the values. Numbers are equal by value (1 and 1.0), a boolean is no number, texts are equal to the character.
+    """The value is one of the values.
+
+    Numbers are equal by value (1 and 1.0), a boolean is no number, texts are equal to the character.
 
     >>> [bool(OneOf(("HIGH", "LOW")).faults(value)) for value in ("HIGH", "high", None)]
     [False, True, True]
@@ -140,7 +144,7 @@ def _written(given: Given) -> str:
 
 @dataclass(frozen=True)
 class IsKind(Check):
-    """The value is of one of the kinds of JSON; a boolean is no number, and null is only null.
+    """The value is of one of the JSON kinds; a boolean is no number, and null is only null.
 
     >>> IsKind(("text", "null")).faults([])[0].message
     'is a list, not a text or null'
@@ -161,7 +165,7 @@ class IsKind(Check):
 
 @dataclass(frozen=True)
 class NotEmpty(Check):
-    """The value is not null, no empty list or object, and no text of white space alone.
+    """The value is not null, not an empty list or object, and not a text of white space.
 
     >>> [bool(NotEmpty().faults(value)) for value in (" ", [], 0, False)]
     [True, True, False, False]
@@ -178,7 +182,9 @@ class NotEmpty(Check):
 
 @dataclass(frozen=True)
 class HasLength(Check):
-    """The value is a text, a list or an object with `least` to `most` characters, items or keys; one of the bounds may be left out.
+    """The value is a text, list or object with `least` to `most` characters, items or keys.
+
+    Either bound may be omitted.
 
     >>> HasLength(most=2).faults([1, 2, 3])[0].message
     'has 3 items, which is above 2'

@@ -24,12 +24,14 @@ Units: TypeAlias = tuple[str | tuple[str, tuple[str, ...]], ...]
 
 @dataclass(frozen=True)
 class UnitFormat(Check):
-    """The value is a unit as text, without any of the `forbidden` texts, and one of the `allowed` units if there are any.
+    """The value is the text of an allowed unit, without any of the `forbidden` texts.
 
-    `allowed` is a list of units, or a mapping from kinds of unit to lists, of which `kind` chooses one; without it every kind counts. Units
-    are equal if their characters are; white space and case count too.
+    `allowed` is a list of units, or a mapping from kinds of unit to lists, of which `kind` selects one;
+    without `kind` all count. Without `allowed` every unit is allowed. Units are equal if their characters
+    are; white space and case count too.
 
-    >>> [fault.message for unit in ("m3/h", "m³/h", "m3/s") for fault in UnitFormat(allowed=("m3/h",)).faults(unit)]
+    >>> check = UnitFormat(allowed=("m3/h",))
+    >>> [fault.message for unit in ("m3/h", "m³/h", "m3/s") for fault in check.faults(unit)]
     ["holds '³'", 'is none of the allowed units: m3/h']
     """
 
@@ -44,7 +46,8 @@ class UnitFormat(Check):
         kinds = [entry[0] for entry in self.allowed if not isinstance(entry, str)]
         if kinds and len(kinds) < len(self.allowed):
             raise ValueError(
-                "unit_format: allowed holds units and kinds side by side; write a list of units, or a mapping from kind to units"
+                "unit_format: allowed holds units and kinds side by side; "
+                "write a list of units, or a mapping from kind to units"
             )
         if self.kind is not None and self.kind not in kinds:
             remedy = (
@@ -70,14 +73,15 @@ class UnitFormat(Check):
             return ()
         return (
             Fault(
-                f"is none of the allowed units{f' of the kind {self.kind}' if self.kind else ''}: {named(list(units))}"
+                f"is none of the allowed units{f' of the kind {self.kind}' if self.kind else ''}: "
+                f"{named(list(units))}"
             ),
         )
 
 
 @lru_cache(maxsize=256)
 def _chosen(allowed: Units, kind: str | None) -> dict[str, None]:
-    """Return the allowed units, in their order; a mapping, so that membership is one look-up."""
+    """Return the allowed units, in order, as a mapping for fast membership tests."""
     units: dict[str, None] = {}
     for entry in allowed:
         if isinstance(entry, str):
@@ -89,10 +93,10 @@ def _chosen(allowed: Units, kind: str | None) -> dict[str, None]:
 
 @dataclass(frozen=True)
 class Matches(Check):
-    """The whole value is a text that matches the regular expression, in a syntax that is always matched in linear time.
+    """The whole value is a text that matches the regular expression, in linear time.
 
-    There are no look-around and no references to groups. A text of more than 10,000 characters matches nothing. A lone surrogate counts
-    as U+FFFD.
+    The syntax has no look-around and no back-references. A text of more than 10,000 characters matches
+    nothing. A lone surrogate counts as U+FFFD.
 
     >>> [bool(Matches("[0-9]{2,7}-[0-9]{2}-[0-9]").faults(text)) for text in ("108-88-3", "CAS 108-88-3")]
     [False, True]
@@ -104,11 +108,13 @@ class Matches(Check):
     def __post_init__(self) -> None:
         if len(self.regex) > LONGEST_PATTERN:
             raise ValueError(
-                f"pattern: the regular expression has {len(self.regex)} characters; write one of at most {LONGEST_PATTERN}"
+                f"pattern: the regular expression has {len(self.regex)} characters; "
+                f"write one of at most {LONGEST_PATTERN}"
             )
         if any("\ud800" <= char <= "\udfff" for char in self.regex):
             raise ValueError(
-                "pattern: the regular expression cannot be read: it holds a lone surrogate; write the character itself"
+                "pattern: the regular expression cannot be read: it holds a lone surrogate; "
+                "write the character itself"
             )
         for text in (self.regex, _whole(self.regex)):
             _matcher(text)
@@ -121,7 +127,8 @@ class Matches(Check):
         if len(value) > LONGEST_TEXT:
             return (
                 Fault(
-                    f"has {len(value):,} characters, more than the {LONGEST_TEXT:,} that a pattern is matched with"
+                    f"has {len(value):,} characters, "
+                    f"more than the {LONGEST_TEXT:,} that a pattern is matched with"
                 ),
             )
         return () if _is_match(_whole(self.regex), value) else (Fault(f"does not match {self.regex[:100]}"),)
@@ -145,7 +152,10 @@ def _is_match(regex: str, text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _matcher(regex: str) -> TypeAdapter[str]:
-    """Return what matches the expression by automaton: pydantic's engine does not backtrack. Raises ValueError for what it cannot read."""
+    """Return a matcher by automaton: pydantic's engine does not backtrack.
+
+    Raises ValueError for an invalid expression.
+    """
     from typing import Annotated
 
     from pydantic import ConfigDict, StringConstraints, TypeAdapter

@@ -1,4 +1,4 @@
-"""Numbers by what is left of a text when everything else is taken away."""
+"""Comparison of the numbers left in texts after everything else is deleted."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 
 @dataclass(frozen=True)
 class BareNumber(Comparator):
-    """1 if the digits, points and minus signs of the two texts make equal numbers, or numbers within the tolerance, else 0.
+    """1 if the bare numbers of the two texts are equal or within the tolerance, else 0.
 
-    Everything else is deleted first, whatever it means: `USD 1,234.50` is 1234.50, and so is `(1234.50)`. What is left must be one number with
-    at most one point, and a minus sign only before it; else the text is not numeric. Source: the money rule of the business documents guide.
+    Everything but digits, points and minus signs is deleted first, regardless of its meaning: `USD 1,234.50`
+    is 1234.50, and so is `(1234.50)`. The rest must be one number with at most one point and a minus sign
+    only in front; otherwise the text is not numeric. Source: the money rule of the business documents guide.
 
     >>> from fieldassay.types.column import Reading
     >>> judge = BareNumber(tolerance=Decimal("0.01"))
@@ -55,7 +56,7 @@ def _bare(texts: Objects) -> Objects:
 
 
 def bare_number(text: str) -> Decimal | None:
-    """Return the number that is left of a text, or None.
+    """Return the number left in a text, or None.
 
     >>> bare_number("$ -1,234.50"), bare_number("12.50-"), bare_number("2 x 3.5"), bare_number("n/a")
     (Decimal('-1234.50'), None, Decimal('23.5'), None)

@@ -1,4 +1,4 @@
-"""What a comparator is."""
+"""The interface of comparators."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from fieldassay.types.column import Column, Indices, Reading
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Similarities of n pairs.
+    """The similarities of n pairs.
 
-    `score` is float64 in [0, 1], but cosines can be below 0 (NaN: could not be judged), `reason` int16 positions in the comparator's
-    `reasons`. `extras` are further float64 columns by name (coverage, specificity …) that statistics may read.
+    `score` is float64 in [0, 1], but cosines can be negative; NaN means not judged. `reason` is int16,
+    positions in the comparator's `reasons`. `extras` are further float64 columns by name (coverage,
+    specificity …) for statistics.
     """
 
     score: npt.NDArray[np.float64]
@@ -27,10 +28,10 @@ class Scores:
 
 
 class Comparator(ABC):
-    """Compares two present, readable, typed values; gold first.
+    """Compares two present, readable, typed values, gold first.
 
-    A comparator is a frozen dataclass: its fields are the options that a spec may give. It is pure, works on whole columns, and scores two
-    values with equal canonical texts 1.0 with reason 0, which is always `equal`.
+    A comparator is a frozen dataclass whose fields are its options in a spec. It is pure, works on whole
+    columns, and gives two values with equal canonical texts 1.0 with reason 0, which is always `equal`.
     """
 
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different")
@@ -44,24 +45,30 @@ class Comparator(ABC):
     """True if a comparison costs more than finding repeated pairs (about 100 ns)."""
 
     can_fail: ClassVar[bool] = False
-    """True if NaN means that a judge could not be reached: the row fails and leaves every denominator. Otherwise NaN means that two values
-    are too long to be compared, which counts as wrong, since no prediction may take gold out of a denominator."""
+    """The meaning of a NaN score.
+
+    True: a judge could not be reached; the row fails and leaves every denominator. False: the two values are
+    too long to be compared; that counts as wrong, since no prediction may remove gold from a denominator.
+    """
 
     extra_names: ClassVar[tuple[str, ...]] = ()
     """The names of the `extras`; a pair that is settled without the comparator has its score in each."""
 
     @abstractmethod
     def compare(self, gold: Column, pred: Column) -> Scores:
-        """Return the similarities of `gold[i]` and `pred[i]` for every i; both columns have the same length, which may be 0."""
+        """Return the similarities of `gold[i]` and `pred[i]` for every i.
 
-    def is_exact_on(self, column: Column) -> bool:  # noqa: ARG002 - subclasses look at the values
-        """Return whether unequal canonical texts among these values always score 0 with reason 1, so that nothing need be compared."""
+        Both columns have the same length, which may be 0.
+        """
+
+    def is_exact_on(self, column: Column) -> bool:  # noqa: ARG002 - subclasses use it
+        """Return whether unequal canonical texts here always score 0 with reason 1, without a comparison."""
         return self.by_canonical
 
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
-        """Return the similarities of `column[gold[i]]` and `column[pred[i]]`; the same as `compare` on the values taken out.
+        """Return the similarities of `column[gold[i]]` and `column[pred[i]]`, the same as by `compare`.
 
-        A comparator overrides this where preparing each value once pays.
+        A comparator overrides this to prepare each value only once.
         """
         return self.compare(column.take(gold), column.take(pred))
 

@@ -1,4 +1,4 @@
-"""Values of any kind, each compared by a comparator for its kind of JSON."""
+"""Values of any kind, each judged by the comparator for its kind of JSON."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from fieldassay.types.column import Column, Objects
 
 @dataclass(frozen=True)
 class ByKind(Comparator):
-    """The score of the comparator for gold's kind of JSON, `number` or `text`; anything else, and values of different kinds, must be equal.
+    """The score of the comparator for gold's kind of JSON, `number` or `text`; otherwise equality.
 
-    A boolean is not a number. Meant for trees without a schema. Source: the engineering extractor's strategy.
+    Values of different kinds must be equal too. A boolean is not a number. Intended for trees without a
+    schema. Source: the engineering extractor's strategy.
 
     >>> from fieldassay.comparators.numbers import Number
     >>> from fieldassay.types.column import Reading

@@ -1,4 +1,4 @@
-"""Comparators in a row."""
+"""Comparators in sequence."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from fieldassay.types.column import Column
 
 @dataclass(frozen=True)
 class Cascade(Comparator):
-    """The score of the first step that reaches its threshold; where none does, the last step's own score.
+    """The score of the first step that reaches its threshold, else the score of the last step.
 
-    `steps` are comparators, tried in order on the pairs that are still open. `thresholds` (one per step) say what is enough; by default
-    each step's own acceptance threshold. `scores` (one per step) replace the score of a pair that the step decided and that is not equal;
-    null keeps the step's score. The reason is the deciding step's. A pair that a step cannot judge is not judged: later steps are no way out.
+    `steps` are comparators, applied in order to the pairs still undecided. `thresholds` (one per step) are
+    the scores that decide a pair; the default is each step's own acceptance threshold. `scores` (one per
+    step) replace the score of an unequal pair decided by the step; null keeps the step's score. The reason is
+    that of the deciding step. A pair that a step cannot judge stays not judged; later steps do not see it.
 
     >>> from fieldassay.comparators.exact import Contains, Exact
     >>> from fieldassay.types.column import Reading

@@ -1,4 +1,4 @@
-"""Whole columns of numbers under a tolerance: float64 for the clear pairs, decimal arithmetic for those near the limit."""
+"""Columns of numbers under a tolerance: float64 where it decides, decimal arithmetic near the limit."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ NUMERIC_KINDS = frozenset({*_MACHINE_KINDS, NumberRange, type(None)})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """A column of numbers made ready for comparing: `low` and `high` float64 ends (the same array where no value is a range).
+    """A column of numbers prepared for comparison.
 
-    `values` and `texts` serve the pairs that float64 cannot decide; `numeric` says which values are numbers at all.
+    `low` and `high` are the ends in float64 (one array if no value is a range). `values` and `texts` serve
+    the pairs that float64 cannot decide; `numeric` marks the numbers.
     """
 
     values: Objects
@@ -40,7 +41,7 @@ class Numbers:
 
     @classmethod
     def of(cls, values: Objects, texts: Objects) -> Numbers:
-        """Return the values made ready."""
+        """Return the prepared values."""
         kinds = set(map(type, values))
         if NumberRange not in kinds:
             floats, numeric = _floats(values, kinds <= _MACHINE_KINDS)
@@ -56,7 +57,10 @@ class Numbers:
         return self.low is not self.high
 
     def codes(self, gold: Indices, pred: Indices, tolerance: Tolerance) -> Codes:
-        """Return positions in `NUMBER_REASONS` for pairs of positions; both ends of a range must be near enough."""
+        """Return positions in `NUMBER_REASONS` for pairs of positions.
+
+        Both ends of a range must be within the tolerance.
+        """
         low = self._codes(self.low, "low", (gold, pred), tolerance)
         return (
             _worse(low, self._codes(self.high, "high", (gold, pred), tolerance)) if self.have_ranges else low
@@ -82,7 +86,10 @@ def number_codes(gold: Objects, pred: Objects, texts: Objects, tolerance: Tolera
 
 
 def ends_of(value: Any) -> tuple[Decimal, Decimal] | None:
-    """Return the lowest and the highest number a value stands for (infinite where a range is open), or None if it is no number."""
+    """Return the lowest and the highest number of a value; None if it is no number.
+
+    An open end of a range is infinite.
+    """
     low, high = decimal_of(_end(value, "low")), decimal_of(_end(value, "high"))
     return None if low is None or high is None else (low, high)
 
@@ -100,10 +107,11 @@ def _worse(low: Codes, high: Codes) -> Codes:
 
 
 def _clear_cut(gold: Floats, pred: Floats, tolerance: Tolerance) -> tuple[Mask, Mask]:
-    """Return which pairs are accepted, and which float64 cannot decide.
+    """Return the accepted pairs, and those that float64 cannot decide.
 
-    Each of the two numbers, their difference and the limit are off by at most a few units of 2^-53 of themselves, and by less than 1e-300
-    where they underflow; so 16 such units of the sum of the magnitudes bound the error of `distance - limit` with room to spare.
+    Each of the two numbers, their difference and the limit are off by at most a few units of 2^-53 of
+    themselves, and by less than 1e-300 where they underflow. So 16 such units of the sum of the magnitudes
+    safely bound the error of `distance - limit`.
     """
     if tolerance == _NO_TOLERANCE:
         with np.errstate(all="ignore"):

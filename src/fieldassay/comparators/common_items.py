@@ -1,4 +1,4 @@
-"""Items that two sets have in common, for many pairs of few sets at once."""
+"""The items common to two sets, for many pairs of few sets at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _AT_ONCE = 4_000_000
 
 
 def common_counts(sets: Items, gold: Indices, pred: Indices) -> Floats:
-    """Return how many canonical texts `sets[gold[i]]` and `sets[pred[i]]` have in common, for every i; no set may repeat one.
+    """Return the number of common canonical texts of `sets[gold[i]]` and `sets[pred[i]]` for every i.
+
+    No set may repeat an item.
 
     >>> from fieldassay.comparators.items import items_of
     >>> from fieldassay.types.column import Column, Reading
@@ -44,7 +46,7 @@ def common_counts(sets: Items, gold: Indices, pred: Indices) -> Floats:
 
 
 def _portions(sizes: Ints) -> Iterator[slice]:
-    """Yield consecutive pairs whose items fit in memory together; at least one pair each."""
+    """Yield consecutive pairs whose items fit in memory together, at least one pair each."""
     ends = np.cumsum(sizes)
     start = 0
     while start < len(sizes):

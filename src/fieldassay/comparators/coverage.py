@@ -1,4 +1,4 @@
-"""Sets of texts by soft coverage, as slot filling is scored."""
+"""Sets of texts scored by soft coverage, the measure of slot filling."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from fieldassay.types.column import Column
 class SoftCoverage(Comparator):
     """How well two sets cover each other, by the similarities of their items.
 
-    Coverage is the mean over gold items of the best similarity to a predicted one, specificity the mean over predicted items of the best
-    similarity to a gold one, Chamfer their mean, SF1 their harmonic mean (0 where either is 0 or less). All four are extras (`coverage`,
-    `specificity`, `chamfer`, `sf1`), `score` says which is the score. Repeated items count once; a value that is no list is a set of one.
-    Similarities are not clipped: where the comparator of the items can be negative, so can everything but SF1.
+    Coverage is the mean over gold items of the best similarity to a predicted one, specificity the mean over
+    predicted items of the best similarity to a gold one, Chamfer their mean, SF1 their harmonic mean (0 where
+    either is 0 or less). All four are extras (`coverage`, `specificity`, `chamfer`, `sf1`); `score` selects
+    the score. Repeated items count once; a value that is no list is a set of one. Similarities are not
+    clipped: with a comparator of items that can be negative, so can everything but SF1.
     Source: the slot-filling protocol.
 
     >>> from fieldassay.comparators.edit import Indel
@@ -69,7 +70,7 @@ class SoftCoverage(Comparator):
 
 
 def _means(items: Items, best: Floats, others: Items) -> Floats:
-    """Return the mean of the best similarities of each set; 0 where one of the two sets is empty."""
+    """Return the mean of the best similarities of each set; 0 where either set is empty."""
     is_defined = (items.counts > 0) & (others.counts > 0)
     owner = np.repeat(np.arange(len(items.counts)), items.counts)
     total = total_by(owner, np.where(np.isneginf(best), 0.0, best), len(items.counts))

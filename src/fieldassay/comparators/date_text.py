@@ -1,4 +1,4 @@
-"""Dates by what is written: runs of digits, or the parts that both sides name."""
+"""Dates compared as written: runs of digits, or the parts present on both sides."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ _MONTHS = (
 class DateComponents(Comparator):
     """The digit runs of the two texts as sets: 1 if equal, `partial` if at least two are in common, else 0.
 
-    The order of the runs does not count: 04/05/2025 and 05/04/2025 are equal. The reason then is `components_exchanged`, unless one text begins
-    with the year and the other ends with it. A text without a digit scores 0. Source: the business documents guide.
+    The order of the runs does not count: 04/05/2025 and 05/04/2025 are equal. The reason is then
+    `components_exchanged`, unless one text begins with the year and the other ends with it. A text without a
+    digit scores 0. Source: the business documents guide.
 
     >>> from fieldassay.types.column import Reading
     >>> DateComponents().compare_one(*(Reading(text, None, text) for text in ("15/03/2025", "15 March 2025")))
@@ -78,17 +79,18 @@ def _component_code(gold: str, pred: str) -> int:
 
 
 def _year_last(runs: list[str]) -> list[str]:
-    """Return the runs in the order of a date that ends with its year."""
+    """Return the runs in an order that ends with the year."""
     return runs[::-1] if len(runs[0]) == 4 else runs
 
 
 @dataclass(frozen=True)
 class DateParts(Comparator):
-    """1 if day, month and year agree wherever both sides have them, and at least two of them do; else 0.
+    """1 if the date parts present on both sides, at least two, agree; else 0.
 
-    Typed dates are taken as read. Other texts are looked at here: a four-digit number is the year, English month names and their
-    abbreviations count, other numbers go by `order`. A number that can be no part of a date (of three or of more than four digits, or of four that
-    are no year from 1000 to 2999) contradicts a text without it. Source: the transaction dates of the business documents guide.
+    The parts are day, month and year. Typed dates are taken as read. In other texts a four-digit number is
+    the year, English month names and their abbreviations count, other numbers go by `order`. A number that
+    can be no part of a date (of three or of more than four digits, or of four outside 1000 to 2999)
+    contradicts a text without it. Source: the transaction dates of the business documents guide.
 
     >>> from fieldassay.types.column import Reading
     >>> DateParts().compare_one(*(Reading(text, text, text) for text in ("15/03/2025", "15 Mar")))
@@ -106,7 +108,7 @@ class DateParts(Comparator):
         return scores_by_code(codes, (1.0, 0.0, 1.0, 0.0))
 
     def _parts(self, column: Column, index: int) -> tuple[dict[str, int], set[str]]:
-        """Return the parts of a date, and the numbers beside them that can be none."""
+        """Return the parts of a date, and the numbers that can be no part of it."""
         value: Any = column.values[index]
         if isinstance(value, Date | dt.date):
             known = {"d": value.day, "m": value.month, "y": value.year}
@@ -143,7 +145,10 @@ def _written_parts(text: str, order: str) -> tuple[dict[str, int], set[str]]:
 
 
 def _fitting(parts: list[str], numbers: list[int]) -> list[str]:
-    """Return the parts that so many numbers stand for: one alone is the day, two are never a year unless the month is named."""
+    """Return the parts for that many numbers.
+
+    A single number is the day; two never include a year unless the month is named.
+    """
     if len(numbers) == 1 and "d" in parts:
         return ["d"]
     return [part for part in parts if part != "y"] if len(numbers) == 2 and len(parts) == 3 else parts

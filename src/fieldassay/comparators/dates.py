@@ -35,12 +35,14 @@ Parts = npt.NDArray[np.int64]
 class CalendarDate(Comparator):
     """1 if two dates (or both ends of two periods) are the same days, else 0.
 
-    `days`: so many days apart is still right (for dates that name a day). `precision: same` wants the same parts known on both sides;
-    `coarsest` compares the parts that both sides have, so that `2025-03` meets `2025-03-15`.
+    `days` is an accepted distance in days, for dates with a day. `precision: same` requires the same known
+    parts on both sides; `coarsest` compares only the parts that both sides have, so that `2025-03` equals
+    `2025-03-15`.
 
     >>> from fieldassay.types.column import Reading
     >>> gold, pred = Date(2025, 5, 4), Date(2025, 4, 5)
-    >>> CalendarDate().compare_one(Reading("04/05/2025", gold, str(gold)), Reading("05/04/2025", pred, str(pred)))
+    >>> gold, pred = Reading("04/05/2025", gold, str(gold)), Reading("05/04/2025", pred, str(pred))
+    >>> CalendarDate().compare_one(gold, pred)
     (0.0, 'day_month_swapped')
     """
 
@@ -81,7 +83,7 @@ class CalendarDate(Comparator):
 
 
 def _parts(values: Objects, end: str) -> Parts:
-    """Return year, month and day of every value, 0 where unknown; three zeros where it is no date."""
+    """Return year, month and day of every value, 0 where unknown; three zeros for anything but a date."""
     rows = [_date_parts(getattr(value, end) if isinstance(value, Period) else value) for value in values]
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 

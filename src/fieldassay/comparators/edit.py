@@ -1,4 +1,4 @@
-"""Similarities of texts by edit distances (rapidfuzz) and by matching blocks (cydifflib)."""
+"""Similarities of texts by edit distance (rapidfuzz)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fieldassay.types.column import Column, Objects, objects
 Lengths = npt.NDArray[np.int64]
 
 LONGEST_PRODUCT = 10**11
-"""Two texts whose lengths multiply to more than this (300,000 characters against as many) are not judged: it would take many seconds."""
+"""Pairs whose lengths multiply to more (300,000 characters each) are not judged: too slow, many seconds."""
 
 TEXT_REASONS = ("equal", "different", "similar", "too_long")
 
@@ -32,9 +32,10 @@ def text_lengths(texts: Objects) -> Lengths:
 
 
 def judged_texts(gold: Column, pred: Column, limit: int, similarity: Any) -> Scores:
-    """Return graded scores of the canonical texts; `similarity(gold texts, pred texts)` gives those of unequal pairs within the limit.
+    """Return graded scores of the canonical texts.
 
-    A pair beyond the limit scores NaN with the reason `too_long`, so that it is counted as failed instead of being scored otherwise.
+    `similarity(gold texts, pred texts)` returns those of unequal pairs within the limit. A pair beyond the
+    limit scores NaN with the reason `too_long`.
     """
     equal = equal_pairs(gold, pred)
     too_long = ~equal & (text_lengths(gold.canonical) * text_lengths(pred.canonical) > limit)
@@ -94,7 +95,7 @@ class Levenshtein(Comparator):
 
 @dataclass(frozen=True)
 class Indel(Comparator):
-    """1 - (insertions and deletions needed) / sum of the lengths. Symmetric.
+    """1 - (insertions and deletions) / sum of the lengths. Symmetric.
 
     >>> from fieldassay.types.column import Reading
     >>> Indel().compare_one(*(Reading(text, text, text) for text in ("tide", "diet")))
@@ -114,7 +115,8 @@ class Indel(Comparator):
 class JaroWinkler(Comparator):
     """Jaro-Winkler similarity. Symmetric.
 
-    It is Jaro's similarity, raised by `prefix_weight` for every equal character at the start (four at most) where Jaro's exceeds 0.7.
+    Jaro's similarity, raised by `prefix_weight` for every equal character at the start (four at most) where
+    Jaro's exceeds 0.7.
 
     >>> from fieldassay.types.column import Reading
     >>> score, _ = JaroWinkler().compare_one(*(Reading(text, text, text) for text in ("MARTHA", "MARHTA")))
@@ -149,7 +151,8 @@ class JaroWinkler(Comparator):
 class Anls(Comparator):
     """Levenshtein similarity, and 0 where it is below `threshold`. Symmetric.
 
-    Its mean is the average normalized Levenshtein similarity of document question answering; `ignore_case` is on, as published.
+    Its mean is the average normalized Levenshtein similarity of document question answering; `ignore_case` is
+    on, as published.
 
     >>> from fieldassay.types.column import Reading
     >>> Anls().compare_one(*(Reading(text, text, text) for text in ("ACME", "acne")))

@@ -17,9 +17,10 @@ _NO_DIGIT = re.compile(r"\D+")
 
 @dataclass(frozen=True)
 class Exact(Comparator):
-    """1 if the canonical texts are equal, else 0. The characters of `ignore` are deleted from both sides first.
+    """1 if the canonical texts are equal, else 0.
 
-    Two texts that differ and of which nothing is left are different, or equal with `nothing_left: equal`.
+    The characters of `ignore` are deleted from both sides first. Two different texts of which nothing is left
+    are different, or equal with `nothing_left: equal`.
 
     >>> from fieldassay.types.column import Reading
     >>> Exact(ignore=",$ ").compare_one(*(Reading(text, text, text) for text in ("$1,234.56", "$ 1234.56")))
@@ -55,7 +56,7 @@ class Exact(Comparator):
 
 @dataclass(frozen=True)
 class Digits(Comparator):
-    """1 if the texts as given have the same sequence of digits, else 0; also 0 where a side has no digit.
+    """1 if the texts as given have the same sequence of digits, else 0, also without any digit.
 
     >>> from fieldassay.types.column import Reading
     >>> Digits().compare_one(*(Reading(text, text, text) for text in ("06 082 698 025", "06-082-698-025")))
@@ -73,7 +74,7 @@ class Digits(Comparator):
 
 
 def digits_of(texts: Objects) -> Objects:
-    """Return the digits of each text, in their order.
+    """Return the digits of each text, in order.
 
     >>> digits_of(objects(["+61 (2) 93", "none"])).tolist()
     ['61293', '']
@@ -83,7 +84,9 @@ def digits_of(texts: Objects) -> Objects:
 
 @dataclass(frozen=True)
 class Contains(Comparator):
-    """`score` if one text contains the other, else 0. `inner` says which side must be the contained one. An empty text is in nothing.
+    """`score` if one text contains the other, else 0.
+
+    `inner` restricts which side may be the contained one. An empty text is contained in nothing.
 
     >>> from fieldassay.types.column import Reading
     >>> Contains().compare_one(*(Reading(text, text, text) for text in ("Acme Corp Ltd", "Acme Corp")))

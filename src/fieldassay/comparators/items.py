@@ -1,4 +1,4 @@
-"""Items of lists: all candidate pairs of a batch, compared once."""
+"""Items of lists: all candidate pairs of a batch in one comparison."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items:
-    """The items of all lists of a column, end to end; list i has the `counts[i]` items from `starts[i]` on."""
+    """The items of all lists of a column, end to end.
+
+    List i has `counts[i]` items, starting at `starts[i]`.
+    """
 
     column: Column
     starts: Ints
@@ -33,7 +36,9 @@ class Items:
 
 
 def items_of(column: Column, is_distinct: bool = False) -> Items:
-    """Return the items of every value; a value that is no list is its own only item. `is_distinct` drops repeated canonical texts.
+    """Return the items of every value; anything but a list is its own only item.
+
+    `is_distinct` drops repeated canonical texts.
 
     >>> from fieldassay.types.column import Reading
     >>> column = Column.of([Reading(text, text, text) for text in ("a", "b", "a")])
@@ -71,7 +76,10 @@ def _distinct(column: Column) -> Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """Pairs of items: `gold[k]` and `pred[k]` are positions in the joined columns, `owner[k]` the list pair they belong to."""
+    """Pairs of items of list pairs.
+
+    `gold[k]` and `pred[k]` are positions in the joined columns, `owner[k]` is the list pair.
+    """
 
     gold: Ints
     pred: Ints
@@ -82,7 +90,7 @@ class Candidates:
 
 
 def all_pairs(gold: Items, pred: Items) -> Candidates:
-    """Return every gold item with every predicted item of the same list pair; row by row, lists in order."""
+    """Return every gold item with every predicted item of the same list pair, row by row, lists in order."""
     sizes = gold.counts * pred.counts
     owner = np.repeat(np.arange(len(sizes)), sizes)
     within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -91,7 +99,7 @@ def all_pairs(gold: Items, pred: Items) -> Candidates:
 
 
 def same_positions(gold: Items, pred: Items) -> Candidates:
-    """Return the items that stand at the same position of both lists."""
+    """Return the pairs of items at the same position of both lists."""
     sizes = np.minimum(gold.counts, pred.counts)
     owner = np.repeat(np.arange(len(sizes)), sizes)
     within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -99,7 +107,7 @@ def same_positions(gold: Items, pred: Items) -> Candidates:
 
 
 def similarities(gold: Items, pred: Items, pairs: Candidates, comparator: Comparator) -> Floats:
-    """Return the comparator's score of every candidate pair; it is called once, on the pairs that differ from each other."""
+    """Return the comparator's score of every candidate pair, from one call on the distinct pairs."""
     if not len(pairs):
         return np.zeros(0)
     if comparator.by_canonical:
@@ -114,7 +122,7 @@ def similarities(gold: Items, pred: Items, pairs: Candidates, comparator: Compar
 
 
 def _meanings(column: Column) -> Ints:
-    """Return a number for each item, the same for items with the same canonical text and the same text."""
+    """Return a number for each item, equal for items with equal canonical texts and equal texts."""
     numbers: dict[tuple[Any, Any], int] = {}
     both = zip(column.canonical, column.texts, strict=True)
     return np.fromiter(
@@ -123,12 +131,12 @@ def _meanings(column: Column) -> Ints:
 
 
 def total_by(positions: Ints, values: Floats, size: int) -> Floats:
-    """Return the sum of the values of each position, 0 where there is none."""
+    """Return the sum of the values at each position, 0 where there is none."""
     return np.bincount(positions, weights=values, minlength=size).astype(np.float64)
 
 
 def best_by(positions: Ints, values: Floats, size: int) -> Floats:
-    """Return the largest value of each position, -inf where there is none."""
+    """Return the largest value at each position, -inf where there is none."""
     best = np.full(size, -np.inf)
     with np.errstate(invalid="ignore"):  # NaN, not judged, wins
         np.maximum.at(best, positions, values)

@@ -1,4 +1,4 @@
-"""Lists judged as one value: by what they have in common, by position, by order."""
+"""Lists judged as one value: by common items, by position, by order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fieldassay.types.column import Column, Indices
 LIST_REASONS = ("equal", "different", "same_items", "some_items", "too_many_items", "items_not_judged")
 
 MOST_CANDIDATES = 25_000_000
-"""Two lists with more candidate pairs of items than this (5,000 against 5,000) are not judged: their matrix would fill the memory."""
+"""List pairs with more candidate pairs (5,000 against 5,000 items) are not judged: too much memory."""
 
 _AT_ONCE = 4_000_000
 
@@ -40,7 +40,7 @@ _AT_ONCE = 4_000_000
 class ListComparator(Comparator):
     """Compares two lists of readings as one value.
 
-    `items` says how two items compare; they match if their score reaches its acceptance threshold.
+    `items` is the comparator of two items, which match if their score reaches its acceptance threshold.
     """
 
     items: Comparator = field(default_factory=Exact)
@@ -66,11 +66,11 @@ class ListComparator(Comparator):
 
     @abstractmethod
     def share(self, gold: Items, pred: Items) -> Floats:
-        """Return the score of every pair of lists; NaN where a needed comparison of items could not be judged."""
+        """Return the score of every pair of lists; NaN where an item comparison was not judged."""
 
 
 def list_reasons(score: Floats) -> npt.NDArray[np.int16]:
-    """Return positions in `LIST_REASONS` for the scores of lists that are not written alike."""
+    """Return positions in `LIST_REASONS` for the scores of unequal lists."""
     reason = np.where(score >= 1, 2, np.where(score > 0, 3, 1))
     return np.where(np.isnan(score), LIST_REASONS.index("items_not_judged"), reason).astype(np.int16)
 
@@ -78,7 +78,7 @@ def list_reasons(score: Floats) -> npt.NDArray[np.int16]:
 def portions(
     gold: Column, pred: Column, at: npt.NDArray[np.intp]
 ) -> Iterator[tuple[npt.NDArray[np.intp], bool]]:
-    """Yield the positions in groups whose candidate pairs fit in memory together, and last those that do not fit even alone (False)."""
+    """Yield positions in groups whose candidate pairs fit in memory, last those too large alone (False)."""
     sizes = np.array(
         [_length(gold.values[index]) * _length(pred.values[index]) for index in at.tolist()], dtype=np.int64
     )
@@ -100,13 +100,13 @@ def _ratio(part: Floats, whole: Floats | Ints) -> Floats:
 
 
 def _unless_unjudged(matched: Floats, pairs: Candidates, similarity: Floats) -> Floats:
-    """Return the counts with NaN for every pair of lists of which some item comparison could not be judged."""
+    """Return the counts, NaN for pairs of lists with an item comparison that was not judged."""
     matched[pairs.owner[np.isnan(similarity)]] = np.nan
     return matched
 
 
 def matched_counts(gold: Items, pred: Items, comparator: Comparator) -> Floats:
-    """Return how many items of each two lists match one to one, at most."""
+    """Return the largest number of items of each two lists that match one to one."""
     if comparator.by_canonical:
         both = zip(gold.canonical_lists(), pred.canonical_lists(), strict=True)
         return np.fromiter(
@@ -122,7 +122,7 @@ def matched_counts(gold: Items, pred: Items, comparator: Comparator) -> Floats:
 
 
 def _matrices(hits: Mask, gold: Items, pred: Items) -> Iterator[Mask]:
-    """Yield the hits of all candidate pairs as one matrix per pair of lists, gold items by predicted items."""
+    """Yield the hits as one matrix per pair of lists, gold items by predicted items."""
     ends = np.cumsum(gold.counts * pred.counts)
     starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
     for start, end, rows, columns in zip(
@@ -145,13 +145,13 @@ def _matching(hits: Mask) -> int:
 
 @dataclass(frozen=True)
 class SetComparator(ListComparator):
-    """Compares two lists as sets, repeated items counted once, by how many items both have and how many each has."""
+    """Compares two lists as sets by the number of common items; repeated items count once."""
 
     is_distinct: ClassVar[bool] = True
     is_symmetric: ClassVar[bool] = True
 
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
-        """Return the same as `compare`; where items are equal or different, each distinct set is prepared once."""
+        """Return the same as `compare`; each distinct set of exact items is prepared once."""
         if not self.items.by_canonical:
             return super().compare_at(column, gold, pred)
         scores = Scores(np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16))
@@ -170,12 +170,12 @@ class SetComparator(ListComparator):
 
     @abstractmethod
     def rate(self, matched: Floats, gold: Ints, pred: Ints) -> Floats:
-        """Return the scores for the numbers of matched items and of each side's items."""
+        """Return the scores for the numbers of matched items and of the items of each side."""
 
 
 @dataclass(frozen=True)
 class SetIou(SetComparator):
-    """Items in both over items in either, repeated ones counted once."""
+    """Items in both over items in either; repeated items count once."""
 
     def rate(self, matched: Floats, gold: Ints, pred: Ints) -> Floats:
         return _ratio(matched, gold + pred - matched)
@@ -183,7 +183,10 @@ class SetIou(SetComparator):
 
 @dataclass(frozen=True)
 class SetOverlap(SetComparator):
-    """Items in both over the items of the smaller side, repeated ones counted once: 1 if one set contains the other."""
+    """Items in both over the items of the smaller side: 1 if one set contains the other.
+
+    Repeated items count once.
+    """
 
     def rate(self, matched: Floats, gold: Ints, pred: Ints) -> Floats:
         return _ratio(matched, np.minimum(gold, pred))
@@ -191,7 +194,10 @@ class SetOverlap(SetComparator):
 
 @dataclass(frozen=True)
 class Bag(ListComparator):
-    """Items that match one to one, repeats included, in any order: over the longer list (`share`), or as F1 of the two lists (`f1`)."""
+    """Items that match one to one, in any order, repeats included.
+
+    They are divided by the length of the longer list (`share`), or combined into F1 of the two lists (`f1`).
+    """
 
     measure: Literal["share", "f1"] = "share"
     is_symmetric: ClassVar[bool] = True
@@ -205,9 +211,10 @@ class Bag(ListComparator):
 
 @dataclass(frozen=True)
 class ContainedItems(ListComparator):
-    """Predicted items that match some gold item (by default: one contains the other), over the length of the longer list.
+    """Predicted items that match any gold item, over the length of the longer list.
 
-    Several predicted items may match the same gold item. Source: the list rule of the business documents guide.
+    By default an item matches if one contains the other. Several predicted items may match the same gold
+    item. Source: the list rule of the business documents guide.
     """
 
     items: Comparator = field(default_factory=Contains)
@@ -223,7 +230,10 @@ class ContainedItems(ListComparator):
 
 @dataclass(frozen=True)
 class ByPosition(ListComparator):
-    """Positions whose items match, over the length of the longer list. Source: the transaction lists of the business documents guide."""
+    """Positions whose items match, over the length of the longer list.
+
+    Source: the transaction lists of the business documents guide.
+    """
 
     needs_all_pairs: ClassVar[bool] = False
     is_symmetric: ClassVar[bool] = True
@@ -239,7 +249,7 @@ class ByPosition(ListComparator):
 
 @dataclass(frozen=True)
 class Sequence(ListComparator):
-    """The most items that match in order, others skipped (longest common subsequence), over the length of the longer list."""
+    """The longest common subsequence of matching items, over the length of the longer list."""
 
     is_symmetric: ClassVar[bool] = True
 

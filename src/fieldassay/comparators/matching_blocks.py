@@ -1,12 +1,14 @@
-"""How much of two short texts difflib's matching blocks cover, for very many pairs at once.
+"""The characters covered by difflib's matching blocks in two short texts, for very many pairs at once.
 
-A pair is a matrix of bits: bit j of row i is set where gold's character i is the prediction's character j. Shifted by one and joined with the
-next row, the matrix shows where two characters in a row agree, and so on: level k has a bit at every start of k common characters. The
-last level with a bit left holds the longest blocks; the first row with a bit, and its lowest bit, is the one that difflib takes.
+A pair is a matrix of bits: bit j of row i is set where gold's character i is the prediction's character j.
+Shifted by one and combined with the next row, the matrix shows where two consecutive characters agree, and so
+on: level k has a bit at every start of k common characters. The last level with a bit left holds the longest
+blocks; the first row with a bit, and its lowest bit, is difflib's choice.
 
-difflib goes on left and right of a block. Levels are therefore taken from the longest down: a block of k characters confines the rows above it
-to the bits before it, and the rows below it to the bits behind it, and whatever is shorter comes at a lower level. A start lies in one
-part of the matrix if its first and its last cell are open, since a block between them would be shorter than itself.
+difflib continues left and right of a block. Levels are therefore processed from the longest down: a block of
+k characters confines the rows above it to the bits before it, and the rows below it to the bits behind it;
+shorter blocks come at a lower level. A start lies in one part of the matrix if its first and its last cell
+are open, since a block between them would be shorter than the block itself.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ Bits: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 """Rows x pairs: one word of bits for each character of gold."""
 
 WORDS = ((15, np.dtype(np.uint16)), (31, np.dtype(np.uint32)), (63, np.dtype(np.uint64)))
-"""The longest prediction for each word. One bit stays free, so that the bit behind a block can always be told from none."""
+"""The longest prediction for each word size.
+
+One bit stays free, so that the bit behind a block is always distinct from none.
+"""
 
 LONGEST = 63
 """The longest text of either side."""
@@ -40,9 +45,10 @@ TABLE_BYTES = 1 << 24
 
 
 def matched_characters(texts: Objects, gold: Indices, pred: Indices) -> Counts:
-    """Return how many characters are in the matching blocks of `texts[gold[i]]` and `texts[pred[i]]`, for every i.
+    """Return the number of characters in the matching blocks of each pair of texts.
 
-    The texts named have 0 to `LONGEST` characters. The blocks are those of `difflib.SequenceMatcher(None, gold, pred, autojunk=False)`.
+    Pair i is `texts[gold[i]]` and `texts[pred[i]]`, texts of 0 to `LONGEST` characters. The blocks are those
+    of `difflib.SequenceMatcher(None, gold, pred, autojunk=False)`.
 
     >>> from fieldassay.types.column import objects
     >>> matched_characters(objects(["tide", "diet"]), np.array([0, 1]), np.array([1, 0])).tolist()
@@ -63,7 +69,7 @@ def matched_characters(texts: Objects, gold: Indices, pred: Indices) -> Counts:
 
 
 def _match_portion(texts: Objects, gold: Indices, pred: Indices, word: np.dtype[Any]) -> Counts:
-    """Return the matched characters of pairs of texts that are not empty, the pairs in the order of gold's lengths."""
+    """Return the matched characters of pairs of texts, none empty, ordered by the length of gold."""
     (golds, of_gold), (preds, of_pred) = _distinct(gold, len(texts)), _distinct(pred, len(texts))
     gold_codes, pred_codes, characters = _code(_points(texts[golds]), _points(texts[preds]))
     if characters * len(preds) * word.itemsize > TABLE_BYTES and len(gold) > 1:
@@ -83,7 +89,7 @@ def _match_portion(texts: Objects, gold: Indices, pred: Indices, word: np.dtype[
 
 def _distinct(indices: Indices, size: int) -> tuple[Indices, Indices]:
     """Return the distinct indices (all below `size`), and the position of each index among them."""
-    if size > 8 * len(indices):  # then sorting a few is cheaper than marking one of very many
+    if size > 8 * len(indices):  # sorting a few is cheaper than a mask of very many
         return np.unique(indices, return_inverse=True)
     is_used = np.zeros(size, dtype=bool)
     is_used[indices] = True
@@ -94,7 +100,7 @@ def _distinct(indices: Indices, size: int) -> tuple[Indices, Indices]:
 
 
 def _points(texts: Objects) -> npt.NDArray[np.uint32]:
-    """Return each text as a column of its code points plus 1, and 0 below its end."""
+    """Return each text as a column of its code points plus 1, and 0 after its end."""
     lengths = np.fromiter(map(len, texts), dtype=np.intp, count=len(texts))
     points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     column = np.repeat(np.arange(len(texts)), lengths)
@@ -105,7 +111,7 @@ def _points(texts: Objects) -> npt.NDArray[np.uint32]:
 
 
 def _code(gold: npt.NDArray[np.uint32], pred: npt.NDArray[np.uint32]) -> tuple[Indices, Indices, int]:
-    """Return the points of both sides as codes from 1 on, 0 for an end and for a character that is nowhere in gold; and how many codes there are."""
+    """Return both sides as codes from 1, 0 for an end or a character absent from gold, and their number."""
     is_used = np.zeros(int(max(gold.max(), pred.max())) + 1, dtype=bool)
     is_used[gold] = True
     is_used[0] = False
@@ -116,7 +122,7 @@ def _code(gold: npt.NDArray[np.uint32], pred: npt.NDArray[np.uint32]) -> tuple[I
 
 
 def _places(pred: Indices, characters: int, word: np.dtype[Any]) -> Bits:
-    """Return a table of characters x predictions: bit j is set where the prediction has the character at its position j."""
+    """Return a table of characters x predictions: bit j is set where the prediction has it at j."""
     table = np.zeros((characters, pred.shape[1]), dtype=word)
     columns = np.arange(pred.shape[1])
     for place, codes in enumerate(pred):
@@ -126,7 +132,7 @@ def _places(pred: Indices, characters: int, word: np.dtype[Any]) -> Bits:
 
 
 def _blocks(lengths: Indices, itemsize: int) -> Iterator[slice]:
-    """Yield slices of pairs to match together; the lengths of gold's texts rise."""
+    """Yield slices of pairs to match together; the lengths of gold's texts increase."""
     start = 0
     while start < len(lengths):
         most = max(1, BLOCK_BYTES // (itemsize * int(lengths[start])))
@@ -137,7 +143,7 @@ def _blocks(lengths: Indices, itemsize: int) -> Iterator[slice]:
 
 
 def _match(bits: Bits) -> Counts:
-    """Return how many characters of each pair are in matching blocks."""
+    """Return the number of characters of each pair in matching blocks."""
     matched = np.zeros(bits.shape[1], dtype=np.int64)
     opened = np.full_like(bits, np.iinfo(bits.dtype).max)
     for size, pairs, starts in reversed(list(_levels(bits))):
@@ -155,7 +161,7 @@ def _match(bits: Bits) -> Counts:
 
 
 def _levels(bits: Bits) -> Iterator[tuple[int, Indices, Bits]]:
-    """Yield for each block size from 2 on the pairs that have such blocks, and the bits where these start."""
+    """Yield, for each block size from 2 on, the pairs with such blocks and the bits of their starts."""
     pairs, size = np.arange(bits.shape[1]), 1
     while len(bits) > 1:
         longer = bits[1:] >> bits.dtype.type(1)
@@ -168,12 +174,12 @@ def _levels(bits: Bits) -> Iterator[tuple[int, Indices, Bits]]:
 
 
 def _columns_with(bits: Bits) -> Indices:
-    """Return the columns that have a bit."""
+    """Return the columns with any bit set."""
     return np.flatnonzero(np.bitwise_or.reduce(bits, axis=0))
 
 
 def _columns(bits: Bits, chosen: Indices) -> Bits:
-    """Return the chosen columns, which are distinct and in order; no copy if they are all there are."""
+    """Return the chosen columns, distinct and in order; no copy if they are all columns."""
     return bits if len(chosen) == bits.shape[1] else bits[:, chosen]
 
 
@@ -186,7 +192,10 @@ def _starts_within(opened: Bits, starts: Bits, size: int) -> Bits:
 
 
 def _take_blocks(opened: Bits, starts: Bits, size: int) -> Counts:
-    """Return how many blocks of that size each pair has, and confine the open cells to what lies before and behind them; each pair has a start."""
+    """Return the number of blocks of a size per pair, and confine the open cells to both sides of them.
+
+    Each pair has a start.
+    """
     one = opened.dtype.type(1)
     rows = np.arange(len(opened), dtype=np.int8)[:, np.newaxis]
     taken = np.zeros(opened.shape[1], dtype=np.int64)
@@ -207,7 +216,7 @@ def _take_blocks(opened: Bits, starts: Bits, size: int) -> Counts:
 
 
 def _count_single(starts: Bits) -> Counts:
-    """Return how many blocks of one character each pair has, where no two common characters follow each other."""
+    """Return the number of one-character blocks per pair, where no two common characters are adjacent."""
     one = starts.dtype.type(1)
     behind = np.full(starts.shape[1], one)
     count = np.zeros(starts.shape[1], dtype=np.int64)

@@ -22,10 +22,10 @@ _ACCEPTED = (EQUAL, WITHIN)
 
 @dataclass(frozen=True)
 class MoneyAmount(Comparator):
-    """1 if the amounts are equal or within the tolerance and the currencies do not contradict each other, else 0.
+    """1 if the amounts are equal or within the tolerance and the currencies are compatible, else 0.
 
-    A currency that only one side knows, and a symbol that may stand for the other side's currency, contradict nothing: the reason then is
-    `currency_unknown`, and the score 1, or 0 with `currency: strict`.
+    Currencies are compatible if one side has none, or has a symbol that can stand for the other. The reason
+    is then `currency_unknown`, and the score 1, or 0 with `currency: strict`.
 
     >>> from decimal import Decimal
     >>> from fieldassay.types.column import Reading
@@ -80,5 +80,5 @@ def _taken_apart(values: Objects) -> tuple[Objects, npt.NDArray[np.intp], list[s
 
 
 def _may_be_same(one: str | None, other: str | None) -> bool:
-    """Return whether two unequal currencies leave open that they are one: either is unknown, or a symbol that may stand for the other."""
+    """Return whether two unequal currencies may be the same: one is unknown, or a symbol of the other."""
     return one is None or other is None or other in GENERIC.get(one, ()) or one in GENERIC.get(other, ())

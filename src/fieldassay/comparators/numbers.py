@@ -27,7 +27,8 @@ class Number(Comparator):
     """1 if two numbers are equal or within the tolerance, else 0; ranges need both ends.
 
     >>> from fieldassay.types.column import Reading
-    >>> Number(tolerance=Decimal("0.02")).compare_one(Reading("5,0", Decimal("5.0"), "5"), Reading("5.1", Decimal("5.1"), "5.1"))
+    >>> gold, pred = Reading("5,0", Decimal("5.0"), "5"), Reading("5.1", Decimal("5.1"), "5.1")
+    >>> Number(tolerance=Decimal("0.02")).compare_one(gold, pred)
     (1.0, 'within_tolerance')
     """
 
@@ -60,10 +61,11 @@ def column_codes(gold: Column, pred: Column, tolerance: Tolerance) -> Codes:
 
 @dataclass(frozen=True)
 class Range(Comparator):
-    """How well a predicted range (or number) meets gold's.
+    """How well a predicted range (or number) agrees with gold's.
 
-    `by: ends`: 1 if both ends are equal or within the tolerance. `by: inside`: also 1 if the prediction lies within gold's range, widened
-    by the tolerance. `by: overlap`: otherwise the length of what they share over the length of what they cover (0 where either is a point).
+    `by: ends`: 1 if both ends are equal or within the tolerance. `by: inside`: also 1 if the prediction lies
+    within gold's range, widened by the tolerance. `by: overlap`: otherwise the length of the intersection
+    over the length of the union (0 where either is a point).
     """
 
     by: Literal["ends", "inside", "overlap"] = "ends"

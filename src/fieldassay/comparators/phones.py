@@ -1,4 +1,4 @@
-"""Telephone numbers by their digits."""
+"""Telephone numbers compared by their digits."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from fieldassay.types.column import Column, Objects
 
 @dataclass(frozen=True)
 class PhoneDigits(Comparator):
-    """1 if the digits of the texts are equal; else the score of the first step that equally many digits reach; else 0.
+    """1 if the digits of the texts are equal, else the score of the first step reached, else 0.
 
-    `steps` are pairs of a share of equal positions and its score. A text without a digit scores 0.
+    `steps` are pairs of a share of equal positions and its score; they apply to equally many digits. A text
+    without a digit scores 0.
     Source: the phone rule of the business documents guide.
 
     >>> from fieldassay.types.column import Reading

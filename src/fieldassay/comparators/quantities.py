@@ -23,14 +23,17 @@ _LONGEST_EXACT_FACTOR = 20
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How amounts in the prediction's unit become amounts in gold's; `is_inverse`: factor and offset lead the other way."""
+    """The conversion of amounts from the prediction's unit to gold's.
+
+    `is_inverse` means that factor and offset lead from gold's unit to the prediction's.
+    """
 
     factor: Decimal
     offset: Decimal
     is_inverse: bool = False
 
     def convert(self, amount: Decimal) -> Decimal:
-        """Return the amount in gold's unit: exact where the factor is, else rounded to 20 digits, so that the factor's rounding is not seen.
+        """Return the amount in gold's unit, exact or rounded to 20 digits where the factor is inexact.
 
         >>> Scale(Decimal(60), Decimal(0), is_inverse=True).convert(Decimal(90))
         Decimal('1.5')
@@ -47,9 +50,9 @@ class Scale:
 class QuantityAmount(Comparator):
     """1 if the amounts, in gold's unit, are equal or within the tolerance (of a range: both ends), else 0.
 
-    Other units of the same kind are converted; with `strict: true` only the same canonical unit will do. Units that do not convert differ:
-    a normal cubic meter is never a plain one. `missing_unit` says what a unit that only one side has means: `differs`, or `ignored`
-    (only the amounts are compared).
+    Other units of the same kind are converted; with `strict: true` the canonical units must be the same.
+    Units without a conversion differ: a normal cubic meter is never a plain one. `missing_unit` is the rule
+    for a unit on only one side: `differs`, or `ignored` (only the amounts are compared).
 
     >>> from fieldassay.types.column import Reading
     >>> gold, pred = Quantity(Decimal("1.5"), "h"), Quantity(Decimal(90), "min")
@@ -93,7 +96,7 @@ class QuantityAmount(Comparator):
         return np.where(verdict > 0, verdict, codes)
 
     def _scale(self, gold: str | None, pred: str | None) -> Scale | int:
-        """Return how the prediction's amounts become gold's, or the code of the reason why they do not."""
+        """Return the conversion of the prediction's amounts, or the code of the reason against it."""
         if gold is None or pred is None:
             return Scale(Decimal(1), Decimal(0)) if self.missing_unit == "ignored" else _UNIT_MISSING
         forth, back = (None, None) if self.strict else (conversion(pred, gold), conversion(gold, pred))

@@ -1,4 +1,4 @@
-"""Similarity of texts by matching blocks, as Python's difflib has it."""
+"""Similarity of texts by matching blocks, as in Python's difflib."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fieldassay.comparators.settled import Floats, graded
 from fieldassay.types.column import Column, Indices, Objects
 
 LONGEST_MATCHED_PRODUCT = 4 * 10**8
-"""Two texts whose lengths multiply to more than this (20,000 characters against as many) are not judged: it would take several seconds."""
+"""Pairs whose lengths multiply to more (20,000 characters each) are not judged: too slow, several seconds."""
 
 FEWEST_TOGETHER = 2000
 """Fewer pairs are faster one by one than together."""
@@ -23,9 +23,10 @@ FEWEST_TOGETHER = 2000
 
 @dataclass(frozen=True)
 class Ratcliff(Comparator):
-    """Ratcliff/Obershelp similarity, to the digit that of `difflib.SequenceMatcher(None, gold, pred, autojunk=False).ratio()`.
+    """Ratcliff/Obershelp similarity, identical to difflib's.
 
-    Two empty texts score 1. It is not symmetric, so the sides must not be swapped.
+    It is `difflib.SequenceMatcher(None, gold, pred, autojunk=False).ratio()` to the last digit. Two empty
+    texts score 1. It is not symmetric: do not swap the sides.
     Source: the integrated matching quality of index entries.
 
     >>> from fieldassay.types.column import Reading
@@ -54,7 +55,7 @@ class Ratcliff(Comparator):
 
 
 def ratcliff_similarity(texts: Objects, gold: Indices, pred: Indices) -> Floats:
-    """Return difflib's ratio of `texts[gold[i]]` and `texts[pred[i]]` for every i, without its heuristic for popular characters.
+    """Return difflib's ratio of `texts[gold[i]]` and `texts[pred[i]]`, without its junk heuristic.
 
     >>> from fieldassay.types.column import objects
     >>> ratcliff_similarity(objects(["tide", "diet", ""]), np.array([0, 1, 2]), np.array([1, 0, 2])).tolist()

@@ -1,4 +1,4 @@
-"""Pairs that need no further look, and the way from reason codes to scores."""
+"""Pairs settled without a comparator, and scores from reason codes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Codes = npt.NDArray[np.int16]
 
 
 def equal_pairs(gold: Column, pred: Column) -> Mask:
-    """Return where the canonical texts are equal.
+    """Return a mask of the equal canonical texts.
 
     >>> from fieldassay.types.column import Reading
     >>> column = Column.of([Reading("a", "a", "a"), Reading("b", "b", "b")])
@@ -33,7 +33,7 @@ def unequal_positions(gold: Column, pred: Column) -> npt.NDArray[np.intp]:
 
 
 def scores_by_code(codes: npt.NDArray[np.integer[Any]], table: Sequence[float]) -> Scores:
-    """Return scores where each reason has one score: `table[code]`.
+    """Return the scores `table[code]`, for reasons with one score each.
 
     >>> scores_by_code(np.array([0, 2]), (1.0, 0.0, 0.8)).score.tolist()
     [1.0, 0.8]

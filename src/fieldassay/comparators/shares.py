@@ -8,7 +8,9 @@ from typing import Any
 
 
 def share_of(name: str, given: Any) -> Fraction:
-    """Return a threshold from 0 to 1 as the fraction its decimal text means (0.8 is 4/5); `name` is for the message of a wrong one.
+    """Return a threshold from 0 to 1 as the exact fraction of its decimal text (0.8 is 4/5).
+
+    `name` is for the message of an invalid one.
 
     >>> share_of("words: threshold", 0.8)
     Fraction(4, 5)

@@ -1,4 +1,4 @@
-"""Words that stand for the same thing."""
+"""Words with the same meaning."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ Words: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...] | dict[str, tuple[str
 
 @dataclass(frozen=True)
 class Synonyms(Comparator):
-    """1 if the two texts stand for the same thing, else 0.
+    """1 if the two texts have the same meaning, else 0.
 
-    `words` map a name to its other words. Letter case counts unless the field's `normalize` removes it; the words are taken as they are
-    written here. A text that is none of the words stands for nothing, so that it scores 0 unless both texts are equal.
+    `words` map a name to its synonyms. Letter case counts unless the field's `normalize` removes it; the
+    words themselves are not normalized. A text outside the words has no meaning, so that it scores 0 unless
+    both texts are equal.
 
     >>> from fieldassay.types.column import Reading
     >>> judge = Synonyms(words={"invoice": ("tax invoice", "bill"), "receipt": ()})

@@ -1,4 +1,4 @@
-"""How far two numbers may be apart, exactly."""
+"""The accepted distance of two numbers, in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _PRINTED_NUMBER = re.compile(r"[.,]?[0-9][0-9.,'’_ \u00a0\u2009\u202f]*")
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far a prediction may be from gold; a distance within any of the given limits is accepted, the limit itself included.
+    """The accepted distance of a prediction from gold: within any of the given limits, limit included.
 
-    `relative` refers to |gold|, or to max(|gold|, 1) with `scale: at_least_one`. `absolute` is in the value's own unit, `ulp` in units of
-    the last place that gold's text prints (0.01 for `1,234.50`), `zero` is an absolute limit that holds where gold is 0 only.
+    `relative` is a share of |gold|, or of max(|gold|, 1) with `scale: at_least_one`. `absolute` is in the
+    value's own unit, `ulp` in units of the last place printed in gold's text (0.01 for `1,234.50`), `zero` is
+    an absolute limit for gold 0 only.
     """
 
     relative: Decimal | None = None
@@ -41,11 +42,12 @@ class Tolerance:
             raise ValueError(f"tolerance: scale is {self.scale!r}; write `gold` or `at_least_one`")
         if self.scale != "gold" and self.relative is None:
             raise ValueError(
-                "tolerance: `scale` has a meaning only beside `relative`; give `relative`, or leave `scale` out"
+                "tolerance: `scale` has a meaning only beside `relative`; "
+                "give `relative`, or leave `scale` out"
             )
 
     def accepts(self, gold: Decimal, pred: Decimal, text: str) -> bool:
-        """Return whether two finite numbers are near enough, in exact decimal arithmetic; `text` is gold's.
+        """Return whether two finite numbers are within the tolerance, exactly; `text` is gold's.
 
         >>> Tolerance(relative=Decimal("0.02")).accepts(Decimal("5.0"), Decimal("5.1"), "5,0")
         True
@@ -60,7 +62,7 @@ class Tolerance:
         return self.ulp is not None and distance <= EXACT.multiply(self.ulp, printed_unit(text, gold))
 
     def magnitude(self, gold: Decimal) -> Decimal:
-        """Return what `relative` is a share of."""
+        """Return the number that `relative` is a share of."""
         size = EXACT.abs(gold)
         return size if self.scale == "gold" else max(size, Decimal(1))
 
@@ -68,11 +70,11 @@ class Tolerance:
 ToleranceOption: TypeAlias = (
     Tolerance | Decimal | dict[str, Decimal | str] | tuple[tuple[str, Decimal | str], ...] | None
 )
-"""How a spec may write a tolerance: nothing, a relative one (`0.01`), or its parts (`{relative: 0.01, zero: 0.01}`)."""
+"""A tolerance in a spec: nothing, a relative one (`0.01`), or parts (`{relative: 0.01, zero: 0.01}`)."""
 
 
 def tolerance_of(option: Any) -> Tolerance:
-    """Return the tolerance that an option means; None is no tolerance at all.
+    """Return the tolerance of an option; None is no tolerance.
 
     >>> tolerance_of(0.01) == tolerance_of({"relative": "0.01"})
     True
@@ -99,7 +101,9 @@ def _limit(name: str, given: Any) -> Decimal:
 
 
 def decimal_of(value: Any) -> Decimal | None:
-    """Return the number a value is, or None; a float means its shortest text, a string must be in plain decimal notation.
+    """Return the number of a value, or None.
+
+    A float stands for its shortest text; a string must be in plain decimal notation.
 
     >>> decimal_of(0.1), decimal_of("1,5"), decimal_of("-2.50")
     (Decimal('0.1'), None, Decimal('-2.50'))
@@ -116,9 +120,9 @@ def decimal_of(value: Any) -> Decimal | None:
 
 
 def printed_unit(text: str, number: Decimal) -> Decimal:
-    """Return one unit of the last place that the text prints of the number.
+    """Return one unit of the last place of the number as printed in the text.
 
-    The first run of digits in the text that spells the number decides; where none does, the number's own exponent.
+    The first run of digits in the text that spells the number decides, else the number's own exponent.
 
     >>> printed_unit("1.234,50 EUR", Decimal("1234.5")), printed_unit("1.5E+03", Decimal(1500))
     (Decimal('0.01'), Decimal('1E+2'))

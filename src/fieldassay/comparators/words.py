@@ -18,12 +18,14 @@ from fieldassay.types.column import Column
 
 @dataclass(frozen=True)
 class Words(Comparator):
-    """`contained` if one text contains the other, else the share of gold's words found in the prediction, 0 if it is below `threshold`.
+    """`contained` if one text contains the other, else the share of gold's words in the prediction.
 
-    Words are what white space separates, counted once. Source: the text rule of the business documents guide.
+    A share below `threshold` is 0. Words are separated by white space and counted once. Source: the text rule
+    of the business documents guide.
 
     >>> from fieldassay.types.column import Reading
-    >>> Words().compare_one(*(Reading(text, text, text) for text in ("acme corp pty ltd perth", "perth acme corp ltd")))
+    >>> texts = "acme corp pty ltd perth", "perth acme corp ltd"
+    >>> Words().compare_one(*(Reading(text, text, text) for text in texts))
     (0.8, 'words_in_common')
     """
 
@@ -57,12 +59,14 @@ class Words(Comparator):
 
 @dataclass(frozen=True)
 class TokenSet(Comparator):
-    """How much the words of two texts overlap, in any order: `jaccard` = common / all, `dice` (token F1) = 2 common / sum of both.
+    """The overlap of the words of two texts, in any order.
 
-    With `repeats: true` a word counts as often as it occurs. Words are what white space separates. Symmetric.
+    `jaccard` is common / all, `dice` (token F1) is 2 common / sum of both. With `repeats: true` a word counts
+    as often as it occurs. Words are separated by white space. Symmetric.
 
     >>> from fieldassay.types.column import Reading
-    >>> TokenSet(measure="dice").compare_one(*(Reading(text, text, text) for text in ("red green", "green blue")))
+    >>> texts = "red green", "green blue"
+    >>> TokenSet(measure="dice").compare_one(*(Reading(text, text, text) for text in texts))
     (0.5, 'similar')
     """
 

@@ -1,4 +1,4 @@
-"""Runs shards of work one after the other, in this process."""
+"""Runs shards of work sequentially, in this process."""
 
 from __future__ import annotations
 

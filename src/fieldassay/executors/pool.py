@@ -23,10 +23,10 @@ class WorkerDiedError(FieldassayError):
 
 
 def run_pool(function: Callable[[Work], Outcome], shards: Sequence[Work], workers: int) -> Iterator[Outcome]:
-    """Yield the function's outcome for each shard, in the order of the shards, computed by `workers` processes.
+    """Yield the function's outcome for each shard, in order, computed by `workers` processes.
 
-    An exception of the function stops the run and is raised here. A killed worker breaks the pool; then each shard that was lost
-    runs again in a pool of its own, and a second death raises `WorkerDiedError`.
+    An exception of the function stops the run and is raised here. A killed worker breaks the pool; each lost
+    shard then runs again in a pool of its own, and a second death raises `WorkerDiedError`.
     """
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=workers, mp_context=context, initializer=_end_with_parent) as pool:
@@ -37,7 +37,7 @@ def run_pool(function: Callable[[Work], Outcome], shards: Sequence[Work], worker
         except BaseException:
             pool.shutdown(
                 wait=False, cancel_futures=True
-            )  # an interrupt must not wait for shards that nobody will read
+            )  # an interrupt must not wait for shards that will not be read
             raise
 
 
@@ -66,12 +66,13 @@ def _run_alone(function: Callable[[Work], Outcome], shard: Work, position: int) 
             return pool.submit(function, shard).result()
         except BrokenProcessPool as error:
             raise WorkerDiedError(
-                f"shard {position + 1}: the worker process was killed twice, most often for want of memory; use fewer --workers"
+                f"shard {position + 1}: the worker process was killed twice, most often for want of memory; "
+                "use fewer --workers"
             ) from error
 
 
 def _end_with_parent() -> None:
-    """See to it that a worker ends when its parent is gone, even if that was killed: a worker that waits for work would wait forever."""
+    """Make the worker exit with its parent, even a killed one; it would otherwise wait for work forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_wait_for_end, args=(parent.join,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""The published protocols that ship with the package, by name; each is a spec in a YAML file here."""
+"""The published protocols shipped with the package, by name; each is a spec in a YAML file here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _SUFFIX = ".yaml"
 
 @dataclass(frozen=True, slots=True)
 class PresetHead:
-    """What a protocol says of itself; `kind` is `spec`, or `decision` for a page of gates over finished runs."""
+    """The description of a protocol.
+
+    `kind` is `spec`, or `decision` for a page of gates over finished runs.
+    """
 
     name: str
     kind: str
@@ -45,7 +48,10 @@ def preset_names() -> tuple[str, ...]:
 
 
 def preset_text(name: str, where: str = "protocol") -> str:
-    """Return the text of a protocol's spec; an unknown name raises `ProblemsError` with the nearest one."""
+    """Return the text of a protocol's spec.
+
+    Raises `ProblemsError` with the nearest name for an unknown one.
+    """
     known = preset_names()
     if name not in known:
         remedy = nearest(name, known) if known else "no protocol is installed"
@@ -54,7 +60,7 @@ def preset_text(name: str, where: str = "protocol") -> str:
 
 
 def preset_head(name: str) -> PresetHead:
-    """Return what a protocol says of itself.
+    """Return the description of a protocol.
 
     >>> preset_head("slot-filling").kind
     'spec'
@@ -67,12 +73,12 @@ def preset_head(name: str) -> PresetHead:
 
 
 def preset_heads() -> tuple[PresetHead, ...]:
-    """Return the heads of all protocols, sorted by name."""
+    """Return the descriptions of all protocols, sorted by name."""
     return tuple(map(preset_head, preset_names()))
 
 
 def own_copy(name: str) -> str:
-    """Return a protocol's text as the beginning of a user's own spec: under the name `my-NAME`, and saying what it began as.
+    """Return a protocol's text as the start of a user's spec, named `my-NAME`, with its origin in it.
 
     >>> print(own_copy("slot-filling-chamfer").splitlines()[2])
     name: my-slot-filling-chamfer
