@@ -1,6 +1,7 @@
 """The pytest plugin: gates as tests, and the fixture `assert_extraction`.
 
-`pytest --fieldassay-spec spec.yaml --fieldassay-gold gold.jsonl --fieldassay-pred new.jsonl` adds one test per system and gate.
+`pytest --fieldassay-spec spec.yaml --fieldassay-gold gold.jsonl --fieldassay-pred new.jsonl` adds one test
+per system and gate.
 """
 
 from __future__ import annotations
@@ -199,7 +200,8 @@ def assert_extraction() -> Callable[..., Result]:
 def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[str] = ()) -> Result:
     """Return the result if every gate holds: those given and the spec's; without any, every value must be right.
 
-    `gold` and `pred` are one record each, or whatever `fieldassay.score` takes: lists of records, paths, mappings. An inconclusive gate fails.
+    `gold` and `pred` are one record each, or whatever `fieldassay.score` takes: lists of records, paths,
+    mappings. An inconclusive gate fails.
     """
     __tracebackhide__ = True
     from fieldassay.reports.ci.failures import render_failure

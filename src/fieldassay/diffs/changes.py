@@ -20,10 +20,11 @@ def find_changes(
 ) -> Changes:
     """Return the values that went from wrong to right, and from right to wrong, in the two systems' rows of evidence.
 
-    Wrong are partial, mismatch, missing and spurious values; right are matches, and nothing where gold has nothing. A gold value is the same value
-    in both by its path in gold. A spurious value is the same by its path, but inside a list, where positions mean nothing, by its field and what
-    it is. Rows that one of the two does not have are right there: a run that kept only its errors has them all. `documents` (all without it) are
-    those to look at. A value that could not be judged in one of the two is neither fixed nor broken.
+    Wrong are partial, mismatch, missing and spurious values; right are matches, and nothing where gold has
+    nothing. A gold value is the same value in both by its path in gold. A spurious value is the same by its
+    path, but inside a list, where positions mean nothing, by its field and what it is. Rows that one of the
+    two does not have are right there: a run that kept only its errors has them all. `documents` (all without
+    it) are those to look at. A value that could not be judged in one of the two is neither fixed nor broken.
     """
     import polars as pl
 

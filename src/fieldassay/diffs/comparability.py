@@ -28,7 +28,8 @@ _COLUMNS = ("doc", "field", "gold_path", "gold", "critical", "weight")
 def find_relabeled(first: pl.LazyFrame, second: pl.LazyFrame, common: tuple[str, ...]) -> frozenset[str]:
     """Return which of the common documents have another gold in the second run: another value, place, or importance of a value.
 
-    Both frames must be complete evidence of one system. Values that are accepted beside gold are not in evidence and cannot differ here.
+    Both frames must be complete evidence of one system. Values that are accepted beside gold are not in
+    evidence and cannot differ here.
     """
     import polars as pl
 
@@ -65,8 +66,8 @@ class Ground:
 def find_ground(entries: Sequence[Entry], *, is_common: bool) -> Ground:
     """Return the documents that the systems can be compared on.
 
-    With `is_common` those that all have, and whose gold is the same in all, if spec, formulas and models are the same. Raises
-    `ProblemsError` with every part in which a run differs from the first one.
+    With `is_common` those that all have, and whose gold is the same in all, if spec, formulas and models are
+    the same. Raises `ProblemsError` with every part in which a run differs from the first one.
     """
     runs = list({entry.run.run.folder.resolve(): entry.run for entry in entries}.values())
     first = runs[0]

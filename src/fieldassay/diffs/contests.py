@@ -39,8 +39,8 @@ def hold_contest(
 ) -> Contest:
     """Return every other system compared with the reference by the metrics, and by the first of them within the values of each slice key.
 
-    Of two systems each field is compared too; more are ranked. p values are adjusted by Holm over all of the first kind and the pairs that are
-    ranked, over the fields, and over the values of each key.
+    Of two systems each field is compared too; more are ranked. p values are adjusted by Holm over all of the
+    first kind and the pairs that are ranked, over the fields, and over the values of each key.
     """
     names = [system.system for system in data.systems]
     pairs = [(reference, name) for name in names if name != reference]
@@ -68,7 +68,8 @@ def _remark_values(data: PairedData, key: str, values: Collection[str]) -> list[
     """Return what is to be said of values of a slice key that are not compared: too many, or not of the same documents in all systems."""
     if len(values) > MOST_VALUES:
         return [
-            f"the slice {key!r} has {len(values):,} values; systems are compared within the values of at most {MOST_VALUES}"
+            f"the slice {key!r} has {len(values):,} values; systems are compared within the values of at "
+            f"most {MOST_VALUES}"
         ]
     known = {value for system in data.systems for names in system.groups.get(key, ()) for value in names}
     left = len(known) - len(values)

@@ -29,10 +29,12 @@ _FAILURES = ("missing", "invalid", "error", "timeout")
 class DiffOptions:
     """How runs are compared.
 
-    `metrics` (None: those that all runs were compared by) and `slices` (None: the runs') are names. `reference` is the system that the others are
-    compared with (None: the first). `systems` choose one of the first and one of the second run. `is_common`: where the runs have other
-    documents, those that they share. `runs` is the store of runs in which references are looked up. `replicates`, `seed` and `level` are the
-    first run's where they are None. `target` is the file that the outcome will be written to: refused if it belongs to one of the runs.
+    `metrics` (None: those that all runs were compared by) and `slices` (None: the runs') are names.
+    `reference` is the system that the others are compared with (None: the first). `systems` choose one of the
+    first and one of the second run. `is_common`: where the runs have other documents, those that they share.
+    `runs` is the store of runs in which references are looked up. `replicates`, `seed` and `level` are the
+    first run's where they are None. `target` is the file that the outcome will be written to: refused if it
+    belongs to one of the runs.
     """
 
     metrics: tuple[str, ...] | None = None
@@ -50,8 +52,9 @@ class DiffOptions:
 def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> Diff:
     """Return how the systems of finished runs compare, the first before and the second after; more than two are ranked.
 
-    A reference is a run's folder, id, tag or `latest`, with `:SYSTEM` behind it where the run has several. Raises `ProblemsError` for what cannot
-    be found, and for runs that do not stand on the same spec, formulas, models and gold.
+    A reference is a run's folder, id, tag or `latest`, with `:SYSTEM` behind it where the run has several.
+    Raises `ProblemsError` for what cannot be found, and for runs that do not stand on the same spec,
+    formulas, models and gold.
     """
     if not references:
         raise ProblemsError([Problem("diff", "no run is named", "name one or more", "unclear_system")])

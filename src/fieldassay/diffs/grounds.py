@@ -57,13 +57,15 @@ def remark_drawing(runs: Mapping[str, Run], used: tuple[int, int, float]) -> tup
     if len(set(drawn.values())) > 1:
         told = "; ".join(f"{name}: {_tell_drawing(found)}" for name, found in drawn.items())
         remarks.append(
-            f"the runs' intervals were drawn differently ({told}); this comparison draws {_tell_drawing(used)}"
+            f"the runs' intervals were drawn differently ({told}); this comparison draws "
+            f"{_tell_drawing(used)}"
         )
     versions = {name: one.version for name, one in runs.items()}
     if len(set(versions.values())) > 1:
         told = "; ".join(f"{name}: {found}" for name, found in versions.items())
         remarks.append(
-            f"the runs were made by different versions of fieldassay ({told}); see the changelog for what computes differently"
+            f"the runs were made by different versions of fieldassay ({told}); see the changelog for what "
+            "computes differently"
         )
     return tuple(remarks)
 

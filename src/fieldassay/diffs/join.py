@@ -35,8 +35,8 @@ class Contestant:
 def join_data(contestants: Sequence[Contestant], documents: Collection[str] | None = None) -> PairedData:
     """Return the contestants as the systems of one comparison, the rest as the first one's run says.
 
-    `documents` are those to keep, all without it. The metrics are those that every run was compared by and that everything was kept for; so are
-    the slices. Raises ValueError if two labels are the same.
+    `documents` are those to keep, all without it. The metrics are those that every run was compared by and
+    that everything was kept for; so are the slices. Raises ValueError if two labels are the same.
     """
     if len({one.label for one in contestants}) < len(contestants):
         raise ValueError("two contestants have the same label")

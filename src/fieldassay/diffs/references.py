@@ -42,8 +42,9 @@ def find_entries(
 ) -> tuple[Entry, ...]:
     """Return the systems that references mean, in their order, each with a name of its own.
 
-    `systems` choose one of the first run and one of the second, which are the same run where there is one reference. A run of which no system is
-    chosen takes part with all of them. Raises `ProblemsError` for all references at once.
+    `systems` choose one of the first run and one of the second, which are the same run where there is one
+    reference. A run of which no system is chosen takes part with all of them. Raises `ProblemsError` for all
+    references at once.
     """
     problems: list[Problem] = []
     runs: dict[Path, NamedRun] = {}

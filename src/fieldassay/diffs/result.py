@@ -37,7 +37,8 @@ class Side:
 class Change:
     """One value that was fixed or broken. `gold`, `before` and `after` are JSON texts; None: there is no value, or it was not kept.
 
-    `outcome_before` and `outcome_after` are outcomes of the evidence, or `right` where a run kept only its errors and this is none.
+    `outcome_before` and `outcome_after` are outcomes of the evidence, or `right` where a run kept only its
+    errors and this is none.
     """
 
     change: Literal["fixed", "broken"]
@@ -121,9 +122,10 @@ def _tally(table: pl.DataFrame, column: str) -> tuple[Tally, ...]:
 class Diff:
     """Two systems, the first before and the second after, or more of them, on the same documents.
 
-    `overall`, `by_field` and `by_slice` are comparisons with the first system (of more than two: with the reference); p values are adjusted
-    within each of them, of slices within each key. Of more than two systems there are `rankings` and no fields and no changes. `reason` says
-    why there are no changes; `notes` are for the reader, `warnings` for one who could draw a wrong conclusion.
+    `overall`, `by_field` and `by_slice` are comparisons with the first system (of more than two: with the
+    reference); p values are adjusted within each of them, of slices within each key. Of more than two systems
+    there are `rankings` and no fields and no changes. `reason` says why there are no changes; `notes` are for
+    the reader, `warnings` for one who could draw a wrong conclusion.
     """
 
     sides: tuple[Side, ...]

@@ -55,8 +55,8 @@ def find_baseline(store: Path) -> Run | None:
 def find_changes(baseline: Run, runs: Sequence[Run]) -> dict[Path, Changes]:
     """Return the changes of runs against a baseline: by folder and system, that of the headline.
 
-    A system is compared with that of the same name, or, where both runs have one system, with that one. Spec, formulas, models and gold must be
-    the same; the numbers are those of `fieldassay diff`.
+    A system is compared with that of the same name, or, where both runs have one system, with that one. Spec,
+    formulas, models and gold must be the same; the numbers are those of `fieldassay diff`.
     """
     others = [run for run in runs if run.folder != baseline.folder and not run.damage]
     found: dict[Path, Changes] = {}

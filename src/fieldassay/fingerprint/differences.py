@@ -1,4 +1,4 @@
-"""What differs between two things a baseline could stand on."""
+"""The differences between two possible foundations of a baseline."""
 
 from __future__ import annotations
 
@@ -19,13 +19,19 @@ MOST_TOLD = 5
 
 _WIDTH = 60
 _OTHER_FIELDS = " (or the specs declare other fields of it)"
-_WIDER = " (the lock was made by a release that also counted keys which the spec does not declare; if gold is the same, start a new baseline)"
+_WIDER = (
+    " (the lock was made by a release that also counted keys which the spec does not declare; if gold "
+    "is the same, start a new baseline)"
+)
 _ABSENT = object()
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change: its kind (`added`, `removed`, `changed`), its place (a document's id, or a place in the spec), the values as JSON text."""
+    """One change: kind (`added`, `removed`, `changed`), place, and the values as JSON text.
+
+    The place is a document's id, or a place in the spec.
+    """
 
     kind: str
     place: str
@@ -37,14 +43,15 @@ class Change:
 class Difference:
     """A part that differs: the first changes of each kind, and how many there are.
 
-    Where documents are too many to be listed there are no changes, and the counts are of the documents `locked` and `now`.
+    Where documents are too many to be listed there are no changes, and the counts are of the documents
+    `locked` and `now`.
     """
 
     part: str
     changes: tuple[Change, ...]
     counts: Mapping[str, int]
     remark: str = ""
-    """What else is to be known of it."""
+    """A further remark on it."""
 
     def told(self) -> str:
         """Return the difference in words.
@@ -58,7 +65,7 @@ class Difference:
 
 
 def find_differences(before: Frozen, after: Frozen) -> tuple[Difference, ...]:
-    """Return the parts whose digests differ, each with what changed; () if the baseline of the one can stand on the other."""
+    """Return the parts with different digests, each with its changes; () if both support one baseline."""
     found = []
     for name in PARTS:
         old, new = getattr(before, name), getattr(after, name)
@@ -97,7 +104,7 @@ def _document_changes(before: Labels, after: Labels) -> Iterator[Change]:
 
 
 def _changes(before: Any, after: Any, steps: tuple[str, ...] = ()) -> Iterator[Change]:
-    """Yield what changed in plain data, place by place; lists are compared as a whole."""
+    """Yield the changes in plain data, place by place; lists are compared as a whole."""
     if before is _ABSENT:
         yield Change("added", ".".join(steps), None, _text(after))
         return
@@ -116,7 +123,7 @@ def _changes(before: Any, after: Any, steps: tuple[str, ...] = ()) -> Iterator[C
 
 
 def _is_field(steps: tuple[str, ...]) -> bool:
-    """Return whether a place in a spec holds the definition of a field, which may be its type alone."""
+    """Return whether a place in a spec holds the definition of a field, possibly its type alone."""
     return steps[-1:] == ("items",) or steps[-2:-1] == ("fields",)
 
 

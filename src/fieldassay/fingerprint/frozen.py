@@ -1,4 +1,4 @@
-"""What a baseline stands on, as digests: the spec, the formulas, the models, and the gold data."""
+"""The foundations of a baseline, as digests: the spec, the formulas, the models, and the gold data."""
 
 from __future__ import annotations
 
@@ -24,23 +24,26 @@ class Part:
 
 
 RECORD, DECLARED = "record", "declared"
-"""What the digests of gold cover: every key of a record, as in locks of earlier releases, or what the spec declares."""
+"""The scope of gold digests: all keys of a record, as in locks of earlier releases, or the declared ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The gold data as digests. `digests` has one for each document by its id, None where there are too many documents to list."""
+    """The gold data as digests; `digests` has one per document by id, None for too many to list."""
 
     digest: str
     documents: int
     digests: Mapping[str, str] | None
     covers: str = RECORD
-    """What of a record counts; earlier releases did not say so."""
+    """The scope of the digests; earlier releases did not record it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """What a baseline stands on. The name and the protocol are those of the spec, for the reader; they have no part in any digest."""
+    """The foundations of a baseline.
+
+    The name and the protocol are those of the spec, for the reader; they have no part in any digest.
+    """
 
     name: str
     protocol: str | None
@@ -64,9 +67,10 @@ def part_of(content: Any) -> Part:
 
 
 def canonical(value: Any) -> bytes:
-    """Return JSON data as canonical text: keys sorted, no white space, ASCII; the same for every machine and Python.
+    """Return JSON data as canonical text: sorted keys, no white space, ASCII; equal on every machine.
 
-    Numbers and text differ (`1`, `"1"`), and so do whole numbers and fractions (`1`, `1.0`), since a text field tells them apart.
+    Numbers and text differ (`1`, `"1"`), and so do whole numbers and fractions (`1`, `1.0`), since a text
+    field distinguishes them.
 
     >>> canonical({"b": [1, 1.0, "1", None], "a": "é"})
     b'{"a":"\\\\u00e9","b":[1,1.0,"1",null]}'

@@ -1,4 +1,4 @@
-"""SHA-256 of inputs, so that a run says exactly what it was made from."""
+"""SHA-256 of inputs, so that a run names exactly its sources."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def digest_file(path: Path) -> str:
 
 
 def digest_input(label: str) -> str | None:
-    """Return the SHA-256 of a file, or of a directory's file names and digests in order; None for what cannot be read twice."""
+    """Return the SHA-256 of a file, or of a directory's file names and digests in order.
+
+    None for inputs that cannot be read twice.
+    """
     path = Path(split_sheet(label)[0])
     if path.is_file():
         return digest_file(path)

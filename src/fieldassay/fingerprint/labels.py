@@ -1,4 +1,4 @@
-"""The digest of gold data: ids and declared values, whatever the file, the order of records and the order of keys."""
+"""The digest of gold data: ids and declared values, whatever the file and the order of records and keys."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ Picker: TypeAlias = Callable[[Any], Any]
 
 
 def declared_values(plan: Plan) -> Picker:
-    """Return a function from a gold record to its declared values: without the keys that the spec does not declare, or all of a tree without
-    declared fields. The key that names the document's type stays: it decides which fields apply.
+    """Return a function from a gold record to its declared values.
+
+    These are the record without undeclared keys, or all of a tree without declared fields. The key with the
+    document's type stays: it decides which fields apply.
 
     >>> from fieldassay.plan.compile import read_plan
     >>> pick = declared_values(read_plan("fields: {total: money, lines: {items: {fields: {sku: id}}}}"))
@@ -44,7 +46,7 @@ def declared_values(plan: Plan) -> Picker:
 
 
 def _picker(node: Node) -> Picker | None:
-    """Return the function from a value at a node's place to its declared values; None where all of it is declared."""
+    """Return the function from a value at a node's place to its declared values; None: all is declared."""
     if isinstance(node, ListNode):
         inner = _picker(node.items)
         return (
@@ -82,15 +84,17 @@ _HEAD = b"fieldassay gold 1\n"
 
 
 def digest_labels(plan: Plan, records: Iterable[Record], documents: int) -> Labels:
-    """Return the digests of gold records, of which there are `documents`, each id once; memory is bounded by `SIZE` bytes a document.
+    """Return the digests of gold records, in number `documents`, each id once.
 
-    What counts of a record is its id, its values as they were read (those that the spec declares), and what stands beside it and belongs
-    to the gold: critical paths, accepted values, variant, tags and difficulty.
+    Memory is bounded by `SIZE` bytes a document. The digest of a record covers its id, its declared values as
+    read, and the data beside it that belongs to gold: critical paths, accepted values, variant, tags and
+    difficulty.
 
     >>> from fieldassay.plan.compile import read_plan
     >>> from fieldassay.records.memory import hold_records
     >>> plan = read_plan("fields: {a: integer, b: integer}")
-    >>> one, two = hold_records([{"id": 1, "a": 1, "b": 2}, {"id": 2}]), hold_records([{"id": 2}, {"b": 2, "id": 1, "a": 1, "note": "new"}])
+    >>> one = hold_records([{"id": 1, "a": 1, "b": 2}, {"id": 2}])
+    >>> two = hold_records([{"id": 2}, {"b": 2, "id": 1, "a": 1, "note": "new"}])
     >>> digest_labels(plan, one.fetch([0, 1]), 2).digest == digest_labels(plan, two.fetch([0, 1]), 2).digest
     True
     """
@@ -111,7 +115,7 @@ def digest_labels(plan: Plan, records: Iterable[Record], documents: int) -> Labe
 
 
 def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
-    """Return the digests of some gold records, one a row of `SIZE` bytes; `digest_rows` makes one digest of all parts."""
+    """Return the digests of some gold records, one row of `SIZE` bytes each, for `digest_rows`."""
     pick = declared_values(plan)
     return np.frombuffer(
         b"".join(_digest_record(pick, record) for record in records), dtype=np.uint8
@@ -133,14 +137,17 @@ def _digest_record(pick: Picker, record: Record) -> bytes:
 
 
 def digest_rows(rows: npt.NDArray[np.uint8]) -> str:
-    """Return the digest of gold data from those of its documents, a row of `SIZE` bytes each: the SHA-256 of the rows in sorted order."""
+    """Return the digest of gold data from rows of `SIZE` bytes, one a document.
+
+    It is the SHA-256 of the rows in sorted order.
+    """
     words = np.ascontiguousarray(rows).view(">u8")
     order = np.lexsort((words[:, 1], words[:, 0]))
     return hashlib.sha256(_HEAD + np.ascontiguousarray(rows[order]).tobytes()).hexdigest()
 
 
 def _beside(record: Record) -> dict[str, Any]:
-    """Return what stands beside the data and belongs to the gold, without what is not there."""
+    """Return the data beside the record that belongs to gold, without missing parts."""
     meta = record.meta
     if not (meta.critical_paths or meta.accepted_values or meta.variant or meta.tags or meta.attributes):
         return {}

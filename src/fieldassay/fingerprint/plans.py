@@ -1,4 +1,4 @@
-"""What a plan computes numbers with, as digests: the spec, the formulas and the models."""
+"""The foundations of a plan's numbers, as digests: the spec, the formulas and the models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MODEL_FACTS = ("name", "backend", "digest")
 
 
 def freeze_plan(plan: Plan) -> dict[str, Part]:
-    """Return what a baseline stands on but for the gold data: `spec`, `formulas` and `models`."""
+    """Return the foundations of a baseline except the gold data: `spec`, `formulas` and `models`."""
     used = [{key: facts[key] for key in _MODEL_FACTS if key in facts} for facts in models(plan)]
     return {
         "spec": freeze_spec(plan.spec),

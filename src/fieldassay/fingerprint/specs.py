@@ -1,4 +1,4 @@
-"""The frozen parts of a spec: what decides the scores, and the formulas over them."""
+"""The frozen parts of a spec: the part that decides the scores, and the formulas over them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fieldassay.spec.model import Spec
 
 
 def freeze_spec(spec: Spec) -> Part:
-    """Return the scoring-relevant content of a spec; its digest is that of `fieldassay.plan.digest.digest_of`.
+    """Return the scoring-relevant part of a spec; its digest is that of `fieldassay.plan.digest.digest_of`.
 
     >>> from fieldassay.spec.parse import read_spec
     >>> freeze_spec(read_spec("fields: {total: {type: money, description: with tax}}")).content
@@ -21,12 +21,14 @@ def freeze_spec(spec: Spec) -> Part:
 
 
 def freeze_formulas(spec: Spec) -> Part:
-    """Return the metrics of a spec, those that it defines itself, the one that scores a document, and the prices that cost is computed with.
+    """Return the formulas of a spec: metrics, its own ones, the one scoring a document, and the prices.
 
-    The order of metrics, and white space in formulas, have no part in it. Gates and slices are no formulas: they judge and group numbers.
+    The order of metrics, and white space in formulas, have no part in it. Gates and slices are no formulas:
+    they judge and group numbers.
 
     >>> from fieldassay.spec.parse import read_spec
-    >>> freeze_formulas(read_spec({"fields": {"total": "money"}, "metrics": ["f1", "accuracy"]})).content["metrics"]
+    >>> spec = read_spec({"fields": {"total": "money"}, "metrics": ["f1", "accuracy"]})
+    >>> freeze_formulas(spec).content["metrics"]
     ['accuracy', 'f1']
     """
     prices = {model: {kind: float(price) for kind, price in kinds} for model, kinds in spec.prices}

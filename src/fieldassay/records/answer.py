@@ -31,7 +31,7 @@ MAX_MARKS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """A raw answer without its thoughts (`body`), and what follows a mark that nothing closes."""
+    """A raw answer without its thoughts (`body`), and the text after a mark without a closing one."""
 
     body: str
     was_there: bool = False
@@ -39,9 +39,10 @@ class Thought:
 
 
 def split_thoughts(text: str) -> Thought:
-    """Return the text without what stands between the marks of thoughts; a closing mark alone ends a thought that began with the text.
+    """Return the text without the spans between the marks of thoughts.
 
-    Marks within valid JSON, or in the middle of a line of a JSON text, are none.
+    A closing mark alone ends a thought that began with the text. Marks within valid JSON, or in the middle of
+    a line of a JSON text, are none.
 
     >>> split_thoughts('<think>{"a": 0}?</think>{"a": 1}').body
     '{"a": 1}'
@@ -79,7 +80,7 @@ def _marks(text: str) -> list[re.Match[str]]:
 
 
 def _texts(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
-    """Return where texts with a mark in the middle of a line stand in broken JSON."""
+    """Return the places of texts with a mark in the middle of a line of broken JSON."""
     places = []
     for span in spans:
         for found in _TEXT.finditer(text, span.start, span.end) if not span.is_valid else ():
@@ -90,10 +91,10 @@ def _texts(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
 
 
 MAX_REPAIR = 20_000
-"""Characters of one answer that json_repair is given at most: its time can grow with the square of the length."""
+"""Most characters of one answer given to json_repair, whose time can grow with the square of the length."""
 
 MOST_KEPT = 500
-"""Characters of a raw answer that a record keeps, of those that were repaired or could not be read."""
+"""Most characters kept of a raw answer that was repaired or could not be read."""
 
 MAX_MENDED = 8
 """Broken pieces of one answer that are mended at most: the last ones."""
@@ -105,9 +106,10 @@ _NOTHING = frozenset[str]()
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a raw answer holds. `data` is None when `problem` says why; `repairs` are short names of what was done, in order, each once.
+    """The content of a raw answer.
 
-    `start` is how the raw answer begins, where one was read.
+    `data` is None when there is a `problem`; `repairs` are the short names of the repairs, in order, each
+    once. `start` is the beginning of the raw answer, where one was read.
     """
 
     data: dict[str, Json] | None
@@ -118,7 +120,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What is looked for: `declared` are the keys that the record may have at its top, `wrap` the key that a list is put under."""
+    """The keys that tell the record: `declared` may stand at its top, a list is put under `wrap`."""
 
     declared: frozenset[str]
     wrap: str | None
@@ -152,14 +154,17 @@ def parse_answer(
 ) -> Answer:
     r"""Return the JSON object in a raw answer.
 
-    The whole text as it is, if it is JSON. Otherwise thoughts are set aside, and of all objects in fences and in prose the one with most
-    `declared` keys is the answer, of equals the one of which the types of `fields` can read most values, then the last; an object that the
-    end of the answer cuts off counts before the complete ones, if it has a declared key and does not just repeat one of them. If `may_mend`,
-    what is broken is mended first, by rules that keep every value, then by json_repair. The call of a tool gives way to the record in it. A
-    top-level list is put under the key `wrap`, or is no answer. Nothing is ever evaluated, and the time is bounded.
+    The whole text as it is, if it is JSON. Otherwise thoughts are set aside, and of all objects in fences and
+    in prose the one with most `declared` keys is the answer, of equals the one with most values readable by
+    the types of `fields`, then the last; an object cut off by the end of the answer counts before the
+    complete ones, if it has a declared key and does not just repeat one of them. If `may_mend`, broken text
+    is mended first, by rules that keep every value, then by json_repair. The call of a tool gives way to the
+    record in it. A top-level list is put under the key `wrap`, or is no answer. Nothing is ever evaluated,
+    and the time is bounded.
 
     >>> parse_answer('Here it is:\n```json\n{"total": 67,571,}\n```')
-    Answer(data={'total': '67,571'}, repairs=('prose_around', 'code_fence', 'thousands_separator', 'trailing_comma'), problem=None)
+    Answer(data={'total': '67,571'},
+        repairs=('prose_around', 'code_fence', 'thousands_separator', 'trailing_comma'), problem=None)
     >>> parse_answer("I cannot read this page.").problem
     "no JSON in the answer: 'I cannot read this page.'"
     """
@@ -191,7 +196,7 @@ def read_given(
     declared: frozenset[str] = _NOTHING,
     fields: ObjectNode | None = None,
 ) -> Answer:
-    """Return the JSON object in an answer that was given as JSON and not as a text: as `parse_answer` does with the text of it.
+    """Return the JSON object in an answer given as JSON instead of text, by the rules of `parse_answer`.
 
     >>> read_given({"name": "extract", "arguments": {"total": 5}}, declared=frozenset({"total"})).data
     {'total': 5}
@@ -200,7 +205,7 @@ def read_given(
 
 
 def shape(row: Row, wrap: str | None) -> Answer:
-    """Return the row as an answer: an object as it is, a list under the key `wrap`, anything else as a problem."""
+    """Return the row as an answer: an object unchanged, a list under the key `wrap`, the rest a problem."""
     value = row.value
     repairs = tuple(dict.fromkeys(row.repairs))
     if row.problem is not None:
@@ -252,7 +257,7 @@ def _find(text: str, wanted: _Wanted) -> Row:
 
 
 def _read(text: str, spans: Sequence[Span], wanted: _Wanted) -> tuple[list[_Block], str | None]:
-    """Return the pieces that can be read, in order, and why the last of the others cannot."""
+    """Return the readable pieces in order, and the problem of the last unreadable one."""
     top = max((span.rank for span in spans), default=0)
     broken = [span for span in spans if not span.is_valid and span.rank == top][-MAX_MENDED:]
     blocks: list[_Block] = []
@@ -283,7 +288,7 @@ def _read(text: str, spans: Sequence[Span], wanted: _Wanted) -> tuple[list[_Bloc
 
 
 def _choose(blocks: Sequence[_Block], wanted: _Wanted) -> _Block | None:
-    """Return the answer of several pieces: by declared keys, by content, by what the types can read, then the last.
+    """Return the best of several pieces: by declared keys, content, values of the right types, then the last.
 
     An inner one counts only if it has more declared keys.
     """
@@ -319,7 +324,7 @@ def _is_better(later: _Block, best: _Block, wanted: _Wanted) -> bool:
 
 
 def _repeats(cut: Json, whole: Json) -> bool:
-    """Return whether an object that was cut off says, as far as it goes, what a complete one says."""
+    """Return whether all content of an object that was cut off is also in a complete one."""
     if isinstance(cut, dict) and isinstance(whole, dict):
         return all(key in whole and _repeats(value, whole[key]) for key, value in cut.items())
     if isinstance(cut, list) and isinstance(whole, list):
@@ -328,7 +333,7 @@ def _repeats(cut: Json, whole: Json) -> bool:
 
 
 def _is_shorter_than_broken(best: Span, spans: Sequence[Span]) -> bool:
-    """Return whether a broken object stands beside a valid one and is longer: then gold does not say which of them it means."""
+    """Return whether a broken object beside a valid one is longer, so that the intended one is uncertain."""
     return any(
         not span.is_valid and span.rank == 3 and span.end - span.start > best.end - best.start
         for span in spans
@@ -336,7 +341,7 @@ def _is_shorter_than_broken(best: Span, spans: Sequence[Span]) -> bool:
 
 
 def _around(text: str, best: Span, spans: Sequence[Span]) -> tuple[str, ...]:
-    """Return what was taken off around a piece: prose, a code fence, or both."""
+    """Return the names of the text taken off around a piece: prose, a code fence, or both."""
     fences = _fences(text, spans)
     inside = next(((start, end) for start, end in fences if start <= best.start < end), None)
     if inside is None:
@@ -351,7 +356,7 @@ def _around(text: str, best: Span, spans: Sequence[Span]) -> tuple[str, ...]:
 
 
 def _fences(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
-    """Return where code fences begin and end, their marks outside; marks within JSON are none, and the last fence may be open."""
+    """Return the spans of code fences, marks included; the last may be open. Marks within JSON are none."""
     marks: list[int] = []
     outer = [span for span in spans if not span.is_inner]
     position = 0
@@ -366,7 +371,7 @@ def _fences(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
 
 
 def _mend(piece: str, may_mend: bool, room: int) -> Row:
-    """Return what a broken piece holds; `room` is how many characters json_repair may be given."""
+    """Return the content of a broken piece; `room` is the number of characters left for json_repair."""
     if not may_mend:
         return Row(None, problem=f"the JSON in the answer is broken: {_opening(piece)}")
     if len(piece) > MAX_LENGTH:

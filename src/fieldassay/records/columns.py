@@ -1,4 +1,4 @@
-"""Columns of a table as places in a record: `vendor.name` in an object, `lines[0].sku` in an item of a list."""
+"""Columns of a table as places in a record: `vendor.name` in an object, `lines[0].sku` in a list item."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fieldassay.records.options import SourceOptions
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """The rows below a header. `places` are where they stand, as parts of messages after the label."""
+    """The rows below a header. `places` are their places, as parts of messages after the label."""
 
     label: str
     header: list[str]
@@ -29,13 +29,16 @@ class _Items(dict[int, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How the cells of a row become an object: for each column, its name, the steps to its place, and whether its text may be JSON."""
+    """The mapping from the cells of a row to an object.
+
+    For each column: its name, the steps to its place, and whether its text may be JSON.
+    """
 
     names: tuple[str, ...]
     steps: tuple[tuple[Step, ...], ...]
     may_be_json: tuple[bool, ...]
     lists: tuple[Step, ...]
-    """Keys of the row under which items stand."""
+    """Keys of the row whose values are lists of items."""
 
     @classmethod
     def of(cls, header: Sequence[str], options: SourceOptions) -> Columns:
@@ -46,9 +49,10 @@ class Columns:
         return cls(tuple(header), steps, nested, tuple(lists))
 
     def nest(self, cells: Sequence[Json]) -> dict[str, Json]:
-        """Return a row as an object. Items are in the order of their indices, blank ones at the end are left out.
+        """Return a row as an object, its items in the order of their indices, without blank ones at the end.
 
-        >>> Columns.of(["id", "vendor.name", "lines[0].sku", "lines[1].sku"], SourceOptions()).nest(["7", "ACME", "A1", ""])
+        >>> columns = Columns.of(["id", "vendor.name", "lines[0].sku", "lines[1].sku"], SourceOptions())
+        >>> columns.nest(["7", "ACME", "A1", ""])
         {'id': '7', 'vendor': {'name': 'ACME'}, 'lines': [{'sku': 'A1'}]}
         """
         row: dict[str, Any] = {}
@@ -77,7 +81,10 @@ def _steps(name: str, options: SourceOptions) -> tuple[Step, ...]:
 
 
 def _put(row: dict[str, Any], name: str, steps: tuple[Step, ...], value: Json) -> None:
-    """Set a value at its place, making the objects and lists on the way; where another column holds a value there, it stays under its name."""
+    """Set a value at its place, making objects and lists on the way.
+
+    Where another column holds a value at that place, the value stays under its column's name.
+    """
     if len(steps) == 1:
         row[name] = value
         return
@@ -103,7 +110,7 @@ def _settled(value: Any) -> Any:
 
 
 def is_blank(value: Json) -> bool:
-    """Return whether a value is nothing: null, white space, or a list or an object of nothing else."""
+    """Return whether a value is empty: null, white space, or a list or an object of such values only."""
     if isinstance(value, Mapping):
         return all(map(is_blank, value.values()))
     if isinstance(value, list):

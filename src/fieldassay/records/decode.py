@@ -1,4 +1,4 @@
-"""JSON text to values: strictly first, then forgiving what is not standard but means only one thing."""
+"""JSON text to values: strictly first, then tolerant of non-standard text with only one meaning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fieldassay.json_value import Json
 from fieldassay.records.record import Row
 
 MAX_DEPTH = 100
-"""Levels of nesting that a record may have. Deeper data is hostile or broken, and would exhaust the stack of whoever walks it."""
+"""Levels of nesting allowed in a record; deeper data is hostile or broken, and would exhaust the stack."""
 
 TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 MAX_DIGITS = 4000
@@ -22,11 +22,12 @@ _ENCODE = msgspec.json.Encoder().encode
 
 
 def decode_json(data: bytes) -> Row:
-    """Return the value of a JSON text, or a row whose `problem` says where the text goes wrong.
+    """Return the value of a JSON text, or a row whose `problem` gives the place of the error.
 
-    Accepted, and named in `repairs`, is what many writers produce although the standard forbids it: `non_finite_number` (NaN, Infinity, numbers
-    beyond the range of a float), `control_character` (raw in a string), `lone_surrogate` (replaced), `not_utf8` (read as cp1252), `duplicate_key`
-    (the last one counts), `long_number` (kept as text).
+    Common deviations from the standard are accepted and named in `repairs`: `non_finite_number` (NaN,
+    Infinity, numbers beyond the range of a float), `control_character` (raw in a string), `lone_surrogate`
+    (replaced), `not_utf8` (read as cp1252), `duplicate_key` (the last one counts), `long_number` (kept as
+    text).
 
     >>> decode_json(b'{"a": 1, "a": NaN}')
     Row(value={'a': nan}, repairs=('non_finite_number', 'duplicate_key'), problem=None)
@@ -83,15 +84,15 @@ def is_too_deep(value: Json) -> bool:
 
 
 def replace_surrogates(value: Json) -> Json:
-    """Return the value with every surrogate that has no partner replaced by U+FFFD. The value must not be too deep."""
+    """Return the value, not too deep, with every surrogate without a partner replaced by U+FFFD."""
     text = json.dumps(value, ensure_ascii=False)
     cleaned: Json = json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
     return cleaned
 
 
 def _may_repeat_keys(data: bytes, value: Json) -> bool:
-    # Both texts hold the same strings, so they hold `":` equally often unless a key was dropped; spellings that could hide that are sent to
-    # the slow and exact way.
+    # Both texts hold the same strings, so they hold `":` equally often unless a key was dropped; spellings
+    # that could hide that are sent to the slow and exact way.
     if b" :" in data or b"\t:" in data or b"\n:" in data or b"\r:" in data or b"\\u00" in data:
         return True
     return data.count(b'":') != _ENCODE(value).count(b'":')

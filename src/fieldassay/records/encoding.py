@@ -20,10 +20,11 @@ _MARKS = (
 
 
 def detect_encoding(data: bytes) -> str | None:
-    """Return the name of the encoding of the bytes (their first `SAMPLE` are looked at), or None if none makes sense.
+    """Return the name of the encoding of the bytes (of their first `SAMPLE`), or None if none makes sense.
 
-    UTF-8 wins whenever it fits. Otherwise Western text (cp1252) wins over other single-byte encodings, as long as no symbol stands inside a word
-    that way; everything else is what charset-normalizer says, if its text consists of letters.
+    UTF-8 wins whenever it fits. Otherwise Western text (cp1252) wins over other single-byte encodings, as
+    long as it puts no symbol inside a word; the rest is decided by charset-normalizer, if its text consists
+    of letters.
 
     >>> detect_encoding("señor café".encode("cp1252")), detect_encoding("é".encode("utf-16"))
     ('cp1252', 'utf-16')
@@ -44,7 +45,7 @@ def detect_encoding(data: bytes) -> str | None:
 
 
 def is_unicode(path: Path, named: str) -> bool:
-    """Return whether a file can be told to be Unicode text, so that the encoding that the user named is not its own.
+    """Return whether a file is certainly Unicode text, so that the encoding `named` by the user is wrong.
 
     Plain ASCII is Unicode too, unless the encoding named is one that writes everything in ASCII.
     """
@@ -85,9 +86,10 @@ def _is_utf8(sample: bytes) -> bool:
 
 
 def _has_utf8_lines(sample: bytes) -> bool:
-    """Return whether at least half of the lines with high bytes are UTF-8, which other encodings hardly ever are by chance.
+    """Return whether at least half of the lines with high bytes are UTF-8: hardly ever so by chance.
 
-    The others are then single damaged lines, which readers of lines read on their own: no line may change how another one is read.
+    The others are then single damaged lines, and line readers decode each on its own: no line may change the
+    reading of another.
     """
     high = [line for line in sample.split(b"\n") if not line.isascii()]
     valid = sum(_try(line, "utf-8") is not None for line in high)
@@ -102,7 +104,7 @@ def _try(sample: bytes, encoding: str) -> str | None:
 
 
 def _is_sensible(text: str) -> bool:
-    """Return whether high characters are mostly letters, and no symbol stands between two letters."""
+    """Return whether high characters are mostly letters, with no symbol between two letters."""
     high = [position for position, character in enumerate(text) if character >= "\x80"][:20_000]
     odd = 0
     for position in high:

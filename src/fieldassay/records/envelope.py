@@ -1,4 +1,4 @@
-"""Rows opened into records: where the data is, and what stands beside it."""
+"""Rows opened into records: the place of the data, and the keys beside it."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "critical_fields": lambda value: value is None or (isinstance(value, list) and _is_texts(value)),
     "acceptable_variations": lambda value: value is None or isinstance(value, dict),
 }
-"""The keys beside the data that are known, and the shape in which they are taken as such; in any other shape they are data."""
+"""The known keys beside the data, and the shape required of each; in any other shape they are data."""
 
 
 GOLD_ONLY = frozenset({"critical_fields", "acceptable_variations"})
 """Keys beside the data that are no data in gold either, where the record is a tree."""
 
 _FAILURES = frozenset({"error", "parse_success", "raw"})
-"""Keys that say why there is no tree, in a prediction that holds none."""
+"""Keys that give the reason for a prediction without a tree."""
 
 _NOTHING_BESIDE = Meta()
 
@@ -79,9 +79,9 @@ _NOTHING_BESIDE = Meta()
 def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     """Return the record of a row, its fields under their own names.
 
-    With a `data_key`, the data is the value under it: an object, or a text with JSON in it; everything else in the row stands beside.
-    Without, the row is the data, less its id and the known meta keys that the spec does not declare. Where either way there is no data, a raw
-    answer under `raw` is parsed.
+    With a `data_key`, the data is the value under it: an object, or a text with JSON in it; the rest of the
+    row is metadata. Without one, the row is the data, less its id and the known meta keys that the spec does
+    not declare. Where either way there is no data, a raw answer under `raw` is parsed.
 
     >>> row = Row({"id": "a", "pred": '{"total": 5,}', "processing_time": 1.5})
     >>> record = open_row("a", row, "preds.jsonl:1", SourceOptions(data_key="pred"))
@@ -103,7 +103,10 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
 
 
 def _with_values(record: Record, scalars: Scalars) -> Record:
-    """Return the record with values in place of objects that hold a value and its confidence; what stands beside the data counts first."""
+    """Return the record with values in place of objects of a value and its confidence.
+
+    Confidences given beside the data have precedence.
+    """
     taken = Taken()
     data = take_values(record.data or {}, scalars, taken)
     if not taken.repairs:
@@ -139,7 +142,7 @@ def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
 
 
 def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
-    """Return what a row holds as its record, and what stands beside it."""
+    """Return the record of a row, and the keys beside it."""
     if not isinstance(value, dict):
         return read_value(value, options), {}
     response = _response(value, options) if options.data_key is None else None
@@ -158,7 +161,7 @@ def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict
 
 
 def holds_tree(row: Mapping[str, Json], options: SourceOptions) -> bool:
-    """Return whether a row without a data key holds anything but ids and what may stand beside the data, so that it is the tree itself."""
+    """Return whether a row without a data key has keys besides ids and metadata, and is itself the tree."""
     names = {*options.names, *ID_NAMES}
     return any(
         key not in names and not (key in META_SHAPES and META_SHAPES[key](value))
@@ -182,7 +185,7 @@ def _without_envelope(answer: Answer, options: SourceOptions) -> Answer:
 
 
 def _without_id(answer: Answer, name: str, options: SourceOptions) -> Answer:
-    """Return a predicted answer less its own copy of the id, which is no field; in a tree it may be a value."""
+    """Return a predicted answer less its own copy of the id, no field; in a tree it may be a value."""
     if options.is_gold or options.is_tree or answer.data is None:
         return answer
     copied = _id_keys(answer.data, options)
@@ -200,7 +203,7 @@ def _without(row: dict[str, Json], keys: set[str]) -> dict[str, Json]:
 
 
 def read_value(value: Json, options: SourceOptions) -> Answer:
-    """Return what a value holds that stands where a record should be: an object, or a text with JSON in it."""
+    """Return the content of a value in a record's place: an object, or a text with JSON in it."""
     if isinstance(value, str):
         found = parse_answer(
             value,
@@ -227,7 +230,10 @@ def _response(value: Json, options: SourceOptions) -> Response | None:
 
 
 def _open_response(response: Response, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
-    """Return the answer of a response: of several, that with most of the declared keys, then that with most readable values, then the last."""
+    """Return the answer of a response.
+
+    Of several, the one with most declared keys, then with most readable values, then the last.
+    """
     beside: dict[str, Json] = {"usage": dict(response.usage)} if response.usage else {}
     if response.error is not None:
         beside["error"] = response.error
@@ -295,7 +301,7 @@ def _id_keys(row: Mapping[str, Json], options: SourceOptions) -> set[str]:
 
 
 def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_key: bool = False) -> Meta:
-    """Return what is known beside the data; values of unexpected kinds are passed over.
+    """Return the known metadata beside the data, without values of unexpected kinds.
 
     With `has_key`, other scalars become attributes, lists of them labels.
     """

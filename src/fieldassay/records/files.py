@@ -1,4 +1,4 @@
-"""Files and streams: what format they are in, and their bytes as plain UTF-8."""
+"""Files and streams: their formats, and their bytes as plain UTF-8."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DESCRIPTORS = tuple(map(Path, ("/dev/fd", "/proc/self/fd")))
 
 
 class Spool:
-    """A temporary file that is removed with the object that made it. A pickled copy only names the file."""
+    """A temporary file, removed together with the object that made it. A pickled copy only names the file."""
 
     def __init__(self) -> None:
         handle, name = tempfile.mkstemp(prefix="fieldassay-")
@@ -48,9 +48,10 @@ def _remove(name: str, process: int) -> None:
 
 
 class Input:
-    """A file or standard input, decompressed, with a name for messages. `path` is a plain file that can be read at any place.
+    """A file or standard input, decompressed, with a name for messages.
 
-    `sheet` is the one that the path names; `notes` are what a user should know of how the file is read.
+    `path` is a plain file that can be read at any place; `sheet` is the one named with the path; `notes` are
+    for the user, on how the file is read.
     """
 
     def __init__(self, path: str | Path, options: SourceOptions) -> None:
@@ -84,7 +85,7 @@ class Input:
             ) from None
 
     def _settle_encoding(self, named: str | None) -> None:
-        """Settle on the named encoding, if the file is not in Unicode, else on what it is found to be in."""
+        """Settle on the encoding of the user, if the file is not in Unicode, else on the detected one."""
         if named is not None:
             named = _check_encoding(self.label, named)
             if not is_unicode(self.path, named):
@@ -160,7 +161,7 @@ class Input:
 
 
 def is_open_pipe(path: Path) -> bool:
-    """Return whether a path is a pipe that is open in this process already, as `<(command)` of a shell makes one.
+    """Return whether a path is a pipe that is already open in this process, as a shell's `<(command)` is.
 
     Any other named pipe is refused: to open it would wait for a writer that may never come.
     """
@@ -171,7 +172,7 @@ def is_open_pipe(path: Path) -> bool:
 
 
 def unpacked_bound(file: Path, most: int | None) -> int:
-    """Return how many bytes a packed file may unpack to: what was asked for, else `UNPACKED` or `RATIO` times its size."""
+    """Return the limit in bytes for unpacking: `most` if given, else `UNPACKED` or `RATIO` times the file."""
     return max(UNPACKED, RATIO * file.stat().st_size) if most is None else most
 
 
@@ -206,7 +207,7 @@ def _decompressed(file: Path, is_gzip: bool) -> Iterator[BinaryIO]:
 
 
 def read_plain(file: Path) -> bytes:
-    """Return the bytes of a file, decompressed if it is packed; OSError, EOFError or ValueError if they cannot be had."""
+    """Return the bytes of a file, decompressed if it is packed; raise OSError, EOFError or ValueError."""
     with open_file(file) as stream:
         data = stream.read()
     if data.startswith((GZIP, ZSTD)):

@@ -14,16 +14,16 @@ from fieldassay.records.rows import FolderRows, read_json_file
 
 SUFFIXES = (".json",)
 ANSWERS = (".json", ".txt", ".md")
-"""How the names of files end that are predictions: what is in them and is not JSON is a raw answer."""
+"""Endings of the names of prediction files; content that is not JSON is a raw answer."""
 
 _PACKED = ("", ".gz", ".zst")
 
 
 def read_folder(folder: Path, options: SourceOptions) -> tuple[FolderRows, tuple[Problem, ...]]:
-    """Return the files under a directory as rows, sorted by name; hidden files are passed over. Gold is JSON; predictions may be texts.
+    """Return the files under a directory as rows, sorted by name, without hidden files.
 
-    The id is what the record says under one of `id_names` if they were named; otherwise, and where it says nothing, the path in the
-    directory without its suffix.
+    Gold is JSON; predictions may be texts. The id is the record's value under one of `id_names` if they were
+    given; otherwise, and where it has none, the path in the directory without its suffix.
     """
     names: list[str] = []
     paths: list[str] = []
@@ -64,13 +64,16 @@ def read_folder(folder: Path, options: SourceOptions) -> tuple[FolderRows, tuple
 
 
 def _other_files(folder: Path, others: Counter[str]) -> Problem:
-    """Return the note on files whose endings are not those of answers."""
+    """Return the note on files with other endings than those of answers."""
     count = others.total()
     ranked = sorted(others.items(), key=lambda item: (-item[1], item[0]))
     named = ", ".join(f"{ending[:20]} ({each:,})" for ending, each in ranked[:5]) + (
         ", …" if len(ranked) > 5 else ""
     )
-    what = f"{count:,} file{'' if count == 1 else 's'} with other endings {'was' if count == 1 else 'were'} not read: {named}"
+    what = (
+        f"{count:,} file{'' if count == 1 else 's'} with other endings "
+        f"{'was' if count == 1 else 'were'} not read: {named}"
+    )
     return Problem(
         str(folder),
         what,

@@ -1,4 +1,4 @@
-"""Which format a file is in: by what was asked for, by its first bytes, by its name, by its text."""
+"""The format of a file: by the options, its first bytes, its name, its text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from fieldassay.records.options import FORMATS, SourceOptions
 
 BINARY = ("parquet", "xlsx")
 _SUFFIXES = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
+    ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
 
 
@@ -25,7 +26,7 @@ _ZIPPED = {
     "ppt/presentation.xml": "a PowerPoint presentation",
     "xl/workbook.bin": "a binary Excel workbook",
 }
-"""What a zip archive is that has a part of this name."""
+"""The format of a zip archive with a part of this name."""
 
 _FOREIGN: tuple[tuple[bytes | tuple[bytes, ...], str, str], ...] = (
     (b"\x89PNG\r\n", "is a PNG image", _READ_VALUES),
@@ -34,11 +35,17 @@ _FOREIGN: tuple[tuple[bytes | tuple[bytes, ...], str, str], ...] = (
     ((b"II*\0", b"MM\0*"), "is a TIFF image", _READ_VALUES),
     (b"%PDF-", "is a PDF document", _READ_VALUES),
     (b"{\\rtf", "is an RTF document", _READ_VALUES),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is an Office file in the old format, or with a password", "save it as .xlsx without a password"),
-    ((b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf\x27\x1c", b"Rar!"), "is packed in a way that is not supported", "unpack it, or use gzip or zstd"),
+    (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "is an Office file in the old format, or with a password", "save it as .xlsx without a password",
+    ),
+    (
+        (b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf\x27\x1c", b"Rar!"),
+        "is packed in a way that is not supported", "unpack it, or use gzip or zstd",
+    ),
     (b"SQLite format 3\0", "is an SQLite database", "export the table as CSV or JSONL"),
 )  # fmt: skip
-"""What a file is by its first bytes that holds no records, and what to do about it."""
+"""Formats without records by their first bytes, and the remedy for each."""
 
 
 def split_sheet(path: str | Path) -> tuple[str, str | None]:
@@ -52,7 +59,7 @@ def split_sheet(path: str | Path) -> tuple[str, str | None]:
 
 
 def find_format(label: str, path: Path, head: bytes, options: SourceOptions) -> str:
-    """Return the format of a file by the options, then by what its first bytes must mean, then by its suffix, then by its text."""
+    """Return the format of a file by the options, else by unmistakable first bytes, its suffix, its text."""
     if options.format is not None:
         if options.format not in FORMATS:
             raise _refusal(label, f"unknown format {options.format!r}", nearest(options.format, FORMATS))

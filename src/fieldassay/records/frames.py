@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameRows(Rows):
-    """Rows of a Polars frame, turned into objects when they are read. `numbers` are the rows' positions in the file, from 1."""
+    """Rows of a Polars frame, made objects on reading. `numbers` are their positions in the file, from 1."""
 
     label: str
     ids: tuple[str, ...]
@@ -57,13 +57,13 @@ class FrameRows(Rows):
 
 
 def read_parquet(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
-    """Return the rows of a Parquet file, and what is wrong with it."""
+    """Return the rows of a Parquet file, and its problems."""
     frame = guarded.read_parquet(source.path.read_bytes(), source.label, "write it again, or name its format")
     return hold_frame(source.label, frame, options)
 
 
 def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
-    """Return the rows of a Polars frame; ids are taken from the first column named as an id in which a row has one."""
+    """Return the rows of a Polars frame; ids come from the first id column in which a row has one."""
     if options.group:
         return hold_table(table_of(label, frame.columns, frame.rows()), options)
     found: list[str | None] = [None] * frame.height
@@ -79,7 +79,7 @@ def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> tuple
 
 
 def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    """Return the rows of a frame as a table of JSON values. Raises `ProblemsError` for a value that has no JSON counterpart."""
+    """Return the rows of a frame as a table of JSON values; `ProblemsError` for values without JSON form."""
     places = []
     cells = []
     for number, row in enumerate(rows, 1):

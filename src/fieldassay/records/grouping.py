@@ -16,7 +16,7 @@ Cells = Sequence[Json]
 
 @dataclass(frozen=True, slots=True)
 class ItemColumns:
-    """The columns of one list: where in the record the list is, which columns they are, and how their cells become an item."""
+    """The columns of one list: its place in the record, the columns, and the mapping of cells to an item."""
 
     path: str
     positions: tuple[int, ...]
@@ -31,7 +31,8 @@ class ItemColumns:
 def find_items(header: Sequence[str], options: SourceOptions) -> tuple[ItemColumns, ...]:
     """Return the columns of a header that hold items, by list.
 
-    They are called `lines.sku` or `lines[].sku`; if the spec has one list of objects only, also by the names of its items' fields.
+    Their names are `lines.sku` or `lines[].sku`; if the spec has only one list of objects, also the names of
+    its items' fields.
     """
     places: dict[str, dict[int, str]] = {}
     for at, name in enumerate(header):
@@ -56,8 +57,9 @@ def find_items(header: Sequence[str], options: SourceOptions) -> tuple[ItemColum
 def group_rows(table: Table, options: SourceOptions) -> list[tuple[dict[str, Json], str]]:
     """Return one record per id, in order of appearance, with the place of its first row.
 
-    Columns that hold no items must be the same in all rows of an id, or blank after the first. Raises `ProblemsError` with every cell that is
-    not, every row without an id, and for ids that repeat where no column holds items.
+    Columns that hold no items must be the same in all rows of an id, or blank after the first. Raises
+    `ProblemsError` with every cell that is not, every row without an id, and for ids that repeat where no
+    column holds items.
     """
     items = find_items(table.header, options)
     own = {at for one in items for at in one.positions}
@@ -111,7 +113,8 @@ def _differences(table: Table, others: Sequence[int], name: str, found: Sequence
     return [
         Problem(
             f"{table.label}{table.places[at]}",
-            f"column {table.header[other]!r} is {table.rows[at][other]!r}, and {first[other]!r} in the first row of {name!r}{table.places[found[0]]}",
+            f"column {table.header[other]!r} is {table.rows[at][other]!r}, and {first[other]!r} in the "
+            f"first row of {name!r}{table.places[found[0]]}",
             "make them equal, or leave it blank after the first row",
             "unequal_rows",
         )

@@ -23,7 +23,7 @@ _ENDINGS = re.compile(
 MAX_ID = 1000
 MAX_LISTED = 20
 SERVICE_KEYS = frozenset({BATCH_ID, "object", "role"})
-"""Keys of which saved responses of services have one."""
+"""Keys of which one is in every saved response of a service."""
 _INDEX = re.compile(r"\[?(-?[0-9]{1,9})(?:\](?=[.\[]|$)|(?=\.|$))\.?")
 
 Positions = npt.NDArray[np.int64]
@@ -31,7 +31,7 @@ Positions = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Index:
-    """The ids of a source, where in it they stand (`kept` positions of its rows), and what was wrong on the way."""
+    """The ids of a source, the positions of their rows (`kept`), and the problems met on the way."""
 
     ids: tuple[str, ...]
     kept: Positions
@@ -55,7 +55,7 @@ def id_text(value: Any) -> str | None:
 
 
 def find_id(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """Return the id of a row: the first of the names under which it has one; a dotted name may lead into objects.
+    """Return the id of a row under the first of the names that it has; a dotted name may lead into objects.
 
     >>> find_id({"meta": {"id": 4}}, ["doc_id", "meta.id"])
     '4'
@@ -70,9 +70,10 @@ def find_id(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
 
 
 def locate(row: Any, key: str) -> tuple[bool, Any]:
-    """Return whether a row has a value under an exact key or a path, and the value; the longest matching key counts at each level.
+    """Return whether a row has a value under an exact key or a path, and the value.
 
-    An item of a list is named by its position, from 0 or (negative) from the end: `choices[0].text` or `choices.0.text`.
+    The longest matching key counts at each level. An item of a list is named by its position, from 0 or
+    (negative) from the end: `choices[0].text` or `choices.0.text`.
 
     >>> locate({"raw": {"org/model-8.1": "x"}}, "raw.org/model-8.1")
     (True, 'x')
@@ -120,7 +121,7 @@ def base_name(name: str) -> str:
 
 
 def stem_of(name: str) -> str:
-    """Return an id without folders, and without the endings of documents, images, texts, data files and packed files.
+    """Return an id without folders and without endings of documents, images, texts, data and packed files.
 
     >>> stem_of("out/d2.pdf.json"), stem_of("v1.2"), stem_of("inv.smith.PDF")
     ('d2', 'v1.2', 'inv.smith')
@@ -142,9 +143,10 @@ ID_FORMS: Mapping[str, Callable[[str], str]] = {"exact": str, "name": base_name,
 def settle_ids(
     found: Sequence[str | None], problems: Sequence[Problem], place: Callable[[int], str]
 ) -> Index:
-    """Return the index of rows whose ids were found or not (None).
+    """Return the index of rows by their ids (None: no id found).
 
-    Rows without an id are left out, each a problem, unless no row has one: then rows are numbered `#1`, `#2` … in order.
+    Rows without an id are left out, each a problem, unless no row has one: then rows are numbered `#1`, `#2`
+    … in order.
     """
     count = len(found)
     if not any(name is not None for name in found):
@@ -179,7 +181,7 @@ def settle_ids(
 
 
 def cap_problems(problems: Sequence[Problem]) -> list[Problem]:
-    """Return the first `MAX_LISTED` problems, and one that says how many more there are."""
+    """Return the first `MAX_LISTED` problems, and one with the number of the rest."""
     listed = list(problems[:MAX_LISTED])
     if len(problems) > MAX_LISTED:
         last = problems[MAX_LISTED]

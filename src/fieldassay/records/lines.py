@@ -22,7 +22,7 @@ BLANK = b"\0 \t\r\n\xef\xbb\xbf"
 
 
 def read_lines(source: Input, options: SourceOptions) -> tuple[SlicedRows, tuple[Problem, ...]]:
-    """Return the rows of a file with one JSON value per line, and what is wrong with it. Blank lines are passed over."""
+    """Return the rows of a file with one JSON value per line, and its problems. Blank lines are skipped."""
     path = source.as_utf8()
     starts, lengths, numbers = array("q"), array("q"), array("q")
     found: list[str | None] = []
@@ -61,7 +61,7 @@ def _walk(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def id_reader(names: Sequence[str]) -> Callable[[bytes], tuple[str | None, str | None]]:
-    """Return a function from a JSON text to its id (None if it has none) and what is wrong with the text (None if nothing).
+    """Return a function from a JSON text to its id (None: no id) and its problem (None: no problem).
 
     >>> id_reader(["doc_id"])(b'{"doc_id": 7, "x": [1, 2]}')
     ('7', None)

@@ -1,4 +1,4 @@
-"""Which prediction belongs to which gold record: by id, exactly or in a form that the user named."""
+"""The matching of predictions with gold records: by id, exactly or in a form chosen by the user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ DIFFERENCES: tuple[tuple[str, Callable[[str], str]], ...] = (
 
 
 def suggest(unmatched: Iterable[str], missing: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield (id, gold id, in what they differ) for ids that equal exactly one missing gold id but for case, folder, suffix or Unicode form.
+    """Yield (id, gold id, difference) for ids equal to exactly one missing gold id but for small differences.
+
+    These are case, folder, suffix and Unicode form.
 
     >>> list(suggest(["scans/A.PNG", "b"], ["a.png", "c"]))
     [('scans/A.PNG', 'a.png', 'folder, case')]
@@ -72,10 +74,11 @@ MOST_BYTES = 1 << 25
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matching:
-    """Gold and, by system, where its prediction of each document is.
+    """Gold and, by system, the place of its prediction of each document.
 
-    `positions[system][i]` is the position in the system's source of the prediction of gold record i, or -1 if there is none; `missing` counts
-    those. `unmatched` are ids of predictions without gold. `notes` say what a user should know. It pickles; sources of files reopen by path.
+    `positions[system][i]` is the position in the system's source of the prediction of gold record i, or -1 if
+    there is none; `missing` counts those. `unmatched` are ids of predictions without gold. `notes` are for
+    the user. It pickles; sources of files reopen by path.
     """
 
     gold: Source
@@ -117,12 +120,13 @@ class Matching:
 def match(
     gold: Source, predictions: Mapping[str, Source], form: str = "exact", chosen: Positions | None = None
 ) -> Matching:
-    """Return which prediction belongs to which gold record.
+    """Return the matching of predictions with gold records.
 
-    Ids match exactly (they were trimmed when read), or in another of `ID_FORMS`. Where no side has ids, and the numbers of rows agree, rows
-    match by position. `chosen` are the gold records that are judged (None: all); predictions of the others are left out, and are not
-    unmatched. Raises `ProblemsError` for duplicate ids and for ids of one side that are the same in that form, and
-    `NothingEvaluatedError` if a system shares no id with gold.
+    Ids match exactly (they were trimmed on reading), or in another of `ID_FORMS`. Where no side has ids, and
+    the numbers of rows agree, rows match by position. `chosen` are the gold records to judge (None: all);
+    predictions of the others are left out, and are not unmatched. Raises `ProblemsError` for duplicate ids
+    and for ids of one side that are the same in that form, and `NothingEvaluatedError` if a system shares no
+    id with gold.
     """
     if form not in ID_FORMS:
         raise ProblemsError(
@@ -158,7 +162,7 @@ def match(
 
 
 def find_duplicates(source: Source) -> list[Problem]:
-    """Return a problem for each id that stands more than once in the source, with its places; the first `MAX_LISTED` and a count."""
+    """Return a problem with its places for each id that repeats in the source: `MAX_LISTED`, and a count."""
     ids = source.ids()
     if len(set(ids)) == len(ids):
         return []
@@ -174,7 +178,7 @@ def find_duplicates(source: Source) -> list[Problem]:
 
 
 def _find_mergers(source: Source, form: str) -> list[Problem]:
-    """Return a problem for each id that is the same as an earlier one in the form that ids are compared in."""
+    """Return a problem for each id equal to an earlier one in the form used for comparing ids."""
     first: dict[str, int] = {}
     problems: list[Problem] = []
     for position, name in enumerate(source.ids() if form != "exact" else ()):
@@ -189,7 +193,7 @@ def _find_mergers(source: Source, form: str) -> list[Problem]:
 
 
 def _remedy(source: Source, first: int, second: int) -> str:
-    """Return what to do about two records with one id; those of predictions may differ by variant, those of gold may not."""
+    """Return the remedy for two records with one id: predictions may differ by variant, gold may not."""
     variants = [record.meta.variant for record in source.fetch([first, second])]
     if None in variants and source.rows.is_table and not source.options.group:
         return (
@@ -198,14 +202,18 @@ def _remedy(source: Source, first: int, second: int) -> str:
     if None in variants:
         return "keep one record per document"
     if source.options.is_gold:
-        return "keep one gold record per document, which serves every variant; score variants with gold of their own one at a time"
+        return (
+            "keep one gold record per document, which serves every variant; score variants with gold "
+            "of their own one at a time"
+        )
     return "keep one record per document and variant"
 
 
 def batches(matching: Matching, size: int = 1000, positions: Sequence[int] | None = None) -> Iterator[Batch]:
-    """Yield the documents (or those at the positions) in gold order, `size` at a time, or fewer where their files are large.
+    """Yield the documents (or those at the positions) in gold order, `size` or fewer at a time.
 
-    Raises `ProblemsError` with every gold record of a batch that cannot be read.
+    Batches are smaller where the files of documents are large. Raises `ProblemsError` with every gold record
+    of a batch that cannot be read.
     """
     order = np.arange(len(matching)) if positions is None else np.array(sorted(positions), dtype=np.int64)
     bytes_so_far = np.cumsum(_bytes(matching, order))
@@ -220,7 +228,7 @@ def batches(matching: Matching, size: int = 1000, positions: Sequence[int] | Non
 
 
 def _bytes(matching: Matching, order: Positions) -> Positions:
-    """Return how many bytes of files each document takes, its predictions included; those in memory take none."""
+    """Return each document's bytes in files, those of its predictions included; 0 for data in memory."""
     total = matching.gold.rows.bytes(order)
     for system, source in matching.predictions.items():
         where = matching.positions[system][order]
@@ -286,7 +294,10 @@ def _compare_numbering(gold: Source, source: Source) -> list[Problem]:
 
 
 def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
-    """Return what a user should know of a system's predictions, `source`. Raises `NothingEvaluatedError` if none has gold, judged or not."""
+    """Return the notes for the user on the predictions `source` of a system.
+
+    Raises `NothingEvaluatedError` if none has gold, judged or not.
+    """
     gold, where, strangers = part.gold, part.positions[system], part.unmatched[system]
     notes = list(source.notes)
     absent = np.flatnonzero(where < 0)
@@ -312,10 +323,16 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
             )
         )
     if strangers:
-        what = f"{len(strangers):,} of {len(source):,} predictions have no gold (such as {strangers[0]!r}) and are left out"
+        what = (
+            f"{len(strangers):,} of {len(source):,} predictions have no gold (such as "
+            f"{strangers[0]!r}) and are left out"
+        )
         notes.append(Problem(source.label, what, "; ".join(hint for hint, _ in hints[:3]), "unmatched"))
     if len(absent):
-        what = f"{len(absent):,} of {len(where):,} documents have no prediction by {system} (such as {gold.ids()[int(absent[0])]!r})"
+        what = (
+            f"{len(absent):,} of {len(where):,} documents have no prediction by {system} (such as "
+            f"{gold.ids()[int(absent[0])]!r})"
+        )
         notes.append(Problem(source.label, what, "they are judged as empty predictions", "missing"))
     same = "if they are the same document"
     return notes + [
@@ -340,5 +357,6 @@ def _refuse(gold: Source, system: str, source: Source, hints: Sequence[str]) -> 
     theirs = ", ".join(map(repr, source.ids()[:3])) or "none"
     told = f" {'. '.join(hints[:3])}." if hints else ""
     raise NothingEvaluatedError(
-        f"no prediction by {system} has the id of a gold document: {gold.label} has {ours}; {source.label} has {theirs}.{told}"
+        f"no prediction by {system} has the id of a gold document: {gold.label} has {ours}; {source.label} "
+        f"has {theirs}.{told}"
     )

@@ -17,9 +17,9 @@ from fieldassay.records.tables import hold_table
 
 
 def hold_records(records: Any, options: SourceOptions | None = None, label: str = "records") -> Source:
-    """Return the records of a list of objects, a mapping from id to record, a Polars or pandas frame, or any iterable of objects.
+    """Return the records of objects in a list, a mapping by id, a Polars or pandas frame, or any iterable.
 
-    A pandas NaN means that there is no value. Values that have no JSON counterpart make their record invalid.
+    A pandas NaN is a missing value. Values without a JSON counterpart make their record invalid.
 
     >>> source = hold_records({"a": {"total": 5}, "b": {"total": None}})
     >>> list(source.ids()), source.fetch([0])[0].data

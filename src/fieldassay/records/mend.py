@@ -1,4 +1,4 @@
-"""Mending of nearly-JSON, token by token: every change has a name, and a value is never dropped or reinterpreted."""
+"""Mending of nearly-JSON, token by token: every change has a name, no value is dropped or reinterpreted."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ VALUE, KEY, COLON, NEXT = "value", "key", "colon", "next"
 
 
 class _UnmendableError(Exception):
-    """The text is not what this mending understands."""
+    """The text is beyond the rules of this mending."""
 
 
 @dataclass(slots=True)
@@ -170,7 +170,7 @@ class _Mender:
         return escaped if is_markdown else "\\\\" + escaped
 
     def cut(self, token: str) -> None:
-        """Take a string that the end of the text cut off: as far as it goes if it is a value, not at all if it is a key."""
+        """Take a string cut off by the end of the text: its beginning if a value, nothing if a key."""
         self.require(self.state in (VALUE, KEY))
         if self.state == VALUE:
             body = token[1:]
@@ -188,13 +188,15 @@ class _Mender:
 
 
 def mend_json(text: str) -> Row | None:
-    """Return the value of a text that starts with a bracket and is nearly JSON, or None if it cannot be mended without guessing.
+    """Return the value of a text that starts with a bracket and is nearly JSON, or None.
 
-    Unquoted values stay the text that they are; what follows the closing bracket is ignored.
+    None where mending would need a guess. Unquoted values stay text; text after the closing bracket is
+    ignored.
 
     >>> mend_json("{'a': 67,571, b: [1, 2,], // so far")
     Row(value={'a': '67,571', 'b': [1, 2]},
-        repairs=('single_quotes', 'thousands_separator', 'unquoted_key', 'trailing_comma', 'comment', 'truncated'), problem=None)
+        repairs=('single_quotes', 'thousands_separator', 'unquoted_key', 'trailing_comma', 'comment',
+        'truncated'), problem=None)
     >>> mend_json('{"a": "he said "no" to it"}') is None
     True
     """

@@ -1,4 +1,4 @@
-"""Records that stand one level down: under which key of their rows."""
+"""Records one level down in their rows: the key above them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ LONGEST = 100_000
 def find_misplaced(
     rows: Iterable[Any], declared: frozenset[str], passed_over: Collection[str] = ()
 ) -> str | None:
-    """Return the key under which rows have most of the declared keys, in an object or in JSON text, and more than at their top; None if none.
+    """Return the key under which rows have most of the declared keys, and more than at their top, or None.
+
+    The value under the key is an object or JSON text.
 
     >>> find_misplaced([{"total": 5, "result": {"shop": "Oak", "total": 5}}], frozenset({"shop", "total"}))
     'result'

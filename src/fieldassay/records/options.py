@@ -12,7 +12,7 @@ from fieldassay.records.value_objects import Scalars
 from fieldassay.spec.names import ID_NAMES
 
 UNPACKED = 2 * 1024**3
-"""Bytes that a packed input may unpack to, or `RATIO` times what it has if that is more, where the user says nothing else."""
+"""Default for the unpacked bytes of a packed input: this, or `RATIO` times its size if that is more."""
 
 RATIO = 100
 
@@ -21,16 +21,17 @@ FORMATS = ("jsonl", "json", "csv", "tsv", "parquet", "xlsx")
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """How a source is to be read.
+    """The options for reading a source.
 
-    `id_names` are the accepted names of the id, in order of preference; None means `ID_NAMES`, and the file name for a directory.
-    `data_key` says where in a row the record is, as an exact key or a dotted path; None: the row is the record. `data_keys` are
-    names under which the record may be where no `data_key` is given: the first that a row has counts, and a row that has none of them is the
-    record itself (of a tree: all of it but its id). `systems_key` names an object
-    whose keys are systems. `format` (one of `FORMATS`) and `encoding` override what is found out from the file. `wrap` is the key under which a
-    top-level list is put; None: a list is an invalid answer. `declared` are the top-level names of the spec, which are always data and never
-    meta; `nested` those of them that are lists, objects or trees: text in them that is a JSON list or object is decoded in tables. Gold
-    (`is_gold`) must be readable as it stands: what a prediction may have repaired is an error there.
+    `id_names` are the accepted names of the id, in order of preference; None means `ID_NAMES`, and the file
+    name for a directory. `data_key` is the place of the record in a row, as an exact key or a dotted path;
+    None: the row is the record. `data_keys` are possible names of the record where no `data_key` is given:
+    the first that a row has counts, and a row without any of them is the record itself (of a tree: all of it
+    but its id). `systems_key` names an object whose keys are systems. `format` (one of `FORMATS`) and
+    `encoding` override detection. A top-level list is put under the key `wrap`; None: a list is an invalid
+    answer. `declared` are the top-level names of the spec, which are always data and never meta; `nested`
+    those of them that are lists, objects or trees: text in them that is a JSON list or object is decoded in
+    tables. Gold (`is_gold`) must be readable without repairs, which are errors there.
     """
 
     id_names: tuple[str, ...] | None = None
@@ -44,11 +45,11 @@ class SourceOptions:
     nested: frozenset[str] = frozenset()
     is_gold: bool = False
     answer_keys: frozenset[str] = frozenset()
-    """Keys that an answer may have at its top, where `declared` does not say: of a tree those that its spec names."""
+    """Keys allowed at the top of an answer where `declared` is empty: of a tree those that its spec names."""
     scalars: Scalars = field(default_factory=dict)
-    """The fields of the spec with the places of single values, at which a prediction may have an object with a value and its confidence."""
+    """The fields of the spec with single values; a prediction may give there a value with its confidence."""
     unpacked: int | None = None
-    """Bytes that a packed file may unpack to; None: `UNPACKED`, or `RATIO` times its size if that is more."""
+    """Most bytes to unpack from a packed file; None: `UNPACKED`, or `RATIO` times its size if more."""
     item_lists: tuple[tuple[str, frozenset[str]], ...] = ()
     """The spec's lists of objects: their paths, and the names of their items' fields."""
     left_out: frozenset[str] = frozenset()
@@ -56,10 +57,10 @@ class SourceOptions:
     group: bool = False
     """Whether the rows of one id in a table are the items of one record."""
     other_names: OtherNames = ()
-    """Other keys under which a record may hold the spec's fields; a record opens with each under its own name."""
+    """Other keys of a record for the spec's fields; on opening, each is renamed to the field's own name."""
 
     fields: ObjectNode | None = field(default=None, repr=False, compare=False)
-    """The fields of the spec, where predictions are read: their types tell which of several objects is the record."""
+    """The fields of the spec, for predictions: their types tell the record among several objects."""
 
     @property
     def is_tree(self) -> bool:
@@ -68,7 +69,7 @@ class SourceOptions:
 
     @property
     def expected_keys(self) -> frozenset[str]:
-        """Return the keys that tell the record among several objects in a raw answer."""
+        """Return the keys that distinguish the record among several objects in a raw answer."""
         return self.answer_keys | frozenset(self.data_keys) | (frozenset() if self.is_tree else self.declared)
 
     def key_of(self, row: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""Python values as JSON values: what callers, data frames and Parquet files hand over."""
+"""Python values as JSON values: those of callers, data frames and Parquet files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fieldassay.records.decode import MAX_DEPTH, MAX_DIGITS
 
 
 class UnplainError(ValueError):
-    """A value that has no JSON counterpart; the text says which."""
+    """A value without a JSON counterpart, described by the text."""
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -22,7 +22,9 @@ _CONTAINERS = frozenset({dict, list})
 
 
 def are_json(records: Sequence[Any]) -> bool:
-    """Return whether all values are objects of plain JSON types throughout, not too deeply nested; then they can be taken as they are.
+    """Return whether all values are objects of plain JSON types throughout, not too deeply nested.
+
+    Such records need no conversion.
 
     >>> are_json([{"a": [1, None, {"b": "x"}]}]), are_json([{"a": (1, 2)}]), are_json([{1: "a"}])
     (True, False, False)
@@ -45,10 +47,10 @@ def are_json(records: Sequence[Any]) -> bool:
 
 
 def to_json(value: Any, depth: int = 0) -> Json:
-    """Return a Python value as JSON: dates and times as ISO text, decimals as the text of their digits, tuples and sets as lists.
+    """Return a Python value as JSON: ISO text for dates and times, digits for decimals, lists for tuples.
 
-    Objects that know how to become plain (`model_dump`, `tolist`, `item`) are asked to. Raises `UnplainError` for bytes, for unknown kinds and
-    for data nested too deeply.
+    Sets become lists too. Objects with a plain form (`model_dump`, `tolist`, `item`) are converted by it.
+    Raises `UnplainError` for bytes, for unknown kinds and for data nested too deeply.
 
     >>> from decimal import Decimal
     >>> to_json({"total": Decimal("1.50"), "on": datetime.date(2025, 3, 4), "lines": ({"n": 1},)})

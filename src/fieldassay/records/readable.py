@@ -1,4 +1,7 @@
-"""How much of an object the fields of a spec can read: it tells the record from templates, scores and remarks with the same keys."""
+"""The number of an object's values that a spec's fields can read.
+
+It tells the record from templates, scores and remarks with the same keys.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +20,27 @@ LONGEST = 200
 """Longer texts are never placeholders."""
 
 _TAKES_SCORES = frozenset({"any", "boolean", "duration", "integer", "list", "money", "number", "quantity"})
-"""Types whose values may be a number between 0 and 1, or true and false."""
+"""Types with values that may be a number between 0 and 1, or true and false."""
 
 _WORD = (
     r"(?:an? |the |your )?(?:extracted |actual |field )?"
-    r"(?:amount|array|bool|boolean|date|datetime|decimal|float|int|integer|list|name|none|null|number|object|str|string|text|value)(?: here)?"
+    r"(?:amount|array|bool|boolean|date|datetime|decimal|float|int|integer|list"
+    r"|name|none|null|number|object|str|string|text|value)(?: here)?"
 )
 _PLACEHOLDER = re.compile(
-    r"<[^<>]*>|\{[^{}]*\}|\{\{[^{}]*\}\}|\[[^\[\]]*\]|[\s.…_?*x-]+|placeholder|to ?do|tbd|y{2,4}[-/.]mm[-/.]dd"
+    r"<[^<>]*>|\{[^{}]*\}|\{\{[^{}]*\}\}|\[[^\[\]]*\]|[\s.…_?*x-]+|placeholder|to "
+    r"?do|tbd|y{2,4}[-/.]mm[-/.]dd"
     rf"|{_WORD}(?: ?(?:\||or|/|,) ?{_WORD})*",
     re.IGNORECASE,
 )
 
 
 def count_readable(value: Json, fields: ObjectNode | None, wrap: str | None = None) -> int:
-    """Return how many of the fields an object has with a value that their types can read and that is no placeholder.
+    """Return the number of fields with a value in the object readable by their types, without placeholders.
 
-    The fields of objects in it count like its own; a list counts as one value, if most of what it holds does. A list is looked at as if it
-    stood under the key `wrap`. A number between 0 and 1 is no text: it is a score.
+    The fields of objects in it count like its own; a list counts as one value, if most of its items do. A
+    top-level list is treated as the value of the key `wrap`. A number between 0 and 1 is no text: it is a
+    score.
     """
     if fields is None:
         return 0

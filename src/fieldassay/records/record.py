@@ -1,4 +1,4 @@
-"""Records as the engine sees them: one document's data, and what is known beside it."""
+"""Records for the engine: one document's data and metadata."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from fieldassay.json_value import Json
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What a row says beside its data.
+    """The metadata of a row.
 
-    `duration_ms` is finite and not negative. `confidence` is in the units given, by concrete or field path; a single number for the whole
-    record is `{"": x}`. `attributes` are scalar facts that slices can use (`difficulty`, `type` …), as text; `labels` are lists of
-    such facts (`focus_areas`). `repairs` names what was repaired
-    before the record could be read, in order, each once. `critical_paths` and `accepted_values` come with gold: paths that this document
-    must have right, and per path the values accepted beside the gold value.
+    `duration_ms` is finite and not negative. `confidence` is in the units given, by concrete or field path; a
+    single number for the whole record is `{"": x}`. `attributes` are scalar facts for slices (`difficulty`,
+    `type` …), as text; `labels` are lists of such facts (`focus_areas`). `repairs` are the names of the
+    repairs made before the record could be read, in order, each once. `critical_paths` and `accepted_values`
+    come with gold: paths that this document must have right, and per path the values accepted beside the gold
+    value.
     """
 
     duration_ms: float | None = None
@@ -36,9 +37,10 @@ class Meta:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One document's data. `data` is None when there is no readable answer, and then `invalid` says why; `place` is where it stands.
+    """One document's data; `data` is None without a readable answer, and then `invalid` gives the reason.
 
-    `start` is how the raw answer begins, of one that was repaired or could not be read.
+    `place` is its place in the source. `start` is the beginning of the raw answer, of one that was repaired
+    or could not be read.
     """
 
     id: str
@@ -51,7 +53,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some documents in gold order: gold and, by system, predictions, as parallel tuples; None where a system has no prediction."""
+    """Some documents in gold order: gold and, by system, predictions, as parallel tuples (None: missing)."""
 
     ids: tuple[str, ...]
     gold: tuple[Record, ...]
@@ -60,7 +62,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a source before its envelope is opened. `problem` says why it cannot be read, and then `value` is None."""
+    """One row of a source before its envelope is opened; an unreadable one has a `problem` and no `value`."""
 
     value: Json
     repairs: tuple[str, ...] = ()

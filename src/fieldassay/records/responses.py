@@ -14,7 +14,7 @@ BATCH_ID = "custom_id"
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a response holds: its answers (texts, or what a tool was called with), what it used, and why there is none."""
+    """The content of a response: answers (texts or arguments of tool calls), usage, reason for none."""
 
     kind: str
     answers: tuple[Json, ...] = ()
@@ -23,7 +23,9 @@ class Response:
 
 
 def read_response(row: Any) -> Response | None:
-    """Return what a row holds if it has the shape of an OpenAI or Anthropic response, alone or in the output of a batch; otherwise None.
+    """Return the content of a row in the shape of an OpenAI or Anthropic response, otherwise None.
+
+    The response stands alone or in the output of a batch.
 
     >>> read_response({"custom_id": "r1", "result": {"type": "expired"}})
     Response(kind='Anthropic batch', answers=(), usage={}, error='expired')
@@ -60,7 +62,7 @@ def is_batch_row(row: Mapping[str, Any]) -> bool:
 
 
 def names_of_id(row: Mapping[str, Any], names: Sequence[str]) -> Sequence[str]:
-    """Return the names under which a row may have its document's id: what a service calls `id` is its own.
+    """Return the possible names of a row's document id; an `id` of a service is the service's own.
 
     >>> names_of_id({"custom_id": "r1", "result": {"type": "expired"}}, ["id"])
     ('custom_id',)
@@ -142,7 +144,7 @@ def _answered(kind: str, answers: Sequence[Json], body: Mapping[str, Any], error
 
 
 def _text(content: Any) -> str | None:
-    """Return the text of a content that is a text, or blocks of which some are; thoughts are blocks of other types."""
+    """Return the text of a content: a text, or the text blocks of a list; thoughts have other types."""
     if isinstance(content, str):
         return content
     blocks = _objects(content) or ()
@@ -172,7 +174,7 @@ def _usage(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _message(error: Any) -> str | None:
-    """Return the message of an error, which may be an object in an object."""
+    """Return the message of an error, possibly an object in an object."""
     for _ in range(3):
         if not isinstance(error, dict):
             break

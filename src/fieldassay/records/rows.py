@@ -25,11 +25,11 @@ class Rows(ABC):
     ids: tuple[str, ...]
     is_numbered: bool
     is_table: bool
-    """Whether a row may be one of several of a record."""
+    """Whether several rows may make one record."""
 
     @abstractmethod
     def place(self, position: int) -> str:
-        """Return where the row stands, for messages."""
+        """Return the place of the row, for messages."""
 
     @abstractmethod
     def read(self, positions: Sequence[int]) -> list[Row]:
@@ -115,7 +115,7 @@ class SlicedRows(Rows):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldRows(Rows):
-    """Rows in memory: JSON texts as bytes, or values. `places` are the parts of the places after the label."""
+    """Rows in memory: JSON texts as bytes, or values. `places` are the parts of places after the label."""
 
     label: str
     ids: tuple[str, ...]
@@ -147,7 +147,7 @@ class HeldRows(Rows):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FolderRows(Rows):
-    """Rows that are one file each, read when asked for: JSON, or (`takes_text`) a text where it is not JSON."""
+    """Rows of one file each, read on demand: JSON or, if `takes_text`, a text where it is not JSON."""
 
     ids: tuple[str, ...]
     paths: tuple[str, ...]
@@ -185,7 +185,10 @@ def _size(path: str) -> int:
 
 
 def read_json_file(path: Path, encoding: str | None, *, takes_text: bool = False) -> Row:
-    """Return the one JSON value of a file; a file that cannot be read is a row with a problem. `takes_text`: what is not JSON is a text."""
+    """Return the one JSON value of a file; an unreadable file is a row with a problem.
+
+    With `takes_text`, a file that is not JSON is a text.
+    """
     try:
         data = read_plain(path)
     except (OSError, EOFError, ValueError) as error:

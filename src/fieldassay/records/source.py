@@ -30,7 +30,7 @@ from fieldassay.records.workbooks import read_workbook
 
 
 def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
-    """Return the rows of a file that is one JSON array of records, or one record; or JSON lines if it is several values.
+    """Return the rows of a file that is a JSON array of records, one record, or several values (JSON lines).
 
     A single record without an id is a source of one numbered row.
     """
@@ -99,9 +99,10 @@ _READERS: Mapping[str, Callable[[Input, SourceOptions], tuple[Rows, tuple[Proble
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Records of one side: their ids in order, and each record when asked for.
+    """The records of one side: their ids in order, and each record on demand.
 
-    `notes` are problems that keep no other record from being judged. It pickles, and reads its file again in another process.
+    `notes` are problems that keep no other record from being judged. It pickles, and reads its file again in
+    another process.
     """
 
     label: str
@@ -122,7 +123,7 @@ class Source:
         return self.rows.ids
 
     def place(self, position: int) -> str:
-        """Return where a record stands: `preds.jsonl:17`."""
+        """Return the place of a record: `preds.jsonl:17`."""
         return self.rows.place(position)
 
     def fetch(self, positions: Sequence[int]) -> list[Record]:
@@ -130,7 +131,7 @@ class Source:
         return self.open(positions, self.rows.read(positions))
 
     def open(self, positions: Sequence[int], rows: Sequence[Row]) -> list[Record]:
-        """Return the records of rows that were read already, which systems in one file share."""
+        """Return the records of rows already read; systems in one file share them."""
         names = self.rows.ids
         return [
             open_row(names[position], row, self.rows.place(position), self.options)
@@ -181,7 +182,7 @@ def make_source(label: str, rows: Rows, problems: Sequence[Problem], options: So
 
 
 def _no_id_key(source: Source, names: Sequence[str]) -> Problem:
-    """Return the problem that no row has an id under the names that were named for it; rows are never matched by position then."""
+    """Return the problem of a source without ids under the given names; positions never match rows then."""
     keys = [
         key
         for row in source.rows.read(range(min(PROBED, len(source))))
@@ -198,9 +199,9 @@ def _no_id_key(source: Source, names: Sequence[str]) -> Problem:
 
 
 def _settle_key(source: Source) -> Source:
-    """Return gold with the key that its first rows have as the key of every row; where none has one, the rows are the records.
+    """Return gold with the key of its first rows as the key of every row; without one, rows are the records.
 
-    A name that nearly is the key is an error: a misspelled envelope would be judged as data.
+    A near-miss of the key is an error: a misspelled envelope would be judged as data.
     """
     rows = [
         row.value for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict)
@@ -222,8 +223,9 @@ def _settle_key(source: Source) -> Source:
 def open_systems(path: str | Path, options: SourceOptions) -> dict[str, Source]:
     """Return the predictions of several systems in one file, by system, in order of appearance.
 
-    `options.systems_key` names an object whose keys are systems and whose values are their answers. The sources share one index; a
-    system has no prediction where it has no key, and an invalid one where its value is null.
+    `options.systems_key` names an object whose keys are systems and whose values are their answers. The
+    sources share one index; a system has no prediction where it has no key, and an invalid one where its
+    value is null.
     """
     key = options.systems_key
     if key is None:
@@ -279,7 +281,7 @@ def _check_key(source: Source, key: str, what: str) -> None:
 
 
 def _check_values(source: Source, key: str) -> None:
-    """Raise `ProblemsError` if no record stands under the key in any of the first rows, though one stands elsewhere, or none can stand there."""
+    """Raise `ProblemsError` if the key has no record in any first row, but another place has, or none can."""
     rows = [
         row.value for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict)
     ]
@@ -314,7 +316,7 @@ def _check_values(source: Source, key: str) -> None:
 
 
 def _remedy_of_key(key: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return what there is at the deepest place of a path that any of the rows has."""
+    """Return the keys at the deepest place of a path reached by any of the rows."""
     place, value = max((deepest(row, key) for row in rows), key=lambda found: len(found[0]))
     if not place:
         return nearest(key, {name for row in rows for name in row}) if any(rows) else ""
@@ -340,6 +342,9 @@ def _describe_responses(source: Source) -> list[Problem]:
         found = read_response(value)
         if found is not None:
             ids = f", ids are under {BATCH_ID!r}" if isinstance(value, dict) and BATCH_ID in value else ""
-            what = f"holds responses of the kind {found.kind}: answer, usage and errors were taken from them{ids}"
+            what = (
+                f"holds responses of the kind {found.kind}: answer, usage and errors were taken from "
+                f"them{ids}"
+            )
             return [Problem(source.label, what, kind="responses")]
     return []

@@ -1,4 +1,4 @@
-"""Where in a text JSON may stand."""
+"""The places of JSON in a text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fieldassay.records.decode import MAX_DEPTH
 
 MAX_SPANS = 5_000
 MAX_BROKEN = 16
-"""Broken pieces that are looked into for others, and brackets that may be found to stay open; each costs a walk over the rest of the text."""
+"""Limit on broken pieces searched for others, and on brackets found open: each costs a walk over the rest."""
 
 FENCE = "```"
 
@@ -30,24 +30,28 @@ _DECODER = json.JSONDecoder(parse_int=len)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of text that looks like JSON: from its opening bracket to its closing one, or (without that) to a code fence or the text's end."""
+    """A piece of text that looks like JSON, from its opening bracket to its closing one.
+
+    Without a closing bracket it ends with a code fence or the text.
+    """
 
     start: int
     end: int
     is_valid: bool
     is_closed: bool = True
     rank: int = 0
-    """How likely it is the answer: 3 an object with content or a list of objects, 2 an empty object, 1 any other list."""
+    """Likelihood of being the answer: 3 object with content or list of objects, 2 empty object, 1 other."""
     is_inner: bool = False
-    """True if it stands within a broken piece."""
+    """True if it is within a broken piece."""
 
 
 def find_spans(text: str) -> list[Span]:
-    """Return the pieces of the text that look like JSON, in order; at most `MAX_SPANS`. Linear in the length of the text.
+    """Return the pieces of the text that look like JSON, in order, at most `MAX_SPANS`, in linear time.
 
-    They are the outermost ones; what stands within a broken piece comes after it, in case that the piece is none.
+    They are the outermost ones; pieces within a broken piece follow it, in case it is none.
 
-    >>> [(span.start, span.end, span.is_valid) for span in find_spans('see [470]: {"a": {"b": 1}} or {"a": 1,}')]
+    >>> spans = find_spans('see [470]: {"a": {"b": 1}} or {"a": 1,}')
+    >>> [(span.start, span.end, span.is_valid) for span in spans]
     [(4, 9, True), (11, 26, True), (30, 39, False)]
     """
     return list(_search(text))

@@ -20,9 +20,10 @@ FIELD_LIMIT = 1 << 30
 
 
 def read_table(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
-    """Return the rows of a delimited file with a header, and what is wrong with it; cells stay text.
+    """Return the rows of a delimited file with a header, and its problems; cells stay text.
 
-    A row with more or fewer cells than the header is a problem. Dotted headers make nested objects unless the spec declares that very name.
+    A row with more or fewer cells than the header is a problem. Dotted headers make nested objects unless the
+    spec declares that very name.
     """
     text = _read_text(source)
     lines = _split(text, "\t" if source.format == "tsv" else find_delimiter(text))
@@ -39,7 +40,7 @@ def read_table(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[P
 
 
 def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
-    """Return the rows of a table as records, and what is wrong with them; those of one id together, if that is asked for.
+    """Return the rows of a table as records, those of one id together if asked for, and their problems.
 
     A row with more or fewer cells than the header is a problem; it stops everything where rows are grouped.
     """
@@ -75,7 +76,7 @@ def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Pr
 
 
 def find_delimiter(text: str) -> str:
-    """Return the delimiter of a delimited text: the one that splits its first rows into equally many cells, most of them.
+    """Return the delimiter that splits the first rows of a text into equally many cells, most of them.
 
     >>> find_delimiter('id;amount\\n1;"2,5"\\n2;3,5\\n')
     ';'
@@ -127,7 +128,7 @@ def _split(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def check_header(table: Table, number: int) -> None:
-    """Raise `ProblemsError` for a header, in the row of that number, in which columns have no name, or one name twice."""
+    """Raise `ProblemsError` for unnamed or repeated columns of the header in row `number`."""
     where, header = f"{table.label}:{number}", table.header
     if not header:
         raise ProblemsError(

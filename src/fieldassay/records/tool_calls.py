@@ -1,4 +1,4 @@
-"""Records inside the calls of tools by which some models answer."""
+"""Records inside the tool calls with which some models answer."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from fieldassay.records.decode import decode_json
 from fieldassay.records.readable import count_readable
 
 WRAPPERS = (
-    "tool_calls", "tool_call", "function_call", "function", "arguments", "parameters", "input", "args", "action_input", "tool_input",
+    "tool_calls", "tool_call", "function_call", "function", "arguments", "parameters", "input", "args",
+    "action_input", "tool_input",
 )  # fmt: skip
-"""Keys under which a call of a tool holds what the tool is given, or another such object."""
+"""Keys of a tool call whose value is the tool's arguments, or another such object."""
 
 DEEPEST = 6
 
 APART = ("fields_apart",)
-"""What is recorded of an answer that holds fields of the record in another object too."""
+"""The record's note on an answer with fields of the record in another object too."""
 
 
 def count_declared(value: Json, declared: frozenset[str], wrap: str | None = None) -> int:
-    """Return how many of the declared keys an object has at its top, or would have as a list under the key `wrap`.
+    """Return the number of declared keys at an object's top, or of a list put under the key `wrap`.
 
     >>> count_declared({"total": 5, "note": "x"}, frozenset({"total", "shop"}))
     1
@@ -33,7 +34,7 @@ def count_declared(value: Json, declared: frozenset[str], wrap: str | None = Non
 
 
 def are_apart(taken: Json, others: Iterable[Json], declared: frozenset[str]) -> bool:
-    """Return whether another object has declared keys and none of those of the object that is taken, which has some.
+    """Return whether another object has declared keys, and none of those of the taken object, which has some.
 
     >>> are_apart({"shop": "Oak"}, [{"total": 5}], frozenset({"shop", "total"}))
     True
@@ -50,10 +51,11 @@ def are_apart(taken: Json, others: Iterable[Json], declared: frozenset[str]) -> 
 def unwrap_call(
     value: Json, declared: frozenset[str], fields: ObjectNode | None = None
 ) -> tuple[Json, tuple[str, ...]]:
-    """Return the record that a call of a tool holds, and what was done to find it; otherwise the value, and nothing.
+    """Return the record in a tool call and the names of the steps to it; otherwise the value, and no steps.
 
-    The record is the object under one of `WRAPPERS` (also as JSON text) with most of the declared keys, if it has more of them than the
-    call; of equals that of which the types of `fields` can read most values, then the last.
+    The record is the object under one of `WRAPPERS` (also as JSON text) with most of the declared keys, if it
+    has more of them than the call; of equals the one with most values readable by the types of `fields`, then
+    the last.
 
     >>> unwrap_call({"name": "extract", "arguments": '{"total": 5}'}, frozenset({"total"}))
     ({'total': 5}, ('tool_call',))
@@ -78,7 +80,7 @@ def unwrap_call(
 
 
 def _inner(value: Any, declared: frozenset[str], depth: int) -> Iterable[Json]:
-    """Yield the objects that stand under the keys of wrappers, at any depth, in order."""
+    """Yield the objects under the keys of wrappers, at any depth, in order."""
     if depth > DEEPEST:
         return
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Values that a prediction gives as objects with a confidence, or with a confidence in a column beside them."""
+"""Values predicted as objects with a confidence, or with a confidence in a column beside them."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from fieldassay.json_value import Json
 from fieldassay.records.decode import read_number
 
 Scalars: TypeAlias = Mapping[str, Any]
-"""The fields of an object by name: None for a field of one value or of a list of values, the fields of its objects for any other."""
+"""The fields of an object by name: None for values and lists of values, else the fields of its objects."""
 
 SUFFIX = "_confidence"
 _PERCENTAGE = re.compile(r"\s*(\d{1,3}(?:[.,]\d{1,15})?)\s?%\s*", re.ASCII)
 _TYPED = ("valueA", "valueB", "valueC", "valueD", "valueI", "valueN", "valueO", "valueP", "valueS", "valueT")
-"""How the keys begin under which Azure gives a value by its type: `valueString`, `valueNumber`, `valueDate`."""
+"""The beginnings of Azure's keys of values by type: `valueString`, `valueNumber`, `valueDate`."""
 _CONTAINERS = frozenset({dict, list})
 _VALUES = ("value", "content")
 _BESIDE = frozenset({
-    *_VALUES, "confidence", "type", "page", "pages", "page_number", "pageNumber", "bbox", "box", "bounding_box", "boundingBox", "polygon",
+    *_VALUES, "confidence", "type", "page", "pages", "page_number", "pageNumber", "bbox", "box",
+    "bounding_box", "boundingBox", "polygon",
     "bounding_regions", "boundingRegions", "spans", "span", "source", "source_text",
 })  # fmt: skip
-"""The keys that an object with a value and its confidence may have: where the value was found, and nothing else."""
+"""The keys of an object with only a value, its confidence and the place where the value was found."""
 
 
 @dataclass(slots=True)
 class Taken:
-    """What was taken from the objects of one record: confidences by path, and the names of what was done."""
+    """The yield of the value objects of one record: confidences by path, and the names of the steps."""
 
     confidences: dict[str, float] = field(default_factory=dict)
     repairs: set[str] = field(default_factory=set)
@@ -54,7 +55,9 @@ def may_hold_confidences(data: Mapping[str, Json], scalars: Scalars) -> bool:
 
 
 def take_values(data: dict[str, Json], scalars: Scalars, taken: Taken, path: str = "") -> dict[str, Json]:
-    """Return a record with the values in place of objects such as `{"value": 5, "confidence": 0.9}`, where the spec has a single value.
+    """Return a record with plain values in place of objects such as `{"value": 5, "confidence": 0.9}`.
+
+    Only at fields that have a single value in the spec.
 
     >>> taken = Taken()
     >>> take_values({"total": {"value": 5, "confidence": 0.9}}, {"total": None}, taken), taken.confidences
@@ -98,7 +101,7 @@ def _take(value: Any, scalars: Scalars | None, taken: Taken, path: str) -> Json:
 
 
 def _value_key(value: Mapping[str, Json], scalars: Scalars | None) -> str | None:
-    """Return the key of the value in an object that holds nothing but a value, its confidence and where it was found; else None."""
+    """Return the key of the value in an object of only a value, its confidence and its place; else None."""
     typed = [key for key in value if key.startswith(_TYPED)]
     keys = typed or [key for key in _VALUES if key in value]
     if "confidence" not in value or len(keys) != 1 or not value.keys() <= {*_BESIDE, *typed}:

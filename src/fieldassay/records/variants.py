@@ -1,4 +1,4 @@
-"""Predictions given once per variant: one source in which ids repeat, as one system per variant."""
+"""Predictions given once per variant: one source with repeated ids, as one system per variant."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from fieldassay.records.source import CHUNK, Source
 
 
 def split_variants(system: str, source: Source) -> dict[str, Source]:
-    """Return the predictions of each variant as a system of its own, named SYSTEM/VARIANT, in order of appearance.
+    """Return the predictions of each variant as a system named SYSTEM/VARIANT, in order of appearance.
 
-    That is, where ids repeat, every readable record names its variant, and no id repeats within one; any other source is returned whole,
-    under its own name. A system that is itself named after one of the variants (`model/raw`) has that one alone. Records that cannot be
-    read, and whose variant cannot be seen, are left out with a note.
+    That is, where ids repeat, every readable record names its variant, and no id repeats within one; any
+    other source is returned whole, under its own name. A system that is itself named after one of the
+    variants (`model/raw`) has that one alone. Records that cannot be read, and whose variant is unknown, are
+    left out with a note.
     """
     ids = source.ids()
     if source.is_numbered or len(set(ids)) == len(ids):
@@ -41,7 +42,7 @@ def split_variants(system: str, source: Source) -> dict[str, Source]:
 
 
 def _places(source: Source) -> tuple[dict[str | None, list[int]], list[Problem]]:
-    """Return the positions of the records by variant, and a problem for each record that cannot be read and names none."""
+    """Return the positions of records by variant, and a problem for each unreadable one without a variant."""
     places: defaultdict[str | None, list[int]] = defaultdict(list)
     lost = []
     for start in range(0, len(source), CHUNK):

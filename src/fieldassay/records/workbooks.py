@@ -48,7 +48,7 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """What is seen of a sheet's XML before it is read: how far it reaches, and its error cells by row and column, from 0."""
+    """A scan of a sheet's XML before reading: its extent, and its error cells by row and column, from 0."""
 
     rows: int
     columns: int
@@ -56,10 +56,11 @@ class _Scan:
 
 
 def read_workbook(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
-    """Return the rows of one sheet of a workbook (the one named, else the first that is filled), and what is wrong with them.
+    """Return the rows of one sheet of a workbook (the one named, else the first non-empty), and its problems.
 
-    Numbers stay numbers, whole ones integers; dates and times become ISO text; a cell with an error is its text (`#N/A`). The first row that is
-    not blank holds the names of the columns; columns that are blank throughout are passed over.
+    Numbers stay numbers, whole ones integers; dates and times become ISO text; a cell with an error is its
+    text (`#N/A`). The first row that is not blank holds the names of the columns; columns that are blank
+    throughout are skipped.
     """
     try:
         with quiet_panics():
@@ -101,7 +102,7 @@ def _cells_of(book: CalamineWorkbook, sheet: str) -> list[list[Any]]:
 
 
 def _check_size(archive: zipfile.ZipFile, source: Input) -> None:
-    """Unpack everything once, so that no part is larger than the archive says, and all of them together not larger than they may be."""
+    """Unpack everything once: no part may exceed the size stated in the archive, nor the sum the limit."""
     bound, size = source.bound(), 0
     for info in archive.infolist():
         with archive.open(info) as stream:
@@ -176,7 +177,8 @@ def _scan(archive: zipfile.ZipFile, part: str, source: Input) -> _Scan:
                 errors[row, column] = value[1].decode("utf-8", "replace")
             elif value is None and _FORMULA.search(content):
                 raise ValueError(
-                    f"row {row + 1}: a formula was never computed; open it in a spreadsheet program and save it there"
+                    f"row {row + 1}: a formula was never computed; open it in a spreadsheet program and "
+                    "save it there"
                 )
     if rows * columns > MOST_CELLS:
         what = f"has a sheet that reaches over {rows:,} rows and {columns:,} columns"
@@ -228,7 +230,10 @@ def _hold(
 
 
 def _plain(cell: Any) -> Json:
-    """Return a cell as JSON: whole numbers as integers, dates and times as ISO text, times over a day as hours, minutes and seconds."""
+    """Return a cell as JSON: whole numbers as integers, dates and times as ISO text.
+
+    Times over a day are hours, minutes and seconds.
+    """
     if isinstance(cell, float):
         return int(cell) if cell.is_integer() and abs(cell) < 2**53 else cell
     if isinstance(cell, datetime.date | datetime.time):

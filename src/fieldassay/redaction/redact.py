@@ -43,9 +43,10 @@ def redact_run(
 ) -> None:
     """Write a run again with its values replaced, as `Redactor` does; every number of it stays.
 
-    Without a key one is made up and forgotten, so that no other run can be compared with this one. What is left out: how the run was called and
-    where, what it was made from, notes, warnings, violations of checks, tags, and the sentences of gates. Raises `ProblemsError` for a damaged
-    run, and for a target that `score --out` would not write to either.
+    Without a key one is made up and forgotten, so that no other run can be compared with this one. What is
+    left out: how the run was called and where, what it was made from, notes, warnings, violations of checks,
+    tags, and the sentences of gates. Raises `ProblemsError` for a damaged run, and for a target that `score
+    --out` would not write to either.
     """
     run = Run.open(folder)
     if run.facts.get("redacted"):
@@ -79,7 +80,10 @@ def redact_run(
 
 def _redact(result: Result, run: Run, redactor: Redactor) -> Result:
     rows = run.evidence
-    note = f"this run is redacted: its values{' and ids' if redactor.has_ids else ''} are {'shapes' if redactor.has_shapes else 'tokens'}"
+    note = (
+        f"this run is redacted: its values{' and ids' if redactor.has_ids else ''} are "
+        f"{'shapes' if redactor.has_shapes else 'tokens'}"
+    )
     return Result(
         estimates=tuple(_estimate(one, redactor) for one in result.estimates),
         documents=None if result.documents is None else _documents(result.documents, redactor),

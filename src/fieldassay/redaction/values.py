@@ -28,7 +28,8 @@ _EXPRESSIONS = frozenset({"metrics", "gates", "score", "formula"})
 class Redactor:
     """What stands in the place of a text: a token that the key decides, or, with `has_shapes`, its shape (letters as x, digits as 9).
 
-    The same text always gets the same token under one key. `names` are the keys of records that the spec declares: they stay.
+    The same text always gets the same token under one key. `names` are the keys of records that the spec
+    declares: they stay.
     """
 
     key: bytes

@@ -1,4 +1,4 @@
-"""Checks on predictions alone: what a spec's `checks:` say of each record, counted as it goes and listed where somebody asks."""
+"""Checks on predictions alone: the violations of a spec's `checks:`, counted, and listed on request."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Sink: TypeAlias = Callable[[str, Violation], None]
 """Takes each violation of a system as it is found."""
 
 GOLD = "gold"
-"""What the counts call gold, which relations look at too."""
+"""The name of gold in the counts; relations are checked there too."""
 
 NUMBER, CLAIM = "check_violations", "has_violations"
-"""What the table of documents calls a document's number of violations, and that it has any."""
+"""The columns of the table of documents: a document's number of violations, and whether it has any."""
 
 CHECK_METRICS = "checks"
 """The group of metrics that is computed by default if a spec has checks."""
@@ -44,13 +44,13 @@ _PARTS = "violations-*.jsonl"
 
 @dataclass(slots=True)
 class Findings:
-    """What a plan's checks find in predictions, system by system; `violations` holds all of them if it is a list."""
+    """The results of a plan's checks on predictions, by system; `violations` has all of them if a list."""
 
     plan: Plan
     tallies: dict[str, Tallies] = field(default_factory=dict)
     violations: list[dict[str, Any]] | None = None
     gold: Tallies = field(default_factory=dict)
-    """What the relations find in gold, which they hold for as well: where they do not, gold is wrong."""
+    """The results of the relations on gold: a violation there means that gold is wrong."""
 
     def look(self, system: str, records: Sequence[Record | None]) -> None:
         """Check more records of a system."""
@@ -80,7 +80,10 @@ class Findings:
 
 @dataclass(slots=True)
 class Tally:
-    """What one check found so far: values looked at, violations, documents with any, and the first examples (of a value only the first)."""
+    """The results of one check so far: values checked, violations, documents with any, first examples.
+
+    Of each value only the first example is kept.
+    """
 
     values: int = 0
     violations: int = 0
@@ -115,19 +118,22 @@ Tallies: TypeAlias = dict[int, Tally]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CheckedRecords:
-    """The number of violations of each record (NaN: there is no readable prediction), and the tallies over all of them."""
+    """The violations of each record (NaN: no readable prediction), and the tallies over all records."""
 
     counts: npt.NDArray[np.float64]
     tallies: Tallies
 
     @property
     def claims(self) -> npt.NDArray[np.bool_]:
-        """Return which records have violations."""
+        """Return whether each record has violations."""
         return np.nan_to_num(self.counts) > 0
 
 
 def default_metrics(plan: Plan) -> tuple[str, ...]:
-    """Return the metrics to compute where neither user nor spec chooses any: the usual groups, and that of checks if the spec has checks."""
+    """Return the metrics to compute by default: the usual groups, and that of checks if the spec has any.
+
+    Defaults apply where neither user nor spec chooses.
+    """
     return (*DEFAULT_METRICS, CHECK_METRICS) if plan.checks else DEFAULT_METRICS
 
 
@@ -138,7 +144,9 @@ def check_records(
     sink: Sink | None = None,
     only: type[Check] = Check,
 ) -> CheckedRecords:
-    """Return what the plan's checks (of a kind) find in the records of a system; `sink` gets every violation, so that none need be held.
+    """Return the results of the plan's checks (of a kind) on the records of a system.
+
+    `sink` receives every violation, so that none need be kept.
 
     >>> from fieldassay.plan.compile import read_plan
     >>> from fieldassay.records.record import Meta
@@ -174,7 +182,7 @@ def check_records(
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The checks under one path pattern, by position; `shared` are those whose name other patterns have too."""
+    """The checks under one path pattern, by position; `shared` are those named in other patterns too."""
 
     pattern: Pattern
     checks: tuple[tuple[int, PlannedCheck], ...]
@@ -202,7 +210,10 @@ def _grouped(checks: Sequence[PlannedCheck], only: type[Check]) -> list[_Group]:
 def _places(
     groups: Sequence[_Group], data: Json
 ) -> Iterator[tuple[int, PlannedCheck | None, tuple[Step, ...], Json]]:
-    """Yield the position of each check with each place that it fits; None for the check where an earlier pattern's of that name counts."""
+    """Yield the position of each check with each of its places.
+
+    The check is None where one of an earlier pattern with the same name counts.
+    """
     done: dict[str, set[tuple[Step, ...]]] = {}
     for group in groups:
         for steps, value in group.pattern.find(data):
@@ -248,7 +259,7 @@ def join_tallies(parts: Sequence[Tallies]) -> Tallies:
 
 
 def count_checks(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[CheckCount, ...]:
-    """Return the counts of every check and system, in the order of systems and then of the spec; 0 where nothing was violated."""
+    """Return the counts of every check, by system and then in the order of the spec; 0 without violations."""
     found = []
     for system, known in tallies.items():
         for number, planned in enumerate(plan.checks):
@@ -263,9 +274,10 @@ def count_checks(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[CheckCount
 
 
 def name_idle(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[str, ...]:
-    """Return a sentence that names the checks whose path no prediction of any system has and may be misspelled, if there are such.
+    """Return at most one sentence: the checks with a path in no prediction, possibly misspelled.
 
-    Not misspelled are the path of a declared field, a pattern that says "wherever it is" (`**`), and what a protocol checks.
+    Not misspelled are the path of a declared field, a pattern at any depth (`**`), and the checks of a
+    protocol.
     """
     silent = [
         planned
@@ -311,7 +323,7 @@ def _published(protocol: str | None) -> dict[str, set[str]]:
 
 @contextmanager
 def open_sink(plan: Plan, folder: Path | None, number: int, systems: Iterable[str]) -> Iterator[Sink | None]:
-    """Yield what writes the violations of one shard to a folder, a file per system; None where there is no folder, or no check."""
+    """Yield the writer of one shard's violations to a folder, a file per system, or None."""
     if folder is None or not plan.checks:
         yield None
         return

@@ -1,4 +1,4 @@
-"""Which documents are judged: those whose gold has the values that a user named, by the keys that slices have."""
+"""The choice of documents to judge: those whose gold has the chosen values under keys of slices."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from fieldassay.records.source import CHUNK, Source
 from fieldassay.scoring.document_metadata import document_types, slice_values
 
 CHOSEN = "chosen"
-"""The kind of the note that says which documents were chosen."""
+"""The kind of the note on the chosen documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The documents that were chosen, in gold order, and what is to be said of them."""
+    """The chosen documents in gold order, and the note on them."""
 
     positions: Positions
     note: Problem
@@ -52,10 +52,10 @@ def parse_conditions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def choose_documents(plan: Plan, gold: Source, texts: Sequence[str]) -> Choice | None:
-    """Return the documents whose gold has, under each key, one of the values named for it; None where nothing is named.
+    """Return the documents whose gold has, under each key, one of its chosen values; None without a choice.
 
-    A key is one that results can be sliced by; predictions have no say. Raises `ProblemsError` for a key that no gold document has, for a value
-    that none has under its key, and if no document has all of them.
+    A key is one that results can be sliced by; predictions have no say. Raises `ProblemsError` for a key that
+    no gold document has, for a value that none has under its key, and if no document has all of them.
     """
     wanted = parse_conditions(texts)
     if not wanted:
@@ -88,7 +88,10 @@ def choose_documents(plan: Plan, gold: Source, texts: Sequence[str]) -> Choice |
 
 
 def _read(gold: Source) -> Iterator[tuple[int, list[Record]]]:
-    """Yield the gold records some at a time, each time with the position of the first. Raises `ProblemsError` for those that cannot be read."""
+    """Yield the gold records in portions, each with the position of its first record.
+
+    Raises `ProblemsError` for unreadable ones.
+    """
     for start in range(0, len(gold), CHUNK):
         records = gold.fetch(range(start, min(start + CHUNK, len(gold))))
         check_gold(records)
@@ -98,7 +101,7 @@ def _read(gold: Source) -> Iterator[tuple[int, list[Record]]]:
 def _find_unknown(
     plan: Plan, gold: Source, key: str, values: Sequence[str], seen: Counter[str]
 ) -> list[Problem]:
-    """Return a problem for a key that no document has, or for each value that none has under it; with what there is instead."""
+    """Return a problem for a key in no document, or for each value in none, with the alternatives."""
     if not seen:
         return [
             Problem(

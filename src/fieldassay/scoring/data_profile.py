@@ -1,4 +1,4 @@
-"""What gold and predictions hold, by the readers that scoring uses: counts and examples, field by field."""
+"""The content of gold and predictions as scoring reads them: counts and examples, field by field."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BATCH = 1000
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One value, as JSON text, with its document and what is to be said of it."""
+    """One value, as JSON text, with its document and a remark."""
 
     document: str
     value: str
@@ -40,7 +40,7 @@ class Example:
 
 @dataclass(slots=True)
 class Finding:
-    """What one side holds in one field: how many values, how many of them cannot be read or can be read in two ways."""
+    """The content of one side in one field: numbers of values, unreadable ones and ambiguous ones."""
 
     field: str
     present: int = 0
@@ -54,7 +54,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Survey:
-    """What one side holds: findings by field, records that cannot be used at all, and keys that the spec does not declare, with their counts."""
+    """The content of one side: findings by field, unusable records, and undeclared keys with their counts."""
 
     findings: dict[str, Finding] = default(default_factory=dict)
     records: int = 0
@@ -64,7 +64,10 @@ class Survey:
 
 
 def survey(plan: Plan, matching: Matching, findings: Findings) -> dict[str, Survey]:
-    """Return what gold (under the empty name) and each system hold, by the readers that scoring uses; `findings` gets all of them."""
+    """Return the content of gold (under the empty name) and of each system, as scoring reads them.
+
+    All of them go into `findings`.
+    """
     surveys = {name: Survey() for name in ("", *matching.predictions)}
     for batch in batches(matching, _BATCH):
         applies = applicability(plan, document_types(plan, batch.gold))
@@ -77,7 +80,10 @@ def survey(plan: Plan, matching: Matching, findings: Findings) -> dict[str, Surv
 
 
 def survey_predictions(plan: Plan, sources: Mapping[str, Source], findings: Findings) -> dict[str, Survey]:
-    """Return what each system holds where there is no gold; `findings` gets all records. Every field counts, whatever the document's type."""
+    """Return the content of each system without gold; `findings` gets all records.
+
+    Every field counts, whatever the document's type.
+    """
     surveys = {name: Survey() for name in sources}
     for name, source in sources.items():
         for start in range(0, len(source), _BATCH):
@@ -94,7 +100,7 @@ def _add_records(
     found: Survey,
     ids: tuple[str, ...] | None = None,
 ) -> None:
-    """Look at more records of one side; `ids` are those of the documents where records may be lacking."""
+    """Add more records of one side; `ids` are those of the documents, of which some may have no record."""
     for record in records:
         found.records += record is not None
         if record is not None and record.data is None:
@@ -148,11 +154,13 @@ _DECIDING: Mapping[str, tuple[str | None, ...]] = {
     "decimal": (".", ","),
     "currency": (None,),
 }
-"""Options of a field that decide between two readings, and what they could be instead."""
+"""Options of a field that decide between two readings, and their alternatives."""
 
 
 def is_decided(reader: Any, raw: Any, reading: Reading) -> bool:
-    """Return whether an option that the field itself gives decided how an ambiguous value is read; without it, the value would be another.
+    """Return whether an option given with the field decides the reading of an ambiguous value.
+
+    Without the option, the value would be another.
 
     >>> from fieldassay.types.dates.dates import DateReader
     >>> reader = DateReader(order="dmy")

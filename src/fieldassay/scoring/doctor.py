@@ -1,4 +1,4 @@
-"""What an installation has, and whether it computes the numbers that it must."""
+"""The parts of an installation, and a test that it computes the expected numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from fieldassay.scoring.sampling import sample
 
 DOCUMENTS = 24
 EXPECTED = "edf747e8185d22aa3f9e60091756a100f790942b78d462d8ebc115b4bf3963f7"
-"""The digest of the estimates of the sample's first documents. It changes only with what is computed, never with the machine."""
+"""The digest of the estimates of the sample's first documents: the same on every machine.
+
+It changes only with the computation.
+"""
 
 EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "embeddings": (
@@ -30,11 +33,11 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
         "texts compared by meaning, with any encoder of sentence-transformers",
     ),
 }
-"""Optional parts: the modules that each needs, and what it is for."""
+"""Optional parts: their modules and their purposes."""
 
 
 def check_up() -> dict[str, Any]:
-    """Return versions, optional parts, encoders, processors and the outcome of the self-test, as plain data."""
+    """Return versions, optional parts, encoders, processors and the self-test, as plain data."""
     return {
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
         "platform": f"{platform.system()} {platform.machine()}",
@@ -58,7 +61,7 @@ def _version(name: str) -> str:
 
 
 def _encoders() -> list[str]:
-    """Return the embedding models on this machine, by the names that a spec may give: those of packages and of the Hugging Face cache."""
+    """Return the embedding models on this machine, by their names in a spec: packages, Hugging Face cache."""
     from fieldassay.comparators.embedding.model_folders import PACKAGES as CARRIED
     from fieldassay.comparators.embedding.model_folders import hub_cache
 
@@ -83,7 +86,7 @@ def _has_model(name: str) -> bool:
 
 
 def self_test() -> dict[str, Any]:
-    """Return whether the first documents of the sample come out as everywhere else; any estimate that differs fails it."""
+    """Return the outcome of scoring the sample's first documents; any differing estimate fails the test."""
     clock = time.perf_counter()
     try:
         digest, why = estimates_digest(), ""
@@ -91,7 +94,10 @@ def self_test() -> dict[str, Any]:
         digest, why = "", str(error)
     is_passed = digest == EXPECTED
     if not is_passed and not why:
-        why = f"the estimates have the digest {digest[:16]}, not {EXPECTED[:16]}; a package computes something else here"
+        why = (
+            f"the estimates have the digest {digest[:16]}, not {EXPECTED[:16]}; a package computes "
+            "something else here"
+        )
     return {
         "is_passed": is_passed,
         "documents": DOCUMENTS,
@@ -102,7 +108,10 @@ def self_test() -> dict[str, Any]:
 
 
 def estimates_digest() -> str:
-    """Return the SHA-256 of all estimates of the sample's first documents, numbers to twelve digits (a library's last bit may vary)."""
+    """Return the SHA-256 of all estimates of the sample's first documents, numbers to twelve digits.
+
+    The last bit of a number may vary between versions of libraries.
+    """
     from fieldassay.scoring.score import score
 
     files = sample()

@@ -1,4 +1,4 @@
-"""What is known of documents beside the judgements: timing, tokens, cost, failures, and what slices need."""
+"""Metadata of documents beside the judgements: timing, tokens, cost, failures, values for slices."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ UNWRAPPED = frozenset(
         "confidence_in_words",
     }
 )
-"""What was taken off around an answer without changing it: recorded, but no repair."""
+"""Wrappings removed from an answer without changing it: recorded, but no repairs."""
 
 TOKENS = ("prompt_tokens", "completion_tokens", "embedding_tokens")
 
 
 def document_types(plan: Plan, gold: Sequence[Record]) -> list[str | None]:
-    """Return the canonical type of each gold document, None where it names none that the spec knows."""
+    """Return the canonical type of each gold document, None for types unknown to the spec."""
     declared = plan.spec.document_type
     if declared is None:
         return [None] * len(gold)
@@ -64,7 +64,7 @@ def document_table(
     types: Sequence[str | None],
     slices: Sequence[str],
 ) -> DocumentTable:
-    """Return the table of one batch's documents of one system; `slices` are the keys that documents are grouped by."""
+    """Return the table of one batch's documents of one system; `slices` are the keys for grouping them."""
     ids = tuple(record.id for record in gold)
     groups = {
         key: tuple(slice_values(key, row) for row in zip(gold, predictions, types, strict=True))
@@ -78,7 +78,7 @@ def document_table(
 
 
 def _problem(record: Record | None) -> str:
-    """Return why there is no readable answer, shortened; the empty text where there is one, or no prediction at all."""
+    """Return the reason for an unreadable answer, shortened; empty for a readable one or none at all."""
     if record is None or (record.data is not None and not record.meta.error):
         return ""
     return (record.meta.error or record.invalid or "no readable answer")[:MOST_KEPT]
@@ -95,19 +95,24 @@ def _numbers(prices: Options, predictions: Sequence[Record | None]) -> dict[str,
 
 
 def total_tokens(usage: Mapping[str, Any]) -> float | None:
-    """Return the tokens of one document: those of every kind that is known, else the total that is given; None if nothing is known.
+    """Return the tokens of one document: the sum of the known kinds, else the given total, else None.
 
-    >>> total_tokens({"prompt_tokens": 900, "completion_tokens": 80}), total_tokens({"total_tokens": 5}), total_tokens({})
-    (980.0, 5.0, None)
+    >>> total_tokens({"prompt_tokens": 900, "completion_tokens": 80})
+    980.0
+    >>> total_tokens({"total_tokens": 5}), total_tokens({})
+    (5.0, None)
     """
     used = [count for name in TOKENS if (count := _amount(usage.get(name))) is not None]
     return sum(used) if used else _amount(usage.get("total_tokens"))
 
 
 def cost_usd(prices: Mapping[str, Mapping[str, float]], usage: Mapping[str, Any]) -> float | None:
-    """Return what the tokens of one document cost, by a table of USD per million tokens; None if model, price or tokens are unknown.
+    """Return the cost of one document's tokens, by a table of USD per million tokens.
 
-    >>> cost_usd({"m": {"prompt": 1.0, "completion": 2.0}}, {"model": "m", "prompt_tokens": 500_000, "completion_tokens": 250_000})
+    None if model, price or tokens are unknown.
+
+    >>> usage = {"model": "m", "prompt_tokens": 500_000, "completion_tokens": 250_000}
+    >>> cost_usd({"m": {"prompt": 1.0, "completion": 2.0}}, usage)
     1.0
     """
     known = prices.get(str(usage.get("model")), prices.get("*"))
@@ -158,7 +163,7 @@ def _is_timeout(record: Record) -> bool:
 
 
 def slice_values(key: str, row: tuple[Record, Record | None, str | None]) -> tuple[str, ...]:
-    """Return the values of a document under a slice key: its type, a fact beside the gold or the prediction, or a gold value."""
+    """Return a document's values of a slice key: type, fact beside gold or prediction, or gold value."""
     gold, prediction, kind = row
     if key == "type":
         return (kind,) if kind else _attribute(gold, prediction, key)

@@ -1,4 +1,4 @@
-"""What became of each document: scored, or the one reason why not."""
+"""The status of each document: scored, or the one reason for not being scored."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _BY_CLAIM = {"timeout": "is_timeout", "error": "has_error", "invalid": "is_inval
 def classify(evidence: Evidence, table: DocumentTable) -> Counter[str]:
     """Return how many documents of one batch of one system are in each class.
 
-    Each document is in exactly one: `missing` (no prediction), `timeout`, `error`, `invalid` (the answer cannot be read), `failed` (the answer
-    was read, but some value of it could not be judged), or `scored`.
+    Each document is in exactly one: `missing` (no prediction), `timeout`, `error`, `invalid` (the answer
+    cannot be read), `failed` (the answer was read, but some value of it could not be judged), or `scored`.
     """
     left = np.ones(len(table.documents), dtype=bool)
     found: Counter[str] = Counter()

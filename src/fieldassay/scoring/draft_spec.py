@@ -25,8 +25,10 @@ from fieldassay.spec.write import write_spec
 _CHUNK = 1000
 _HEAD = (
     "# A first spec, written by `fieldassay init` from {source}.\n"
-    "# The types are what fits the values seen. Read them through: what is money, what is an id, which fields are critical?\n"
-    "# Text is compared exactly: `{{type: text, normalize: [case, punctuation, white_space]}}` ignores case, punctuation and spaces.\n"
+    "# The types are what fits the values seen. Read them through: what is money, what is an id, which "
+    "fields are critical?\n"
+    "# Text is compared exactly: `{{type: text, normalize: [case, punctuation, white_space]}}` ignores "
+    "case, punctuation and spaces.\n"
     "# Then: fieldassay validate --spec THIS_FILE --gold GOLD\n"
 )
 
@@ -42,10 +44,11 @@ class Draft:
 def spec_from_gold(
     gold: str, gold_key: str | None = None, id_key: str | None = None, schema: str | None = None
 ) -> Draft:
-    """Return a spec that fits gold data; `gold_key` says where in a row the record is, `id_key` which key is the document's id.
+    """Return a spec that fits gold data, with its records under `gold_key` and its ids under `id_key`.
 
-    With a schema (a file or `module:Model`) the fields and their types are the schema's, and gold says how its values are written. Raises
-    `ProblemsError` for gold that cannot be read, and for an id that is not there or not different in each document.
+    With a schema (a file or `module:Model`) the fields and their types are those of the schema, and the
+    formats of values those of gold. Raises `ProblemsError` for unreadable gold, and for an id that is missing
+    or repeated.
     """
     declared = None if schema is None else read_spec(named_source(schema, Path.cwd()))
     names = () if id_key is None else (id_key,)
@@ -74,7 +77,7 @@ def _head(path: str) -> str:
 
 
 def _rows(source: Source) -> Iterator[dict[str, Any]]:
-    """Yield the rows as they stand, ids and what may be meta included: only the user knows what is data."""
+    """Yield the rows unchanged, with ids and possible metadata: only the user can separate them from data."""
     for start in range(0, len(source), _CHUNK):
         positions = range(start, min(start + _CHUNK, len(source)))
         for position, row in zip(positions, source.rows.read(positions), strict=True):
@@ -117,14 +120,15 @@ def _document_id(source: Source, rows: Sighting, count: int, named: str | None) 
 
 
 def _remarks(rows: Sighting, count: int) -> tuple[str, ...]:
-    """Return a question if the rows look like envelopes: each holds one object, and beside it nothing but ids and what is known as meta."""
+    """Return a question if the rows look like envelopes: each with one object beside ids and metadata."""
     beside = {key for key in rows.members if has_id_name(key) or key in META_SHAPES}
     inside = [key for key in rows.members if key not in beside]
     if len(inside) != 1 or not beside or rows.members[inside[0]].objects < count:
         return ()
     key = inside[0]
     return (
-        f"each row holds one object, {key!r}, beside the id: if that is the record, did you mean --gold-key {key}?",
+        f"each row holds one object, {key!r}, beside the id: if that is the record, did you mean "
+        f"--gold-key {key}?",
     )
 
 

@@ -29,7 +29,7 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a pair: the value as given (JSON text, None: no value), as read, and what was remarked on the way."""
+    """One side of a pair: the value as given (JSON text, None: no value), as read, and the remarks."""
 
     raw: str | None
     value: str | None = None
@@ -39,7 +39,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The steps of one judgement. `read`, `compared` and `accept` describe the field; the rest is what happened to this pair."""
+    """The steps of one judgement: `read`, `compared` and `accept` are of the field, the rest of the pair."""
 
     field: str
     gold_path: str | None
@@ -56,7 +56,7 @@ class Explanation:
     diagnoses: tuple[str, ...]
     flags: tuple[str, ...]
     trials: tuple[Trial, ...] = ()
-    """The steps of a cascade up to the one that decided, and the items of lists; empty where the comparator looked once, or not at all."""
+    """The steps of a cascade up to the decisive one, and the items of lists; else empty."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain data."""
@@ -74,9 +74,9 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class DocumentExplanation:
-    """The judgements of one document: its rows of evidence in order, and, where one field was asked for, their steps.
+    """The judgements of one document: its rows of evidence in order, and their steps for a chosen field.
 
-    `remarks` say, by system, what is known of the answers themselves: none, not readable, repaired.
+    `remarks` are, by system, on the answers themselves: none, not readable, repaired.
     """
 
     document: str
@@ -96,9 +96,9 @@ class DocumentExplanation:
 def explain_values(
     gold: Any, pred: Any, definition: Mapping[str, Any], spec: Mapping[str, Any] | None = None
 ) -> tuple[Explanation, ...]:
-    """Return how a pair of raw values is judged in a field with this definition; lists have one explanation per item.
+    """Return the judgement of a pair of raw values in a field so defined; lists have one per item.
 
-    `definition` is a field of the spec language, `spec` what stands around it (`locale` …).
+    `definition` is a field of the spec language, `spec` its surroundings (`locale` …).
 
     >>> [step] = explain_values("$1,234.56", "1234.6", {"type": "money", "currency": "AUD"})
     >>> step.gold.value, step.pred.value, step.outcome, step.diagnoses
@@ -110,10 +110,11 @@ def explain_values(
 
 
 def explain_field(plan: Plan, field: str, gold: Any, pred: Any) -> tuple[Explanation, ...]:
-    """Return how a pair of raw values is judged in a field; lists that are aligned have one explanation per item.
+    """Return the judgement of a pair of raw values in a field; aligned lists have one per item.
 
-    A field inside of others (`lines[].amount`, or any path of a tree) is judged as the only value of its record. Which document types have the
-    field plays no part. Raises `ProblemsError` with the nearest name if there is no such field.
+    A field inside of others (`lines[].amount`, or any path of a tree) is judged as the only value of its
+    record, whatever the document types of the field. Raises `ProblemsError` with the nearest name if there is
+    no such field.
 
     >>> plan = read_plan({"protocol": "business-documents"})
     >>> [step] = explain_field(plan, "TOTAL_AMOUNT", "$1234.56", "$ 1,234.56")
@@ -129,7 +130,7 @@ def explain_field(plan: Plan, field: str, gold: Any, pred: Any) -> tuple[Explana
 
 
 def _steps_to(plan: Plan, field: str) -> tuple[Step, ...]:
-    """Return the steps to a field inside of others."""
+    """Return the steps to a nested field."""
     known = {info.path for info in plan.fields if info.path}
     try:
         steps = split_path(field)
@@ -176,12 +177,13 @@ def explain_row(plan: Plan, row: Mapping[str, Any]) -> Explanation:
         row["field"], row["gold_path"], row["pred_path"], row["type"],
         told.get("read", ""), told.get("compared", ""), told.get("accept", ""),
         _side(leaf, row["gold"], row["gold_value"]), _side(leaf, row["pred"], row["pred_value"]),
-        row["score"], row["reason"], row["outcome"], tuple(row["diagnoses"] or ()), tuple(row["flags"] or ()), _trials(leaf, row),
+        row["score"], row["reason"], row["outcome"],
+        tuple(row["diagnoses"] or ()), tuple(row["flags"] or ()), _trials(leaf, row),
     )  # fmt: skip
 
 
 def _trials(leaf: Leaf | None, row: Mapping[str, Any]) -> tuple[Trial, ...]:
-    """Return what the leaf's comparator tried on the values of a row, if it was asked at all."""
+    """Return the trials of the leaf's comparator on the values of a row; none if it was not used."""
     if leaf is None or row["gold"] is None or row["pred"] is None or row["reason"] in _NOT_COMPARED:
         return ()
     sides = []
@@ -197,7 +199,7 @@ def _trials(leaf: Leaf | None, row: Mapping[str, Any]) -> tuple[Trial, ...]:
 
 
 def _side(leaf: Leaf | None, raw: str | None, value: str | None) -> Side:
-    """Return one side, read again for what evidence does not keep: why it could not be read."""
+    """Return one side, read again for the reason of its unreadability, which evidence does not keep."""
     if raw is None or leaf is None:
         return Side(raw, value)
     try:
@@ -212,7 +214,7 @@ def _side(leaf: Leaf | None, raw: str | None, value: str | None) -> Side:
 
 
 def find_leaf(plan: Plan, path: str) -> tuple[Leaf | None, dict[str, str]]:
-    """Return the leaf that judges the values of a field, and how it is described; None for structure and undeclared keys."""
+    """Return the leaf of a field and its description; None for structure and undeclared keys."""
     rows = {row["field"]: row for row in describe(plan)}
     node = _find(plan.root, path)
     if isinstance(node, Leaf):
@@ -241,7 +243,10 @@ def _find(node: Node, path: str) -> Node | None:
 def explain_document(
     plan: Plan, matching: Matching, document: str, slices: tuple[str, ...] = ()
 ) -> DocumentExplanation:
-    """Return how one document was judged, for every system. Raises `ProblemsError` with the nearest id if there is none such."""
+    """Return the judgements of one document for every system.
+
+    Raises `ProblemsError` with the nearest id if there is no such document.
+    """
     from fieldassay.records.matching import batches
     from fieldassay.scoring.shards import judge_batch
 
@@ -288,9 +293,10 @@ def unknown_document(document: str, ids: Sequence[str] | Mapping[str, Any], wher
 
 
 def choose_field(plan: Plan, found: DocumentExplanation, path: str) -> DocumentExplanation:
-    """Return the explanation of one field (`lines[].amount`) or value (`lines[3].amount`) only, with its steps.
+    """Return the explanation of only one field (`lines[].amount`) or value (`lines[3].amount`), with steps.
 
-    What lies below the path belongs to it. Raises `ProblemsError` with the nearest field if the document has nothing there.
+    Values below the path are included. Raises `ProblemsError` with the nearest field if the document has
+    nothing there.
     """
     try:
         wanted = field_of(path)

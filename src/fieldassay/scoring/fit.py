@@ -1,4 +1,4 @@
-"""Whether a spec fits the data: the declared fields that each side fills, the keys that the spec lacks, and what is to be said of both."""
+"""The fit of a spec to the data: declared fields filled by each side, undeclared keys, and remarks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fieldassay.wording.numbers import show_count
 from fieldassay.wording.shown import show
 
 GOLD = ""
-"""What stands for gold among the names of systems."""
+"""The name of gold among the names of systems."""
 
 MOST_NAMED = 5
 _MOST_FIELDS = 8
@@ -39,12 +39,15 @@ _LACKS = {
     GOLD: np.isin(np.arange(len(Outcome)), [Outcome.SPURIOUS, Outcome.ABSENT]),
     "pred": np.isin(np.arange(len(Outcome)), [Outcome.MISSING, Outcome.ABSENT]),
 }
-"""By outcome, whether a side has no value there. A row that failed counts as filled: nobody knows."""
+"""By outcome, whether a side has no value there; a failed row counts as filled, since that is unknown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fill:
-    """What one side has of the declared fields: rows and values by position in `Plan.fields`, and the keys that the spec lacks, by path."""
+    """The declared fields filled by one side: rows and values by position in `Plan.fields`.
+
+    Also the keys that the spec lacks, by path.
+    """
 
     rows: npt.NDArray[np.int64]
     values: npt.NDArray[np.int64]
@@ -52,7 +55,10 @@ class Fill:
 
 
 def fills_of(plan: Plan, evidence: Evidence, undeclared: Undeclared) -> tuple[Fill, Fill]:
-    """Return what gold and the predictions of one batch have. What grows below a tree counts for the declared field that it is in."""
+    """Return the fill of gold and of the predictions of one batch.
+
+    Values below a tree count for the declared field of the tree.
+    """
     size = len(plan.fields)
     top = {info.slot: at for at, info in reversed(list(enumerate(plan.fields)))}
     declared = np.array(
@@ -69,7 +75,7 @@ def fills_of(plan: Plan, evidence: Evidence, undeclared: Undeclared) -> tuple[Fi
 
 
 def merge_fills(parts: Iterable[Mapping[str, Fill]]) -> dict[str, Fill]:
-    """Return the sums of what parts of the documents have, by system and for gold."""
+    """Return the sums of the fills of parts of the documents, by system and for gold."""
     found: dict[str, list[Fill]] = {}
     for part in parts:
         for name, fill in part.items():
@@ -89,14 +95,15 @@ def _sum(fills: Sequence[Fill]) -> Fill:
 
 
 def count_fill(fill: Fill) -> dict[str, Any]:
-    """Return what the counts of a result say of a side; of undeclared keys the thousand most frequent."""
+    """Return a side's entries for the counts of a result; of undeclared keys the thousand most frequent."""
     return {"is_empty": not fill.values.any(), "undeclared": dict(_ranked(fill.undeclared)[:_MOST_KEPT])}
 
 
 def describe_misfit(plan: Plan, matching: Matching, undeclared: Mapping[str, Counter[str]]) -> str | None:
-    """Return the sentence for data in which no declared field has a value, if the spec cannot be meant for it; else None.
+    """Return the sentence for data without values in any declared field, if the spec cannot be for it.
 
-    It can if a record has any key of the spec, or no record has a key of another name. `undeclared` is by system and for gold.
+    None otherwise: if a record has any key of the spec, or no record has a key of another name. `undeclared`
+    is by system and for gold.
     """
     sources = {GOLD: matching.gold, **matching.predictions}
     keys = {
@@ -126,7 +133,10 @@ def describe_misfit(plan: Plan, matching: Matching, undeclared: Mapping[str, Cou
 
 
 def is_silent(result: Result) -> bool:
-    """Return whether nothing was judged, since all declared fields are empty on all sides, and the main metric says nothing of that."""
+    """Return whether nothing was judged, all declared fields being empty on all sides.
+
+    Only where the main metric does not show it.
+    """
     sides = (result.counts.get("gold", {}), *result.counts.get("systems", {}).values())
     headline = find_headline(result)
     return (
@@ -137,7 +147,7 @@ def is_silent(result: Result) -> bool:
 
 
 def _name_keys(sides: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return which keys each side has; those with the same keys in one clause, three clauses at most."""
+    """Return the keys of each side; sides with the same keys in one clause, three clauses at most."""
     groups: dict[str, list[str]] = {}
     for label, keys in sides.items():
         groups.setdefault(f"keys {_listed(keys)}" if keys else "keys none", []).append(
@@ -150,13 +160,14 @@ def _name_keys(sides: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def describe_fit(plan: Plan, matching: Matching, fills: Mapping[str, Fill]) -> tuple[str, ...]:
-    """Return what a user should know of how the spec fits: fields that a side never fills, and keys that the spec lacks."""
+    """Return the remarks on the fit of the spec: fields that a side never fills, and undeclared keys."""
     gold = fills[GOLD]
     known = gold.undeclared if plan.spec.name not in preset_names() else {}
     said = list(_describe_gold(plan, matching, gold))
     if known and gold.values.any():
         said.append(
-            f"gold: keys that the spec does not declare are not judged: {_counted(_without_ids(plan, gold.undeclared))}"
+            "gold: keys that the spec does not declare are not judged: "
+            f"{_counted(_without_ids(plan, gold.undeclared))}"
         )
     for system in matching.predictions:
         fill = fills[system]
@@ -190,7 +201,7 @@ def describe_empty(plan: Plan, matching: Matching, side: str, undeclared: Counte
 
 
 def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
-    """Yield what gold never fills, with the keys that may be meant."""
+    """Yield the fields that gold never fills, with the keys possibly meant."""
     if not gold.values.any():
         yield describe_empty(plan, matching, GOLD, gold.undeclared)
         return
@@ -208,7 +219,7 @@ def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
 
 
 def find_unfilled(plan: Plan, gold: Fill) -> list[str]:
-    """Return the paths of the declared fields that were judged and that gold never fills; of those in one another the outermost."""
+    """Return the paths of the judged declared fields that gold never fills; of nested ones the outermost."""
     found: list[str] = []
     for info, rows, values in zip(plan.fields, gold.rows.tolist(), gold.values.tolist(), strict=True):
         is_inside = bool(found) and info.path.startswith(
@@ -257,12 +268,12 @@ def _remedy(plan: Plan) -> str:
 
 
 def _without_ids(plan: Plan, undeclared: Counter[str]) -> list[tuple[str, int]]:
-    """Return the undeclared keys with their counts, the most frequent first, without those that hold the id."""
+    """Return the undeclared keys with their counts, the most frequent first, without those of the id."""
     return [(path, count) for path, count in _ranked(undeclared) if path not in (plan.spec.id or ID_NAMES)]
 
 
 def _ranked(undeclared: Counter[str]) -> list[tuple[str, int]]:
-    """Return the keys by falling count, those of one count by name: the order must not depend on the partition."""
+    """Return the keys by falling count, then by name: the order must not depend on the partition."""
     return sorted(undeclared.items(), key=lambda item: (-item[1], item[0]))
 
 

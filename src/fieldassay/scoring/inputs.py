@@ -28,7 +28,7 @@ Records: TypeAlias = Any
 
 
 def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
-    """Return how to read gold under a plan."""
+    """Return the options for reading gold under a plan."""
     others = dict(plan.root.other_names)
     declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
     containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
@@ -50,7 +50,7 @@ def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
 
 
 def _item_lists(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the path of each list of objects that is in no other list, with the names of its items' fields."""
+    """Yield the path of each list of objects outside other lists, with the names of its items' fields."""
     for node in nodes:
         if isinstance(node, ListNode) and isinstance(node.items, ObjectNode):
             yield prefix + node.name, frozenset(child.name for child in node.items.children)
@@ -59,7 +59,7 @@ def _item_lists(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, 
 
 
 def pred_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
-    """Return how to read predictions under a plan."""
+    """Return the options for reading predictions under a plan."""
     keys = () if inputs.pred_key is not None or inputs.systems_key is not None else plan.spec.pred_keys
     options = replace(gold_options(plan, inputs), is_gold=False, data_key=inputs.pred_key, data_keys=keys)
     declared = options.declared - data_names(plan)
@@ -93,9 +93,10 @@ def open_inputs(
     inputs: InputOptions,
     wanted: Sequence[str] | None = None,
 ) -> Matching:
-    """Return gold and every system's predictions, matched by id; `wanted` are the top-level fields whose data is kept (None: all).
+    """Return gold and every system's predictions, matched by id.
 
-    Raises `ProblemsError` with everything that is wrong with any of them.
+    `wanted` are the top-level fields whose data is kept (None: all). Raises `ProblemsError` with all problems
+    of all of them.
     """
     left_out = _left_out(plan, wanted)
     options = replace(gold_options(plan, inputs), left_out=left_out)
@@ -127,7 +128,7 @@ def open_inputs(
 
 
 def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
-    """Return the keys under which records hold fields that are not wanted."""
+    """Return the keys of unwanted fields in records."""
     others = dict(plan.root.other_names)
     return frozenset(
         key
@@ -140,7 +141,10 @@ def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
 def open_predictions(
     plan: Plan, predictions: Mapping[str, Records], inputs: InputOptions
 ) -> dict[str, Source]:
-    """Return every system's predictions, all of them, without gold. Raises `ProblemsError` with everything that is wrong with any of them."""
+    """Return every system's predictions, all of them, without gold.
+
+    Raises `ProblemsError` with all problems of all of them.
+    """
     options = pred_options(plan, inputs)
     problems: list[Problem] = []
     sources: dict[str, Source] = {}
@@ -167,9 +171,9 @@ def _taken(name: str, found: Mapping[str, Source], known: Mapping[str, Source]) 
 
 
 def fitted(plan: Plan, matching: Matching) -> Plan:
-    """Return the plan without the top-level fields that no gold record has, where the spec skips those; otherwise the plan.
+    """Return the plan without top-level fields absent from all gold, if the spec skips those; else the plan.
 
-    The digest stays that of the whole spec, and so does what the plan calls its spec.
+    Digest and spec stay those of the whole plan.
     """
     if not plan.spec.skips_absent_fields:
         return plan

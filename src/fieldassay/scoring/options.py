@@ -1,4 +1,4 @@
-"""What a user may choose about a scoring run."""
+"""The options of a scoring run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 
 @dataclass(frozen=True, slots=True)
 class InputOptions:
-    """Where records are inside their files: see `fieldassay.records.options.SourceOptions`.
+    """The places of records inside their files: see `fieldassay.records.options.SourceOptions`.
 
-    `where` chooses documents by what their gold has, as in `type=invoice`: one of the values of each key named, under the keys that slices
-    have. `match_ids` is a form of ids under which those of both sides are compared: `exact`, `name` or `stem`
-    (`fieldassay.records.ids.ID_FORMS`). `group` makes the rows of one id in a table the items of one record.
+    `where` chooses documents by the content of their gold, as in `type=invoice`: one of the values of each
+    key named, under the keys of slices. `match_ids` is the form of ids used for comparing those of both
+    sides: `exact`, `name` or `stem` (`fieldassay.records.ids.ID_FORMS`). `group` makes the rows of one id in
+    a table the items of one record.
     """
 
     gold_key: str | None = None
@@ -33,13 +34,13 @@ class InputOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoreOptions:
-    """How to score: none of these changes what a judgement is.
+    """The options of scoring; none of them changes the meaning of a judgement.
 
-    `metrics` and `slices` replace the spec's, `gates` come on top of the spec's; what gates are about is always computed.
-    `replicates` (0: no intervals), `seed` and `level` are those of the bootstrap.
-    `evidence` says which rows are kept. `limit` takes the first documents only, `batch` documents are judged at a time,
-    `workers` processes share the work. Of several systems, each is compared with `reference` (None: the first one) by the metrics
-    `compare` (None: the usual ones).
+    `metrics` and `slices` replace the spec's, `gates` come on top of the spec's; metrics named in gates are
+    always computed. `replicates` (0: no intervals), `seed` and `level` are those of the bootstrap. `evidence`
+    chooses the rows to keep. `limit` takes the first documents only, `batch` documents are judged at a time,
+    `workers` processes share the work. Of several systems, each is compared with `reference` (None: the first
+    one) by the metrics `compare` (None: the usual ones).
     """
 
     metrics: tuple[str, ...] | None = None
@@ -55,18 +56,18 @@ class ScoreOptions:
     only: tuple[str, ...] | None = None
     """The documents that are scored, by id; None: all."""
     fields: tuple[str, ...] | None = None
-    """The top-level fields that are scored; None: all. The spec is restricted to them, so its digest differs."""
+    """The top-level fields to score; None: all. The spec is restricted to them, so its digest differs."""
     inputs: InputOptions = InputOptions()
     evidence_folder: Path | None = None
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
     reference: str | None = None
     compare: tuple[str, ...] | None = None
     keeps_statistics: bool = False
-    """Whether the result can be compared with others later, field by field too, even if it has one system."""
+    """Whether the result supports later comparisons, field by field too, even with a single system."""
 
 
 def with_keywords(options: ScoreOptions, keywords: Mapping[str, Any]) -> ScoreOptions:
-    """Return the options with those that are named, of either class, in place of its own; a text alone stands for a list of one.
+    """Return the options, of both classes, with the given ones replaced; a single text stands for a list.
 
     Raises `ProblemsError` for each name that is no option.
 

@@ -28,7 +28,10 @@ PACKAGES = (
 
 
 def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, Any]:
-    """Return what computed the numbers: the resolved spec and its digest, versions, metrics, the bootstrap's seed, inputs, encoders."""
+    """Return the provenance of the numbers.
+
+    That is the resolved spec and its digest, versions, metrics, the bootstrap's seed, inputs, encoders.
+    """
     return {
         "spec": {"name": plan.spec.name, "digest": plan.digest, "text": write_spec(plan.spec)},
         "metrics": [str(call) for call in folding.metrics],

@@ -21,7 +21,7 @@ class Sample:
 
 
 def sample() -> Sample:
-    """Return the shipped sample: 72 invented documents and what three invented systems read from them.
+    """Return the shipped sample: 72 invented documents and the predictions of three invented systems.
 
     >>> sample().gold.name, list(sample().predictions)
     ('gold.jsonl', ['atlas', 'birch', 'cedar'])

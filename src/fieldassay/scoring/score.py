@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 CLAIMS = {"invalid": "is_invalid", "error": "has_error", "timeout": "is_timeout", "repaired": "is_repaired"}
-"""What the counts of a result call the claims of the document table."""
+"""The names in a result's counts of the claims of the document table."""
 
 SMALLEST_SHARD = 200
 """Fewer documents than this are not worth a process of their own."""
@@ -73,12 +73,13 @@ def score(
     progress: Progress | None = None,
     **keywords: Any,
 ) -> Result:
-    """Return how good the predictions are, judged against gold by a spec.
+    """Return the estimates of the quality of predictions, judged against gold by a spec.
 
-    `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a data frame; `predictions`
-    is one of these, or a mapping from system to one. `spec` is a path, the text of a spec, a mapping, a Pydantic model or a compiled plan. `keywords`
-    are options of `ScoreOptions` and `InputOptions` by name, in place of those in `options`. Raises
-    `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no document is in both, or none has a declared field.
+    `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a
+    data frame; `predictions` is one of these, or a mapping from system to one. `spec` is a path, the text of
+    a spec, a mapping, a Pydantic model or a compiled plan. `keywords` are options of `ScoreOptions` and
+    `InputOptions` by name, in place of those in `options`. Raises `ProblemsError` with all problems of the
+    inputs, `NothingEvaluatedError` if no document is in both, or none has a declared field.
 
     >>> result = score([{"id": 1, "total": "5.00"}], [{"id": 1, "total": 5}], "fields: {total: number}")
     >>> result.value("accuracy")
@@ -110,7 +111,10 @@ def score(
 
 
 def _find_documents(matching: Matching, ids: Sequence[str]) -> Positions:
-    """Return where the documents with these ids are, in gold order. Raises `ProblemsError` for each that no document has."""
+    """Return the positions of the documents with these ids; raise `ProblemsError` for unknown ids.
+
+    The positions are in gold order.
+    """
     places = {name: position for position, name in enumerate(matching.ids)}
     wanted = dict.fromkeys(name.strip() for name in ids)
     unknown = [
@@ -125,7 +129,10 @@ def _find_documents(matching: Matching, ids: Sequence[str]) -> Positions:
 
 
 def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
-    """Return what to compute: the options' metrics and slices, else the spec's, else the defaults; and always what gates are about."""
+    """Return the metrics and slices to compute: the options', else the spec's, else the defaults.
+
+    Those of gates are always included.
+    """
     names = options.metrics or plan.spec.metrics or default_metrics(plan)
     try:
         vocabulary = vocabulary_of(plan.spec)
@@ -151,7 +158,7 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
 
 
 def _asked(plan: Plan, options: ScoreOptions) -> list[str]:
-    """Return the metrics and groups that the options or the spec name; none where the defaults are computed."""
+    """Return the metrics and groups named in the options or the spec; none where the defaults apply."""
     return list(options.metrics or plan.spec.metrics)
 
 
@@ -176,7 +183,7 @@ class _Run:
     matching: Matching
     options: ScoreOptions
     frozen: Mapping[str, str]
-    """The digests of what decides the numbers, but for gold."""
+    """The digests of everything that decides the numbers, except gold."""
 
 
 def _score(run: _Run, progress: Progress | None) -> Result:
@@ -219,7 +226,7 @@ def _run(run: _Run, progress: Progress | None) -> Iterator[Done]:
 
 
 def _shards(documents: int, options: ScoreOptions) -> list[Any]:
-    """Return the positions of each shard: contiguous, so that what they write is in gold order."""
+    """Return the positions of each shard: contiguous, so that its files are in gold order."""
     if options.workers <= 1:
         return [np.arange(documents)]
     wanted = max(1, min(documents // SMALLEST_SHARD, options.workers * 4))
@@ -261,7 +268,7 @@ def _warn_of_ungated(run: _Run, result: Result) -> tuple[str, ...]:
 
 
 def _digests(run: _Run, done: Sequence[Done]) -> dict[str, str]:
-    """Return the digests that a lock has too; that of gold is of the documents that were scored."""
+    """Return the digests of a lock; that of gold covers the scored documents."""
     return {
         **run.frozen,
         "gold": digest_rows(np.concatenate([rows for part in done for rows in part.labels])),
@@ -269,7 +276,7 @@ def _digests(run: _Run, done: Sequence[Done]) -> dict[str, str]:
 
 
 def _distinct(found: Iterable[Estimate]) -> tuple[Estimate, ...]:
-    """Return each estimate once: a gate may name one field or slice of a metric that is computed for all of them anyway."""
+    """Return each estimate once: a gate may name a field or slice of a metric that is computed anyway."""
     kept: dict[Any, Estimate] = {}
     for one in found:
         options = (one.regime, one.granularity, tuple(sorted(one.parameters.items())))
@@ -297,7 +304,7 @@ def _tallies(run: _Run, done: Sequence[Done]) -> dict[str, Tallies]:
 
 
 def _counts(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> dict[str, Any]:
-    """Return what was and was not evaluated, by system."""
+    """Return the counts of evaluated and of not evaluated documents, by system."""
     counts: dict[str, Any] = {"documents": len(run.matching), "gold": count_fill(fills[GOLD]), "systems": {}}
     for system in run.matching.predictions:
         claims = sum((part.claims.get(system, Counter()) for part in done), Counter())
@@ -319,7 +326,7 @@ def _counts(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> dict[
 
 
 def _repairs(done: Sequence[Done], system: str) -> Counter[str]:
-    """Return what was done to how many answers of a system before they could be read."""
+    """Return the number of answers of a system by repair made before reading."""
     return sum((part.repairs.get(system, Counter()) for part in done), Counter())
 
 
@@ -341,7 +348,8 @@ def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
     if excluded:
         named = ", ".join(f"{path} ({count})" for path, count in excluded.most_common(5))
         warnings.append(
-            f"gold values in fields that do not apply to their document's type are not judged: {named}; see `applies_to`"
+            f"gold values in fields that do not apply to their document's type are not judged: {named}; "
+            "see `applies_to`"
         )
     grouped = frozenset().union(*(part.grouped for part in done))
     warnings += [
@@ -356,7 +364,8 @@ def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
     key = next((name for name in names if name in run.plan.slots), None)
     if key is not None and not run.matching.gold.is_numbered:
         warnings.append(
-            f"the field {key!r} may be what documents are matched by, and then it is always right: leave it out of the spec's fields"
+            f"the field {key!r} may be what documents are matched by, and then it is always right: leave "
+            "it out of the spec's fields"
         )
     warnings += name_idle(run.plan, _tallies(run, done))
     if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):

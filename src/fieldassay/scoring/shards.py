@@ -1,4 +1,4 @@
-"""The work of one shard of documents: read, judge and fold batch by batch; what comes back merges exactly."""
+"""The work of one shard of documents: read, judge and fold batch by batch; its results merge exactly."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Frame: TypeAlias = "pl.DataFrame | Path | Callable[[], pl.DataFrame]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Work:
-    """One shard: its documents, how to judge and what to keep. It pickles, so that another process can do it."""
+    """One shard: its documents, the plan for judging, and the rows to keep. It pickles."""
 
     plan: Plan
     folding: FoldPlan
@@ -57,22 +57,23 @@ class Work:
     number: int = 0
     folder: Path | None = None
     is_local: bool = True
-    """True if the outcome stays in this process, so that evidence tables can be made when somebody looks at them."""
+    """True if the outcome stays in this process, so that evidence tables can be made on demand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Done:
-    """What a shard comes to.
+    """The results of a shard.
 
-    `frames` are evidence tables, in order: as ways to make them where the work is local, or (where the work names a folder) the files that hold them.
+    `frames` are evidence tables, in order: as functions that make them where the work is local, or (where the
+    work names a folder) their files.
     """
 
     partials: Mapping[str, Partial]
     frames: tuple[Frame, ...]
     fills: Mapping[str, Fill]
-    """What each side has of the declared fields and beside them; gold under the empty name."""
+    """Each side's values in the declared fields and beside them; gold under the empty name."""
     claims: Mapping[str, Counter[str]]
-    """By system, the number of documents of which each claim of the document table is true."""
+    """By system, the number of documents for which each claim of the document table is true."""
     untyped: int
     documents: int
     excluded: Counter[str]
@@ -82,11 +83,11 @@ class Done:
     without: Mapping[str, Counter[str]]
     """By system, how many documents had no value for each slice key."""
     tallies: Mapping[str, Tallies]
-    """By system, what the spec's checks found in predictions."""
+    """By system, the results of the spec's checks on predictions."""
     classes: Mapping[str, Counter[str]]
-    """By system, what became of how many documents."""
+    """By system, the number of documents by status."""
     repairs: Mapping[str, Counter[str]]
-    """By system, what was done to how many answers before they could be read."""
+    """By system, the number of answers by repair made before reading."""
     repaired: Mapping[str, Mapping[str, list[str]]]
     """By system, the first documents of some of these repairs."""
     labels: tuple[npt.NDArray[np.uint8], ...]
@@ -127,7 +128,10 @@ def portions(plan: Plan, batch: Batch) -> Iterator[Batch]:
 def judge_batch(
     plan: Plan, batch: Batch, slices: tuple[str, ...], sink: Sink | None = None
 ) -> Iterator[JudgedBatch]:
-    """Yield the judged batch of each system, in the order of the predictions; `sink` gets each violation of the spec's checks."""
+    """Yield the judged batch of each system, in the order of the predictions.
+
+    `sink` receives each violation of the spec's checks.
+    """
     types = document_types(plan, batch.gold)
     untyped = types.count(None) if plan.spec.document_type is not None else 0
     applies = applicability(plan, types)
@@ -163,7 +167,7 @@ def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsEr
 
 
 def do_work(work: Work, progress: Progress | None = None) -> Done:
-    """Return what the shard's documents come to."""
+    """Return the results of the shard's documents."""
     with (
         collector_at_rest(),
         open_sink(work.plan, work.folder, work.number, work.matching.predictions) as sink,
@@ -173,7 +177,10 @@ def do_work(work: Work, progress: Progress | None = None) -> Done:
 
 @contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """Keep the cyclic garbage collector from walking the batch again and again: judging makes many objects and no cycles."""
+    """Keep the cyclic garbage collector from walking the batch repeatedly.
+
+    Judging makes many objects and no cycles.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -243,7 +250,7 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
 def _count_repairs(
     repairs: Counter[str], repaired: dict[str, list[str]], batch: Batch, documents: DocumentTable
 ) -> None:
-    """Count what was done to the answers of a batch, and name the first documents of the repairs in `NAMED`."""
+    """Count the repairs of a batch's answers, and name the first documents of the repairs in `NAMED`."""
     done = documents.groups["repairs"]
     repairs.update(chain.from_iterable(done))
     for repair in NAMED:
@@ -261,7 +268,7 @@ def _count_without(documents: DocumentTable, keys: Sequence[str]) -> dict[str, i
 
 
 def count_excluded(plan: Plan, batch: Batch, applies: Mapping[str, Masks]) -> Counter[str]:
-    """Return how many gold values of top-level fields are not judged because the field does not apply to the document's type."""
+    """Return the counts of gold values of top-level fields that do not apply to the document's type."""
     nulls = frozenset(text.strip().casefold() for text in plan.spec.null_values)
     return Counter(
         child.path

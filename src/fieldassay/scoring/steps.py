@@ -1,4 +1,4 @@
-"""What the steps of a comparator say of one pair, one after another, and what a list's items come to."""
+"""The steps of a comparator on one pair, one after another, and the results of a list's items."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from fieldassay.plan.describe import describe_comparator
 from fieldassay.types.column import Column, Reading
 
 MOST_ITEMS = 50
-"""Items of a list that are told one by one."""
+"""Items of a list that are described one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One step of a cascade (`what` is its comparator), or one item of a list (`what` is its place): both values as read, the score, and why."""
+    """One step of a cascade or one item of a list: both values as read, the score, and the reason.
+
+    `what` is the comparator of the step, or the place of the item.
+    """
 
     what: str
     gold: str
@@ -34,9 +37,9 @@ class Trial:
 
 
 def try_steps(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[Trial, ...]:
-    """Return how a comparator came to its score: the steps of a cascade up to the one that decided, and the items of lists.
+    """Return the steps of a cascade up to the decisive one, and the items of lists.
 
-    Nothing for a comparator that looks once.
+    Nothing for a comparator of a single step.
 
     >>> from fieldassay.comparators.exact import Contains, Exact
     >>> one, other = (Reading(text, text, text) for text in ("Acme Corp Ltd", "Acme Corp"))

@@ -1,4 +1,4 @@
-"""Records that are trees without declared fields: which of their keys are data, and which a spec names all the same."""
+"""Records that are trees without declared fields: their keys of data, and the keys named in the spec."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from fieldassay.records.source import CHUNK, Source
 
 
 def data_names(plan: Plan) -> frozenset[str]:
-    """Return the keys that are data in gold, though beside declared fields they would not be: of a tree, all of it is data but its id."""
+    """Return the keys that are data in gold, but would be metadata beside declared fields.
+
+    Of a tree, all of it is data but its id.
+    """
     return frozenset(META_SHAPES.keys() - GOLD_ONLY) if "" in plan.slots else frozenset()
 
 
 def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
-    """Return gold with a note on each key that is taken as metadata, and the keys of `data_names` that its trees have.
+    """Return gold with notes on keys taken as metadata, and the keys of `data_names` in its trees.
 
-    Those are data in predictions too, and so are those of `GOLD_ONLY` that no gold record has: predictions have no use for them as metadata.
+    Those are data in predictions too, and so are those of `GOLD_ONLY` that no gold record has: predictions
+    have no use for them as metadata.
     """
     found: set[str] = set()
     taken: Counter[str] = Counter()
@@ -50,7 +54,7 @@ def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
 
 
 def named_keys(plan: Plan) -> frozenset[str]:
-    """Return the top-level keys that a spec without declared fields names: in path patterns, and in checks."""
+    """Return the top-level keys in the path patterns and checks of a spec without declared fields."""
     trees = [child for child in plan.root.children if isinstance(child, AnyNode) and not child.path]
     if not trees:
         return frozenset()

@@ -1,4 +1,4 @@
-"""Documents that no gate is about, where every gate is about some slice: they are said, never passed over."""
+"""Documents outside all gates, where every gate is on some slice: they are reported, never left out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WITHOUT = "without_value"
 
 @dataclass(frozen=True, slots=True)
 class Ungated:
-    """Documents of a system that have a value of a slice key (empty: none) for which there is no gate."""
+    """Documents of a system with a value of a slice key (empty: none) without a gate."""
 
     key: str
     value: str
@@ -29,14 +29,18 @@ class Ungated:
             if self.value
             else f"no {self.key}, and so no threshold"
         )
-        return f"{self.documents:,} {noun} {has} {said}: {'it' if self.documents == 1 else 'they'} {are} not gated"
+        return (
+            f"{self.documents:,} {noun} {has} {said}: {'it' if self.documents == 1 else 'they'} {are} "
+            "not gated"
+        )
 
 
 def find_ungated(gates: Sequence[Gate], result: Result, system: str) -> tuple[Ungated, ...]:
-    """Return what no gate is about: values of the slice keys of gates with `if present` that have documents and no gate.
+    """Return the values of slice keys of gates with `if present` that have documents and no gate.
 
-    Nothing if a gate is about all documents, or if the gates of one key are about every document. Keys of which a document can have several
-    values (tags) are left out: what their documents lack cannot be told from counts. Regressions are no thresholds, and are passed over.
+    Nothing if a gate is on all documents, or if the gates of one key cover every document. Keys with several
+    values in a document (tags) are left out: counts do not show their documents without a gate. Regressions
+    are no thresholds, and are skipped.
     """
     gates = [gate for gate in gates if gate.function != "regression"]
     keys = dict.fromkeys(
@@ -66,7 +70,7 @@ def find_ungated(gates: Sequence[Gate], result: Result, system: str) -> tuple[Un
 
 
 def _count_documents(result: Result, system: str, key: str) -> dict[str, int]:
-    """Return how many documents of a system have each value of a slice key; under the empty text those that have none."""
+    """Return the numbers of a system's documents by value of a slice key; empty for those without."""
     counts: dict[str, int] = {}
     for estimate in result.estimates:
         if estimate.system == system and set(estimate.slice) == {key} and estimate.field is None:
@@ -80,7 +84,10 @@ def _count_documents(result: Result, system: str, key: str) -> dict[str, int]:
 
 
 def judge_ungated(gates: Sequence[Gate], result: Result, system: str) -> tuple[GateOutcome, ...]:
-    """Return an outcome for each group of documents of any system that no gate is about: undecided, or skipped where this system has none."""
+    """Return an outcome for each group of documents of any system outside all gates.
+
+    It is undecided, or skipped where this system has none of them.
+    """
     places = dict.fromkeys(
         (one.key, one.value) for name in result.systems for one in find_ungated(gates, result, name)
     )

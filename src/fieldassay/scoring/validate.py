@@ -1,4 +1,4 @@
-"""What a spec will do and what the data hold, before anything is scored: every problem of both at once."""
+"""The effect of a spec and the content of the data, before scoring: all problems of both at once."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from fieldassay.spec.parse import parse_spec
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Validation:
-    """What was found. `fields` are the rows of `fieldassay.plan.describe`; `documents` is None where no data was given."""
+    """The findings. `fields` are rows of `fieldassay.plan.describe`; `documents` is None without data."""
 
     problems: tuple[Problem, ...]
     fields: tuple[dict[str, str], ...] = ()
     metrics: tuple[str, ...] = ()
     documents: int | None = None
     surveys: Mapping[str, Survey] = default(default_factory=dict)
-    """What each side holds; gold under the empty name, then the systems."""
+    """The content of each side; gold under the empty name, then the systems."""
     missing: Mapping[str, int] = default(default_factory=dict)
     unmatched: Mapping[str, tuple[str, ...]] = default(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    """What scoring would warn of: sides that have no value in any declared field."""
+    """The warnings of scoring: sides without values in any declared field."""
     checks: tuple[dict[str, str], ...] = ()
     """The rows of `fieldassay.plan.describe.describe_checks`."""
     counts: tuple[CheckCount, ...] = ()
     """How often predictions violate each check."""
     violations: tuple[dict[str, Any], ...] = ()
-    """All violations, if they were asked for."""
+    """All violations, if requested."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the validation as plain data."""
@@ -82,9 +82,10 @@ def validate(
     *,
     lists_violations: bool = False,
 ) -> Validation:
-    """Return what is wrong with a spec and with data, and what would be done; raises nothing that a user can cause.
+    """Return the problems of a spec and of data, and the effect of the spec; no error for user mistakes.
 
-    Predictions without gold are looked at if the spec has checks. `lists_violations`: every violation of a check is held, not only counted.
+    Predictions without gold are read if the spec has checks. `lists_violations`: every violation of a check
+    is kept, not only counted.
 
     >>> found = validate("fields: {total: number}", [{"id": 1, "total": "5"}, {"id": 2, "total": "five"}])
     >>> [(example.document, example.value) for example in found.surveys[""].findings["total"].examples]
@@ -113,7 +114,7 @@ def validate(
 
 
 def _of_spec(plan: Plan) -> Validation:
-    """Return what can be said of a sound spec alone."""
+    """Return the validation of a sound spec alone."""
     metrics = tuple(plan.spec.metrics or default_metrics(plan))
     return Validation((), tuple(describe(plan)), metrics, checks=tuple(describe_checks(plan)))
 
@@ -125,7 +126,10 @@ def _of_predictions(
     findings: Findings,
     problems: list[Problem],
 ) -> Validation:
-    """Return the validation with what predictions hold that have no gold; where the spec is not sound, their files are only opened."""
+    """Return the validation with the content of predictions without gold.
+
+    Where the spec is not sound, their files are only opened.
+    """
     try:
         sources = open_predictions(findings.plan, given, options)
         if problems:
@@ -144,7 +148,7 @@ def _of_data(
     findings: Findings,
     problems: list[Problem],
 ) -> Validation:
-    """Return the validation with what gold and predictions hold; `plan` is None if it is not sound."""
+    """Return the validation with the content of gold and predictions; `plan` is None if it is not sound."""
     if matching is None or plan is None:
         return replace(found, documents=None if matching is None else len(matching))
     found = replace(found, documents=len(matching))
@@ -177,7 +181,7 @@ def _of_data(
 
 
 def _read(spec: Any, problems: list[Problem]) -> tuple[Plan, bool]:
-    """Return the plan; where the spec is unsound, one with its names only, so that the data can be looked at all the same."""
+    """Return the plan; of an unsound spec one with its names only, so that the data can still be read."""
     try:
         parsed = parse_spec(spec)
     except ProblemsError as error:
