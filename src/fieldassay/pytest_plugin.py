@@ -125,7 +125,7 @@ class Extraction(pytest.Collector):
 
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:
-        """Return what comes of the gates, by system."""
+        """Return the decisions by the gates, by system."""
         try:
             baseline = _baseline(
                 self.config.getoption("fieldassay_baseline"), self.config.invocation_params.dir
@@ -151,17 +151,17 @@ class GateItem(pytest.Item):
 
     @property
     def extraction(self) -> Extraction:
-        """Return the run that the gate belongs to."""
+        """Return the run of the gate."""
         assert isinstance(self.parent, Extraction)
         return self.parent
 
     @property
     def outcome(self) -> GateOutcome:
-        """Return what came of the gate."""
+        """Return the outcome of the gate."""
         return self.extraction.decisions[self.at[0]].outcomes[self.at[1]]
 
     def runtest(self) -> None:
-        """Fail unless the gate passes; skip where it does not apply. An undecided gate may be an expected failure."""
+        """Fail unless the gate passes; skip if it does not apply; an undecided one may be an expected failure."""
         from fieldassay.reports.ci.failures import render_failure, render_outcome
         from fieldassay.result.decision import Verdict
 
@@ -183,12 +183,12 @@ class GateItem(pytest.Item):
         )
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return where the test is from: the gold data."""
+        """Return the origin of the test: the gold data."""
         return Path(str(self.config.getoption("fieldassay_gold"))), None, f"fieldassay {self.name}"
 
 
 class ExtractionError(AssertionError):
-    """An extraction that is not good enough; the message says what is worst."""
+    """An extraction of insufficient quality; the message has the worst part."""
 
 
 @pytest.fixture
@@ -198,9 +198,9 @@ def assert_extraction() -> Callable[..., Result]:
 
 
 def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[str] = ()) -> Result:
-    """Return the result if every gate holds: those given and the spec's; without any, every value must be right.
+    """Return the result if every gate holds, given or the spec's; without any, every value must be right.
 
-    `gold` and `pred` are one record each, or whatever `fieldassay.score` takes: lists of records, paths,
+    `gold` and `pred` are one record each, or any input of `fieldassay.score`: lists of records, paths,
     mappings. An inconclusive gate fails.
     """
     __tracebackhide__ = True
@@ -223,7 +223,7 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
 
 
 def decide(result: Result, gates: Sequence[str], baseline: Path | None = None) -> tuple[Decision, ...]:
-    """Return the decision for each system: by the spec's gates and these; where there are none, that everything is right."""
+    """Return the decision for each system by the spec's gates and these; without any, all must be right."""
     from fieldassay.errors import Problem, ProblemsError
     from fieldassay.gates.gate import decide_result
     from fieldassay.metrics.grammar import parse_gate
@@ -236,7 +236,7 @@ def decide(result: Result, gates: Sequence[str], baseline: Path | None = None) -
 
 
 def _baseline(given: str | None, place: Path) -> Path | None:
-    """Return the file of the baseline. One that is named must be there, and be one: a typing error is never an undecided gate."""
+    """Return the file of the baseline; a given one must exist and be valid: a typo is never undecided."""
     from fieldassay.gates.baseline.file import BASELINE, read_baseline
 
     path = place / (given or BASELINE)
@@ -246,7 +246,7 @@ def _baseline(given: str | None, place: Path) -> Path | None:
 
 
 def _found(path: str, place: Path) -> str | Path:
-    """Return the path from where pytest was called; `module:Model` stays as it is."""
+    """Return the path from the directory where pytest started; `module:Model` stays unchanged."""
     return path if ":" in path and not (place / path).exists() else place / path
 
 

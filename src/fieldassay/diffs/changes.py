@@ -1,4 +1,4 @@
-"""Which values were fixed and which were broken between two runs on the same gold, by joining their evidence."""
+"""The values fixed and broken between two runs on the same gold, by joining their evidence."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ _NOTHING, _RIGHT = "absent", "right"
 def find_changes(
     before: pl.LazyFrame, after: pl.LazyFrame, documents: tuple[str, ...] | None = None
 ) -> Changes:
-    """Return the values that went from wrong to right, and from right to wrong, in the two systems' rows of evidence.
+    """Return the values that went from wrong to right, and from right to wrong, between two systems.
 
-    Wrong are partial, mismatch, missing and spurious values; right are matches, and nothing where gold has
-    nothing. A gold value is the same value in both by its path in gold. A spurious value is the same by its
-    path, but inside a list, where positions mean nothing, by its field and what it is. Rows that one of the
-    two does not have are right there: a run that kept only its errors has them all. `documents` (all without
-    it) are those to look at. A value that could not be judged in one of the two is neither fixed nor broken.
+    Both are given by their rows of evidence. Wrong are partial, mismatch, missing and spurious values; right
+    are matches, and nothing where gold has nothing. A gold value is the same value in both by its path in
+    gold. A spurious value is the same by its path, but inside a list, where positions mean nothing, by its
+    field and its content. Rows that one of the two lacks are right there: a run that kept only its errors has
+    them all. Only `documents` are compared (all without it). A value that could not be judged in one of the
+    two is neither fixed nor broken.
     """
     import polars as pl
 
@@ -56,7 +57,7 @@ def find_changes(
 
 
 def _keyed(frame: pl.LazyFrame, documents: tuple[str, ...] | None) -> pl.LazyFrame:
-    """Return the rows of values that have a place, with the key by which they meet those of the other run."""
+    """Return the rows of values with a place, and the key for joining them with those of the other run."""
     import polars as pl
 
     rows = frame.filter(
@@ -99,7 +100,7 @@ def _shown(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _outcome(column: str) -> pl.Expr:
-    """Return the outcome; of a row that one side does not have, what that means: right where gold has a value, else nothing said."""
+    """Return the outcome; for a row that one side lacks, right where gold has a value, else none."""
     import polars as pl
 
     has_gold = pl.col("gold_path").is_not_null() | pl.col("gold_path_after").is_not_null()

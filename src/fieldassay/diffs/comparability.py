@@ -1,4 +1,4 @@
-"""Whether the runs of a diff stand on the same spec, formulas, models and gold; if not, what differs in words, and what can be done."""
+"""The check that the runs of a diff share spec, formulas, models and gold; differences and remedies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLUMNS = ("doc", "field", "gold_path", "gold", "critical", "weight")
 
 
 def find_relabeled(first: pl.LazyFrame, second: pl.LazyFrame, common: tuple[str, ...]) -> frozenset[str]:
-    """Return which of the common documents have another gold in the second run: another value, place, or importance of a value.
+    """Return the common documents whose gold differs in the second run, in values, places or importance.
 
     Both frames must be complete evidence of one system. Values that are accepted beside gold are not in
     evidence and cannot differ here.
@@ -57,17 +57,17 @@ _ABOUT = {
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """The documents that a diff is about (None: all of them, they are the same), and what must be said of those left out."""
+    """The documents of a diff (None: all, the same in both), and the remarks on those left out."""
 
     documents: tuple[str, ...] | None = None
     warnings: tuple[str, ...] = ()
 
 
 def find_ground(entries: Sequence[Entry], *, is_common: bool) -> Ground:
-    """Return the documents that the systems can be compared on.
+    """Return the documents for comparing the systems.
 
-    With `is_common` those that all have, and whose gold is the same in all, if spec, formulas and models are
-    the same. Raises `ProblemsError` with every part in which a run differs from the first one.
+    With `is_common` those of all runs with the same gold in all, if spec, formulas and models are the same.
+    Raises `ProblemsError` with every part in which a run differs from the first one.
     """
     runs = list({entry.run.run.folder.resolve(): entry.run for entry in entries}.values())
     first = runs[0]
@@ -88,7 +88,7 @@ def find_ground(entries: Sequence[Entry], *, is_common: bool) -> Ground:
 
 
 def _key(run: NamedRun) -> object:
-    """Return what tells the key that a run was redacted with from others; None if it is not redacted."""
+    """Return the identity of the key used for redacting a run; None if it is not redacted."""
     return (run.run.facts.get("redacted") or {}).get("key")
 
 
@@ -111,7 +111,7 @@ def _documents(run: NamedRun) -> tuple[str, ...]:
 
 
 def _tell(part: str, first: NamedRun, run: NamedRun) -> Problem:
-    """Return the problem that a part differs, in words where it can be told."""
+    """Return the problem of a part that differs, in words where possible."""
     older = min(first, run, key=lambda one: one.run.file.started or "")
     again = f"`fieldassay score --run {older.reference}`"
     where = f"run {run.reference!r}"
@@ -142,7 +142,7 @@ def _told(part: str, first: Run, second: Run) -> str:
 
 
 def _freeze(run: Run) -> Frozen:
-    """Return what the run stands on as far as its `run.json` tells it; gold is told apart by its documents, not here."""
+    """Return the foundations of a run as recorded in `run.json`; gold is compared by documents, not here."""
     spec = read_spec(run.spec)
     models = part_of(list(run.file.models))
     parts = {"spec": freeze_spec(spec), "formulas": freeze_formulas(spec), "models": models}
@@ -174,7 +174,7 @@ def _count(count: int) -> str:
 
 
 def _keep_common(entries: Sequence[Entry], runs: Sequence[NamedRun]) -> Ground:
-    """Return the documents whose gold is the same in all runs."""
+    """Return the documents with the same gold in all runs."""
     common = list_common([entry.contestant for entry in entries])
     if not common:
         raise ProblemsError(
@@ -215,7 +215,8 @@ def _changed_gold(first: Entry, second: Entry, common: tuple[str, ...]) -> froze
     problems = [
         Problem(
             f"run {entry.run.reference!r}",
-            f"kept {entry.run.run.kept} evidence, so it cannot be told in which documents the gold is the same",
+            f"kept {entry.run.run.kept} evidence, so it cannot be told in which documents the gold is the "
+            "same",
             "score it again with --evidence all, or both from the same gold file",
             "incomparable",
         )

@@ -20,12 +20,12 @@ from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.pairing import PairedData, list_parts
 
 FIELD_METRICS = ("field_accuracy", "field_accuracy_strict", "recall")
-"""What fields are compared by: the first of these that the runs kept."""
+"""The metrics for comparing fields: the first of these that the runs kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """All comparisons of a diff, and what is to be said of those that were not made."""
+    """All comparisons of a diff, and the remarks on omitted ones."""
 
     overall: tuple[Comparison, ...]
     by_field: tuple[Comparison, ...]
@@ -37,10 +37,11 @@ class Contest:
 def hold_contest(
     data: PairedData, reference: str, metrics: Sequence[BoundMetric], keys: Sequence[str]
 ) -> Contest:
-    """Return every other system compared with the reference by the metrics, and by the first of them within the values of each slice key.
+    """Return the comparisons of all other systems with the reference, overall and by slice.
 
-    Of two systems each field is compared too; more are ranked. p values are adjusted by Holm over all of the
-    first kind and the pairs that are ranked, over the fields, and over the values of each key.
+    Overall by all of the metrics, within the values of each slice key by the first of them. Of two systems
+    each field is compared too; more are ranked. p values are adjusted by Holm over all of the first kind and
+    the ranked pairs, over the fields, and over the values of each key.
     """
     names = [system.system for system in data.systems]
     pairs = [(reference, name) for name in names if name != reference]
@@ -65,7 +66,10 @@ def hold_contest(
 
 
 def _remark_values(data: PairedData, key: str, values: Collection[str]) -> list[str]:
-    """Return what is to be said of values of a slice key that are not compared: too many, or not of the same documents in all systems."""
+    """Return the remarks on values of a slice key that are not compared.
+
+    They are too many, or not of the same documents in all systems.
+    """
     if len(values) > MOST_VALUES:
         return [
             f"the slice {key!r} has {len(values):,} values; systems are compared within the values of at "
@@ -81,7 +85,7 @@ def _remark_values(data: PairedData, key: str, values: Collection[str]) -> list[
 
 
 def list_field_metrics(data: PairedData) -> tuple[BoundMetric, ...]:
-    """Return the metric of each field that fields are compared by, in the order of the fields; () if nothing was kept field by field."""
+    """Return the metric for comparing each field, in the order of the fields; () if none was kept."""
     for name in FIELD_METRICS:
         if name in data.vocabulary.own:
             continue

@@ -1,4 +1,4 @@
-"""Finished runs held against each other at the front door: what is better, what was fixed, and what was broken."""
+"""The comparison of finished runs at the front door: the better system, and values fixed and broken."""
 
 from __future__ import annotations
 
@@ -27,14 +27,13 @@ _FAILURES = ("missing", "invalid", "error", "timeout")
 
 @dataclass(frozen=True, slots=True)
 class DiffOptions:
-    """How runs are compared.
+    """The options for comparing runs.
 
-    `metrics` (None: those that all runs were compared by) and `slices` (None: the runs') are names.
-    `reference` is the system that the others are compared with (None: the first). `systems` choose one of the
-    first and one of the second run. `is_common`: where the runs have other documents, those that they share.
-    `runs` is the store of runs in which references are looked up. `replicates`, `seed` and `level` are the
-    first run's where they are None. `target` is the file that the outcome will be written to: refused if it
-    belongs to one of the runs.
+    `metrics` (None: those compared in all runs) and `slices` (None: the runs') are names. `reference` is the
+    system for comparing the others with (None: the first). `systems` choose one of the first and one of the
+    second run. `is_common`: where the runs have other documents, compare the common ones. `runs` is the store
+    of runs for looking up references. `replicates`, `seed` and `level` are the first run's where they are
+    None. `target` is the output file: refused if it is part of one of the runs.
     """
 
     metrics: tuple[str, ...] | None = None
@@ -50,11 +49,11 @@ class DiffOptions:
 
 
 def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> Diff:
-    """Return how the systems of finished runs compare, the first before and the second after; more than two are ranked.
+    """Return the comparison of the systems of finished runs, the first before and the second after.
 
-    A reference is a run's folder, id, tag or `latest`, with `:SYSTEM` behind it where the run has several.
-    Raises `ProblemsError` for what cannot be found, and for runs that do not stand on the same spec,
-    formulas, models and gold.
+    More than two are ranked. A reference is a run's folder, id, tag or `latest`, with `:SYSTEM` behind it
+    where the run has several. Raises `ProblemsError` for unknown references, and for runs with another spec,
+    formulas, models or gold.
     """
     if not references:
         raise ProblemsError([Problem("diff", "no run is named", "name one or more", "unclear_system")])
@@ -235,7 +234,7 @@ def _choose_slices(data: PairedData, keys: Sequence[str] | None) -> tuple[str, .
 
 
 def _find_changes(entries: Sequence[Entry], ground: Ground) -> tuple[Changes | None, str]:
-    """Return the values that were fixed and broken, or None and why they are not known."""
+    """Return the fixed and broken values, or None and the reason for not knowing them."""
     if len(entries) != 2:
         return None, "values are told apart between two systems: name two"
     frames = [rows_of(entry) for entry in entries]
@@ -267,7 +266,7 @@ def _side(entry: Entry) -> Side:
 
 
 def _remark(entries: Sequence[Entry], data: PairedData) -> tuple[str, ...]:
-    """Return what a reader should know: how answers failed before anything was judged, and how the runs were drawn and made."""
+    """Return the remarks on failed answers, and on how the runs were sampled and made."""
     failed = [f"{entry.contestant.label}: {told}" for entry in entries if (told := _tell_failures(entry))]
     runs = {entry.run.reference: entry.run.run for entry in entries}
     answers = (f"answers that could not be judged as they should: {'; '.join(failed)}",) if failed else ()
@@ -285,7 +284,7 @@ def diff_json(found: Diff) -> str:
 
 
 def changes_csv(found: Diff) -> Iterator[str]:
-    """Yield the values that were fixed and broken as CSV, complete; cells that a spreadsheet would take for formulas are made texts."""
+    """Yield all fixed and broken values as CSV, with cells that look like formulas made texts."""
     if found.changes is None:
         raise ProblemsError(
             [

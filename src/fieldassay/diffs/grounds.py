@@ -1,4 +1,4 @@
-"""Whether finished runs can be compared at all: what each of them stands on, from its `run.json`."""
+"""The foundations of finished runs, from `run.json`, which decide whether they can be compared."""
 
 from __future__ import annotations
 
@@ -21,19 +21,22 @@ def list_lacking(run: Run) -> tuple[str, ...]:
 
 
 def find_unequal(first: Run, second: Run) -> tuple[str, ...]:
-    """Return the parts whose digests differ; one that a run does not tell differs from every other."""
+    """Return the parts with different digests; a part that a run does not record differs from every other."""
     return tuple(
         part for part in PARTS if first.digests[part] is None or first.digests[part] != second.digests[part]
     )
 
 
 def list_unknown(run: Run) -> tuple[str, ...]:
-    """Return the parts of which the run does not say what they were."""
+    """Return the parts that the run does not record."""
     return tuple(part for part in PARTS if run.digests[part] is None)
 
 
 def is_same_file(first: Run, second: Run) -> bool:
-    """Return whether the gold of both came from the same file, read in the same way, so that a document that both have is the same in both."""
+    """Return whether the gold of both came from the same file, read in the same way.
+
+    Then a document of both is the same in both.
+    """
     digests = [(one.inputs.sha256 or {}).get(one.inputs.gold) for one in (first, second)]
     return (
         digests[0] is not None and digests[0] == digests[1] and _gold_reading(first) == _gold_reading(second)
@@ -48,7 +51,7 @@ def _gold_reading(run: Run) -> list[tuple[str, str]]:
 
 
 def remark_drawing(runs: Mapping[str, Run], used: tuple[int, int, float]) -> tuple[str, ...]:
-    """Return what is to be said where the runs differ in replicates, seed or level, or in the version that made them.
+    """Return the remarks on runs with different replicates, seeds, levels or versions.
 
     `used` are the replicates, the seed and the level of this comparison.
     """

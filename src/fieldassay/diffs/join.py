@@ -1,4 +1,4 @@
-"""The systems of several runs as the systems of one: on the same documents, with the statistics that a comparison takes."""
+"""The systems of several runs as those of one: same documents, and the statistics for a comparison."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contestant:
-    """One system of one run: what it is called in the comparison, its own name, and what its run can be compared by."""
+    """One system of one run: its label in the comparison, its own name, and its run's paired data."""
 
     label: str
     system: str
@@ -33,10 +33,10 @@ class Contestant:
 
 
 def join_data(contestants: Sequence[Contestant], documents: Collection[str] | None = None) -> PairedData:
-    """Return the contestants as the systems of one comparison, the rest as the first one's run says.
+    """Return the contestants as the systems of one comparison, the rest as in the first one's run.
 
-    `documents` are those to keep, all without it. The metrics are those that every run was compared by and
-    that everything was kept for; so are the slices. Raises ValueError if two labels are the same.
+    `documents` are those to keep, all without it. Metrics and slices are those that every run compared, with
+    everything kept. Raises ValueError if two labels are the same.
     """
     if len({one.label for one in contestants}) < len(contestants):
         raise ValueError("two contestants have the same label")
@@ -68,7 +68,7 @@ def _restrict(system: DocumentStatistics, documents: Collection[str] | None) -> 
 
 
 def keep_needed(data: PairedData, metrics: Sequence[BoundMetric]) -> PairedData:
-    """Return the data with the statistics that the metrics are made of, and no others, so that nothing is drawn in vain."""
+    """Return the data with only the statistics that the metrics need, so that no others are resampled."""
     needed: set[Statistic] = {statistic for bound in metrics for statistic in list_parts(bound.recipe)}
     kept = [
         replace(

@@ -1,4 +1,4 @@
-"""Which systems of which runs are meant: `RUN`, `RUN:SYSTEM`, and what they are called beside each other."""
+"""References to systems of runs: `RUN`, `RUN:SYSTEM`, and their labels beside each other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NamedRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One system of one run, as it takes part: with what it is called."""
+    """One system of one run in a comparison, with its label."""
 
     run: NamedRun
     contestant: Contestant
@@ -40,10 +40,10 @@ class Entry:
 def find_entries(
     references: Sequence[str], store: Path, systems: tuple[str | None, str | None] = (None, None)
 ) -> tuple[Entry, ...]:
-    """Return the systems that references mean, in their order, each with a name of its own.
+    """Return the systems of the references, in their order, each with a name of its own.
 
-    `systems` choose one of the first run and one of the second, which are the same run where there is one
-    reference. A run of which no system is chosen takes part with all of them. Raises `ProblemsError` for all
+    `systems` choose one of the first run and one of the second, which are the same run for a single
+    reference. A run without a chosen system enters with all of its systems. Raises `ProblemsError` for all
     references at once.
     """
     problems: list[Problem] = []
@@ -62,7 +62,10 @@ def find_entries(
 
 
 def _find(reference: str, store: Path, runs: dict[Path, NamedRun]) -> tuple[NamedRun, str | None]:
-    """Return the run that a reference means, and the system if it names one: the longest beginning that is a run, then a colon and a system."""
+    """Return the run of a reference, and the system if it names one.
+
+    The run is the longest prefix that is one; a colon and a system follow.
+    """
     try:
         return _read(reference, find_run(reference, store), runs), None
     except ProblemsError as error:
@@ -108,7 +111,7 @@ def _no_system(name: str, system: str, run: NamedRun) -> ProblemsError:
 def _choose(
     found: list[tuple[NamedRun, str | None]], systems: tuple[str | None, str | None]
 ) -> list[tuple[NamedRun, str]]:
-    """Return the runs with the systems that take part."""
+    """Return the runs with their systems in the comparison."""
     if systems != (None, None):
         if len(found) > 2:
             raise _refusal(
@@ -188,7 +191,7 @@ def _check(chosen: list[tuple[NamedRun, str]]) -> None:
 
 
 def _label(chosen: list[tuple[NamedRun, str]]) -> tuple[Entry, ...]:
-    """Return the systems with names that tell them apart: their own, else those of their runs, else both; in short, if that is enough."""
+    """Return the systems with distinct names, shortened if possible: their own, those of runs, or both."""
     short = [_shorten(run) for run, _ in chosen]
     both = [f"{name}:{system}" for name, (_, system) in zip(short, chosen, strict=True)]
     whole = [f"{run.reference}:{system}" for run, system in chosen]

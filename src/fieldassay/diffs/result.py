@@ -1,4 +1,4 @@
-"""What came of holding finished runs against each other: differences with their tests, and the values that were fixed and broken."""
+"""The result of comparing finished runs: differences with tests, and the values fixed and broken."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 FORMAT = "fieldassay diff"
 SCHEMA_VERSION = 1
 
-COLUMNS = ("change", "doc", "field", "path", "gold", "before", "after", "outcome_before", "outcome_after", "diagnoses_before",
-           "diagnoses_after", "critical")  # fmt: skip
+COLUMNS = ("change", "doc", "field", "path", "gold", "before", "after", "outcome_before", "outcome_after",
+           "diagnoses_before", "diagnoses_after", "critical")  # fmt: skip
 """The columns of the table of changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One system of one run: what it is called here, its own name, the run as it was named, its folder, and what it says of itself."""
+    """One system of one run: its label, its own name, and the reference, folder and facts of the run."""
 
     label: str
     system: str
@@ -35,7 +35,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One value that was fixed or broken. `gold`, `before` and `after` are JSON texts; None: there is no value, or it was not kept.
+    """One fixed or broken value, as JSON texts; None: there is no value, or it was not kept.
 
     `outcome_before` and `outcome_after` are outcomes of the evidence, or `right` where a run kept only its
     errors and this is none.
@@ -57,7 +57,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many values of something (a field, a diagnosis, a document) were fixed, and how many were broken."""
+    """The numbers of fixed and of broken values of a field, a diagnosis or a document."""
 
     name: str
     fixed: int
@@ -66,7 +66,10 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
-    """The values that were fixed and broken: a table with the `COLUMNS`, and how many are wrong as before, or could not be judged in one run."""
+    """The fixed and broken values: a table with the `COLUMNS`, and the counts of the others.
+
+    The others are wrong as before, or could not be judged in one run.
+    """
 
     table: pl.DataFrame
     still_wrong: int = 0
@@ -79,7 +82,10 @@ class Changes:
         return self.table.filter(pl.col("change") == change).height
 
     def rows(self, change: str, most: int | None = None) -> Iterator[Change]:
-        """Yield the values that were `fixed`, or `broken`: critical ones first, then by document and path; `most` of them."""
+        """Yield at most `most` values that were `fixed`, or `broken`.
+
+        Critical ones come first, then by document and path.
+        """
         import polars as pl
 
         chosen = self.table.filter(pl.col("change") == change)
@@ -97,7 +103,7 @@ class Changes:
         return tuple(sorted(found, key=lambda one: (one.fixed - one.broken, one.name)))
 
     def by_diagnosis(self) -> tuple[Tally, ...]:
-        """Return the counts of each main diagnosis: of what was wrong in the fixed values, and of what is wrong in the broken ones."""
+        """Return the counts by main diagnosis: the former one of fixed values, the new one of broken ones."""
         import polars as pl
 
         wrong = (
@@ -124,8 +130,8 @@ class Diff:
 
     `overall`, `by_field` and `by_slice` are comparisons with the first system (of more than two: with the
     reference); p values are adjusted within each of them, of slices within each key. Of more than two systems
-    there are `rankings` and no fields and no changes. `reason` says why there are no changes; `notes` are for
-    the reader, `warnings` for one who could draw a wrong conclusion.
+    there are `rankings` and no fields and no changes. `reason` explains missing changes; `notes` are for the
+    reader, `warnings` against wrong conclusions.
     """
 
     sides: tuple[Side, ...]

@@ -22,12 +22,12 @@ from fieldassay.runs.run import Run
 from fieldassay.runs.tags import BASELINE
 
 _AT_ONCE = 20
-"""Runs compared together: they share what is drawn for them, and their statistics are in memory at the same time."""
+"""Runs compared together: they share bootstrap weights, with their statistics in memory together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one system's headline since the baseline: the comparison on the same documents, or why there is none."""
+    """The change of one system's headline since the baseline: a paired comparison, or the reason for none."""
 
     comparison: Comparison | None = None
     reason: str = ""
@@ -38,7 +38,7 @@ Changes = Mapping[str, Change]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Task:
-    """One system of one run with that of the baseline that it is held against, and the headline."""
+    """One system of one run with its counterpart in the baseline, and the headline."""
 
     run: Run
     headline: Estimate
@@ -130,7 +130,7 @@ def _compare_by(bound: BoundMetric, data: PairedData, tasks: Sequence[_Task]) ->
 
 
 def _tell_different(baseline: Run, run: Run) -> str:
-    """Return which digests differ or are not known; the empty text if none."""
+    """Return the names of the digests that differ or are not known; the empty text if none."""
     if baseline.damage:
         return "the baseline is damaged"
     parts = find_unequal(baseline, run)
@@ -142,7 +142,7 @@ def _identity(headline: Estimate) -> tuple[object, ...]:
 
 
 def name_headline(headline: Estimate, own: Mapping[str, object]) -> MetricCall:
-    """Return the metric that an estimate is of; `own` are the names that the spec defines itself."""
+    """Return the metric of an estimate; `own` are the names that the spec defines itself."""
     if headline.metric in own:
         return MetricCall(headline.metric)
     options = {"regime": headline.regime, "granularity": headline.granularity, **headline.parameters}

@@ -1,4 +1,4 @@
-"""A run that can be shown to others: the same numbers, and nothing of the documents."""
+"""A run for sharing: the same numbers without the contents of the documents."""
 
 from __future__ import annotations
 
@@ -41,12 +41,11 @@ _VERDICT = "as it was decided before the run was redacted"
 def redact_run(
     folder: Path, target: Path, key: bytes = b"", *, has_shapes: bool = False, has_ids: bool = False
 ) -> None:
-    """Write a run again with its values replaced, as `Redactor` does; every number of it stays.
+    """Write a run again with its values replaced by `Redactor`, and all of its numbers.
 
-    Without a key one is made up and forgotten, so that no other run can be compared with this one. What is
-    left out: how the run was called and where, what it was made from, notes, warnings, violations of checks,
-    tags, and the sentences of gates. Raises `ProblemsError` for a damaged run, and for a target that `score
-    --out` would not write to either.
+    Without a key a random one is used and discarded, so that no other run can be compared with this one. Left
+    out are the run's name, folder and inputs, notes, warnings, violations of checks, tags, and the sentences
+    of gates. Raises `ProblemsError` for a damaged run, and for a target that `score --out` would refuse too.
     """
     run = Run.open(folder)
     if run.facts.get("redacted"):
@@ -114,7 +113,7 @@ def _ranking(one: Ranking, redactor: Redactor) -> Ranking:
 
 
 def _provenance(run: Run, redactor: Redactor) -> dict[str, Any]:
-    """Return where the numbers come from, with digests that only runs redacted with the same key have in common."""
+    """Return the provenance, with digests shared only by runs redacted with the same key."""
     facts = run.facts
     spec, kept, digests = facts["spec"], facts.get("kept"), facts.get("digests") or {}
     systems = facts["inputs"]["predictions"] if facts.get("inputs") else run.estimates.systems
@@ -165,7 +164,7 @@ def _counts(counts: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
 
 
 def _documents(table: pl.DataFrame, redactor: Redactor) -> pl.DataFrame:
-    """Return the table of documents; ids, groups and what is told of answers are replaced."""
+    """Return the table of documents with ids, groups and texts on answers replaced."""
     import polars as pl
 
     texts = [
@@ -222,7 +221,7 @@ def _mapped_lists(table: pl.DataFrame, name: str, change: Callable[[str], str]) 
 
 
 def _write_statistics(run: Run, redactor: Redactor, made: RunFolder) -> None:
-    """Write what systems are compared by, with the ids and the values of slices replaced, and in the order of the new ids."""
+    """Write the paired statistics of systems, with ids and slice values replaced, in the order of new ids."""
     import polars as pl
 
     file = run.folder / STATISTICS

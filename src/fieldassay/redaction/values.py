@@ -19,17 +19,17 @@ _TOKEN = 12
 _NAMED = ("fields", "definitions", "prices", "items")
 """Keys of a spec under which mappings have names as their keys."""
 _OF_DATA = frozenset({"accepted", "applies_to", "null_values", "values", "aliases", "words", "synonyms"})
-"""Keys of a spec under which texts of documents stand."""
+"""Keys of a spec whose values are texts of documents."""
 _LEFT_OUT = frozenset({"description", "citation", "checks", "true", "false"})
 _EXPRESSIONS = frozenset({"metrics", "gates", "score", "formula"})
 
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """What stands in the place of a text: a token that the key decides, or, with `has_shapes`, its shape (letters as x, digits as 9).
+    """The replacement of texts: by a token from the key, or, with `has_shapes`, by the shape.
 
-    The same text always gets the same token under one key. `names` are the keys of records that the spec
-    declares: they stay.
+    A shape has letters as x and digits as 9. The same text always gets the same token under one key. `names`
+    are the declared keys of records: they stay.
     """
 
     key: bytes
@@ -38,7 +38,7 @@ class Redactor:
     has_ids: bool = False
 
     def text(self, text: str) -> str:
-        """Return what stands in the place of a text; a text without letters and digits stays.
+        """Return the replacement of a text; a text without letters and digits stays.
 
         >>> Redactor(b"key", has_shapes=True).text("Acme 12, Perth")
         'Xxxx 99, Xxxxx'
@@ -56,13 +56,17 @@ class Redactor:
         return "r" + base64.b32encode(digest)[:_TOKEN].decode().lower()
 
     def id(self, text: str) -> str:
-        """Return the id of a document, which only changes if ids are redacted: then it is always a token, since shapes may be the same."""
+        """Return the redacted id of a document; unchanged unless ids are redacted.
+
+        It is always a token then, since shapes may be the same.
+        """
         return self.token(text) if self.has_ids else text
 
     def value(self, value: Any) -> Any:
         """Return JSON data with its texts, numbers and undeclared keys replaced; null, true and false stay.
 
-        >>> Redactor(b"key", frozenset({"total"}), has_shapes=True).value({"total": 12.5, "lines": [None, "Elm St"]})
+        >>> redactor = Redactor(b"key", frozenset({"total"}), has_shapes=True)
+        >>> redactor.value({"total": 12.5, "lines": [None, "Elm St"]})
         {'total': 99.9, 'xxxxx': [None, 'Xxx Xx']}
         """
         if isinstance(value, dict):
@@ -107,7 +111,7 @@ class Redactor:
         return {key: self.text(value) for key, value in slice.items()}
 
     def call(self, call: MetricCall) -> MetricCall:
-        """Return a metric with the value of its slice, and what is not declared of its field, replaced."""
+        """Return a metric with the value of its slice, and the undeclared part of its field, replaced."""
         chosen = None if call.slice is None else (call.slice[0], self.text(call.slice[1]))
         return replace(call, field=self.path(call.field), slice=chosen)
 
@@ -125,7 +129,10 @@ class Redactor:
         return text if "{" not in text and '"' not in text else ""
 
     def spec_text(self, spec: Spec) -> str:
-        """Return the text of a spec, its texts of documents replaced; descriptions, checks and own words for true and false are left out."""
+        """Return the text of a spec with its texts of documents replaced.
+
+        Descriptions, checks and own words for true and false are left out.
+        """
         return json.dumps(self._spec(spec_data(spec), ""), ensure_ascii=False)
 
     def _spec(self, data: Any, under: str) -> Any:

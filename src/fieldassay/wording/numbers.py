@@ -1,4 +1,4 @@
-"""Numbers as reports write them: never without what they stand on."""
+"""Numbers in reports: never without their basis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DECIMALS = {"ratio": 3, "percent": 2, "ms": 0, "tokens": 0, "usd": 5, "document
 
 
 def show_value(estimate: Estimate | None) -> str:
-    """Return an estimate's value in its unit; `—` where it is undefined or was not asked for.
+    """Return an estimate's value in its unit; `—` where it is undefined or was not requested.
 
     >>> show_value(Estimate("accuracy", "a", None, {}, "filled", 0.94817, 72, 72, 0, "leaf"))
     '0.948'
@@ -22,10 +22,12 @@ def show_value(estimate: Estimate | None) -> str:
 
 
 def show_number(value: float, unit: str = "ratio") -> str:
-    """Return a number with the decimals of its unit; a score reads like 1 (or 100 %, or 0) only if it is.
+    """Return a number with the decimals of its unit; a score reads like 1 (or 100%, or 0) only if it is.
 
-    >>> show_number(1234.4, "ms"), show_number(0.5), show_number(12, "count"), show_number(0.99952), show_number(99.997, "percent")
-    ('1,234', '0.500', '12', '0.999…', '99.99…')
+    >>> show_number(1234.4, "ms"), show_number(0.5), show_number(12, "count")
+    ('1,234', '0.500', '12')
+    >>> show_number(0.99952), show_number(99.997, "percent")
+    ('0.999…', '99.99…')
     """
     if unit == "count":
         return f"{value:,.0f}"
@@ -42,7 +44,7 @@ def show_percent(value: float, unit: str = "ratio") -> str:
 
 
 def suffix_of(unit: str) -> str:
-    """Return what is written behind a value of the unit."""
+    """Return the text behind a value of the unit."""
     return {"percent": " %", "ms": " ms", "tokens": " tokens", "usd": " USD", "documents/min": "/min"}.get(
         unit, ""
     )
@@ -51,7 +53,8 @@ def suffix_of(unit: str) -> str:
 def show_interval(estimate: Estimate | None) -> str:
     """Return an estimate's interval in brackets, or the empty text.
 
-    >>> show_interval(Estimate("f1", "a", None, {}, "filled", 0.9, 2, 2, 0, "leaf", interval=(0.85, 0.95), level=0.95))
+    >>> f1 = Estimate("f1", "a", None, {}, "filled", 0.9, 2, 2, 0, "leaf", interval=(0.85, 0.95), level=0.95)
+    >>> show_interval(f1)
     '[0.850, 0.950]'
     """
     if estimate is None or estimate.interval is None:

@@ -1,11 +1,11 @@
-"""Values from documents as text that is safe to show: nothing in them can move the cursor, hide itself or be taken for markup."""
+"""Values of documents as safe text: no moving of the cursor, no hidden characters, no markup."""
 
 from __future__ import annotations
 
 import unicodedata
 
 HIDDEN = frozenset("\u2028\u2029\ufeff\u00ad\u034f\u115f\u1160\u3164\uffa0")
-"""Characters that are invisible or break lines though Unicode does not class them as control or format characters alone."""
+"""Characters, invisible or breaking lines, that Unicode does not class as control or format only."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _MARKDOWN = frozenset("\\`*_[]|#~$")
@@ -13,7 +13,7 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def visible(text: str) -> str:
-    r"""Return the text with control characters, bidi marks, other invisible characters and lone surrogates as escapes.
+    r"""Return the text with control, bidi and other invisible characters and lone surrogates escaped.
 
     >>> visible("a\x1b[31m\u202eb\n")
     'a\\x1b[31m\\u202eb\\n'
@@ -77,7 +77,7 @@ def show_markdown(text: str, width: int = 100) -> str:
 
 
 def show_json(text: str | None, width: int = 40) -> str:
-    """Return a value that evidence holds as JSON text: a plain text without its quotes where that cannot mislead.
+    """Return a value of evidence (JSON text): a plain text without its quotes where that cannot mislead.
 
     >>> show_json('"Main St"'), show_json('" 12 "'), show_json("12.5"), show_json(None)
     ('Main St', '" 12 "', '12.5', '—')
@@ -91,7 +91,7 @@ def show_json(text: str | None, width: int = 40) -> str:
 
 
 def show_pair(gold: str | None, pred: str | None, width: int = 40) -> tuple[str, str]:
-    """Return two values of evidence (JSON texts) as a report shows them; long ones begin shortly before they differ.
+    """Return two values of evidence (JSON texts) for a report; long ones start shortly before they differ.
 
     >>> show_pair('"No 1, Long Street, Perth WA 6000"', '"No 1, Long Street, Perth WA 6001"', 12)
     ('…erth WA 6000', '…erth WA 6001')
