@@ -1,4 +1,4 @@
-"""The threads of the BLAS that numpy computes with."""
+"""The threads of numpy's BLAS."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ _NAMES = (("scipy_openblas_", "64_"), ("scipy_openblas_", ""), ("openblas_", "64
 
 @contextmanager
 def one_blas_thread() -> Iterator[int]:
-    """Compute every product inside the block in one thread; yield how many threads may do so side by side.
+    """Compute every product inside the block in one thread; yield the number of threads to run in parallel.
 
-    The threads of one product wait for each other at every step, which takes ten times as long where other processes want the processors too. Those
-    who compute many products need not wait. A BLAS that is no OpenBLAS of numpy's own is left alone, and the number is 1.
+    The threads of one product wait for each other at every step, which takes ten times as long if other
+    processes use the processors; independent products in parallel threads do not wait. A BLAS other than
+    numpy's own OpenBLAS is left unchanged, and the number is 1.
     """
     control = _control()
     if control is None:
@@ -44,7 +45,7 @@ def one_blas_thread() -> Iterator[int]:
 
 @cache
 def _control() -> Control | None:
-    """Return the control of the OpenBLAS that came with numpy; it is loaded already, so that this loads no second one."""
+    """Return the control of numpy's OpenBLAS; it is already loaded, so no second one is loaded."""
     base = Path(np.__file__).parent
     for path in sorted(
         path

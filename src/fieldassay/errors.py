@@ -1,4 +1,4 @@
-"""Problems that a user can cause: where, what, what to do; reported all at once."""
+"""Problems that a user can cause: place, problem and remedy, all reported at once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ _MOST_LISTED = 100
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with an input.
+    """One problem of an input.
 
-    `where` is a place (`spec.yaml: $.fields.TOTAL.type`, `preds.jsonl:17`), `what` says what is wrong there, `remedy` what to do,
-    `kind` is the stable name that the documentation lists.
+    `where` is the place (`spec.yaml: $.fields.TOTAL.type`, `preds.jsonl:17`), `what` the problem, `remedy`
+    the remedy, `kind` the stable name in the documentation.
 
-    >>> print(Problem("spec.yaml: $.fields.TOTAL.type", "unknown type 'mony'", "did you mean 'money'?", "unknown_name"))
+    >>> where = "spec.yaml: $.fields.TOTAL.type"
+    >>> print(Problem(where, "unknown type 'mony'", "did you mean 'money'?", "unknown_name"))
     spec.yaml: $.fields.TOTAL.type: unknown type 'mony'; did you mean 'money'?
     """
 
@@ -33,7 +34,10 @@ class Problem:
 
 
 class FieldassayError(Exception):
-    """Anything a user can correct. The command line prints its text and exits with `exit_code`, without a traceback."""
+    """An error that a user can correct.
+
+    The command line prints its text and exits with `exit_code`, without a traceback.
+    """
 
     exit_code = 2
 
@@ -54,17 +58,19 @@ class ProblemsError(FieldassayError):
 
 
 class MissingExtraError(FieldassayError):
-    """An optional part that is not installed, or a model that is not on this machine: one sentence with the remedy."""
+    """An optional part that is not installed, or a model that is not on this machine, with the remedy."""
 
 
 class NothingEvaluatedError(FieldassayError):
-    """No document could be scored at all."""
+    """Not a single document could be scored."""
 
     exit_code = 5
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return `did you mean 'x'?` for the closest of `names`, or what there is to choose from; of very many only some are looked at and shown.
+    """Return `did you mean 'x'?` for the closest of `names`, or the valid choices.
+
+    Only some of very many names are examined and shown.
 
     >>> nearest("mony", ["money", "number"])
     "did you mean 'money'?"
@@ -86,7 +92,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _sorted_names(names: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the names in order, and by their casefolded forms in order."""
+    """Return the names in order, and a mapping from their casefolded forms, in order."""
     known = tuple(sorted(names))
     folded = {name.casefold(): name for name in known}
     return known, dict(sorted(folded.items()))

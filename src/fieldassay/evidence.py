@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(IntEnum):
-    """What happened at a node."""
+    """The outcome at a node."""
 
     MATCH = 0
     """Both sides present, score at least the field's `accept`."""
@@ -35,7 +35,7 @@ class Outcome(IntEnum):
 
 
 class Kind(IntEnum):
-    """What sort of node a row judges. Only VALUE rows are leaves; the others describe structure and items."""
+    """The kind of node of a row. Only VALUE rows are leaves; the others describe structure and items."""
 
     VALUE = 0
     LIST = 1
@@ -44,7 +44,7 @@ class Kind(IntEnum):
 
 
 FLAGS = (
-    "ambiguous",  # a reading that the locale had to decide
+    "ambiguous",  # a reading decided by the locale
     "unreadable_gold",  # the gold value could not be read as its type and was compared as text
     "unreadable_pred",  # the prediction could not be read as its type: a mismatch where gold has a value
     "coerced",  # a value of another JSON kind was taken as the declared one (scalar -> one-item list, …)
@@ -52,9 +52,9 @@ FLAGS = (
     "wrong_kind",  # the prediction has another kind of JSON here
     "under_wrong_kind",  # a gold leaf below a container whose prediction has another kind
     "accepted_variation",  # the prediction equals one of the values accepted beside gold
-    "invalid_checksum",  # an identifier fails its checksum; it is still comparable
+    "invalid_checksum",  # an identifier with a wrong checksum; it is still comparable
     "invalid_phone",  # a phone number that cannot exist; it is still comparable
-    "lone_parent",  # a value, an item or a container below something that only one side has
+    "lone_parent",  # a value, an item or a container below a node that only one side has
     "duplicate_item",  # the prediction repeats an item more often than gold has it
 )
 """Names of the flags; bit i of `Evidence.flags` stands for `FLAGS[i]`."""
@@ -64,7 +64,10 @@ FLAG = {name: 1 << position for position, name in enumerate(FLAGS)}
 
 @dataclass(frozen=True, slots=True)
 class FieldInfo:
-    """One field as evidence and statistics know it; `slot` is the position (among `slots`) of the declared top-level field it is in."""
+    """A field in evidence and statistics.
+
+    `slot` is the position (among `slots`) of its declared top-level field.
+    """
 
     path: str
     type: str
@@ -76,13 +79,14 @@ class FieldInfo:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """The judgements of one batch of one system: n rows as parallel arrays, codes instead of names.
+    """The judgements of one batch of one system: n rows as parallel arrays of codes.
 
-    `documents` and `fields` are what `doc` and `field` (int32) index; every document of the batch is listed, rows or not. `slots` are the
-    names of the declared top-level fields. `outcome` and `kind` are int8 codes, `score` float64 up to 1, at least 0 but for cosines (NaN
-    where `outcome` is FAILED or there is nothing to score), `flags` an int64 bit set (`FLAGS`), `reason` int32 into `reasons`, `confidence`
-    float64 or NaN, `extras` float64 columns by name, NaN where they do not apply. `table` makes the Polars table with all texts and
-    diagnoses; it is called only when somebody keeps the rows.
+    `documents` and `fields` are indexed by `doc` and `field` (int32); every document of the batch is listed,
+    with rows or not. `slots` are the names of the declared top-level fields. `outcome` and `kind` are int8
+    codes, `score` is float64 up to 1, at least 0 except for cosines (NaN for FAILED and for rows without a
+    score), `flags` is an int64 bit set (`FLAGS`), `reason` int32 into `reasons`, `confidence` float64 or NaN,
+    `extras` are float64 columns by name, NaN where they do not apply. `table` makes the Polars table with all
+    texts and diagnoses; it is called only if the rows are kept.
     """
 
     system: str
@@ -117,29 +121,35 @@ def flag_names(bits: int) -> tuple[str, ...]:
 
 
 def evidence_schema() -> dict[str, Any]:
-    """Return the columns of the saved evidence table, by name, in order, as Polars types."""
+    """Return the columns of the saved evidence table, in order, with their Polars types."""
     import polars as pl
 
     text, number = pl.String, pl.Float64
     return {
-        "system": text, "doc": text, "field": text, "gold_path": text, "pred_path": text, "kind": text, "type": text,
-        "gold": text, "pred": text, "gold_value": text, "pred_value": text, "outcome": text, "score": number, "reason": text,
-        "diagnoses": pl.List(text), "flags": pl.List(text), "confidence": number, "weight": number, "critical": pl.Boolean, "other_field": text,
+        "system": text, "doc": text, "field": text, "gold_path": text, "pred_path": text, "kind": text,
+        "type": text, "gold": text, "pred": text, "gold_value": text, "pred_value": text, "outcome": text,
+        "score": number, "reason": text, "diagnoses": pl.List(text), "flags": pl.List(text),
+        "confidence": number, "weight": number, "critical": pl.Boolean, "other_field": text,
     }  # fmt: skip
 
 
 ANSWER_COLUMNS = ("answer_problem", "answer_start")
-"""Columns of the table of documents: why an answer could not be read (or the error instead of it), and how a raw answer begins."""
+"""Columns of the table of documents: the reason for an unreadable answer, and the start of a raw answer.
+
+The reason is the error if there is one instead of an answer.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentTable:
-    """What is known of one batch's documents of one system beside the judgements; d documents, in the order of `Evidence.documents`.
+    """Facts about d documents of one batch of one system, in the order of `Evidence.documents`.
 
-    `numbers` are float64 columns by name, NaN where unknown: `duration_ms`, `prompt_tokens`, `completion_tokens`, `embedding_tokens`,
-    `cost_usd`. `claims` are boolean columns by name: `has_prediction`, `is_invalid` (the answer could not be parsed), `has_error`, `is_timeout`,
-    `is_repaired`. `groups` holds, by slice key (`type`, `variant`, `difficulty`, `tag` …), the values of each document: none, one or (tags) several.
-    `texts` are what is told of each document's answer by the names in `ANSWER_COLUMNS`, the empty text where nothing is.
+    `numbers` are float64 columns by name, NaN if unknown: `duration_ms`, `prompt_tokens`,
+    `completion_tokens`, `embedding_tokens`, `cost_usd`. `claims` are boolean columns by name:
+    `has_prediction`, `is_invalid` (the answer could not be parsed), `has_error`, `is_timeout`, `is_repaired`.
+    `groups` maps each slice key (`type`, `variant`, `difficulty`, `tag` …) to the values of each document:
+    none, one or (tags) several. `texts` are the texts about each document's answer by the names in
+    `ANSWER_COLUMNS`, empty if there is none.
     """
 
     documents: tuple[str, ...]

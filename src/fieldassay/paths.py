@@ -1,4 +1,4 @@
-"""Paths name places in a record: `lines[3].amount` one value, `lines[].amount` a field, `**.*_unit` a pattern of fields."""
+"""Paths in a record: `lines[3].amount` is one value, `lines[].amount` a field, `**.*_unit` a pattern."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _NEEDS_QUOTES = re.compile(r'[.\[\]"\x00-\x1f\x7f]|^\s|\s$|^$')
 
 
 def split_path(text: str) -> tuple[Step, ...]:
-    """Return the steps of a path; the empty text is the record itself. Raises ValueError for what is not a path.
+    """Return the steps of a path; the empty text is the record itself.
+
+    Raises ValueError for an invalid path.
 
     >>> split_path('lines[3].amount'), split_path('lines[]["odd.key"]')
     (('lines', 3, 'amount'), ('lines', -1, 'odd.key'))
@@ -33,7 +35,9 @@ def split_path(text: str) -> tuple[Step, ...]:
 
 
 def join_path(steps: Iterable[Step]) -> str:
-    """Return the text of a path; keys that a plain path cannot hold are quoted, so that `split_path` gives the same steps.
+    """Return the text of a path; `split_path` returns the same steps.
+
+    Keys that a plain path cannot hold are quoted.
 
     >>> join_path(["lines", 3, "amount"]), join_path(["a", "odd.key", ITEM])
     ('lines[3].amount', 'a["odd.key"][]')
@@ -50,7 +54,7 @@ def join_path(steps: Iterable[Step]) -> str:
 
 
 def plain_path(text: str) -> str:
-    """Return a path as `join_path` writes it, however its keys are quoted; a text that is no path as it is.
+    """Return a path as written by `join_path`, whatever its quoting; an invalid path unchanged.
 
     >>> plain_path('["flow"].value'), plain_path("a..b")
     ('flow.value', 'a..b')
@@ -62,7 +66,7 @@ def plain_path(text: str) -> str:
 
 
 def field_of(path: str) -> str:
-    """Return the field that a concrete path belongs to.
+    """Return the field of a concrete path.
 
     >>> field_of("lines[3].amount")
     'lines[].amount'
@@ -75,7 +79,7 @@ def field_of(path: str) -> str:
 
 
 def _tokens(text: str) -> list[tuple[Step, bool]]:
-    """Return the steps of a text, each with whether it was quoted."""
+    """Return the steps of a text, each with a mark for quoted ones."""
     steps: list[tuple[Step, bool]] = []
     position, after_dot = 0, False
     while position < len(text):
@@ -115,9 +119,11 @@ Part: TypeAlias = str | int | tuple[str, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern of field paths: `*` stands for any characters of one key, `**` for any number of steps (none too), `[]` for any item.
+    """A pattern of field paths.
 
-    Raises ValueError for a text that is no path. Matching takes at most (steps of the pattern) x (steps of the path).
+    `*` stands for any characters of one key, `**` for any number of steps (including none), `[]` for any
+    item. Raises ValueError for an invalid path. Matching takes at most (steps of the pattern) x (steps of the
+    path).
 
     >>> [Pattern("**.*_unit").matches(path) for path in ("flow_unit", "pumps[].head_unit", "pumps[].unit")]
     [True, True, False]
@@ -130,11 +136,11 @@ class Pattern:
         object.__setattr__(self, "parts", tuple(_part(step, quoted) for step, quoted in _tokens(self.text)))
 
     def matches(self, path: str) -> bool:
-        """Return whether the whole path (of a field, or of a value) fits the pattern."""
+        """Return whether the whole path (of a field or a value) matches the pattern."""
         return self.matches_steps(split_path(path))
 
     def matches_steps(self, steps: Sequence[Step]) -> bool:
-        """Return whether the steps of a whole path fit the pattern."""
+        """Return whether the steps of a whole path match the pattern."""
         at, position, star, restart = 0, 0, -1, 0
         while position < len(steps):
             if at < len(self.parts) and self.parts[at] is None:
@@ -142,7 +148,7 @@ class Pattern:
             elif at < len(self.parts) and _fits(self.parts[at], steps[position]):
                 at, position = at + 1, position + 1
             elif star >= 0:
-                # Only the last `**` need take one more step: an earlier one could win nothing by it.
+                # Only the last `**` needs to take one more step: an earlier one gains nothing.
                 restart, at = restart + 1, star + 1
                 position = restart
             else:
@@ -150,7 +156,7 @@ class Pattern:
         return all(part is None for part in self.parts[at:])
 
     def find(self, data: Any) -> Iterator[tuple[tuple[Step, ...], Any]]:
-        """Yield each place of parsed JSON that fits the pattern, as steps, with its value: once, and in the order of the data.
+        """Yield each matching place of parsed JSON as steps, with its value, once and in document order.
 
         >>> list(Pattern("**.unit").find({"unit": "K", "flow": {"unit": "m3/h"}}))
         [(('unit',), 'K'), (('flow', 'unit'), 'm3/h')]
@@ -172,7 +178,7 @@ class Pattern:
             open_places.extend(reversed(children))
 
     def _members(self, value: Any, reached: frozenset[int]) -> Iterable[tuple[Step, Any]]:
-        """Return the members of a container that may fit: all of them, or the one that a plain key names."""
+        """Return the members of a container that may match: all, or the one of a plain key."""
         if not isinstance(value, dict):
             return enumerate(value) if isinstance(value, list) else ()
         at = next(iter(reached)) if len(reached) == 1 else len(self.parts)
@@ -182,7 +188,7 @@ class Pattern:
 
 @lru_cache(maxsize=4096)
 def _after(parts: tuple[Part, ...], reached: frozenset[int], step: Step) -> frozenset[int]:
-    """Return which parts of a pattern may come next after one more step."""
+    """Return the parts of a pattern that may follow one more step."""
     after = {
         at if parts[at] is None else at + 1
         for at in reached
@@ -192,7 +198,7 @@ def _after(parts: tuple[Part, ...], reached: frozenset[int], step: Step) -> froz
 
 
 def _reached(parts: tuple[Part, ...], after: set[int]) -> frozenset[int]:
-    """Return the positions with those behind every `**` among them, which may stand for no step at all."""
+    """Return the positions, and those after every `**` among them, which may stand for no step."""
     for at in sorted(after):
         while at < len(parts) and parts[at] is None:
             at += 1

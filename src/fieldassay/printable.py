@@ -1,10 +1,10 @@
-"""Text that can be written as UTF-8."""
+"""Text in valid UTF-8."""
 
 from __future__ import annotations
 
 
 def make_printable(text: str) -> str:
-    r"""Return the text with lone surrogates written as escapes, since UTF-8 cannot hold them.
+    r"""Return the text with lone surrogates, which UTF-8 cannot encode, as escapes.
 
     >>> print(make_printable("a\udc80"))
     a\udc80

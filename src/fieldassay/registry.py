@@ -1,4 +1,4 @@
-"""Catalogues: names a spec may use, and where the classes behind them live; plugins join by entry point."""
+"""Catalogues: the names usable in a spec and their classes; plugins join by entry point."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ def _plugins(group: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Entries by name, each `module:Class`, loaded only when asked for.
+    """Entries by name, each `module:Class`, loaded on first use.
 
-    `kind` is the word for an entry in messages. Packages add entries under the entry point group `fieldassay.<kind>s`.
+    `kind` is the word for an entry in messages. Packages add entries under the entry point group
+    `fieldassay.<kind>s`.
     """
 
     kind: str
@@ -33,14 +34,14 @@ class Catalogue:
         return f"fieldassay.{self.kind}s"
 
     def names(self) -> tuple[str, ...]:
-        """Return every known name, sorted; plugins included."""
+        """Return every known name, sorted, plugins included."""
         return tuple(sorted({*self.entries, *_plugins(self.group)}))
 
     def __contains__(self, name: object) -> bool:
         return name in self.entries or name in _plugins(self.group)
 
     def name_of(self, entry: type[Any]) -> str | None:
-        """Return the name under which a class is listed, plugins included; None if it is not."""
+        """Return the name of a class, plugins included; None if it has none."""
         target = f"{entry.__module__}:{entry.__qualname__}"
         return next(
             (name for name, known in {**_plugins(self.group), **self.entries}.items() if known == target),
@@ -48,7 +49,7 @@ class Catalogue:
         )
 
     def load(self, name: str, where: str = "") -> type[Any]:
-        """Return the class of that name, or raise `ProblemsError` with the nearest valid name."""
+        """Return the class of that name; raises `ProblemsError` with the nearest valid name."""
         target = self.entries.get(name) or _plugins(self.group).get(name)
         if target is None:
             what = f"unknown {self.kind} {name!r}"

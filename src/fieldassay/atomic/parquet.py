@@ -1,4 +1,4 @@
-"""Parquet files that may be damaged: Polars reads them, and what it makes of a damaged one is one problem."""
+"""Parquet files that may be damaged; whatever Polars raises for a damaged one becomes one problem."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _PANIC = re.compile(
 
 @contextmanager
 def guarded(label: str, remedy: str = "write it again", kind: str = "bad_parquet") -> Iterator[None]:
-    """Make whatever Polars raises over the file `label` one `ProblemsError`, a panic included, whose own text stays off standard error.
+    """Turn any error of Polars on the file `label` into one `ProblemsError`, panics included.
 
-    Everything that reads the file belongs inside, `collect` of a lazy frame too. Another thread's writes to standard error come out at the end.
+    The text of a panic stays off standard error. All reading of the file belongs inside, `collect` of a lazy
+    frame too. What another thread writes to standard error comes out at the end.
     """
     import polars as pl
 
@@ -44,7 +45,7 @@ def guarded(label: str, remedy: str = "write it again", kind: str = "bad_parquet
 def read_parquet(
     source: Path | bytes, label: str, remedy: str = "write it again", kind: str = "bad_parquet"
 ) -> pl.DataFrame:
-    """Return the table of a Parquet file. Raises `ProblemsError` if it is none, or is damaged."""
+    """Return the table of a Parquet file. Raises `ProblemsError` if it is damaged or of another format."""
     import polars as pl
 
     with guarded(label, remedy, kind):
@@ -52,12 +53,15 @@ def read_parquet(
 
 
 def quiet_panics() -> AbstractContextManager[None]:
-    """Return a context in which the text of Rust panics stays off standard error; it may be entered by several threads at once."""
+    """Return a context that keeps the text of Rust panics off standard error; it is thread-safe."""
     return _PANICS
 
 
 class _Panics:
-    """The text of Rust panics, kept off standard error while any thread is inside. Rust writes it to the descriptor, so that is what moves."""
+    """Keeps the text of Rust panics off standard error while any thread is inside.
+
+    Rust writes it to the file descriptor, which is therefore redirected.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -83,11 +87,12 @@ class _Panics:
             self._stderr = os.dup(_STDERR)
             self._kept = tempfile.TemporaryFile()  # noqa: SIM115
             os.dup2(self._kept.fileno(), _STDERR)
-            # a file damaged so that Polars asks for more memory than there can be ends the process, which must not happen without a word
+            # a damaged file can make Polars ask for more memory than there is, which ends the process: show
+            # its message
             self._tells_faults = not faulthandler.is_enabled()
             if self._tells_faults:
                 faulthandler.enable(self._stderr, all_threads=False)
-        except OSError:  # no standard error, or no room for a file: a panic is then told twice
+        except OSError:  # no standard error, or no room for a file: a panic is then shown twice
             self._restore()
 
     def _restore(self) -> None:

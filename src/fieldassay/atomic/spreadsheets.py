@@ -1,4 +1,4 @@
-"""Tables for spreadsheets: CSV and Excel files in which a text is never taken for a formula."""
+"""Tables for spreadsheets: CSV and Excel files whose texts are never taken for formulas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_CHARACTERS = 32_767
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table of a workbook: its name, its columns, and its rows, which are read once."""
+    """A table of a workbook: its name, columns and rows; the rows are read once."""
 
     name: str
     columns: Sequence[str]
@@ -33,7 +33,9 @@ class Sheet:
 
 
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:
-    r"""Return rows as lines of CSV. A cell with a control character is in quotes, as some programs begin a row at any of them.
+    r"""Return rows as lines of CSV.
+
+    A cell with a control character is quoted, since some programs start a new row at any of them.
 
     >>> print(csv_text([("a", None, True, 0.5), ("=1+1", "a, b", "x", "-2")]), end="")
     a,,true,0.5
@@ -54,7 +56,7 @@ def _csv_cell(value: Any) -> str:
 
 
 def make_harmless(text: str) -> str:
-    """Return a cell's text so that no spreadsheet takes it for a formula, and without NUL.
+    """Return a cell's text made safe: never a formula in a spreadsheet, and without NUL.
 
     >>> make_harmless('=HYPERLINK("x")'), make_harmless("-12.50"), make_harmless("-2+3")
     ('\\'=HYPERLINK("x")', '-12.50', "'-2+3")
@@ -64,7 +66,9 @@ def make_harmless(text: str) -> str:
 
 
 def show_hidden(text: str) -> str:
-    r"""Return a name, an id or a path with control characters and marks of direction as escapes. Values of documents stay as they are.
+    r"""Return a name, id or path with control characters and direction marks as escapes.
+
+    Values of documents stay as they are.
 
     >>> print(show_hidden("a\x1b[31m\u202eb"))
     a\x1b[31m\u202eb
@@ -77,12 +81,15 @@ def show_hidden(text: str) -> str:
 
 
 def show_names(row: Iterable[Any]) -> list[Any]:
-    """Return a row of names and numbers as it is shown."""
+    """Return a row of names and numbers for display."""
     return [show_hidden(one) if isinstance(one, str) else one for one in row]
 
 
 def workbook_bytes(sheets: Iterable[Sheet]) -> Iterator[bytes]:
-    """Yield an Excel file, in bounded memory. Texts stay texts: nothing is taken for a formula, a number or an address."""
+    """Yield an Excel file, in bounded memory.
+
+    Texts stay texts: none becomes a formula, a number or an address.
+    """
     import xlsxwriter
 
     with tempfile.TemporaryDirectory(prefix="fieldassay-") as folder:

@@ -1,4 +1,7 @@
-"""Folders in the making: written beside their place, forced to disk, and put there by one rename; what a killed process leaves is told apart."""
+"""Folders written beside their place, forced to disk, and moved there by one rename.
+
+What a killed process leaves behind is recognizable.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +18,24 @@ from fieldassay.atomic.swap import exchange
 from fieldassay.atomic.whole_files import list_leftover_files, read_umask
 
 PARTIAL, OLD, REMOVED = ".partial-", ".old-", ".removed-"
-"""What the names of folders that are no runs have in them, behind a dot: being written, replaced, being removed."""
+"""The marks in the names of folders that are no runs, after a dot: being written, replaced, being removed."""
 
 OWNER = ".owner-"
-"""What the name of the file begins with that a process holds locked in its staging folder for as long as it lives; its number follows.
+"""Prefix of the owner's file in a staging folder, locked while its process lives; its number follows.
 
-The locks are those of POSIX: no child process inherits them, and closing any handle of the file ends them, so that its process must not open it.
+The locks are those of POSIX: no child process inherits them, and closing any handle of the file ends them, so
+the process must not open the file again.
 """
 
 OLD_ENOUGH = timedelta(days=1)
-"""What has not been touched for this long belongs to nobody, where locks cannot tell."""
+"""The age of untouched leftovers that count as abandoned where locks cannot tell."""
 
 _ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A folder that is no run: where it is, and whether a living process may still need it."""
+    """A folder that is no run: its path, and whether a living process may still need it."""
 
     path: Path
     is_alive: bool
@@ -39,7 +43,10 @@ class Leftover:
 
 @contextlib.contextmanager
 def stage(parent: Path, name: str) -> Iterator[Path]:
-    """Yield a new folder in `parent`, which is made if need be. Unless it is renamed, nothing is left of it or of what was made for it."""
+    """Yield a new folder in `parent`, which is made if necessary.
+
+    Unless it is renamed, it is removed, and `parent` with it if it was made for it.
+    """
     made: list[Path] = []
     staging: Path | None = None
     try:
@@ -51,12 +58,12 @@ def stage(parent: Path, name: str) -> Iterator[Path]:
         if staging is not None:
             shutil.rmtree(staging, ignore_errors=True)
         for folder in made:
-            with contextlib.suppress(OSError):  # another process has put something there, or removed it
+            with contextlib.suppress(OSError):  # another process has filled or removed it
                 folder.rmdir()
 
 
 def settle(folder: Path) -> None:
-    """Force every file in a folder, and their names, to disk."""
+    """Force the contents of a folder and their names to disk."""
     for path, folders, files in os.walk(folder):
         for name in files:
             if not name.startswith(".owner"):  # see OWNER
@@ -67,7 +74,7 @@ def settle(folder: Path) -> None:
 
 
 def place(staging: Path, target: Path) -> None:
-    """Put a settled folder where nothing is. Raises OSError if something is there after all."""
+    """Move a settled folder to a free place. Raises OSError if the place is taken."""
     if os.path.lexists(target):
         raise FileExistsError(17, "is there already", str(target))
     staging.rename(target)
@@ -75,10 +82,11 @@ def place(staging: Path, target: Path) -> None:
 
 
 def replace(staging: Path, target: Path, own: Collection[str]) -> None:
-    """Put a settled folder in the place of another, of which only entries with one of the `own` names are removed; everything else is kept.
+    """Put a settled folder in the place of another, and keep the other's foreign entries.
 
-    What is kept is in both folders before they change places, so that nothing is lost whenever the process ends. If it cannot be done the other
-    folder stays as it was. Raises OSError.
+    Only entries with one of the `own` names are removed. The foreign entries are in both folders before they
+    change places, so that nothing is lost whenever the process ends. On failure the other folder is
+    unchanged. Raises OSError.
     """
     for entry in list_foreign(target, own):
         _carry(entry, staging / entry.name)
@@ -103,7 +111,7 @@ def replace(staging: Path, target: Path, own: Collection[str]) -> None:
 
 
 def list_foreign(folder: Path, own: Collection[str]) -> tuple[Path, ...]:
-    """Return what is in a folder under other names than its own, in order of names; nothing where it cannot be read."""
+    """Return the entries of a folder other than its own, by name; none if it is unreadable."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         left = {path.name for path in list_leftover_files(folder)}
         names = sorted(
@@ -116,7 +124,10 @@ def list_foreign(folder: Path, own: Collection[str]) -> tuple[Path, ...]:
 
 
 def _carry(source: Path, target: Path) -> None:
-    """Put a file or a folder in a second place: as a link where that can be, else as a copy. What is in the way there stays."""
+    """Put a file or a folder in a second place: as a link if possible, else as a copy.
+
+    An existing target stays.
+    """
     if os.path.lexists(target):
         return
     if source.is_dir() and not source.is_symlink():
@@ -134,7 +145,7 @@ def _carry_file(source: str, target: str) -> None:
 
 
 def _catch_up(old: Path, target: Path, own: Collection[str]) -> None:
-    """Move what somebody has put into the old folder, or saved there, while the folders changed places."""
+    """Move entries added or saved to the old folder while the folders changed places."""
     for entry in list_foreign(old, own):
         kept = target / entry.name
         is_newer = not os.path.lexists(kept) or (
@@ -146,7 +157,7 @@ def _catch_up(old: Path, target: Path, own: Collection[str]) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove a folder: first, in one step, from everybody's sight. Raises OSError where that cannot be done."""
+    """Remove a folder, hiding it first in one step. Raises OSError if that fails."""
     aside = Path(tempfile.mkdtemp(prefix=f".{folder.name[:100]}{REMOVED}", dir=folder.parent))
     try:
         folder.rename(aside / "run")
@@ -157,7 +168,7 @@ def discard(folder: Path) -> None:
 
 
 def list_leftovers(folder: Path, now: datetime) -> list[Leftover]:
-    """Return the folders in a folder that killed processes left there, or that are being written; none where it cannot be read."""
+    """Return the leftovers of killed processes and the folders being written; none if unreadable."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         found = [Path(entry.path) for entry in entries if _is_ours(entry)]
         return [Leftover(path, _is_alive(path, now)) for path in sorted(found)]
@@ -165,16 +176,14 @@ def list_leftovers(folder: Path, now: datetime) -> list[Leftover]:
 
 
 def _make(parent: Path, name: str) -> tuple[list[Path], Path]:
-    """Make a staging folder; return the parents that were made, the innermost first, and the folder."""
+    """Make a staging folder; return the new parents, innermost first, and the folder."""
     made: list[Path] = []
     for attempt in range(_ATTEMPTS):
         made += [path for path in (parent, *parent.parents) if not path.exists() and path not in made]
         parent.mkdir(parents=True, exist_ok=True)
         try:
             return made, Path(tempfile.mkdtemp(prefix=f".{name[:100]}{PARTIAL}", dir=parent))
-        except (
-            FileNotFoundError
-        ):  # another process has just removed the parent, which it had made and left empty
+        except FileNotFoundError:  # another process has just removed its own empty parent
             if attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")
@@ -182,7 +191,7 @@ def _make(parent: Path, name: str) -> tuple[list[Path], Path]:
 
 @contextlib.contextmanager
 def _owned(staging: Path) -> Iterator[None]:
-    """Hold the owner's file locked; the lock ends with the process, however that ends."""
+    """Hold the owner's file locked; the lock ends with the process."""
     try:
         import fcntl
     except ImportError:  # no such locks on this system: age decides
@@ -192,7 +201,7 @@ def _owned(staging: Path) -> Iterator[None]:
     with new.open("wb") as stream:
         with contextlib.suppress(OSError):  # a file system without locks: age decides
             fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            new.rename(owner)  # nobody sees it before it is locked
+            new.rename(owner)  # it is visible only once locked
         yield
 
 
@@ -203,7 +212,10 @@ def _finish(target: Path) -> None:
 
 
 def _force(path: Path) -> None:
-    """Force a file or a folder to disk; what cannot be (folders, on some systems) is as safe as the system makes it."""
+    """Force a file or a folder to disk, as far as the system can.
+
+    Some systems cannot force folders.
+    """
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:
@@ -227,11 +239,14 @@ def _is_ours(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_alive(path: Path, now: datetime) -> bool:
-    """Return whether a leftover may be needed: its process lives, or it is too young to tell. What is being removed never is."""
+    """Return whether a leftover may be needed: its process lives, or it is too young to tell.
+
+    A folder being removed is never needed.
+    """
     if REMOVED in path.name:
         return False
     if OLD in path.name and not (path.parent / path.name[1:].rpartition(OLD)[0]).exists():
-        return True  # the run that was to be replaced: its process died between two steps, and nothing else is left
+        return True  # the replaced run: its process died between two steps, and this is the only copy
     is_young = _touched(path) > now - OLD_ENOUGH
     owner = next(path.glob(f"{OWNER}*"), None)
     if owner is None:
@@ -255,7 +270,7 @@ def _is_locked(owner: Path, otherwise: bool) -> bool:
 
 
 def _touched(path: Path) -> datetime:
-    """Return when a folder, or anything directly in it, was last changed."""
+    """Return the last change of a folder or of anything directly in it."""
     times = [path.stat().st_mtime]
     with contextlib.suppress(OSError), os.scandir(path) as entries:
         times += [entry.stat(follow_symlinks=False).st_mtime for entry in entries]

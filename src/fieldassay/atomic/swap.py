@@ -1,4 +1,4 @@
-"""Two folders change places in one step, where the system can do that."""
+"""Atomic exchange of two folders, where the system supports it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _EXCHANGE = 2
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two folders change places; return whether that was done. If not, both are where they were.
+    """Exchange two folders; return whether that was done. Otherwise both are unchanged.
 
-    No other process ever sees either place empty, which two renames could not promise.
+    No other process ever sees either place empty, which two renames cannot guarantee.
     """
     import ctypes
 

@@ -1,4 +1,4 @@
-"""JSON files of a run, read back into their types: one sentence says where a file is not as it was written."""
+"""JSON files of a run, read back into their types, with one sentence for the first mismatch."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ _MISSING = re.compile(r"Object missing required field (`[^`]*`)")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a file must be: its name in a sentence, and the kind of problem where it is not."""
+    """The expected form of a file: its name in a sentence, and the kind of problem for any other form."""
 
     name: str
     kind: str
 
 
 def parse_json(data: bytes) -> Any:
-    """Return what UTF-8 JSON says. Raises ValueError for anything else, also for NaN, infinities and what is nested too deeply.
+    """Return the data of UTF-8 JSON; raises ValueError for anything else.
+
+    NaN, infinities and data nested too deeply are errors too.
 
     >>> parse_json(b'{"a": [1.5, null]}')
     {'a': [1.5, None]}
@@ -41,7 +43,10 @@ def parse_json(data: bytes) -> Any:
 
 
 def read_typed(data: bytes, kind: type[T], form: Form, where: str) -> T:
-    """Return the object that a file of schema version 1 holds. Raises `ProblemsError` with the place that is not as it must be."""
+    """Return the object in a file of schema version 1.
+
+    Raises `ProblemsError` with the place of the first mismatch.
+    """
     try:
         parts = parse_json(data)
     except ValueError as error:
@@ -52,7 +57,10 @@ def read_typed(data: bytes, kind: type[T], form: Form, where: str) -> T:
 
 
 def check_part(data: Any, kind: type[T], form: Form, where: str) -> T:
-    """Return a part of a file as an object of a type. Raises `ProblemsError` with its place, which begins with `where`, if it cannot be one."""
+    """Return a part of a file as an object of a type.
+
+    Raises `ProblemsError` with the place of the mismatch, which begins with `where`.
+    """
     try:
         return convert(data, kind)
     except ValueError as error:
@@ -61,7 +69,9 @@ def check_part(data: Any, kind: type[T], form: Form, where: str) -> T:
 
 
 def convert(data: Any, kind: type[T]) -> T:
-    """Return plain data as an object of a type. Raises ValueError with two arguments: the place that does not fit, and why.
+    """Return plain data as an object of a type.
+
+    Raises ValueError with two arguments: the place of the mismatch and the reason.
 
     >>> convert({"a": 1}, dict[str, str])
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Plain files: read only if they are one, written so that they appear whole or not at all."""
+"""Plain files, read only if they are plain and written atomically."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], int, str], ...] = (
 
 
 def check_name(path: str | Path) -> None:
-    """Raise OSError for a path that no system call takes."""
+    """Raise OSError for a path that no system call accepts."""
     try:
         if b"\0" in os.fsencode(path):
             raise OSError(errno.EINVAL, "its name holds a NUL character")
@@ -35,7 +35,10 @@ def check_name(path: str | Path) -> None:
 
 
 def check_plain(path: Path) -> None:
-    """Raise OSError for what is there and is no plain file: to open a pipe could take for ever, to read a device too. Links are followed."""
+    """Raise OSError for anything but a plain file at the path; links are followed.
+
+    Opening a pipe or reading a device could block forever.
+    """
     check_name(path)
     try:
         mode = path.stat().st_mode
@@ -47,7 +50,10 @@ def check_plain(path: Path) -> None:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Return a plain file, opened for reading. Raises OSError for a folder, a pipe, a device, and where it cannot be opened."""
+    """Return a plain file, opened for reading.
+
+    Raises OSError for a folder, a pipe, a device, and for a file that cannot be opened.
+    """
     check_plain(path)
     return path.open("rb")
 
@@ -58,14 +64,14 @@ _STAGED = re.compile(
     re.DOTALL,
 )
 _OLD_ENOUGH = 24 * 3600.0
-"""Seconds after which a staged file that nobody has touched belongs to nobody, where its process cannot be asked for."""
+"""Seconds after which an untouched staged file is abandoned, if its process cannot be checked."""
 
 
 def write_file(path: Path, portions: Iterable[bytes]) -> None:
-    """Write a file in place of what is there, if anything is; whoever looks sees the old file or the new one, also after a crash.
+    """Write a file, replacing any old one; readers see the old or the new one, even after a crash.
 
-    A link is followed. A file that is there keeps its rights. Raises OSError where it cannot be written, and what `portions` raises; the file is
-    then as it was.
+    A link is followed. An existing file keeps its permissions. Raises OSError if it cannot be written, and
+    the errors of `portions`; the file is then unchanged.
     """
     check_plain(path)
     place = path.resolve()
@@ -77,9 +83,9 @@ def write_file(path: Path, portions: Iterable[bytes]) -> None:
 
 
 def stage_file(place: Path, portions: Iterable[bytes]) -> Path:
-    """Return a new file beside the place, safe on the disk, which holds the portions and has the rights of the file that is there.
+    """Return a new file beside the place, on disk, with the portions and the old file's permissions.
 
-    Raises OSError where it cannot be written, and what `portions` raises; nothing is left then.
+    Raises OSError if it cannot be written, and the errors of `portions`; no file is left then.
     """
     beginning = f".{os.fsdecode(os.fsencode(place.name)[:100])}{_PARTIAL}"
     for left in list_leftover_files(place.parent):
@@ -102,14 +108,17 @@ def stage_file(place: Path, portions: Iterable[bytes]) -> Path:
 
 
 def list_leftover_files(folder: Path) -> list[Path]:
-    """Return the staged files in a folder whose processes are gone; none where it cannot be read."""
+    """Return the staged files of ended processes in a folder; none if it is unreadable."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         return sorted(Path(entry.path) for entry in entries if _is_left(entry))
     return []
 
 
 def _is_left(entry: os.DirEntry[str]) -> bool:
-    """Return whether the process that staged a file has ended. One of another machine, or from before a restart, counts as ended after a day."""
+    """Return whether the process of a staged file has ended.
+
+    A process of another machine, or from before a restart, counts as ended after a day.
+    """
     found = _STAGED.fullmatch(entry.name)
     if found is None or not entry.is_file(follow_symlinks=False):
         return False
@@ -119,9 +128,9 @@ def _is_left(entry: os.DirEntry[str]) -> bool:
 
 
 def _started(process: int) -> str:
-    """Return when a process started, as the system counts it, which tells it from a later one with its number; `0` where that is not known.
+    """Return the start of a process as counted by the system; `0` if unknown, empty if it does not exist.
 
-    The empty text says that there is no such process.
+    It distinguishes the process from a later one with the same number.
     """
     try:
         told = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
@@ -137,14 +146,17 @@ def _lives(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # another user's
+    except (OSError, OverflowError):  # a process of another user
         return True
     return True
 
 
 @cache
 def _machine() -> str:
-    """Return what tells the numbers of this machine's processes from those of others that share its folders: name, start and name space."""
+    """Return an identity of this machine's process numbers: name, start and name space.
+
+    It distinguishes them from those of other machines that share its folders.
+    """
     parts = [platform.node()]
     with contextlib.suppress(OSError):  # only Linux says so
         parts += [
@@ -155,7 +167,7 @@ def _machine() -> str:
 
 
 def read_umask() -> int:
-    """Return the rights that new files do not get."""
+    """Return the permissions withheld from new files."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -1,4 +1,4 @@
-"""Two different numbers: a separator misread, a sign, a percent, a rounding, a digit."""
+"""Diagnoses of different numbers: a misread separator, a sign, a percent, a rounding, a digit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _TINIEST_CUT = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Amounts:
-    """Numbers (int, float or Decimal; anything else is not looked into), the texts they were read from, and their canonical texts."""
+    """Numbers with the texts they were read from and their canonical texts.
+
+    Values are int, float or Decimal; anything else is ignored.
+    """
 
     values: list[Any]
     texts: list[str]
@@ -41,7 +44,7 @@ class Amounts:
 
 
 def diagnose_amounts(type_name: str, gold: Amounts, pred: Amounts) -> Bits:
-    """Return the diagnoses of pairs of amounts of one unit or currency; equal amounts get none."""
+    """Return the diagnoses of pairs of amounts of one unit or currency; none for equal amounts."""
     left, right = floats(gold.values), floats(pred.values)
     bits = _diagnose_scale(type_name, gold, pred, (left, right))
     with np.errstate(invalid="ignore", over="ignore"):
@@ -54,7 +57,7 @@ def diagnose_amounts(type_name: str, gold: Amounts, pred: Amounts) -> Bits:
 
 
 def floats(values: Sequence[Any]) -> Floats:
-    """Return the values as float64; NaN for what is no number or too large for one."""
+    """Return the values as float64; NaN for anything but a number, and beyond float64."""
     try:
         return np.fromiter(map(float, values), dtype=np.float64, count=len(values))
     except (TypeError, ValueError, OverflowError):
@@ -69,7 +72,7 @@ def _float(value: Any) -> float:
 
 
 def exact(value: Any) -> Decimal:
-    """Return the number as a Decimal: a float as its shortest text."""
+    """Return the number as a Decimal, a float by its shortest text."""
     return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
 
 
@@ -93,7 +96,7 @@ def _diagnose_scale(type_name: str, gold: Amounts, pred: Amounts, approximate: t
 
 
 def _may_be_rounded(left: Floats, right: Floats) -> Flags:
-    """Return where two numbers are as close as a rounding to 0, 1, or 2 and more decimals brings them."""
+    """Return a mask of numbers as close as a rounding to 0, 1, or 2 and more decimals leaves them."""
     gap = np.abs(left - right) * (1 - 1e-9)
     coarse = (gap <= 0.5) & ((left == np.floor(left)) | (right == np.floor(right)))
     tenths = (gap <= 0.05) & (_is_whole(left * 10) | _is_whole(right * 10))
@@ -120,10 +123,11 @@ def _is_rounded(gold: Any, gold_text: str, pred: Any, pred_text: str) -> bool:
 
 
 def printed_decimals(text: str, value: Decimal) -> int:
-    """Return how many decimals the text prints of the value; the value's own where the text does not tell.
+    """Return the number of decimals of the value as printed in the text, else its own.
 
-    >>> printed_decimals("$1,234.50", Decimal("1234.5")), printed_decimals("1,234", Decimal(1234)), printed_decimals("x", Decimal("0.5"))
-    (2, 0, 1)
+    >>> printed = [("$1,234.50", "1234.5"), ("1,234", "1234"), ("x", "0.5")]
+    >>> [printed_decimals(text, Decimal(value)) for text, value in printed]
+    [2, 0, 1]
     """
     exponent = value.as_tuple().exponent
     own = max(0, -exponent) if isinstance(exponent, int) else 0
@@ -137,7 +141,7 @@ def printed_decimals(text: str, value: Decimal) -> int:
 
 
 def _diagnose_writing(gold: Amounts, pred: Amounts) -> Bits:
-    """Return what the digits of the two amounts show, first written plainly, then as given."""
+    """Return the diagnoses from the digits of the two amounts, first written plainly, then as given."""
     left, right = fold(gold.plain, _without_minus), fold(pred.plain, _without_minus)
     bits = diagnose_digits(left, right)
     printed = np.flatnonzero(bits == 0)

@@ -1,4 +1,4 @@
-"""The names of the kinds of wrong, in order of precedence."""
+"""The names of the diagnoses, in order of precedence."""
 
 from __future__ import annotations
 

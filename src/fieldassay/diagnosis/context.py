@@ -1,4 +1,4 @@
-"""What kind of wrong, seen in the document: the value of another field or item, a split list, a duplicate."""
+"""Diagnoses from the document: the value of another field or item, a split list, a duplicate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def find_candidates(wrong: ValueRows, gold: ValueRows) -> Codes:
-    """Return the rows of gold, in order, whose text may be predicted in the same document: all that are, and some by chance."""
+    """Return the rows of gold, in order, whose text may be predicted in the same document.
+
+    All that are predicted are included, others by chance.
+    """
     if not len(gold):
         return np.zeros(0, dtype=np.int64)
     predicted = np.zeros(1 << _SLOT_BITS, dtype=np.bool_)
@@ -44,7 +47,7 @@ def _slots(rows: ValueRows) -> Codes:
 def name_other_fields(
     wrong: ValueRows, codes: Codes, gold: ValueRows, gold_codes: Codes
 ) -> tuple[Ints, Flags]:
-    """Return the first field other than its own that has the predicted value in gold, or -1; and whether it is the only field at all."""
+    """Return the first other field with the predicted value in gold, or -1; and whether it is the only."""
     scale = int(codes.max()) + 1
     fields = int(max(wrong.field.max(), gold.field.max(initial=0))) + 1
     places = np.sort((gold.doc.astype(np.int64) * scale + gold_codes) * fields + gold.field)
@@ -60,9 +63,10 @@ def name_other_fields(
 
 
 def compare_items(wrong: ValueRows, codes: Codes, gold: ValueRows, gold_codes: Codes) -> tuple[Flags, Flags]:
-    """Return which predictions repeat a value more often than gold has it, and which are the value of another item of their own list.
+    """Return masks of repeated predictions, and of predictions of another item of their list.
 
-    A gold item that no wrong row was compared with counts as matched by its equal.
+    A prediction is repeated if its value occurs more often than in gold. A gold item that no wrong row was
+    compared with counts as matched by its equal.
     """
     listed = np.flatnonzero(gold.item >= 0)
     items, item_codes = gold.take(listed), gold_codes[listed]
@@ -85,7 +89,7 @@ def compare_items(wrong: ValueRows, codes: Codes, gold: ValueRows, gold_codes: C
 
 
 def _number_repeats(groups: npt.NDArray[np.intp]) -> Codes:
-    """Return for every row how many earlier rows are of its group."""
+    """Return, for every row, the number of earlier rows of its group."""
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -104,10 +108,11 @@ _Place = tuple[int, int]
 
 
 def find_cut_items(wrong: ValueRows, gold: ValueRows, are_items: Flags) -> npt.NDArray[np.intp]:
-    """Return the wrong rows that join gold items of their list, or are one of several predicted parts of one gold item.
+    """Return a mask of wrong rows that join gold items of their list, or are one part of a split gold item.
 
-    Parts are between commas, semicolons, bars, strokes, plus signs, ampersands, line breaks or words for `and` and `or`; or, if there is none
-    of these, between spaces. A join has at least two parts, all of them gold items; of a split at least two parts must be predicted.
+    Parts are separated by commas, semicolons, bars, strokes, plus signs, ampersands, line breaks or words for
+    `and` and `or`; without any of these, by spaces. A join has at least two parts, all of them gold items; of
+    a split at least two parts must be predicted.
     """
     rows = np.flatnonzero(are_items[wrong.field])
     if not rows.size:
@@ -150,7 +155,7 @@ def _cut_rows(predicted: dict[str, list[int]], true: set[str]) -> Iterator[int]:
 
 
 def cut(text: str) -> list[str]:
-    """Return the parts of a text that may be several items; the whole text if it cannot be cut.
+    """Return the parts of a text that may be several items; the whole text if it has no separator.
 
     >>> cut("red, green and blue"), cut("red green")
     (['red', 'green', 'blue'], ['red', 'green'])
@@ -171,7 +176,10 @@ TRIVIAL = frozenset({"true", "false", "yes", "none", "null", "nil", "n/a"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Findings:
-    """Diagnoses of the wrong rows: `bits`, and `other_field`, the field whose value the prediction is (-1 if it is none)."""
+    """Diagnoses of the wrong rows.
+
+    `bits` are the diagnoses, `other_field` is the field whose value was predicted (-1: none).
+    """
 
     bits: Bits
     other_field: Ints
@@ -183,16 +191,18 @@ def diagnose_context(
     are_items: npt.NDArray[np.bool_],
     are_numbers: npt.NDArray[np.bool_] | None = None,
 ) -> Findings:
-    """Return what the document says of n predicted values that are wrong or spurious.
+    """Return the diagnoses of n wrong or spurious predictions from the rest of their documents.
 
-    `wrong.canonical` are predicted texts, and `wrong.item` is the position of the gold item that they were compared with, -1 if there is none.
-    `gold` are all gold values of these documents. `are_items[field]` is true if the field's values are themselves the items of a list
-    (`codes[]`, not `lines[].amount`): only they can be duplicates, split or joined. `are_numbers[field]` is true if they are numbers: a whole one
-    from 10 to 99 is another field's value if exactly one other field of the document has it, a field of numbers too.
+    `wrong.canonical` are predicted texts, `wrong.item` is the position of the gold item each was compared
+    with, -1 if there is none. `gold` are all gold values of these documents. `are_items[field]` is true if
+    the field's values are themselves the items of a list (`codes[]`, not `lines[].amount`): only they can be
+    duplicates, split or joined. `are_numbers[field]` is true for fields of numbers: a whole number from 10 to
+    99 is the value of another field only if exactly one other field of the document has it, and that is a
+    field of numbers too.
 
     >>> wrong = ValueRows(np.int32([0]), np.int32([1]), np.int32([-1]), np.array(["ACME"], dtype=object))
-    >>> gold = ValueRows(np.int32([0, 0]), np.int32([0, 1]), np.int32([-1, -1]), np.array(["ACME", "Bolt"], dtype=object))
-    >>> findings = diagnose_context(wrong, gold, np.array([False, False]))
+    >>> gold = [np.int32([0, 0]), np.int32([0, 1]), np.int32([-1, -1]), np.array(["ACME", "Bolt"], object)]
+    >>> findings = diagnose_context(wrong, ValueRows(*gold), np.array([False, False]))
     >>> findings.bits.tolist() == [BIT["value_of_another_field"]], findings.other_field.tolist()
     (True, [0])
     """
@@ -224,9 +234,11 @@ def diagnose_context(
 def _are_telling_numbers(
     wrong: ValueRows, named: Ints, is_only: npt.NDArray[np.bool_], are_numbers: npt.NDArray[np.bool_] | None
 ) -> npt.NDArray[np.bool_]:
-    """Return which short numbers tell where they are from: two digits, in one other field alone, and numbers on both sides.
+    """Return a mask of short numbers that identify their field: two digits, one field, both numbers.
 
-    0 to 9 are counts and codes that stand anywhere.
+    The number must be in exactly one other field, with numbers on both sides.
+
+    Numbers from 0 to 9 are counts and codes that occur anywhere.
     """
     if are_numbers is None:
         return np.zeros(len(wrong), dtype=bool)
@@ -237,7 +249,7 @@ def _are_telling_numbers(
 
 
 def _only_telling(found: npt.NDArray[Any], texts: list[str], nothing: int) -> npt.NDArray[Any]:
-    """Return the findings without those of short or trivial texts."""
+    """Return the findings without those for short or trivial texts."""
     found = found.copy()
     for row in np.flatnonzero(found != nothing).tolist():
         if len(texts[row]) < SHORTEST_TELLING or texts[row].casefold() in TRIVIAL:
@@ -246,9 +258,10 @@ def _only_telling(found: npt.NDArray[Any], texts: list[str], nothing: int) -> np
 
 
 def diagnose_outcomes(outcome: npt.NDArray[np.int8], flags: npt.NDArray[np.int64]) -> Bits:
-    """Return what evidence rows are by their outcome and flags alone: `missing`, `spurious`, `wrong_kind`, `duplicate_item`.
+    """Return the diagnoses from outcome and flags: `missing`, `spurious`, `wrong_kind`, `duplicate_item`.
 
-    >>> diagnose_outcomes(np.int8([Outcome.MISSING, Outcome.MATCH]), np.int64([0, 0])).tolist() == [BIT["missing"], 0]
+    >>> bits = diagnose_outcomes(np.int8([Outcome.MISSING, Outcome.MATCH]), np.int64([0, 0]))
+    >>> bits.tolist() == [BIT["missing"], 0]
     True
     """
     bits = np.where(outcome == Outcome.MISSING, BIT["missing"], 0) | np.where(

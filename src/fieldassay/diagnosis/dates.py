@@ -1,4 +1,4 @@
-"""Two different calendar values: day and month exchanged, a short year, one day or month off."""
+"""Diagnoses of different calendar values: day and month exchanged, a short year, a day or month off."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _DATE_LENGTH, _MONTH_LENGTH = 10, 7
 def diagnose_dates(gold: list[str], pred: list[str]) -> Bits:
     """Return the diagnoses of pairs of different calendar values, given as ISO 8601 texts.
 
-    Of dates with a time only the dates are compared, and only where the times are equal. Periods, times and durations get the digit rules.
+    For dates with a time only the dates are compared, and only if the times are equal. Periods, times and
+    durations get the digit rules.
     """
     bits = diagnose_digits(gold, pred)
     starts = np.fromiter(map(str.startswith, gold, pred), dtype=np.bool_, count=len(gold))
@@ -65,7 +66,7 @@ def _diagnose_parts(gold: list[str], pred: list[str], size: int) -> Bits:
 
 
 def _parts(texts: list[str], size: int) -> tuple[tuple[Ints, Ints, Ints], npt.NDArray[np.bool_]]:
-    """Return year, month and day (0 if there is none) of ISO texts cut to a size, and where they are such texts."""
+    """Return year, month and day (0 if absent) of ISO texts cut to a size, and a mask of the ISO texts."""
     codes = np.array(texts, dtype=f"U{size}").view(np.uint32).reshape(len(texts), size).astype(
         np.int64
     ) - ord("0")

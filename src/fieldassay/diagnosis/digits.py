@@ -1,4 +1,4 @@
-"""One digit wrong, two digits exchanged: what can be seen position by position."""
+"""Diagnoses by position: one digit wrong, two digits exchanged."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _SIGNS = np.array([ord(sign) for sign in ".,:/- '"], dtype=np.uint32)
 def diagnose_digits(gold: list[str], pred: list[str]) -> npt.NDArray[np.int64]:
     """Return `one_digit_wrong` and `digits_transposed` for pairs of texts of equal length.
 
-    One digit: exactly one position differs and has a digit on both sides. Transposed: exactly two differ, they hold the same two digits in
-    the other order, and stand side by side or with one separator between them.
+    One digit: exactly one position differs and has a digit on both sides. Transposed: exactly two positions
+    differ, with the same two digits exchanged, adjacent or with one separator between them.
     """
     bits = np.zeros(len(gold), dtype=np.int64)
     size = lengths(gold)

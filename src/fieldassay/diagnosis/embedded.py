@@ -1,4 +1,4 @@
-"""Numbers as they are written inside texts, without a locale: every value a writing can mean."""
+"""Numbers written inside texts, without a locale: all possible values."""
 
 from __future__ import annotations
 
@@ -29,10 +29,14 @@ def find_digit_runs(text: str) -> list[str]:
 
 
 def number_candidates(written: str) -> tuple[Decimal, ...]:
-    """Return what digits with points, commas, spaces or apostrophes can mean, the likelier first; nothing if they are no number.
+    """Return the possible values of digits with separators, the likelier first; none if not a number.
 
-    >>> number_candidates("1,500.5"), number_candidates("1,500"), number_candidates("1.2.3"), number_candidates("007")
-    ((Decimal('1500.5'),), (Decimal('1500'), Decimal('1.500')), (), ())
+    The separators are points, commas, spaces and apostrophes.
+
+    >>> number_candidates("1,500.5"), number_candidates("1,500")
+    ((Decimal('1500.5'),), (Decimal('1500'), Decimal('1.500')))
+    >>> number_candidates("1.2.3"), number_candidates("007")
+    ((), ())
     """
     whole, sign, fraction = _split_at_last_sign(written)
     if not sign:
@@ -45,7 +49,9 @@ def number_candidates(written: str) -> tuple[Decimal, ...]:
 
 
 def whole_candidates(text: str) -> tuple[Decimal, ...]:
-    """Return what a text that is one number can mean; a percent sign divides by 100; nothing if it is no plain number.
+    """Return the possible values of a text that is one number; none if it is no plain number.
+
+    A percent sign divides by 100.
 
     >>> whole_candidates("-12.5"), whole_candidates("5%"), whole_candidates("5 kg"), whole_candidates("1,5e3")
     ((Decimal('-12.5'),), (Decimal('0.05'),), (), (Decimal('1.5E+3'),))
@@ -66,10 +72,11 @@ def whole_candidates(text: str) -> tuple[Decimal, ...]:
 
 
 def judge_embedded(gold: str, pred: str) -> int:
-    """Return how two texts with equal match keys differ in their numbers.
+    """Return the difference of the numbers in two texts with equal match keys.
 
-    0: they differ only in white space, or not in numbers at all; the bit of `other_format`: the same numbers, written otherwise; the bit of
-    `separator`: a number times a power of ten; -1: the digits are cut into other numbers.
+    0: they differ only in white space, or not in numbers; the bit of `other_format`: the same numbers,
+    written differently; the bit of `separator`: a number times a power of ten; -1: the digits are split into
+    different numbers.
     """
     if "".join(gold.split()).casefold() == "".join(pred.split()).casefold():
         return 0
@@ -89,7 +96,7 @@ def judge_embedded(gold: str, pred: str) -> int:
 def is_power_of_ten_apart(left: Decimal, right: Decimal) -> bool:
     """Return True if left is right times a power of ten other than 1, exactly.
 
-    >>> is_power_of_ten_apart(Decimal("12.50"), Decimal(1250)), is_power_of_ten_apart(Decimal(12), Decimal(13))
+    >>> is_power_of_ten_apart(Decimal("12.50"), Decimal(1250)), is_power_of_ten_apart(Decimal(1), Decimal(13))
     (True, False)
     """
     return left != right and bool(left) and bool(right) and _significant(left) == _significant(right)
@@ -114,7 +121,7 @@ def _split_at_last_sign(written: str) -> tuple[str, str, str]:
 
 
 def _whole_number(written: str, decimal_sign: str = "") -> tuple[Decimal, ...]:
-    """Return the integer that plain or grouped digits mean; leading zeros make a code, not a number."""
+    """Return the integer of plain or grouped digits, else None; leading zeros make a code."""
     if len(written) > 1 and written[0] == "0":
         return ()
     if written.isdecimal():

@@ -1,4 +1,4 @@
-"""Texts by the list, folded: a whole list is joined, folded in one pass in C, and split again."""
+"""Text folding by the list: a whole list is joined, folded in one pass in C, and split again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CONFUSABLE_PAIRS = ((b"rn", b"m"), (b"cl", b"d"), (b"vv", b"w"))
 
 
 class _Classes:
-    """What every code point is (kept, punctuation, mark), found out when first met."""
+    """The class of every code point (kept, punctuation, mark), computed on first use."""
 
     def __init__(self) -> None:
         self.table = np.zeros(0x110000, dtype=np.uint8)
@@ -49,7 +49,9 @@ _classes = _Classes()
 
 
 def fold(texts: Sequence[str], change: Callable[[str], str]) -> list[str]:
-    """Return every text changed by a function that works character by character, so that it may work on all texts joined.
+    """Return every text changed by a function that works character by character.
+
+    The function is called once, on the joined texts.
 
     >>> fold(["Ab", "", "C"], str.casefold)
     ['ab', '', 'c']
@@ -72,7 +74,9 @@ def fold_case(texts: Sequence[str]) -> list[str]:
 
 
 def match_keys(texts: Sequence[str]) -> list[str]:
-    """Return the texts without case, accents, compatibility forms, white space, punctuation and invisible characters; symbols stay.
+    """Return the texts reduced to match keys; symbols stay.
+
+    Case, accents, compatibility forms, white space, punctuation and invisible characters are removed.
 
     >>> match_keys(["Ação, Ltd.", "5 m³", "<5"])
     ['acaoltd', '5m3', '<5']
@@ -122,12 +126,12 @@ def fold_confusable(texts: Sequence[str]) -> list[str]:
 
 
 def equal(left: Sequence[object], right: Sequence[object]) -> Flags:
-    """Return where the two equally long sequences are equal."""
+    """Return a mask of equal elements of two sequences of equal length."""
     return np.fromiter(map(operator.eq, left, right), dtype=np.bool_, count=len(left))
 
 
 def contained(wholes: Sequence[str], parts: Sequence[str]) -> Flags:
-    """Return where the whole contains the part.
+    """Return a mask of the wholes that contain their parts.
 
     >>> contained(["abc", "ab"], ["b", "abc"]).tolist()
     [True, False]
@@ -136,7 +140,7 @@ def contained(wholes: Sequence[str], parts: Sequence[str]) -> Flags:
 
 
 def holds(claim: Callable[[Any], object], values: Sequence[Any]) -> Flags:
-    """Return for every value whether the claim holds."""
+    """Return a mask of the values for which the claim holds."""
     return np.fromiter(map(claim, values), dtype=np.bool_, count=len(values))
 
 
@@ -146,7 +150,7 @@ def lengths(texts: Sequence[str]) -> npt.NDArray[np.int64]:
 
 
 def code_sums(texts: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Return the sum of the code points of every text: equal for texts of the same characters, in whatever order.
+    """Return the sum of the code points of every text, equal for texts with the same characters in any order.
 
     >>> code_sums(["ab", "ba", ""]).tolist()
     [195, 195, 0]
@@ -157,7 +161,7 @@ def code_sums(texts: Sequence[str]) -> npt.NDArray[np.int64]:
 
 
 def pick(texts: Sequence[str], rows: npt.NDArray[np.intp]) -> list[str]:
-    """Return the texts at the rows; the rows are different ones, in ascending order."""
+    """Return the texts at the rows, which are distinct and ascending."""
     if rows.size < 2 or rows.size == len(texts):
         return list(texts) if rows.size == len(texts) else [texts[row] for row in rows.tolist()]
     return list(operator.itemgetter(*rows.tolist())(texts))

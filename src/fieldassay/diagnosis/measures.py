@@ -1,4 +1,4 @@
-"""Two different amounts of money or quantities: the currency, the unit, or the amount."""
+"""Diagnoses of different amounts of money or quantities: the currency, the unit, or the amount."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Bits = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int64]
 
 SAME_QUANTITY = 1e-3
-"""Two quantities are the same if they differ by no more than this part of the larger, after conversion: converted amounts are printed rounded."""
+"""The relative difference, of the larger, within which quantities are the same: conversions are rounded."""
 
 _HOW_WRITTEN = sum(
     BIT[name] for name in ("case_only", "white_space_or_punctuation", "accents_only", "unicode_form")
@@ -30,7 +30,8 @@ _NUMBER_IN_FRONT = re.compile(r"[-+\u2212\u00b10-9.,'\s]+")
 def diagnose_money(gold: Column, pred: Column) -> Bits:
     """Return the diagnoses of pairs of different amounts of money.
 
-    `currency` needs two different ISO codes, or equal amounts one of which lacks a code. Amounts of two currencies are not compared.
+    `currency` requires two different ISO codes, or equal amounts with one code missing. Amounts of two
+    currencies are not compared.
     """
     values = gold.values.tolist(), pred.values.tolist()
     codes = [[value.currency for value in side] for side in values]
@@ -51,7 +52,7 @@ def diagnose_money(gold: Column, pred: Column) -> Bits:
 
 
 def diagnose_quantities(gold: Column, pred: Column) -> Bits:
-    """Return the diagnoses of pairs of different quantities; amounts of two units are compared only after conversion.
+    """Return the diagnoses of pairs of different quantities, compared after conversion.
 
     `wrong_unit` is another unit, or none, unless the two are the same quantity.
     """
@@ -73,19 +74,20 @@ def diagnose_quantities(gold: Column, pred: Column) -> Bits:
 
 
 def is_unit_key(path: str) -> bool:
-    """Return whether a path ends in a key that names a unit: `unit`, or a name that ends in `_unit`.
+    """Return whether the last key of a path names a unit: `unit`, or a name that ends in `_unit`.
 
-    >>> is_unit_key("flow.unit"), is_unit_key("lines[].price_unit"), is_unit_key("units"), is_unit_key("unit[]")
-    (True, True, False, False)
+    >>> [is_unit_key(path) for path in ("flow.unit", "lines[].price_unit", "units", "unit[]")]
+    [True, True, False, False]
     """
     last = split_path(path)[-1] if path else ""
     return isinstance(last, str) and (last == "unit" or last.endswith("_unit"))
 
 
 def diagnose_unit_texts(gold: Column, pred: Column, found: Bits) -> Bits:
-    """Return the diagnoses of pairs of texts under a key that names a unit: two known units differ in spelling or in what they are.
+    """Return the diagnoses of pairs of texts under a key that names a unit.
 
-    `found` is what the texts alone say, which stays for all other pairs; of two spellings of one unit what says how they differ stays too.
+    Two known units differ in spelling or in meaning. `found` are the diagnoses from the texts alone. They
+    stay for all other pairs, and for two spellings of one unit those about the writing stay too.
     """
     bits = found.copy()
     for row, values in enumerate(zip(gold.values.tolist(), pred.values.tolist(), strict=True)):
@@ -99,7 +101,7 @@ def diagnose_unit_texts(gold: Column, pred: Column, found: Bits) -> Bits:
 
 
 def are_units_spelled_otherwise(gold: Column, pred: Column) -> Flags:
-    """Return where the texts differ behind the number in front."""
+    """Return a mask of texts that differ after the number in front."""
     return ~equal(
         *(
             [_NUMBER_IN_FRONT.sub("", text, count=1).strip() for text in side.texts.tolist()]
@@ -114,7 +116,10 @@ def _amounts(column: Column, values: list[Any], rows: Rows) -> Amounts:
 
 
 def _are_same_quantity(sides: list[list[Any]]) -> Flags:
-    """Return where the amounts are the same quantity; the sides are gold's and the prediction's units, then their amounts."""
+    """Return a mask of equal quantities.
+
+    The sides are the units of gold and of the prediction, then their amounts.
+    """
     from fieldassay.types.numbers.unit_conversion import conversion
 
     units, (gold, pred) = list(zip(sides[0], sides[1], strict=True)), sides[2:]

@@ -1,4 +1,4 @@
-"""Texts that are numbers or dates: read as such, their meanings are compared instead of their letters."""
+"""Diagnoses of texts that are numbers or dates, by their meanings instead of their letters."""
 
 from __future__ import annotations
 
@@ -26,15 +26,18 @@ _SCIENTIFIC_KEY = re.compile(r"[0-9]+e\+?[0-9]{1,3}")
 _MONTH = r"[^\W\d_]{3,12}\.?"
 _NUMERIC_DATE = r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}|\d{1,2} \d{1,2} \d{4}"
 _DAY = r"\d{1,2}(?:st|nd|rd|th|\.|er|º)?"
-_NAMED_DATE = rf"(?:[^\W\d_]{{2,10}}\.?,? )?(?:{_DAY}[- ](?:of |de )?{_MONTH},?[- ](?:de |del )?\d{{2,4}}|{_MONTH} {_DAY},? \d{{2,4}})"
+_NAMED_DATE = (
+    rf"(?:[^\W\d_]{{2,10}}\.?,? )?(?:{_DAY}[- ](?:of |de )?{_MONTH},?[- ](?:de |del )?\d{{2,4}}"
+    rf"|{_MONTH} {_DAY},? \d{{2,4}})"
+)
 _DATE_SHAPE = re.compile(f"(?:{_NUMERIC_DATE}|{_NAMED_DATE})", re.IGNORECASE)
 
 
 def diagnose_retyped(type_name: str, gold: Wording, pred: Wording) -> tuple[Bits, Flags]:
-    """Return the diagnoses of the pairs that are two numbers or two dates, and which pairs are settled by that.
+    """Return the diagnoses of the pairs that are two numbers or two dates, and a mask of settled pairs.
 
-    Two writings of one number or date are `other_format`, unless their match keys are equal: then the finer surface rules are left to say how
-    they differ. The same writing is `other_format` too: one is a text, the other is not.
+    Two writings of one number or date are `other_format`, unless their match keys are equal; then the finer
+    surface rules decide. The same writing is `other_format` too: one is a text, the other is not.
     """
     bits = np.zeros(len(gold.texts), dtype=np.int64)
     settled = np.zeros(len(gold.texts), dtype=np.bool_)
@@ -107,7 +110,7 @@ def _has_date_shape(text: str) -> bool:
 
 
 def _read_dates(texts: list[str]) -> tuple[list[str], list[str]]:
-    """Return the whole dates that the texts mean, as ISO texts, with the day first and with the month first; empty where there is none."""
+    """Return the whole dates of the texts in ISO form, day first and month first; empty without a date."""
     from fieldassay.types.dates.dates import DateReader
 
     readings = DateReader(order="dmy", partial=False).read_column(texts)

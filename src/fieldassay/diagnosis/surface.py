@@ -1,4 +1,4 @@
-"""Same letters and digits, written differently: case, white space and punctuation, accents, Unicode form."""
+"""Diagnoses of equal letters and digits: case, white space and punctuation, accents, Unicode form."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ _HAS_DIGIT = re.compile("[0-9]").search
 def diagnose_surface(gold: list[str], pred: list[str], is_number_in_words: bool) -> Bits:
     """Return the surface diagnoses of pairs whose match keys are equal.
 
-    Exact rules first; where none holds alone (case and punctuation both differ, say) it is `other_format`. If `is_number_in_words` is true,
-    a sign between two digits carries meaning: `1.5 mg` and `15 mg` do not differ in punctuation only, they differ in a separator.
+    Exact rules come first; if none holds alone (case and punctuation both differ, say) it is `other_format`.
+    If `is_number_in_words` is true, a sign between two digits carries meaning: `1.5 mg` and `15 mg` differ in
+    a separator, not only in punctuation.
     """
     differ = ~equal(gold, pred)
     bits = np.where(differ & equal(fold_case(gold), fold_case(pred)), BIT["case_only"], 0)
@@ -40,7 +41,7 @@ def diagnose_surface(gold: list[str], pred: list[str], is_number_in_words: bool)
     bits[loose & (meaning == 0)] |= BIT["white_space_or_punctuation"]
     exotic = np.flatnonzero(~(holds(str.isascii, gold) & holds(str.isascii, pred)))
     forms = _diagnose_forms(pick(gold, exotic), pick(pred, exotic))
-    # A ligature folds to its letters, but that is no matter of case.
+    # A ligature folds to its letters, but that is not a difference of case.
     bits[exotic] = (
         np.where(forms & BIT["unicode_form"], bits[exotic] & ~BIT["case_only"], bits[exotic]) | forms
     )
@@ -60,7 +61,7 @@ def _diagnose_forms(gold: list[str], pred: list[str]) -> Bits:
 
 
 def _judge_numbers(gold: list[str], pred: list[str], suspects: Flags) -> Bits:
-    """Return 0 where the numbers in the two texts are cut alike, else the bits of what differs, or -1 if that has no name."""
+    """Return 0 for numbers split alike in both texts, else the bits of the difference (-1: no name)."""
     found = np.zeros(len(gold), dtype=np.int64)
     for row in np.flatnonzero(suspects).tolist():
         if find_digit_runs(gold[row]) != find_digit_runs(pred[row]):

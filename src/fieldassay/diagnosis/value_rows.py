@@ -1,4 +1,4 @@
-"""Values of a batch of documents, and where in the documents they stand."""
+"""Values of a batch of documents, with their places."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueRows:
-    """Values of a batch as parallel arrays: document, field, position of the item within its list (-1 outside lists), canonical text.
+    """Values of a batch as parallel arrays: document, field, position in the list, canonical text.
 
-    Of nested lists any number will do for `item` that is different for every item of one field and document.
+    The position of the item is -1 outside lists. In nested lists `item` is any number that is unique for each
+    item of one field and document.
     """
 
     doc: Ints
@@ -35,11 +36,11 @@ class ValueRows:
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """Upper bounds by which document, field and a third number make one number, exactly."""
+    """Upper bounds for combining document, field and a third number exactly into one number."""
 
     fields: int
     parts: int
 
     def combine(self, rows: ValueRows, part: npt.NDArray[np.int64]) -> Places:
-        """Return one number for document, field and part of every row; equal only if all three are equal."""
+        """Return one number for document, field and part of every row, equal only if all three are equal."""
         return (rows.doc.astype(np.int64) * self.fields + rows.field) * self.parts + part

@@ -1,4 +1,4 @@
-"""What kind of wrong: the rules for one gold and one predicted value, by the column."""
+"""Diagnoses of one gold and one predicted value, by the column."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ CLOSED_TYPES = frozenset({"boolean"})
 
 
 def diagnose_pairs(type_name: str, gold: Column, pred: Column) -> Bits:
-    """Return the diagnoses of n wrong pairs of one field type as bit sets over `DIAGNOSES`; no pair is without one.
+    """Return the diagnoses of n wrong pairs of one field type as bit sets over `DIAGNOSES`, none empty.
 
-    Both sides are present; either may be unreadable. Types without rules of their own are diagnosed as text. A pair's bits do not depend on
-    the other pairs.
+    Both sides are present; either may be unreadable. Types without rules of their own are diagnosed as text.
+    A pair's bits are independent of the other pairs.
 
     >>> from fieldassay.diagnosis.catalogue import diagnosis_names
     >>> from fieldassay.types.column import Reading
@@ -66,7 +66,7 @@ def _are_read(column: Column) -> Flags:
 
 
 def _are_number_and_text(gold: Column, pred: Column) -> Flags:
-    """Return where one side is a number of JSON and the other a text: a decimal comma there is another writing, not punctuation."""
+    """Return a mask of pairs of a JSON number and a text, in which a decimal comma is another writing."""
     kinds = zip(gold.values.tolist(), pred.values.tolist(), strict=True)
     found = (
         isinstance(left, str) != isinstance(right, str) and _is_number(left) != _is_number(right)
@@ -86,7 +86,7 @@ def _at(column: Column, rows: Rows) -> Column:
 
 
 def _diagnose_typed(type_name: str, gold: Column, pred: Column) -> Bits:
-    """Return the diagnoses of pairs of two readable values that mean different things."""
+    """Return the diagnoses of pairs of readable values with different meanings."""
     if type_name in CALENDAR_TYPES:
         return diagnose_dates(gold.canonical.tolist(), pred.canonical.tolist())
     if type_name in ("integer", "number"):
@@ -105,7 +105,7 @@ def _amounts(column: Column) -> Amounts:
 
 
 def _diagnose_same(type_name: str, gold: Column, pred: Column) -> Bits:
-    """Return the diagnoses of pairs that mean the same and were still judged wrong, by a comparison of their texts."""
+    """Return the diagnoses of pairs with equal meanings that a comparison of texts judged wrong."""
     left, right = gold.texts.tolist(), pred.texts.tolist()
     differ = ~equal(left, right)
     bits = np.where(differ, BIT["other_format"], 0)

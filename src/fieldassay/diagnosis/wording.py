@@ -1,4 +1,4 @@
-"""Two texts with other letters or digits: OCR, cuts, word order, abbreviations, synonyms, similarity."""
+"""Diagnoses of texts with different letters or digits: OCR, cuts, order, abbreviations, synonyms."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _GROUPS = (
 
 @cache
 def synonym_groups() -> Mapping[str, frozenset[int]]:
-    """Return the numbers of the synonym groups that a match key is in.
+    """Return the synonym groups of each match key.
 
     >>> synonym_groups()["taxinvoice"] == synonym_groups()["bill"]
     True
@@ -121,7 +121,7 @@ _ELLIPSIS = ".\N{HORIZONTAL ELLIPSIS} "
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wording:
-    """One side of the pairs: the texts, and their match keys."""
+    """One side of the pairs: the texts and their match keys."""
 
     texts: list[str]
     keys: list[str]
@@ -134,7 +134,7 @@ class Wording:
 def diagnose_wording(gold: Wording, pred: Wording, is_code: bool) -> Bits:
     """Return the diagnoses of pairs with different match keys.
 
-    Of codes (ids, phone numbers) the keys are looked at instead of the texts, and words do not matter.
+    For codes (ids, phone numbers) the keys are compared instead of the texts, and word rules do not apply.
     """
     left, right = (gold.keys, pred.keys) if is_code else (gold.texts, pred.texts)
     bits = diagnose_digits(left, right)
@@ -199,7 +199,10 @@ def _is_part(whole: str, part: str, is_code: bool) -> bool:
 
 
 def _stands_alone(whole: str, part: str) -> bool:
-    """Return True if one of the part's first occurrences in the whole, which are all inside it, cuts no word."""
+    """Return True if an occurrence of the part, strictly inside the whole, cuts no word.
+
+    Only the first occurrences are examined.
+    """
     start = whole.find(part)
     for _ in range(_MOST_OCCURRENCES):
         end = start + len(part)
@@ -239,7 +242,7 @@ def _diagnose_synonyms(gold: list[str], pred: list[str]) -> Bits:
 
 
 def _diagnose_shortening(gold: Wording, pred: Wording, rows: Rows) -> Bits:
-    """Return `abbreviation` for pairs one side of which has letters of the other, in order, and no more."""
+    """Return `abbreviation` for pairs with one side made only of letters of the other, in order."""
     bits = np.zeros(len(gold.keys), dtype=np.int64)
     for row in rows.tolist():
         left, right = gold.keys[row], pred.keys[row]
@@ -253,6 +256,6 @@ def _diagnose_shortening(gold: Wording, pred: Wording, rows: Rows) -> Bits:
 
 
 def _may_shorten(longer: str, shorter: str, letters: int) -> bool:
-    """Return False if neither the words nor the initials can be as many: the quick test that most pairs fail."""
+    """Return False if neither words nor initials can be as many, a quick test that most pairs fail."""
     spaces = longer.count(" ")
     return shorter.count(" ") == spaces or letters <= spaces + 1

@@ -31,7 +31,10 @@ GRANULARITIES = ("leaf", "slot")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a metric may be told: its name, the default, and the values it can take (empty: any text, or any number if `is_number`)."""
+    """A parameter of a metric: its name, default and valid values.
+
+    Without values it takes any text, or any number if `is_number`.
+    """
 
     name: str
     default: str | float | None = None
@@ -46,7 +49,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One entry of the catalogue. `scope`: `both` (per field and overall), `overall`, or `field` (per field only)."""
+    """One entry of the catalogue.
+
+    `scope` is `both` (per field and overall), `overall`, or `field` (per field only).
+    """
 
     name: str
     group: str
@@ -69,7 +75,10 @@ _CHOSEN = (
     Parameter("flag", None, FLAGS, is_many=True),
     Parameter("without", None, FLAGS, is_many=True),
 )
-"""What chooses rows: types and fields (several joined by `|`; fields by path, last name or pattern), critical ones, and flags."""
+"""Selectors of rows: types and fields (several joined by `|`), critical ones, and flags.
+
+Fields are given by path, last name or pattern.
+"""
 
 _RATED = (_REGIME, _GRANULARITY, *_CHOSEN)
 _COUNTED = (_GRANULARITY, *_CHOSEN)
@@ -78,7 +87,7 @@ _MATCH = Parameter("match", "paired", ("paired", "correct"))
 
 
 def choose_rows(options: Options, *where: tuple[str, str]) -> Rows:
-    """Return the rows that the options name."""
+    """Return the rows selected by the options."""
     chosen = tuple(
         (parameter.name, str(options[parameter.name]))
         for parameter in _CHOSEN
@@ -88,7 +97,7 @@ def choose_rows(options: Options, *where: tuple[str, str]) -> Rows:
 
 
 def count_regime(rows: Rows, regime: str) -> Form:
-    """Return the denominator of a regime: which rows count."""
+    """Return the denominator of a regime, the rows that count."""
     if regime == "gold_nonempty":
         return rows.correct + rows.wrong + rows.missing
     filled = rows.correct + rows.wrong + rows.missing + rows.spurious
@@ -96,7 +105,10 @@ def count_regime(rows: Rows, regime: str) -> Form:
 
 
 def credit_regime(rows: Rows, regime: str, is_strict: bool) -> Form:
-    """Return the numerator of a regime: matches if strict, scores if not, and correct silence in the baseline regime."""
+    """Return the numerator of a regime: matches if strict, scores if not.
+
+    In the baseline regime correct silence counts too.
+    """
     credit = rows.correct if is_strict else rows.total("score")
     return credit + rows.absent if regime == "baseline" else credit
 
@@ -157,7 +169,10 @@ def _count_out_of_type(options: Options) -> Total:
 
 
 def _rate_out_of_type(options: Options) -> Ratio:
-    """Return a share of what the prediction fills; in the regime `baseline` of all rows, since what is empty is of its type."""
+    """Return a share of the filled predictions; in the regime `baseline`, of all rows.
+
+    An empty prediction keeps to its type.
+    """
     filled = {"filled": "C+W+S", "gold_nonempty": "C+W", "baseline": "C+W+S"}[options["regime"]]
     population = {"baseline": "C+W+M+S+A"}.get(options["regime"], filled)
     rows, found = choose_rows(options), choose_rows(options, _OUT_OF_TYPE)
@@ -167,7 +182,10 @@ def _rate_out_of_type(options: Options) -> Ratio:
 
 
 def _compare(numerator: str, denominator: str) -> Callable[[Options], Ratio]:
-    """Return a recipe from its two formulas, in the letters of the documentation: C W M S A, T (sum of scores), 2 before a letter doubles it."""
+    """Return a recipe from its two formulas, in the letters of the documentation.
+
+    The letters are C W M S A and T (sum of scores); 2 before a letter doubles it.
+    """
 
     def build(options: Options) -> Ratio:
         rows = choose_rows(options)
@@ -183,7 +201,7 @@ def _compare(numerator: str, denominator: str) -> Callable[[Options], Ratio]:
 
 
 def read_formula(text: str, rows: Rows) -> Form:
-    """Return the form that a formula such as `2C+M+S` stands for.
+    """Return the form of a formula such as `2C+M+S`.
 
     >>> [factor for factor, _ in read_formula("2C+W", Rows()).terms]
     [2, 1]
@@ -207,7 +225,7 @@ def _average(build: Callable[[Options], Ratio]) -> Callable[[Options], FieldMean
 
 
 def _weigh(build: Callable[[Options], Ratio]) -> Callable[[Options], FieldMean]:
-    """Return the mean of the fields weighted by their support: the values that gold has."""
+    """Return the mean of the fields, weighted by their number of gold values."""
     return lambda options: FieldMean(build(options), count_regime(choose_rows(options), "gold_nonempty"))
 
 
@@ -288,7 +306,10 @@ def _total_column(options: Options) -> Total:
 
 
 def _share_at_least(options: Options) -> Ratio:
-    """Rows that only gold has are worth 0; those that only the prediction has count in the regime `filled`."""
+    """Return the share of rows with a score of at least `threshold`.
+
+    Rows with gold only score 0; rows with a prediction only count in the regime `filled`.
+    """
     column, threshold, rows = str(options["column"]), float(options["threshold"]), choose_rows(options)
     reaching = choose_rows(options, ("reaches", f"{column} {threshold!r}"))
     population = count_regime(rows, options["regime"])
@@ -297,7 +318,7 @@ def _share_at_least(options: Options) -> Ratio:
 
 
 def _list_columns() -> list[Metric]:
-    """Return the metrics of one column of the evidence: the score, or an extra that a comparator or an aligner leaves."""
+    """Return the metrics of one column of the evidence: the score, or an extra of a comparator or aligner."""
     column, items = (
         Parameter("column", is_required=True),
         Parameter("granularity", "leaf", (*GRANULARITIES, "item")),
@@ -374,7 +395,7 @@ def _list_detection() -> list[Metric]:
 
 
 def _list_constraints() -> list[Metric]:
-    """Return the metrics of how predictions keep to the types of their fields: enums, dates, numbers and the like."""
+    """Return the metrics of type conformance of predictions: enums, dates, numbers and the like."""
     rated = (
         _REGIME,
         *(parameter for parameter in _CHOSEN if parameter.name in ("type", "fields", "critical")),
@@ -466,7 +487,7 @@ def _list_documents() -> list[Metric]:
 
 @cache
 def list_metrics() -> Mapping[str, Metric]:
-    """Return the catalogue by name, in the order in which results list them."""
+    """Return the catalogue by name, in the order of results."""
     return {
         metric.name: metric
         for metric in (

@@ -50,7 +50,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class DocumentColumns:
-    """Evaluates statistics on one batch; each is computed once, whichever metrics ask for it."""
+    """Evaluates statistics on one batch, each only once."""
 
     evidence: Evidence
     table: DocumentTable
@@ -59,7 +59,7 @@ class DocumentColumns:
     _known: dict[Statistic, Ints] = field(default_factory=dict)
 
     def fields(self, statistic: Statistic) -> tuple[str | None, ...]:
-        """Return what the rows of `values` belong to: field paths, or `(None,)` for statistics of the document as a whole."""
+        """Return the labels of the rows of `values`: field paths, or `(None,)` for the whole document."""
         if isinstance(statistic, FieldDefined):
             return reduce(join_fields, map(self.fields, statistic.form.statistics))
         if isinstance(statistic, RowSum):
@@ -73,7 +73,7 @@ class DocumentColumns:
         return self._known[statistic]
 
     def shares(self, share: Share) -> npt.NDArray[np.float64]:
-        """Return each document's own ratio, NaN where its denominator is 0."""
+        """Return each document's own ratio, NaN for a denominator of 0."""
         numerator, denominator = self.per_document(share.numerator), self.per_document(share.denominator)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(denominator > 0, numerator / denominator, np.nan)
@@ -83,7 +83,7 @@ class DocumentColumns:
         return self._combine(form, by_field=False)
 
     def evaluate(self, recipe: Recipe, over: Recipe | None = None) -> npt.NDArray[np.float64]:
-        """Return a recipe's value in each document alone, NaN where it is undefined (or `over` is)."""
+        """Return a recipe's value in each document alone, NaN where it (or `over`) is undefined."""
         if over is not None:
             return np.where(np.isnan(self.evaluate(over)), np.nan, self.evaluate(recipe))
         if isinstance(recipe, Ratio):
@@ -99,7 +99,7 @@ class DocumentColumns:
         return self._own_mean(recipe) if isinstance(recipe, FieldMean) else self._own_total(recipe)
 
     def _own_ratio(self, recipe: Ratio) -> npt.NDArray[np.float64]:
-        """Return the ratio; of a mean over documents the document's own share, unrounded."""
+        """Return the ratio; for a mean over documents, the document's own share, unrounded."""
         first = recipe.numerator.statistics[0] if len(recipe.numerator.terms) == 1 else None
         if isinstance(first, OfDocument):
             return self.evaluate(first.recipe, first.over)
@@ -116,7 +116,7 @@ class DocumentColumns:
         )
 
     def _own_mean(self, recipe: FieldMean) -> npt.NDArray[np.float64]:
-        """Return the mean of the ratio over the fields in which the document has it, with the weights that they have there."""
+        """Return the mean of the ratio over the fields with it in the document, with their weights there."""
         top, bottom = (
             self._combine(part, by_field=True) for part in (recipe.ratio.numerator, recipe.ratio.denominator)
         )
@@ -183,7 +183,7 @@ class DocumentColumns:
         return nothing if told is None else told == statistic.is_wanted
 
     def number(self, column: str) -> npt.NDArray[np.float64]:
-        """Return a number of each document, NaN where it is unknown."""
+        """Return a number of each document, NaN if unknown."""
         found = self.table.numbers.get(column)
         if found is None:
             return np.full(len(self.evidence.documents), np.nan)
@@ -196,7 +196,10 @@ class DocumentColumns:
         return known
 
     def _reach(self, statistic: Reaches) -> npt.NDArray[np.bool_]:
-        """A share is off by at most one unit of 2^-32, so that is the slack: 0.9 and 0.9 must reach a mean of 0.9."""
+        """Return a mask of the documents whose share reaches the threshold.
+
+        A share is off by at most one unit of 2^-32, so that is the slack: 0.9 must reach a mean of 0.9.
+        """
         shares = self.shares(statistic.share)
         wanted = np.rint(statistic.threshold * 2.0**FRACTION_BITS)
         reached: npt.NDArray[np.bool_] = (

@@ -1,4 +1,4 @@
-"""Metrics that a spec defines: formulas under a name, bound to recipes as those of the catalogue are."""
+"""Metrics defined by a spec: named formulas, bound to recipes like those of the catalogue."""
 
 from __future__ import annotations
 
@@ -33,8 +33,11 @@ DEEPEST = 20
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A metric that a spec defines by a formula over others. `better`, `unit` and `scope` None: those of the one metric it renames, else
-    `higher`, `ratio` (bounds 0 and 1; `percent`: 0 and 100; any other word: no bounds) and `overall`."""
+    """A metric that a spec defines by a formula over others.
+
+    `better`, `unit` and `scope` of None are those of the one metric that it renames, else `higher`, `ratio`
+    (bounds 0 and 1; `percent`: 0 and 100; any other word: no bounds) and `overall`.
+    """
 
     name: str
     formula: str
@@ -46,7 +49,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The metrics that there are: the catalogue's, and a spec's own, which come first.
+    """The available metrics: a spec's own, which come first, and the catalogue's.
 
     `types` are the types of the spec's fields, `fields` their paths, which are no metrics.
     """
@@ -71,7 +74,7 @@ CATALOGUE = Vocabulary()
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """A definition under given parameters: the metric that describes it, what it is made of, and the parts that take parameters."""
+    """A definition under given parameters: its metric, its recipe, and the parts that take parameters."""
 
     metric: Metric
     recipe: Recipe
@@ -79,7 +82,7 @@ class Defined:
 
 
 class Bound(Protocol):
-    """A metric of the catalogue under given parameters: a definition is bound to these."""
+    """A metric of the catalogue under given parameters, as used in definitions."""
 
     @property
     def metric(self) -> Metric: ...
@@ -92,11 +95,12 @@ class Bound(Protocol):
 
 
 def bind_definition(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall], Bound]) -> Defined:
-    """Return the metric that a call of a spec's own definition means; its parameters go to every metric inside that has them and does not set
-    them, or sets them to several values (`type="text|list"`) some of which the call names.
+    """Return the metric of a call of a spec's own definition.
 
-    `bind` binds a metric of the catalogue. Raises ValueError for an unknown name inside, for a parameter that nothing inside
-    takes, and for definitions that stand on themselves.
+    Its parameters go to every metric inside that has them and does not set them, or sets them to several
+    values (`type="text|list"`) that include those of the call. `bind` binds a metric of the catalogue. Raises
+    ValueError for an unknown name inside, for a parameter that no metric inside takes, and for circular
+    definitions.
     """
     definition = vocabulary.own[call.name]
     builder = _Builder(vocabulary, (), dict(call.parameters), {}, [], bind)
@@ -130,7 +134,7 @@ def _unit(recipe: Recipe, leaves: list[Metric]) -> str:
 
 
 def _shared(builder: _Builder, name: str) -> str | None:
-    """Return what all metrics inside agree on, or None."""
+    """Return the value shared by all metrics inside, or None."""
     found = {
         options.get(name, metric.granularity if name == "granularity" else None)
         for metric, options in builder.bound
@@ -146,7 +150,10 @@ def _shared_options(builder: _Builder, given: Mapping[str, Value]) -> tuple[tupl
 
 @dataclass(slots=True)
 class _Builder:
-    """Makes one definition's recipe. `taken` are the parameters that something took, `bound` the catalogue's metrics inside."""
+    """Makes one definition's recipe.
+
+    `taken` are the parameters in use, `bound` the catalogue's metrics inside.
+    """
 
     vocabulary: Vocabulary
     within: tuple[str, ...]
@@ -206,7 +213,8 @@ class _Builder:
             return inner.define(call.name)
         if call.name in self.within and call.name not in list_metrics():
             raise ValueError(
-                f"{call.name} stands on itself; a definition may use its own name only for the catalogue's metric"
+                f"{call.name} stands on itself; "
+                "a definition may use its own name only for the catalogue's metric"
             )
         metric = list_metrics().get(call.name)
         names = {parameter.name for parameter in metric.parameters} if metric is not None else set()
@@ -223,7 +231,7 @@ class _Builder:
 
 
 def _narrows(given: Value, fixed: Value) -> bool:
-    """Return whether a value names some of the several that a formula fixes: `text` those of `text|list`."""
+    """Return whether a value selects some of the values fixed by a formula: `text` of `text|list`."""
     return (
         isinstance(given, str)
         and isinstance(fixed, str)
@@ -233,10 +241,13 @@ def _narrows(given: Value, fixed: Value) -> bool:
 
 
 def join(operator: str, left: Recipe, right: Recipe) -> Recipe:
-    """Return two recipes joined; counts that add up stay sums, and one count over another is a ratio with its own denominator.
+    """Return two recipes joined by an operator.
+
+    Sums and differences of counts stay sums, and one count over another is a ratio with its own denominator.
 
     >>> from fieldassay.metrics.selection import bind_metric
-    >>> matched, missing = (bind_metric(MetricCall(name)).recipe for name in ("items_matched", "items_missing"))
+    >>> calls = [MetricCall(name) for name in ("items_matched", "items_missing")]
+    >>> matched, missing = (bind_metric(call).recipe for call in calls)
     >>> recipe = join("/", matched, join("+", matched, missing))
     >>> type(recipe).__name__, recipe.is_proportion
     ('Ratio', True)

@@ -8,8 +8,11 @@ from typing import TypeAlias, Union
 from fieldassay.metrics.grammar import MetricCall, Scanner
 
 FUNCTIONS = ("document_mean", "document_sum", "otherwise", "at_least")
-"""What a formula may apply: the mean or the sum over documents of a formula's value in each document alone; a value that stands for an
-undefined one; 1 where a formula is at least a number."""
+"""The functions of a formula.
+
+The mean or the sum over documents of a formula's value in each document alone; a value for an undefined one;
+1 where a formula is at least a number.
+"""
 
 DEEPEST = 50
 """Formulas nested deeper are refused."""
@@ -51,7 +54,11 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A function of a formula: `argument` is the number of `otherwise` and `at_least`, `over` the condition of a mean or sum over documents."""
+    """A function of a formula.
+
+    `argument` is the number of `otherwise` and `at_least`, `over` the condition of a mean or sum over
+    documents.
+    """
 
     function: str
     inner: Formula
@@ -72,7 +79,9 @@ def _is_sum(formula: Formula) -> bool:
 
 
 def parse_formula(text: str) -> Formula:
-    """Return the formula of a text: metrics, numbers, `+ - * /`, parentheses and the functions of `FUNCTIONS`. Raises ValueError.
+    """Return the formula of a text; raises ValueError.
+
+    A formula consists of metrics, numbers, `+ - * /`, parentheses and the functions of `FUNCTIONS`.
 
     >>> print(parse_formula("100*document_mean(0.7*(item_recall + 1))"))
     100 * document_mean(0.7 * (item_recall + 1))

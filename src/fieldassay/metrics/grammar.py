@@ -13,7 +13,7 @@ from fieldassay.errors import nearest
 Value: TypeAlias = str | int | float | bool
 
 FUNCTIONS = ("value", "lower", "upper", "regression", "errors", "n")
-"""What a gate may look at: the estimate itself, a bound of its interval, its loss against a baseline, what is wrong, the denominator."""
+"""Functions of a gate: the estimate, a bound, the loss against a baseline, the errors, the denominator."""
 
 OPERATORS = (">=", "<=", "==", ">", "<")
 
@@ -62,7 +62,9 @@ class MetricCall:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A rule over one estimate. `is_optional`: it does not apply where its slice has no document.
+    """A rule over one estimate.
+
+    `is_optional` means that it does not apply if its slice has no document.
 
     >>> print(Gate(MetricCall("accuracy", slice=("type", "invoice")), "lower", ">=", 0.85, is_optional=True))
     lower(accuracy{type=invoice}) >= 0.85 if present
@@ -82,12 +84,14 @@ class Gate:
 
 
 def is_metric_name(text: str) -> bool:
-    """Return whether a text can be the name of a metric."""
+    """Return whether a text is a valid name of a metric."""
     return _NAME.fullmatch(text) is not None
 
 
 def parse_metric(text: str) -> MetricCall:
-    """Return the metric that an expression names; whether the catalogue has it is for `select_metrics` to say. Raises ValueError.
+    """Return the metric of an expression, not yet looked up in the catalogue (see `select_metrics`).
+
+    Raises ValueError.
 
     >>> parse_metric("accuracy(regime=baseline)").parameters
     (('regime', 'baseline'),)
@@ -99,7 +103,7 @@ def parse_metric(text: str) -> MetricCall:
 
 
 def parse_gate(text: str) -> Gate:
-    """Return the gate that an expression such as `lower(accuracy) >= 0.85` states. Raises ValueError.
+    """Return the gate of an expression such as `lower(accuracy) >= 0.85`. Raises ValueError.
 
     >>> gate = parse_gate("field_accuracy[TOTAL]{type=invoice} >= .97 if present")
     >>> gate.metric.field, gate.operator, gate.threshold, gate.is_optional
@@ -122,7 +126,9 @@ def parse_gate(text: str) -> Gate:
 
 
 def parse_threshold(text: str) -> Gate:
-    """Return the gate that a text of the command line means: a gate as in a spec, or `METRIC=VALUE` for `METRIC >= VALUE`. Raises ValueError.
+    """Return the gate of a command line text: a gate as in a spec, or `METRIC=VALUE` for `>=`.
+
+    Raises ValueError.
 
     >>> print(parse_threshold("f1(granularity=slot)=0.9"), parse_threshold("latency_p95 <= 2000"), sep="; ")
     f1(granularity=slot) >= 0.9; latency_p95 <= 2000
@@ -132,7 +138,9 @@ def parse_threshold(text: str) -> Gate:
 
 
 def parse_regression(text: str) -> Gate:
-    """Return the gate that a text about a regression means: a gate on `regression(…)`, or `METRIC[=MARGIN]` for what may be lost. Raises ValueError.
+    """Return the gate of a text about a regression.
+
+    The text is a gate on `regression(…)`, or `METRIC[=MARGIN]` with the allowed loss. Raises ValueError.
 
     >>> for text in ("accuracy", "f1=0.01", "regression(f1) > -0.01"):
     ...     print(parse_regression(text))
@@ -155,7 +163,10 @@ def parse_regression(text: str) -> Gate:
 
 
 def _parse_short(text: str, default: float | None = None) -> tuple[MetricCall, float] | None:
-    """Return the metric and the number of `METRIC=NUMBER`; with a default also of `METRIC`; None for what goes on as a gate does."""
+    """Return the metric and the number of `METRIC=NUMBER`, or of `METRIC` with a default.
+
+    None if the text continues as a gate.
+    """
     scanner = Scanner(text)
     if scanner.read_function() is not None:
         return None
@@ -203,7 +214,7 @@ class Scanner:
         return False
 
     def sees(self, sign: str) -> bool:
-        """Return whether the sign comes next."""
+        """Return whether the sign is next."""
         self._skip()
         return self.text.startswith(sign, self.place)
 
@@ -217,7 +228,7 @@ class Scanner:
             raise self.complaint("did not expect anything more")
 
     def accept_presence(self) -> bool:
-        """Return whether `if present` stands here, past it; an `if` must go on so."""
+        """Return True after consuming `if present`, False without an `if`; any other `if` is an error."""
         start = self.place
         if self._match(_NAME) != "if":
             self.place = start
@@ -227,7 +238,7 @@ class Scanner:
         return True
 
     def read_function(self) -> str | None:
-        """Return the gate function here, or None where the metric begins at once."""
+        """Return the gate function at this point; None if a metric starts here."""
         start = self.place
         name = self._match(_NAME)
         if name is None or not self.accept("(") or self._is_parameter():
@@ -244,12 +255,12 @@ class Scanner:
         return found
 
     def accept_literal(self) -> float | None:
-        """Return the number that comes next in a formula, without a sign; None where none does."""
+        """Return the unsigned number at this point of a formula, else None."""
         found = self._match(_LITERAL)
         return None if found is None else self._finite(found)
 
     def accept_function(self, names: tuple[str, ...]) -> str | None:
-        """Return the name of the function that is applied here, past its parenthesis; None where none of them is."""
+        """Return the name of the function applied here, past its parenthesis; None for anything else."""
         start = self.place
         name = self._match(_NAME)
         if name in names and self.accept("("):

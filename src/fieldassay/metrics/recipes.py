@@ -1,4 +1,4 @@
-"""Recipes: how a metric is made of summed statistics, as values."""
+"""Recipes: the definitions of metrics over summed statistics, as values."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A ratio of two forms; undefined where the denominator is 0.
+    """A ratio of two forms; undefined for a denominator of 0.
 
-    `documents`, for ratios of document statistics, counts the documents behind the ratio; without it they are those with a positive
-    denominator. `is_proportion`: the numerator counts some of the denominator's rows. `failed` counts what could not be judged.
+    `documents`, for ratios of document statistics, counts the documents behind the ratio; without it they are
+    those with a positive denominator. `is_proportion` means that the numerator counts some of the
+    denominator's rows. `failed` counts the rows not judged.
     """
 
     numerator: Form
@@ -31,7 +32,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class FieldMean:
-    """The mean of a ratio's values per field, over the fields in which it is defined; weighted by a form's value in each, if there is one."""
+    """The mean of a ratio over the fields in which it is defined, optionally weighted by a form per field."""
 
     ratio: Ratio
     weight: Form | None = None
@@ -39,7 +40,7 @@ class FieldMean:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A plain sum, and the population it was counted in; it has no interval."""
+    """A plain sum with its population; it has no interval."""
 
     total: Form
     population: Form
@@ -48,7 +49,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """A quantile of a document number, with linear interpolation; shares 0 and 1 are the minimum and the maximum."""
+    """A quantile of a document number, by linear interpolation; shares 0 and 1 are minimum and maximum."""
 
     column: str
     share: float
@@ -63,7 +64,10 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """Two recipes joined by `+`, `-`, `*` or `/`; undefined where one of them is, and where the divisor is 0."""
+    """Two recipes joined by `+`, `-`, `*` or `/`.
+
+    Undefined where either is, and for a divisor of 0.
+    """
 
     operator: str
     left: Recipe
@@ -72,7 +76,7 @@ class Combined:
 
 @dataclass(frozen=True, slots=True)
 class Otherwise:
-    """A recipe, and the value that stands for it where it is undefined."""
+    """A recipe, and its value where it is undefined."""
 
     recipe: Recipe
     value: float
@@ -94,7 +98,10 @@ SLACK = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The statistics that a recipe reads: `drawn` with their bootstrap sums, `plain` without; `numbers` are document columns."""
+    """The statistics of a recipe: `drawn` with bootstrap sums, `plain` without.
+
+    `numbers` are document columns.
+    """
 
     drawn: tuple[Statistic, ...] = ()
     plain: tuple[Statistic, ...] = ()
@@ -102,7 +109,7 @@ class Needs:
 
 
 def list_needs(recipe: Recipe) -> Needs:
-    """Return the statistics that a recipe reads."""
+    """Return the statistics of a recipe."""
     if isinstance(recipe, Quantile):
         return Needs(numbers=(recipe.column,))
     if isinstance(recipe, Total):
@@ -128,7 +135,7 @@ def list_needs(recipe: Recipe) -> Needs:
 
 
 def _drawn_needs(recipe: Recipe) -> Needs:
-    """Return the needs of a part of a formula: even a plain sum has an interval's worth of draws there."""
+    """Return the needs of a part of a formula, where even a plain sum needs draws for its interval."""
     needs = list_needs(recipe)
     return Needs(recipe.total.statistics, needs.plain, needs.numbers) if isinstance(recipe, Total) else needs
 
@@ -149,7 +156,10 @@ def _support(population: Form) -> tuple[Statistic, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluated:
-    """A metric per field and overall (label `None`, always last): the value and its replicates, its denominator, documents and failures."""
+    """A metric per field and overall: value with replicates, denominator, documents and failures.
+
+    The label of the overall row is None; it always comes last.
+    """
 
     labels: tuple[str | None, ...]
     values: Floats
@@ -181,7 +191,7 @@ class SumTable:
         return self._evaluate_ratio(recipe)
 
     def _combine_two(self, recipe: Combined) -> Evaluated:
-        """Return both sides joined, for the fields that both have; the smaller n and number of documents stand behind the outcome."""
+        """Return both sides joined for their common fields, with the smaller n and number of documents."""
         if isinstance(recipe.right, Constant):
             found = self.evaluate(recipe.left)
             return replace(
@@ -221,7 +231,7 @@ class SumTable:
     def _average(self, ratio: Ratio, weight: Form | None) -> Evaluated:
         by_field = self._evaluate_ratio(ratio)
         by_name = sorted(range(len(by_field.labels) - 1), key=lambda at: by_field.labels[at] or "")
-        values = by_field.values[by_name]  # in an order that no batch decides, since adding rounds
+        values = by_field.values[by_name]  # in an order independent of batches, since addition rounds
         is_defined = ~np.isnan(values)
         defined = is_defined.sum(axis=0)
         weights = (
@@ -247,7 +257,10 @@ class SumTable:
         return Evaluated(labels, values, n, documents, self._count(recipe.failed, labels))
 
     def combine(self, linear: Form, labels: tuple[str | None, ...]) -> Floats:
-        """Return the form's sums, labels x (1 + replicates), or x 1 if one of its statistics has no replicates."""
+        """Return the form's sums, labels x (1 + replicates).
+
+        It is labels x 1 if one of its statistics has no replicates.
+        """
         parts = [self._scale(statistic, labels) for statistic in linear.statistics]
         width = min((part.shape[1] for part in parts), default=1)
         total = np.zeros((len(labels), width))
@@ -266,7 +279,7 @@ class SumTable:
         return (*(fields or ()), None)
 
     def _scale(self, statistic: Statistic, labels: tuple[str | None, ...]) -> Floats:
-        """Return a statistic's sums as numbers; the row of a document as a whole is the exact sum over its fields."""
+        """Return a statistic's sums as numbers; the row of the document is the exact sum over its fields."""
         key = (statistic, labels)
         if key not in self._floats:
             total = self.sums.get(statistic, Sum((), np.zeros((0, 1), np.int64)))
@@ -296,7 +309,7 @@ def _whole(values: Floats) -> npt.NDArray[np.int64]:
 
 
 def join_values(operator: str, left: Floats, right: Floats) -> Floats:
-    """Return the values joined by an operator, NaN where one is undefined or the divisor is 0.
+    """Return the values joined by an operator; NaN where either is undefined or the divisor is 0.
 
     >>> join_values("/", np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist()
     [0.5, nan]
@@ -310,7 +323,7 @@ def join_values(operator: str, left: Floats, right: Floats) -> Floats:
 
 
 def settle(recipe: Otherwise | AtLeast, values: Floats) -> Floats:
-    """Return the values of what is inside after the recipe's own rule.
+    """Return the inner values after the recipe's own rule.
 
     >>> settle(Otherwise(Constant(1), 0.0), np.array([0.5, np.nan])).tolist()
     [0.5, 0.0]

@@ -23,7 +23,10 @@ REACH_SLACK = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class RowTable:
-    """Rows of d documents in f columns, one for each path (or slot): `cell` = column * d + document, `type` indexes `types`."""
+    """Rows of d documents in f columns, one for each path (or slot).
+
+    `cell` = column * d + document; `type` indexes `types`.
+    """
 
     columns: tuple[str, ...]
     documents: int
@@ -40,11 +43,11 @@ class RowTable:
 
     @cached_property
     def is_paired(self) -> npt.NDArray[np.bool_]:
-        """Return which rows have both sides."""
+        """Return a mask of the rows with both sides."""
         return self.outcome <= int(max(BOTH))
 
     def counts(self, where: Conditions) -> npt.NDArray[np.int64]:
-        """Return the number of rows by outcome, column and document (7 x f x d) among those that satisfy the conditions."""
+        """Return the number of rows by outcome, column and document (7 x f x d) under the conditions."""
         cells = len(self.columns) * self.documents
         keys = self.outcome * cells + self.cell
         if where:
@@ -53,11 +56,17 @@ class RowTable:
         return counted.reshape(OUTCOMES, len(self.columns), self.documents)
 
     def total(self, value: str, where: Conditions) -> npt.NDArray[np.int64]:
-        """Return the sum of a value column over rows with both sides, by column and document (f x d), in units of 2^-32."""
+        """Return the sum of a value column over rows with both sides (f x d), in units of 2^-32.
+
+        The sums are by column and document.
+        """
         return self._sum(self._values(value), self.is_paired, where)
 
     def total_weight(self, outcomes: tuple[Outcome, ...], where: Conditions) -> npt.NDArray[np.int64]:
-        """Return the sum of the weights of the rows with these outcomes, by column and document (f x d), in units of 2^-32."""
+        """Return the sum of the weights of the rows with these outcomes (f x d), in units of 2^-32.
+
+        The sums are by column and document.
+        """
         return self._sum(self.weight, np.isin(self.outcome, [int(outcome) for outcome in outcomes]), where)
 
     def _sum(
@@ -105,7 +114,9 @@ class RowTable:
 
 
 def is_field(path: str, wanted: str) -> bool:
-    """Return whether a field's path is one of `wanted` (joined by `|`): in full, by its last name, or by a pattern with stars.
+    """Return whether a field's path is one of `wanted`, joined by `|`.
+
+    A field is given by its full path, its last name, or a pattern with stars.
 
     >>> is_field("lines[].sku", "total|sku"), is_field("lines[].sku", "**.sk*"), is_field("risk", "k")
     (True, True, False)
@@ -136,7 +147,10 @@ def tabulate_rows(evidence: Evidence, rows: str) -> RowTable:
 
 
 def _select(evidence: Evidence, chosen: npt.NDArray[np.bool_], kinds: set[Kind]) -> RowTable:
-    """Return the chosen rows; columns are the paths of the fields of these kinds and of whichever other fields have a chosen row.
+    """Return the chosen rows.
+
+    Columns are the paths of the fields of these kinds, and of any other fields with a chosen row. A tree
+    without a schema may have one path under several types or kinds; it is one column.
 
     A tree without a schema may have one path under several types or kinds; it is one column.
     """
@@ -168,7 +182,10 @@ def _select(evidence: Evidence, chosen: npt.NDArray[np.bool_], kinds: set[Kind])
 
 
 def _tabulate_slots(evidence: Evidence) -> RowTable:
-    """Return one row per (slot, document) that has any row: leaf scores / union of leaves, a match if every leaf of the union is one."""
+    """Return one row per (slot, document) with any row: leaf scores / union of leaves.
+
+    It is a match if every leaf of the union is one.
+    """
     slot_of = np.array([info.slot for info in evidence.fields], np.int64)
     in_slot = (evidence.kind == int(Kind.VALUE)) & (slot_of[evidence.field] >= 0)
     leaves, documents = _select(evidence, in_slot, {Kind.VALUE}), len(evidence.documents)
@@ -200,7 +217,10 @@ def _tabulate_slots(evidence: Evidence) -> RowTable:
 
 
 def _count_structure(evidence: Evidence) -> npt.NDArray[np.int64]:
-    """Return, by outcome and slot cell, how many structure rows say something of presence: wrong kinds, absent containers, failures."""
+    """Return the number of structure rows about presence, by outcome and slot cell.
+
+    These are wrong kinds, absent containers and failures.
+    """
     documents = len(evidence.documents)
     slot_of = np.array([info.slot for info in evidence.fields], np.int64)
     told = ((evidence.flags & FLAG["wrong_kind"]) != 0) | (evidence.outcome >= int(Outcome.ABSENT))
@@ -214,7 +234,7 @@ def _count_structure(evidence: Evidence) -> npt.NDArray[np.int64]:
 
 
 def _slot_outcomes(leaves: npt.NDArray[np.int64], structure: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the outcome of each slot cell, -1 where it has no row at all."""
+    """Return the outcome of each slot cell, -1 without any row."""
     match, partial, mismatch, missing, spurious, absent, failed = leaves
     pairs = match + partial + mismatch
     wrong_pairs = structure[: int(Outcome.MISMATCH) + 1].sum(axis=0)
@@ -241,7 +261,10 @@ def _slot_outcomes(leaves: npt.NDArray[np.int64], structure: npt.NDArray[np.int6
 
 
 def _slot_means(per_slot: RowTable, name: str) -> npt.NDArray[np.float64]:
-    """Return the mean of an extra column over the union of a slot's leaves that have it or lack a side; NaN where none has it."""
+    """Return the mean of an extra column over a slot's leaves, NaN without any.
+
+    The leaves are those of the union that have the extra or lack a side.
+    """
     where: Conditions = (("has", name),)
     having = per_slot.counts(where)[: int(Outcome.MISMATCH) + 1].sum(axis=0).ravel()
     everything = per_slot.counts(())

@@ -30,18 +30,18 @@ class BoundMetric:
 
     @property
     def regime(self) -> str | None:
-        """Return the regime, or None where the metric has none."""
+        """Return the regime; None if the metric has none."""
         return dict(self.options).get("regime")
 
     @property
     def granularity(self) -> str | None:
-        """Return what counts once: `leaf`, `slot`, `item`, `node` or `document`."""
+        """Return the granularity: `leaf`, `slot`, `item`, `node` or `document`."""
         found: str | None = dict(self.options).get("granularity", self.metric.granularity)
         return found
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the remaining parameters that are not at their defaults."""
+        """Return the other parameters that differ from their defaults."""
         defaults = {parameter.name: parameter.default for parameter in self.metric.parameters}
         return {
             name: value
@@ -53,11 +53,14 @@ class BoundMetric:
 def select_metrics(
     texts: Iterable[str] = DEFAULT_METRICS, vocabulary: Vocabulary = CATALOGUE
 ) -> tuple[MetricCall, ...]:
-    """Return the metrics that the expressions name, groups expanded, each once, in the order given. Raises ValueError for the first problem.
+    """Return the metrics of the expressions in order, groups expanded, each once.
 
-    A name alone means a spec's own definition, else its group if there is one (`f1` is precision, recall, F1 and their soft and macro kin);
-    with parameters, a field or a slice it means the one metric. A group's parameters go to those of its members that have them. The value `each`
-    stands for every value that there is: `type=each` for the types of the spec's fields, `threshold=each` for 0 to 1 in steps of 0.05.
+    Raises ValueError for the first problem.
+
+    A name alone means a spec's own definition, else its group if there is one (`f1` is precision, recall, F1
+    and their soft and macro variants); with parameters, a field or a slice it means the one metric. A group's
+    parameters go to those of its members that have them. The value `each` stands for every possible value:
+    `type=each` for the types of the spec's fields, `threshold=each` for 0 to 1 in steps of 0.05.
 
     >>> [str(call) for call in select_metrics(["accuracy(regime=baseline)", "cost"])]
     ['accuracy(regime=baseline)', 'cost_usd', 'cost_usd_total']
@@ -71,7 +74,7 @@ def select_metrics(
 
 
 def _each(call: MetricCall, vocabulary: Vocabulary) -> Sequence[MetricCall]:
-    """Return the call for every value that a parameter `each` stands for."""
+    """Return the call for every value of a parameter set to `each`."""
     name = next((name for name, value in call.parameters if value == "each"), None)
     if name is None:
         return [call]
@@ -115,7 +118,9 @@ def _expand(call: MetricCall, vocabulary: Vocabulary) -> Sequence[MetricCall]:
 
 
 def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMetric:
-    """Return the call with its entry (a spec's own definition, else the catalogue's) and recipe, or raise ValueError with the nearest valid name.
+    """Return the call with its entry and recipe; raises ValueError with the nearest valid name.
+
+    The entry is a spec's own definition, else the catalogue's.
 
     >>> bind_metric(MetricCall("acuracy"))
     Traceback (most recent call last):
@@ -141,7 +146,8 @@ def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMe
                 f"; for the field write field_accuracy[{call.name}]" if call.name in vocabulary.fields else ""
             )
             raise ValueError(
-                f"{call.name} needs the parameter {parameter.name!r}: {call.name}({parameter.name}=…){of_field}"
+                f"{call.name} needs the parameter {parameter.name!r}: "
+                f"{call.name}({parameter.name}=…){of_field}"
             )
     _check_field(call, metric)
     options = tuple(
@@ -151,7 +157,7 @@ def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMe
 
 
 def _meant(name: str, vocabulary: Vocabulary) -> str:
-    """Return what to write for a name that is no metric: a metric of the field of that name, or the metric with the nearest name."""
+    """Return the remedy for an unknown name: a metric of the field of that name, or the nearest metric."""
     field = next((path for path in vocabulary.fields if path.casefold() == name.casefold()), None)
     if field is not None:
         return f"it is a field: field_accuracy[{field}]"
@@ -161,7 +167,8 @@ def _meant(name: str, vocabulary: Vocabulary) -> str:
 def _check_field(call: MetricCall, metric: Metric) -> None:
     if call.field is not None and metric.scope == "overall":
         raise ValueError(
-            f"{call.name} is not defined for one field; leave out [{call.field}], or use field_accuracy[{call.field}]"
+            f"{call.name} is not defined for one field; "
+            f"leave out [{call.field}], or use field_accuracy[{call.field}]"
         )
 
 

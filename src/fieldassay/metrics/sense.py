@@ -1,4 +1,4 @@
-"""Whether a gate can mean what it says: thresholds in the wrong unit, and rules that pass or fail whatever happens."""
+"""Plausibility of gates: thresholds in the wrong unit, and rules that always pass or always fail."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _AT_LEAST = (">=", ">")
 
 
 def find_nonsense(gate: Gate, unit: str, better: str = "higher") -> str:
-    """Return what is wrong with a gate over a metric of this unit, with what to write instead; the empty text for a gate that makes sense.
+    """Return the problem of a gate over a metric of this unit, with its remedy; empty for a sensible gate.
 
     >>> from fieldassay.metrics.grammar import parse_gate
     >>> find_nonsense(parse_gate("accuracy >= 90"), "ratio")
@@ -24,18 +24,30 @@ def find_nonsense(gate: Gate, unit: str, better: str = "higher") -> str:
         return ""
     if unit == "percent" and better == "higher" and gate.operator in _AT_LEAST and 0 < gate.threshold <= 1:
         meant = f"{100 * gate.threshold:g}"
-        return f"{gate.metric.name} is in percent, so that {gate.threshold:g} is hardly above 0; write {meant} for {meant} %"
+        return (
+            f"{gate.metric.name} is in percent, so that {gate.threshold:g} is hardly above 0; "
+            f"write {meant} for {meant} %"
+        )
     highest = _HIGHEST.get(unit)
     if highest is None or not _is_bounded(gate.metric.name, unit) or 0 <= gate.threshold <= highest:
         return ""
     if unit == "percent":
-        return f"{gate.metric.name} is in percent, from 0 to 100, and {gate.threshold:g} is outside of that; write such as {gate.operator} 90"
+        return (
+            f"{gate.metric.name} is in percent, from 0 to 100, and {gate.threshold:g} is outside of that; "
+            f"write such as {gate.operator} 90"
+        )
     example = gate.threshold / 100 if 1 < gate.threshold <= 100 else 0.9
-    return f"{gate.metric.name} is a ratio, from 0 to 1, and {gate.threshold:g} is outside of that; write {example:g} for {100 * example:g} %"
+    return (
+        f"{gate.metric.name} is a ratio, from 0 to 1, and {gate.threshold:g} is outside of that; "
+        f"write {example:g} for {100 * example:g} %"
+    )
 
 
 def _is_bounded(name: str, unit: str) -> bool:
-    """Return whether a metric of this unit lies between 0 and 1, or 100; what a spec defines as a ratio may be any number."""
+    """Return whether a metric of this unit lies between 0 and 1, or 100.
+
+    A ratio defined by a spec may be any number.
+    """
     metric = list_metrics().get(name)
     return unit == "percent" if metric is None else metric.group != "extras"
 
@@ -44,7 +56,10 @@ def _check_regression(gate: Gate, unit: str) -> str:
     name, margin = str(gate.metric), abs(gate.threshold)
     if gate.operator not in _AT_LEAST:
         shown = f"{margin:g}" if margin < _HIGHEST.get(unit, margin + 1) and margin else "0.01"
-        what = f"regression({name}) is negative where it got worse, so that {gate.operator} asks for the wrong thing"
+        what = (
+            f"regression({name}) is negative where it got worse, "
+            f"so that {gate.operator} asks for the wrong thing"
+        )
         return f"{what}; write regression({name}) > -{shown}"
     highest = _HIGHEST.get(unit)
     if highest is not None and margin >= highest and _is_bounded(gate.metric.name, unit):

@@ -1,4 +1,7 @@
-"""Statistics: addable quantities of a document, declared as values; the engine sums them, metrics are functions of the sums."""
+"""Statistics: addable quantities of a document, declared as values.
+
+The engine sums them; metrics are functions of the sums.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,15 @@ NUMBER_BITS = {"duration_ms": 20, "cost_usd": 36}
 """Binary digits after the point of a document's numbers; columns without an entry are whole numbers."""
 
 VALUE_BITS = 36
-"""Values that a formula gives a document are integers in units of 2^-36: a mean times 100 is still right to 1e-9."""
+"""Values of a formula in a document are integers in units of 2^-36: a mean times 100 is right to 1e-9."""
 
 Conditions: TypeAlias = tuple[tuple[str, str], ...]
-"""What else a row must satisfy: `critical` (`yes`), `type` (`money|number`), `fields` (paths, last names or patterns: `lines[].sku|total`),
-`flag` and `without` (names of `FLAGS`), `has` (an extra column that is not NaN), `reaches` (a column and the least value: `similarity 0.5`)."""
+"""Further conditions on a row.
+
+`critical` (`yes`), `type` (`money|number`), `fields` (paths, last names or patterns: `lines[].sku|total`),
+`flag` and `without` (names of `FLAGS`), `has` (an extra column that is not NaN), `reaches` (a column and the
+least value: `similarity 0.5`).
+"""
 
 BOTH = (Outcome.MATCH, Outcome.PARTIAL, Outcome.MISMATCH)
 
@@ -30,9 +37,9 @@ BOTH = (Outcome.MATCH, Outcome.PARTIAL, Outcome.MISMATCH)
 class RowSum:
     """The sum of a column over the rows of a document, per field.
 
-    `rows`: `leaf` (VALUE rows), `slot` (one row per declared top-level field), `item` (ITEM rows, and the values of lists of scalars), `node`
-    (all rows).
-    `value`: `one`, `score`, `weight`, `weighted_score`, or the name of an extra column. Scores count 0 wherever one side is empty.
+    `rows`: `leaf` (VALUE rows), `slot` (one row per declared top-level field), `item` (ITEM rows, and the
+    values of lists of scalars), `node` (all rows). `value`: `one`, `score`, `weight`, `weighted_score`, or
+    the name of an extra column. Scores count 0 wherever one side is empty.
     """
 
     rows: str
@@ -48,7 +55,7 @@ class RowSum:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A document's own ratio of two forms (0 where it is undefined): the document accuracy, for one."""
+    """A document's own ratio of two forms, such as the document accuracy; 0 where it is undefined."""
 
     numerator: Form
     denominator: Form
@@ -57,7 +64,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """1 for each document in which a form is positive."""
+    """1 for each document with a positive form."""
 
     form: Form
     bits = 0
@@ -65,7 +72,7 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class FieldDefined:
-    """1 for each document and field in which a form is positive."""
+    """1 for each document and field with a positive form."""
 
     form: Form
     bits = 0
@@ -73,7 +80,7 @@ class FieldDefined:
 
 @dataclass(frozen=True, slots=True)
 class Reaches:
-    """1 for each document whose share is at least `threshold`; undefined shares reach nothing."""
+    """1 for each document with a share of at least `threshold`; undefined shares count 0."""
 
     share: Share
     threshold: float
@@ -82,7 +89,10 @@ class Reaches:
 
 @dataclass(frozen=True, slots=True)
 class OfDocument:
-    """The value of a formula in each document, 0 where it is undefined; `over` says which documents count, by being defined there."""
+    """The value of a formula in each document, 0 where it is undefined.
+
+    Only documents in which `over` is defined count.
+    """
 
     recipe: Recipe
     over: Recipe | None = None
@@ -100,7 +110,7 @@ class IsDefined:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number of the document table, 0 where it is unknown."""
+    """A number of the document table, 0 if unknown."""
 
     column: str
 
@@ -112,7 +122,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """1 for each document whose number is known."""
+    """1 for each document with a known number."""
 
     column: str
     bits = 0
@@ -120,7 +130,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """1 for each document of which a claim of the document table is true (`is_wanted`) or false."""
+    """1 for each document with a claim of the document table that is true (`is_wanted`) or false."""
 
     column: str
     is_wanted: bool = True
@@ -141,7 +151,7 @@ Statistic: TypeAlias = Union[
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A linear form over statistics: whole coefficients and what they multiply.
+    """A linear form over statistics with integer coefficients.
 
     >>> correct = form(RowSum("leaf", (Outcome.MATCH,)))
     >>> (2 * correct + correct).terms[0][0], len((2 * correct + correct).terms)
@@ -169,13 +179,16 @@ class Form:
 
 
 def form(statistic: Statistic) -> Form:
-    """Return the form that is this statistic once."""
+    """Return the form of one statistic with the coefficient 1."""
     return Form(((1, statistic),))
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The row statistics of one granularity under one condition, by their names in the formulas: C, W, M, S, A and the sum of scores."""
+    """The row statistics of one granularity under one condition.
+
+    Their names in the formulas are C, W, M, S, A and the sum of scores.
+    """
 
     rows: str = "leaf"
     where: Conditions = ()
@@ -185,27 +198,27 @@ class Rows:
         return form(RowSum(self.rows, outcomes, "one", self.where))
 
     def total(self, value: str) -> Form:
-        """Return the sum of a column over the rows that both sides have."""
+        """Return the sum of a column over the rows with both sides."""
         return form(RowSum(self.rows, BOTH, value, self.where))
 
     @property
     def correct(self) -> Form:
-        """Return C: both sides present, a match."""
+        """Return C: both sides, a match."""
         return self.count(Outcome.MATCH)
 
     @property
     def wrong(self) -> Form:
-        """Return W: both sides present, no match."""
+        """Return W: both sides, no match."""
         return self.count(Outcome.PARTIAL, Outcome.MISMATCH)
 
     @property
     def missing(self) -> Form:
-        """Return M: only gold."""
+        """Return M: gold only."""
         return self.count(Outcome.MISSING)
 
     @property
     def spurious(self) -> Form:
-        """Return S: only the prediction."""
+        """Return S: prediction only."""
         return self.count(Outcome.SPURIOUS)
 
     @property
@@ -215,5 +228,5 @@ class Rows:
 
     @property
     def failed(self) -> Form:
-        """Return the rows that could not be judged."""
+        """Return the number of rows not judged."""
         return self.count(Outcome.FAILED)

@@ -18,10 +18,10 @@ LIMIT = 2**62
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sum:
-    """One statistic's sums: `values[i]` belongs to field `fields[i]` (`None`: the document as a whole).
+    """The sums of one statistic: `values[i]` is of field `fields[i]` (`None`: the document as a whole).
 
-    `values` is int64, fields x (1 + replicates): first the plain sum, then the sum under each replicate's weights; one column where no
-    replicates are kept. Units are 2^-bits of the statistic.
+    `values` is int64, fields x (1 + replicates): first the plain sum, then the sum under each replicate's
+    weights; only the plain sum without replicates. Units are 2^-bits of the statistic.
     """
 
     fields: tuple[str | None, ...]
@@ -32,7 +32,7 @@ Sums: TypeAlias = Mapping[Statistic, Sum]
 
 
 def add_sums(first: Sums, second: Sums) -> dict[Statistic, Sum]:
-    """Return the sums of both, statistic by statistic and field by field; what one side lacks counts as zero there."""
+    """Return the sums of both by statistic and field; missing ones count as zero."""
     added = {
         statistic: _add(total, second[statistic]) if statistic in second else total
         for statistic, total in first.items()
@@ -41,7 +41,9 @@ def add_sums(first: Sums, second: Sums) -> dict[Statistic, Sum]:
 
 
 def join_fields(first: tuple[str | None, ...], second: tuple[str | None, ...]) -> tuple[str | None, ...]:
-    """Return the fields of both: as they are if they are the same, else sorted, so that the order of merging cannot show.
+    """Return the fields of both sides.
+
+    Equal sequences stay as they are; others are sorted, so that the order of merging has no effect.
 
     >>> join_fields(("b", "a"), ("b", "a")), join_fields(("b", "a"), ("c",))
     (('b', 'a'), ('a', 'b', 'c'))
@@ -52,7 +54,7 @@ def join_fields(first: tuple[str | None, ...], second: tuple[str | None, ...]) -
 
 
 def spread_rows(fields: tuple[str | None, ...], total: Sum) -> npt.NDArray[np.int64]:
-    """Return the sum's rows in the order of `fields`, zero for those it lacks; rows of other fields are left out."""
+    """Return the rows of a sum in the order of `fields`, zero for missing ones, without other fields."""
     if total.fields == fields:
         return total.values
     place = {name: position for position, name in enumerate(fields)}
@@ -67,6 +69,7 @@ def _add(first: Sum, second: Sum) -> Sum:
     values = spread_rows(fields, first) + spread_rows(fields, second)
     if values.size and (values.max() >= LIMIT or values.min() <= -LIMIT):
         raise FieldassayError(
-            "the sums are too large to add exactly (more than about a billion judged values); score in several runs"
+            "the sums are too large to add exactly (more than about a billion judged values); "
+            "score in several runs"
         )
     return Sum(fields, values)
