@@ -161,7 +161,7 @@ class GateItem(pytest.Item):
         return self.extraction.decisions[self.at[0]].outcomes[self.at[1]]
 
     def runtest(self) -> None:
-        """Fail unless the gate passes; skip if it does not apply; an undecided one may be an expected failure."""
+        """Fail unless the gate passes; skip if it does not apply. An undecided one may be an xfail."""
         from fieldassay.reports.ci.failures import render_failure, render_outcome
         from fieldassay.result.decision import Verdict
 

@@ -40,8 +40,8 @@ _METRICS = click.option(
 def baseline() -> None:
     """Set, show and check the baseline that later runs are compared with.
 
-    The baseline is a small file to commit. It holds the statistics of every document and no content, so that CI can say, document by
-    document, whether a change made anything worse.
+    The baseline is a small file to commit. It holds the statistics of every document and no content, so that
+    CI can say, document by document, whether a change made anything worse.
     """
 
 
@@ -134,8 +134,8 @@ def show_baseline(file: Path, *, is_json: bool) -> int:
 def check_baseline(**given: Any) -> int:
     """Compare a finished run with the baseline, document by document.
 
-    Exits with 1 if a regression gate failed: one of the run's spec, or of --fail-on-regression. A run that stands on another spec or on other
-    gold is refused with exit code 2.
+    Exits with 1 if a regression gate failed: one of the run's spec, or of --fail-on-regression. A run that
+    stands on another spec or on other gold is refused with exit code 2.
 
     \b
     fieldassay baseline check latest --fail-on-regression accuracy=0.01

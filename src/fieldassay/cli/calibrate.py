@@ -228,7 +228,7 @@ def _queue(given: Mapping[str, Any]) -> int:
 
 
 def _new_predictions(text: str, system: str) -> str:
-    """Return the path of predictions; raises UsageError if they are named after another system than the policy's."""
+    """Return the path of predictions; raise UsageError for another system's name than the policy's."""
     name, equals, path = text.partition("=")
     if not equals or not name.strip() or Path(text).exists():
         return text

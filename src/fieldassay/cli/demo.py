@@ -39,7 +39,7 @@ def demo(out: Path | None) -> int:
 
 
 def _suggestions(out: Path | None) -> list[str]:
-    """Return what to try next."""
+    """Return suggestions for further commands."""
     opened = (
         []
         if out is None

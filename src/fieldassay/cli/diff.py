@@ -91,8 +91,9 @@ _SHAPES = ("table", "json", "markdown", "html", "csv")
 def diff(**given: Any) -> int:
     """Say what is better, what was fixed and what was broken between two runs, or two systems of one run.
 
-    RUN is a run's folder, id, tag or `latest`; RUN:SYSTEM is one of its systems. The first is before, the second after. More than two systems
-    are ranked. Runs that do not stand on the same spec, formulas, models and gold are refused.
+    RUN is a run's folder, id, tag or `latest`; RUN:SYSTEM is one of its systems. The first is before, the
+    second after. More than two systems are ranked. Runs that do not stand on the same spec, formulas, models
+    and gold are refused.
 
     \b
     fieldassay diff runs/before runs/after
@@ -108,7 +109,7 @@ def diff(**given: Any) -> int:
 
 
 def _shape(given: Mapping[str, Any]) -> str:
-    """Return what is to be written; raises UsageError where the ending of the file does not say it."""
+    """Return the format to write; raise UsageError where the ending of the file does not determine it."""
     target = given["out"]
     if given["is_json"] and given["shape"] not in (None, "json"):
         raise click.UsageError("--json is --format json; give one of them.")
@@ -119,7 +120,8 @@ def _shape(given: Mapping[str, Any]) -> str:
     shape = _ENDINGS.get(target.suffix.lower())
     if shape is None:
         raise click.UsageError(
-            f"--out {target}: the ending does not say what to write; give --format, or one of: {', '.join(_ENDINGS)}."
+            f"--out {target}: the ending does not say what to write; give --format, or one of: "
+            f"{', '.join(_ENDINGS)}."
         )
     return shape
 

@@ -35,10 +35,12 @@ def _render(found: dict[str, Any]) -> str:
     shown = screen()
     page = Page(shown)
     page.title(
-        f"fieldassay {found['versions']['fieldassay']}, Python {found['versions']['python']} on {found['platform']}"
+        f"fieldassay {found['versions']['fieldassay']}, Python {found['versions']['python']} on "
+        f"{found['platform']}"
     )
     page.line(
-        f"{show_count(found['cpus'], 'CPU')}; output {shown.width} columns wide, {'with' if shown.has_colors else 'without'} colors"
+        f"{show_count(found['cpus'], 'CPU')}; output {shown.width} columns wide, "
+        f"{'with' if shown.has_colors else 'without'} colors"
     )
     page.line()
     versions = [

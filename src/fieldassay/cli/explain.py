@@ -77,8 +77,8 @@ if TYPE_CHECKING:
 def explain(**given: Any) -> int:
     """Say why a value was judged as it was, step by step.
 
-    Two values, a document of your data, or a document of a run. RUN is a folder that `score --out` wrote, or a run of the store: its id, tag,
-    or `latest`.
+    Two values, a document of your data, or a document of a run. RUN is a folder that `score --out` wrote, or
+    a run of the store: its id, tag, or `latest`.
 
     \b
     fieldassay explain --type money '$1,234.56' 1234.6
@@ -155,7 +155,8 @@ def _document(given: Mapping[str, Any]) -> DocumentExplanation:
     if given["spec"] is None and given["protocol"] is None:
         if not 2 <= len(what) <= 3:
             raise click.UsageError(
-                "Give --type and two values, or a run and a document, or --spec, --gold, --pred and a document."
+                "Give --type and two values, or a run and a document, or --spec, --gold, --pred and a "
+                "document."
             )
         found = _from_run(find_run(what[0], given["store"]), what[1], what[2] if len(what) == 3 else None)
     else:
@@ -186,7 +187,8 @@ def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplana
     run = Run.open(folder)
     if run.facts.get("redacted"):
         complain(
-            f"note: {folder} is redacted: its values are not those that were judged, and only their outcomes are told"
+            f"note: {folder} is redacted: its values are not those that were judged, and only their "
+            "outcomes are told"
         )
     found = document_of_run(run, document)
     if field is None:
@@ -196,7 +198,7 @@ def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplana
 
 
 def _unread(found: DocumentExplanation) -> DocumentExplanation:
-    """Return the explanation without what reading its values again told, which are not those that were judged."""
+    """Return the explanation without remarks from reading its values again: those differ from the judged ones."""
     from dataclasses import replace
 
     from fieldassay.scoring.explain import Side

@@ -19,7 +19,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "classification": ("system", "field", "precision", "recall", "f1-score", "support"),
     "pairs": ("system", "doc", "gold_path", "similarity", "gold", "pred"),
 }
-"""What can also be printed, and its columns there."""
+"""The tables that can also be printed, with their columns there."""
 _NUMBERS = ("points", "systems", "precision", "recall", "f1-score", "support", "similarity")
 
 
@@ -28,8 +28,11 @@ _NUMBERS = ("points", "systems", "precision", "recall", "f1-score", "support", "
 @click.option(
     "--what",
     metavar="NAME",
-    help="What is written: values, results, executive, errors, curve, losses, suspicious-gold, classification, pairs."
-    "  [default: by the name of the file]",
+    help=(
+        "What is written: values, results, executive, errors, curve, losses, suspicious-gold, "
+        "classification, pairs."
+        "  [default: by the name of the file]"
+    ),
 )
 @click.option(
     "-o",

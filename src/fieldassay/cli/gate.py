@@ -57,8 +57,9 @@ _PATH = click.Path(path_type=Path)
 def gate(**given: Any) -> int:
     """Decide GO or NO-GO on finished runs.
 
-    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, tag, or `latest`. Prints each gate with its value,
-    threshold, verdict and evidence. Exits with 0 for GO, 1 for NO-GO, 4 where that cannot be decided.
+    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, tag, or `latest`.
+    Prints each gate with its value, threshold, verdict and evidence. Exits with 0 for GO, 1 for NO-GO, 4
+    where that cannot be decided.
 
     \b
     fieldassay gate runs/prescriptions runs/labs --protocol clinical-decision --records records.yaml
@@ -93,7 +94,7 @@ def _shape(given: Mapping[str, Any]) -> str:
 
 
 def _check_out(given: Mapping[str, Any], runs: Sequence[Path]) -> None:
-    """Refuse to write over what is read."""
+    """Refuse to overwrite input files."""
     out = given["out"]
     if out is None:
         return

@@ -1,6 +1,7 @@
 """Options and commands in groups, as `--help` shows them; click itself has no groups.
 
-A command shows groups if it is declared with `cls=GroupedCommand`; the group of an option is named where the option is declared.
+A command shows groups if it is declared with `cls=GroupedCommand`; the group of an option is named where the
+option is declared.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ ORDER: tuple[OptionGroup, ...] = (
     "Work",
     "Options",
 )
-"""The groups in the order in which `--help` lists them; the last one holds what is in no other."""
+"""The groups in the order of `--help`; the last one holds the options outside all others."""
 
 
 class _Option(click.Option):
-    """An option that knows its group."""
+    """An option with its group."""
 
     def __init__(self, names: Sequence[str], group: OptionGroup, **attributes: Any) -> None:
         super().__init__(names, **attributes)
@@ -33,7 +34,7 @@ class _Option(click.Option):
 
 
 def option(*names: str, group: OptionGroup, **attributes: Any) -> Callable[[Command], Command]:
-    """Return the decorator that adds an option of a group to a command; everything else is as in `click.option`."""
+    """Return the decorator that adds an option of a group to a command, with arguments as in `click.option`."""
     return click.option(*names, cls=_Option, group=group, **attributes)
 
 
@@ -45,7 +46,7 @@ def add_options(command: Command, options: Sequence[Callable[[Command], Command]
 
 
 class GroupedCommand(click.Command):
-    """A command whose options are listed by group."""
+    """A command with its options listed by group in `--help`."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under the titles of their groups."""

@@ -50,7 +50,8 @@ def init(
 
     if gold is None and schema is None:
         raise click.UsageError(
-            "Give --gold PATH, --schema FILE, or both: then the schema says the fields, and gold how values are written."
+            "Give --gold PATH, --schema FILE, or both: then the schema says the fields, and gold how "
+            "values are written."
         )
     if gold is None and (gold_key is not None or id_key is not None):
         raise click.UsageError("--gold-key and --id-key go with --gold.")
@@ -68,7 +69,8 @@ def init(
         return 0
     _save(out, draft.text, force)
     complain(
-        f"written to {out}; read it through, then: fieldassay validate --spec {out}{f' --gold {gold}' if gold is not None else ''}"
+        f"written to {out}; read it through, then: fieldassay validate --spec "
+        f"{out}{f' --gold {gold}' if gold is not None else ''}"
     )
     return 0
 

@@ -1,4 +1,4 @@
-"""The options that name inputs, the same for every command that takes them."""
+"""The options for inputs, the same for every command with inputs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,10 @@ _READING = (
         group="Inputs",
         metavar="KEY",
         multiple=True,
-        help="The key of the id; repeat for several names, the first that a row has counts. Default: the spec's.",
+        help=(
+            "The key of the id; repeat for several names, the first that a row has counts. Default: the "
+            "spec's."
+        ),
     ),
     option(
         "--wrap",
@@ -122,13 +125,19 @@ _DATA = (
         group="Inputs",
         metavar="KEY=VALUE",
         multiple=True,
-        help="Take the documents with this value in gold only, by a key of --slice; repeat for more: another value of a key is or, another key and.",
+        help=(
+            "Take the documents with this value in gold only, by a key of --slice; repeat for more: "
+            "another value of a key is or, another key and."
+        ),
     ),
     option(
         "--match-ids",
         group="Inputs",
         type=click.Choice(["exact", "name", "stem"]),
-        help="Compare ids as they are, without folders, or without folders and endings such as .pdf.json.  [default: exact]",
+        help=(
+            "Compare ids as they are, without folders, or without folders and endings such as .pdf.json.  "
+            "[default: exact]"
+        ),
     ),
 )
 
@@ -149,7 +158,9 @@ def reading_options(command: Command) -> Command:
 
 
 OPTION_OF: Mapping[str, str] = {
-    **{name: name for name in ("gold_key", "pred_key", "systems_key", "wrap", "match_ids", "encoding", "unpacked", "group", "where")},
+    **{name: name for name in (
+        "gold_key", "pred_key", "systems_key", "wrap", "match_ids", "encoding", "unpacked", "group", "where",
+    )},
     "id_names": "id_keys",
 }  # fmt: skip
 """The option of the command line for each of `InputOptions`."""
@@ -157,7 +168,7 @@ OPTION_OF: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the options name: gold (None: not given), predictions by system, and how to read them."""
+    """The inputs by the options: gold (None: not given), predictions by system, and how to read them."""
 
     gold: str | None
     predictions: Mapping[str, str]
@@ -165,7 +176,7 @@ class Inputs:
 
 
 def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
-    """Return the inputs that the options of a command name; raises UsageError for what cannot be meant."""
+    """Return the inputs by the options of a command; raise UsageError for invalid combinations."""
     from fieldassay.scoring.options import InputOptions
 
     if needs_data and given["gold"] is None:
@@ -181,7 +192,7 @@ def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
 
 
 def keep_interruptible() -> None:
-    """Let Ctrl-C end a wait for standard input or a pipe: polars, once imported, makes such a wait go on instead."""
+    """Let Ctrl-C end a wait for standard input or a pipe, which polars, once imported, would continue."""
     import polars  # noqa: F401
 
     if hasattr(signal, "siginterrupt"):
@@ -189,7 +200,7 @@ def keep_interruptible() -> None:
 
 
 def name_predictions(texts: Sequence[str]) -> dict[str, str]:
-    """Return the paths of predictions by system, from `NAME=PATH` or `PATH`; a path that exists as it stands is a path.
+    """Return the paths of predictions by system, from `NAME=PATH` or `PATH`; an existing file is a path.
 
     >>> name_predictions(["new=out/llama.jsonl", "out/qwen.jsonl.gz"])
     {'new': 'out/llama.jsonl', 'qwen': 'out/qwen.jsonl.gz'}
@@ -212,7 +223,7 @@ def name_predictions(texts: Sequence[str]) -> dict[str, str]:
 
 
 def read_spec_option(given: Mapping[str, Any]) -> Any:
-    """Return the source of the spec that `--spec` or `--protocol` names; raises UsageError unless one of them is given."""
+    """Return the source of the spec of `--spec` or `--protocol`; raise UsageError unless one is given."""
     spec, protocol = given["spec"], given["protocol"]
     if (spec is None) == (protocol is None):
         raise click.UsageError(

@@ -54,7 +54,10 @@ class LockRequest:
     reason: str | None = None
 
     def hold(self, spec: Any, gold: Any, inputs: InputOptions) -> Held:
-        """Return the lock held against the spec and the gold. Raises `ProblemsError` if they differ and no new baseline is asked for."""
+        """Return the lock compared with the spec and the gold.
+
+        Raises `ProblemsError` if they differ and no new baseline is requested.
+        """
         from datetime import UTC, datetime
 
         from fieldassay.gates.baseline.lock_file import read_lock
@@ -70,7 +73,7 @@ class LockRequest:
 
 
 def read_lock_options(given: Mapping[str, Any]) -> LockRequest | None:
-    """Return the lock that the options of a scoring run name, None if it names none; raises UsageError for what cannot be meant."""
+    """Return the lock by the options of a scoring run, None without one; raise UsageError if invalid."""
     path, gold = given["lock"], given["gold"]
     _check_reset(given)
     if path is None:
@@ -81,7 +84,8 @@ def read_lock_options(given: Mapping[str, Any]) -> LockRequest | None:
         raise click.UsageError("--lock holds the whole spec: leave out --fields.")
     if given["is_reset"] and (given["limit"] is not None or given["only"] or given["where"]):
         raise click.UsageError(
-            "--reset-baseline starts a baseline, which needs every document: leave out --limit, --only and --where."
+            "--reset-baseline starts a baseline, which needs every document: leave out --limit, --only and "
+            "--where."
         )
     if gold == "-" or (Path(gold).exists() and not Path(gold).is_file() and not Path(gold).is_dir()):
         raise click.UsageError("--lock needs gold that can be read twice: a file or a folder.")
@@ -127,8 +131,9 @@ def _check_reset(given: Mapping[str, Any]) -> None:
 def lock(**given: Any) -> int:
     """Freeze the spec and the gold data that a baseline stands on.
 
-    The lock is a small file to commit. Once there is one, a spec, a formula or gold data that changed is refused with exit code 2, by
-    this command and by `fieldassay score --lock FILE`, until a new baseline is started with a reason.
+    The lock is a small file to commit. Once there is one, a spec, a formula or gold data that changed is
+    refused with exit code 2, by this command and by `fieldassay score --lock FILE`, until a new baseline is
+    started with a reason.
 
     \b
     fieldassay lock --spec spec.yaml --gold gold.jsonl
@@ -175,7 +180,7 @@ _WIDTH = 12
 
 
 def _render(held: Held, is_check: bool) -> str:
-    """Return what was done, and the digests, for a person."""
+    """Return the action taken and the digests as text."""
     from fieldassay.wording.shown import visible
 
     baseline, frozen = held.lock.baseline, held.lock.frozen

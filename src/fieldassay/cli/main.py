@@ -1,4 +1,4 @@
-"""The command `fieldassay`: which commands there are, and how everything that can go wrong ends."""
+"""The command `fieldassay`: its subcommands, and the exit codes of all errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "doctor": "fieldassay.cli.doctor:doctor",
     },
 }
-"""Where each command is, by the group that `--help` lists it in; imported when it is asked for."""
+"""The module of each command, by its group in `--help`; imported on demand."""
 
 COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
 
@@ -79,10 +79,10 @@ class Commands(GroupedCommands):
 )
 @click.version_option(__version__, prog_name="fieldassay")
 def commands() -> None:
-    """Say how good structured data extraction is: field by field, why a value is wrong, and how sure the numbers are.
+    """Measure structured data extraction: field by field, why a value is wrong, and how sure the numbers are.
 
-    Exit codes: 0 ok, 1 a gate failed, 2 usage or input error, 3 run incomplete, 4 a gate cannot be decided, 5 nothing was evaluated,
-    70 internal error, 130 interrupted.
+    Exit codes: 0 ok, 1 a gate failed, 2 usage or input error, 3 run incomplete, 4 a gate cannot be decided, 5
+    nothing was evaluated, 70 internal error, 130 interrupted.
     """
 
 
@@ -92,7 +92,7 @@ def _terminate(number: int, frame: object) -> None:  # noqa: ARG001
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit code of one run of the command line; nothing that a user can cause leaves a traceback."""
+    """Return the exit code of one run of the command line; no user error leaves a traceback."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
         found = commands.main(

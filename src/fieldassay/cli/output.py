@@ -1,4 +1,4 @@
-"""Writing to standard output and standard error: safe against closed pipes, narrow encodings and hostile text."""
+"""Writing to standard output and error: safe against closed pipes, narrow encodings, hostile text."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def write_bytes(data: bytes) -> None:
 
 
 def complain(text: str) -> None:
-    """Write lines to standard error; what could move the cursor is shown instead."""
+    """Write lines to standard error, with characters that move the cursor escaped."""
     from fieldassay.wording.shown import visible
 
     _write(sys.stderr, "".join(f"{visible(line)}\n" for line in text.split("\n")))
 
 
 def screen() -> Screen:
-    """Return what standard output can show: the terminal's width, or 100 columns without colors where there is none."""
+    """Return the screen of standard output: the terminal's width, or 100 columns without colors."""
     from fieldassay.reports.page import Screen
 
     is_terminal = sys.stdout.isatty()
@@ -58,7 +58,7 @@ def _write(stream: TextIO, text: str) -> None:
 
 
 def _silence(stream: TextIO) -> None:
-    """Send what is still written to a closed pipe to nowhere, so that the interpreter's own last flush does not fail."""
+    """Send the rest of the output to nowhere after a pipe has closed, so that the final flush succeeds."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
 

@@ -19,9 +19,10 @@ PATIENCE_SECONDS = 1.0
 
 @contextmanager
 def show_progress(is_quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """Yield a function to call with each number of documents done; None where nobody is watching.
+    """Yield a function to call with each number of documents done; None without a terminal.
 
-    Texts that are encoded inside the block, in this process, are shown too, with the time that is left. Warnings of packages become plain lines.
+    Texts that are encoded inside the block, in this process, are shown too, with the remaining time. Warnings
+    of packages become plain lines.
     """
     with _plain_warnings(is_quiet):
         if is_quiet or not sys.stderr.isatty():
@@ -43,7 +44,7 @@ def show_progress(is_quiet: bool) -> Iterator[Callable[[int], None] | None]:
 
 @contextmanager
 def _plain_warnings(is_quiet: bool) -> Iterator[None]:
-    """Show what concerns the user as a line without a place in the code; leave all other warnings as they are."""
+    """Show warnings for the user as lines without a place in the code; leave all others unchanged."""
     from fieldassay.cli.output import complain
 
     with warnings.catch_warnings():
@@ -67,7 +68,7 @@ def _plain_warnings(is_quiet: bool) -> Iterator[None]:
 
 
 class _Counter:
-    """Documents and texts done so far, shown once `start` is called."""
+    """The documents and texts done so far, shown once `start` is called."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -110,7 +111,7 @@ class _Counter:
                 self._shown[0].stop()
 
     def _begin_texts(self) -> None:
-        """Measure the speed anew: what was known before did not take any time."""
+        """Measure the speed anew: texts from the cache did not take any time."""
         if self._shown is None:
             return
         done, total = self._texts
@@ -120,7 +121,7 @@ class _Counter:
 
 
 def _drawn() -> tuple[Live, Progress, Progress]:
-    """Return what is shown: a line of documents, and under it a bar of texts while there are some to encode."""
+    """Return the display: a line of documents, and under it a bar of texts while any are being encoded."""
     from rich.console import Console, Group
     from rich.live import Live
     from rich.progress import (

@@ -81,7 +81,7 @@ def show(name: str, is_json: bool) -> int:
     help="Write to a file that is not there yet instead of printing.",
 )
 def new(name: str, out: Path | None) -> int:
-    """Print a spec of your own that begins as the protocol: the same text under another name, to be edited."""
+    """Print a spec of your own that begins as the protocol: the same text under a new name, to be edited."""
     from fieldassay.cli.output import complain, write
     from fieldassay.presets.catalogue import own_copy
 

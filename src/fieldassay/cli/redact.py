@@ -27,7 +27,10 @@ _MOST_BYTES = 1 << 20
     "--key-file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="A file with a secret: runs that are redacted with the same one can be compared.  [default: a secret that is forgotten]",
+    help=(
+        "A file with a secret: runs that are redacted with the same one can be compared.  [default: a "
+        "secret that is forgotten]"
+    ),
 )
 @click.option(
     "--shapes",
@@ -41,8 +44,9 @@ _MOST_BYTES = 1 << 20
 def redact(run: str, target: Path, store: Path, *, quiet: bool, **given: Any) -> int:
     """Write a run again without its values, to show it to others.
 
-    Every number stays. Values, undeclared keys, raw answers, and the values that the spec names become tokens, the same for the same text. Names
-    of fields and systems stay, and so do ids without --ids. What the run was made from, its command, notes and warnings are left out.
+    Every number stays. Values, undeclared keys, raw answers, and the values that the spec names become
+    tokens, the same for the same text. Names of fields and systems stay, and so do ids without --ids. What
+    the run was made from, its command, notes and warnings are left out.
 
     \b
     fieldassay redact run --out shared

@@ -1,4 +1,4 @@
-"""The options that hold a scoring run against a baseline: `--baseline FILE` and `--fail-on-regression METRIC[=MARGIN]`."""
+"""The options for comparing a scoring run with a baseline: `--baseline` and `--fail-on-regression`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT = "fieldassay-baseline.json"
 BASELINE_HELP = f"The baseline of regression gates.  [default: {DEFAULT}, if it is there]"
-REGRESSION_HELP = "Exit with 1 if a system is shown to be worse than the baseline by more than the margin (0); repeat for more."
+REGRESSION_HELP = (
+    "Exit with 1 if a system is shown to be worse than the baseline by more than the margin (0); "
+    "repeat for more."
+)
 
 
 def baseline_options(command: Command) -> Command:
@@ -44,21 +47,21 @@ def baseline_options(command: Command) -> Command:
 
 @dataclass(frozen=True, slots=True)
 class BaselineChoice:
-    """The baseline that a run is held against, if any, and the gates of `--fail-on-regression`."""
+    """The baseline for comparing a run, if any, and the gates of `--fail-on-regression`."""
 
     path: Path | None = None
     gates: tuple[Gate, ...] = ()
 
     def find_exit_code(self, decisions: Sequence[Decision]) -> int:
-        """Return 2 if a gate of `--fail-on-regression` had nothing to compare with, else 0."""
+        """Return 2 if a gate of `--fail-on-regression` lacked a baseline value, else 0."""
         outcomes = (outcome for decision in decisions for outcome in decision.outcomes)
         return 2 if any(outcome.gate in self.gates and outcome.value is None for outcome in outcomes) else 0
 
 
 def read_baseline_options(given: Mapping[str, Any], spec: Any, asked: Sequence[Gate] = ()) -> BaselineChoice:
-    """Return what the options mean, with gates on regressions that other options ask for.
+    """Return the choice by the options, with the gates on regressions of other options.
 
-    Raises UsageError for what cannot be meant, `ProblemsError` if a baseline is needed and there is none.
+    Raises UsageError for invalid options, `ProblemsError` if a baseline is needed and missing.
     """
     gates = (*asked, *read_regressions(given["regressions"], spec))
     path = given["baseline"]
@@ -79,7 +82,9 @@ def default_baseline() -> Path | None:
 
 
 def read_regressions(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
-    """Return the gates that `METRIC[=MARGIN]`, or gates on `regression(…)`, mean under a spec; raises UsageError for what cannot be meant.
+    """Return the gates for `METRIC[=MARGIN]`, or gates on `regression(…)`, under a spec.
+
+    Raises UsageError for invalid ones.
 
     >>> [str(gate) for gate in read_regressions(["accuracy", "f1=0.01"], "fields: {total: number}")]
     ['regression(accuracy) >= 0', 'regression(f1) > -0.01']
@@ -104,11 +109,13 @@ def _read(text: str, vocabulary: Vocabulary) -> Gate:
         gate_metrics(gate, vocabulary)
         if not is_comparable(bind_metric(gate.metric, vocabulary)):
             raise ValueError(
-                f"{gate.metric} is not made of sums over documents, and only such metrics can be compared with a baseline"
+                f"{gate.metric} is not made of sums over documents, and only such metrics can be compared "
+                "with a baseline"
             )
     except ValueError as error:
         raise click.UsageError(
-            f"--fail-on-regression {text[:200]}: {error}; write METRIC, METRIC=MARGIN such as accuracy=0.01, or regression(accuracy) > -0.01"
+            f"--fail-on-regression {text[:200]}: {error}; write METRIC, METRIC=MARGIN such as "
+            "accuracy=0.01, or regression(accuracy) > -0.01"
         ) from None
     return gate
 
@@ -120,5 +127,6 @@ def _demand_regression(spec: Any) -> None:
 
     if not any(parse_gate(text).function == "regression" for text in read_plan(spec).spec.gates):
         raise click.UsageError(
-            "--baseline: no gate compares with it; add --fail-on-regression METRIC, or a gate `regression(METRIC) > -0.01`."
+            "--baseline: no gate compares with it; add --fail-on-regression METRIC, or a gate "
+            "`regression(METRIC) > -0.01`."
         )

@@ -32,7 +32,10 @@ def report_options(command: Command) -> Command:
 
 
 def read_report_options(given: Mapping[str, Any]) -> tuple[tuple[str, Path | None], ...]:
-    """Return the formats and files (None: in the folder of the run) that `--report` asks for; raises UsageError for what cannot be meant."""
+    """Return the formats and files (None: in the folder of the run) of `--report`.
+
+    Raises UsageError for invalid ones.
+    """
     if not given["reports"]:
         return ()
     from fieldassay.errors import nearest
@@ -92,8 +95,11 @@ def write_reports(
     "--format",
     "shape",
     type=click.Choice(list(FORMATS)),
-    help="What is written; github is a step summary, annotations are GitHub's, comment is for a pull request.  "
-    "[default: by the ending of --out, else table]",
+    help=(
+        "What is written; github is a step summary, annotations are GitHub's, comment is for a pull "
+        "request.  "
+        "[default: by the ending of --out, else table]"
+    ),
 )
 @click.option("-o", "--out", metavar="FILE", type=_PATH, help="Where it goes.  [default: standard output]")
 @click.option(
@@ -126,8 +132,8 @@ def write_reports(
 def report(**given: Any) -> int:
     """Print a report of finished runs, or write one, for CI and for people.
 
-    RUN is a folder that `score --out` wrote, or a run in a store. `--format github` without --out is appended to the step summary of
-    GitHub, where there is one.
+    RUN is a folder that `score --out` wrote, or a run in a store. `--format github` without --out is appended
+    to the step summary of GitHub, where there is one.
 
     \b
     fieldassay report run
@@ -155,11 +161,11 @@ def report(**given: Any) -> int:
 
 
 ENDINGS = {".txt": "table", ".xml": "junit", ".md": "markdown", ".html": "html", ".tex": "latex"}
-"""What the ending of a file says of its format."""
+"""The format for each ending of a file."""
 
 
 def _shape(given: Mapping[str, Any]) -> str:
-    """Return the format: the one named, else what the ending of the file says; raises UsageError where it says nothing."""
+    """Return the format: the one given, else that of the file's ending; raise UsageError without either."""
     target = given["out"]
     if given["shape"] is not None or target is None:
         return given["shape"] or "table"
@@ -171,7 +177,8 @@ def _shape(given: Mapping[str, Any]) -> str:
             else ""
         )
         raise click.UsageError(
-            f"--out {target}: the ending does not say what to write; give --format, or one of: {', '.join(ENDINGS)}{data}."
+            f"--out {target}: the ending does not say what to write; give --format, or one of: "
+            f"{', '.join(ENDINGS)}{data}."
         )
     return shape
 
@@ -193,7 +200,7 @@ def _find(reference: str, store: Path) -> Path:
 def _hold(
     reported: Sequence[Reported], folders: Sequence[Path], given: Mapping[str, Any]
 ) -> tuple[Reported, ...]:
-    """Return the run with what changed since an earlier one; raises UsageError where that cannot be meant."""
+    """Return the run with its changes since an earlier one; raise UsageError where there can be none."""
     from dataclasses import replace
 
     from fieldassay.reports.report import read_diffs
@@ -219,5 +226,5 @@ def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> 
 
 
 def _root() -> Path:
-    """Return the folder that annotations name files from: the checkout on GitHub, else the current folder."""
+    """Return the folder that file names in annotations are relative to: the checkout, else the current one."""
     return Path(os.environ.get(WORKSPACE) or Path.cwd())

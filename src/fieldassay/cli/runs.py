@@ -1,4 +1,4 @@
-"""`fieldassay runs`: what is in a store of runs, and keeping it in order."""
+"""`fieldassay runs`: the runs of a store, and its maintenance."""
 
 from __future__ import annotations
 
@@ -125,7 +125,8 @@ def show(id: str, store: Path, is_json: bool) -> int:
 def tag(id: str, tag: str, store: Path, is_removal: bool) -> int:
     """Give a run a tag; a run that had the tag loses it.
 
-    Tagged runs are kept by `runs prune`. The run tagged `baseline` is what the others are held against by `runs list`.
+    Tagged runs are kept by `runs prune`. The run tagged `baseline` is what the others are held against by
+    `runs list`.
     """
     from datetime import UTC, datetime
 
@@ -196,8 +197,8 @@ def remove(ids: Sequence[str], store: Path, is_sure: bool) -> int:
 def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool, is_json: bool) -> int:
     """Remove old runs, and what killed runs left behind.
 
-    Tagged runs are kept, and so are damaged ones, which `runs rm` removes, and those with files that are not their
-    own. Without --keep and --older-than no run is removed.
+    Tagged runs are kept, and so are damaged ones, which `runs rm` removes, and those with files that are not
+    their own. Without --keep and --older-than no run is removed.
     """
     from datetime import UTC, datetime
 
@@ -262,7 +263,7 @@ def _find(reference: str, store: Path) -> Path:
 
 
 def _find_all(references: Sequence[str], store: Path) -> list[Path]:
-    """Return the folders of all runs, each once. Raises `ProblemsError` with every reference that means none."""
+    """Return the folders of all runs, each once; raise `ProblemsError` with every unknown reference."""
     from fieldassay.errors import Problem, ProblemsError
 
     problems: list[Problem] = []

@@ -129,7 +129,10 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     group="Gates and baselines",
     metavar="GATE",
     multiple=True,
-    help="Exit with 1 unless every system passes, as in 'accuracy >= 0.9'; repeat for more. accuracy=0.9 means the same.",
+    help=(
+        "Exit with 1 unless every system passes, as in 'accuracy >= 0.9'; repeat for more. accuracy=0.9 "
+        "means the same."
+    ),
 )
 @option(
     "--strict",
@@ -190,7 +193,8 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 def score(**given: Any) -> int:
     """Score predictions against gold.
 
-    Prints how good each system is, with intervals over documents, its worst fields, and what is wrong with them.
+    Prints how good each system is, with intervals over documents, its worst fields, and what is wrong with
+    them.
 
     \b
     fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama=llama.jsonl --pred qwen=qwen.jsonl --out run
@@ -278,7 +282,7 @@ def split_list(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def show_run(run: Run, shape: str, *, shows_all: bool, kept: str | None = None) -> None:
-    """Print a finished run in one of the formats; `kept` says which judged values it has."""
+    """Print a finished run in one of the formats; `kept` is its choice of judged values."""
     from fieldassay.cli.output import complain, screen, write, write_bytes
     from fieldassay.reports.summary import summarize
 

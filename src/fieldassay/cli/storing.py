@@ -1,4 +1,4 @@
-"""The options of `fieldassay score` that name a store of runs: where the run goes, and which run's predictions are scored again."""
+"""The options of `fieldassay score` for a store of runs: the run's place, and the run to score again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 STORE = Path("runs")
-"""The store of runs where nobody names one."""
+"""The default store of runs."""
 
 _OPTION_OF = {"replicates": "bootstrap"}
 
@@ -37,13 +37,15 @@ def store_options(command: Command) -> Command:
         "rerun",
         group="Inputs",
         metavar="ID",
-        help="Score the predictions of this run again: with --spec or --gold, with others; else as they were.",
+        help=(
+            "Score the predictions of this run again: with --spec or --gold, with others; else as they were."
+        ),
     )
     return runs(run(command))
 
 
 def lookup_option(command: Command) -> Command:
-    """Add `--runs`, the store that RUN is looked up in, to a command that takes finished runs."""
+    """Add `--runs`, the store for looking up RUN, to a command on finished runs."""
     runs: Callable[[Command], Command] = click.option(
         "--runs",
         "store",
@@ -58,7 +60,7 @@ def lookup_option(command: Command) -> Command:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What is scored: inputs and spec, the options of the command as they are now meant, and what the record of the run says of it."""
+    """The sources of a scoring run: inputs, spec, the effective options, and their record in the run."""
 
     inputs: Inputs
     spec: Any
@@ -67,7 +69,7 @@ class Sources:
 
 
 def read_sources(given: Mapping[str, Any]) -> Sources:
-    """Return what the options of `score` name; those of a run that is scored again are its own where they are not given."""
+    """Return the sources by the options of `score`; those not given are of the run that is scored again."""
     if given["out"] is not None and given["store"] is not None:
         raise click.UsageError("--out names one run, --runs a store of runs; give one of them.")
     if given["rerun"] is None:
@@ -97,7 +99,7 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
 
 
 def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
-    """Return the store that a run scored again goes to: the one named, else the one that it is in."""
+    """Return the store for a run scored again: the one given, else its present one."""
     if given["out"] is not None or given["store"] is not None:
         store: Path | None = given["store"]
         return store

@@ -1,4 +1,4 @@
-"""Short texts of the command line that stand for parts of a spec."""
+"""Short command line texts for parts of a spec."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fieldassay.errors import ProblemsError
 def definition_of(
     kind: str, compare: str | None, normalize: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the field definition that command line options mean; `compare` and `normalize` are `name` or `name:key=value,…`.
+    """Return the field definition by the options; `compare`, `normalize` are `name` or `name:key=value,…`.
 
     >>> definition_of("text", "anls:threshold=0.5", ["case"], {"critical": True})
     {'type': 'text', 'critical': True, 'compare': {'anls': {'threshold': 0.5}}, 'normalize': ['case']}
@@ -40,7 +40,7 @@ def call_of(text: str) -> Any:
 
 
 def option_value(text: str) -> Any:
-    """Return the value that a text means in YAML; text that is not YAML is itself.
+    """Return the value of a text in YAML; text that is not YAML is itself.
 
     >>> option_value("0.01"), option_value("[a, b]"), option_value("en_AU"), option_value("{relative: 0.1}")
     (0.01, ['a', 'b'], 'en_AU', {'relative': 0.1})
@@ -55,7 +55,7 @@ def option_value(text: str) -> Any:
 
 
 def split_outside(text: str, separator: str = ",") -> list[str]:
-    """Return the parts of a text between separators that stand outside brackets and quotes.
+    """Return the parts of a text between separators outside brackets and quotes.
 
     >>> split_outside("f1(granularity=slot, regime=filled), accuracy")
     ['f1(granularity=slot, regime=filled)', 'accuracy']

@@ -1,4 +1,4 @@
-"""Gates of a scoring run: those of `--gate` (`--fail-under`) beside the spec's, what is said of them, and how the command ends."""
+"""Gates of a scoring run: `--gate` (`--fail-under`) and the spec's; their messages and exit code."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 EXAMPLE = "write a gate, such as accuracy >= 0.9 or field_accuracy[total] >= .97"
 _PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,9})?)\s*%\s*$", re.ASCII)
 FAILED, INCONCLUSIVE = 1, 4
-"""The exit codes of a gate that failed, and, if asked for, of one that cannot be decided."""
+"""The exit codes of a failed gate, and, on request, of an undecided one."""
 
 
 def read_thresholds(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
-    """Return the gates that texts mean under a spec, such as `accuracy >= 0.9` or `accuracy=0.9`; raises UsageError for what cannot be meant.
+    """Return the gates for texts such as `accuracy >= 0.9` or `accuracy=0.9` under a spec.
 
-    >>> [str(gate) for gate in read_thresholds(["f1(granularity=slot)[total]=0.9", "lower(accuracy) > .8"], "fields: {total: number}")]
+    Raises UsageError for invalid ones.
+
+    >>> texts = ["f1(granularity=slot)[total]=0.9", "lower(accuracy) > .8"]
+    >>> [str(gate) for gate in read_thresholds(texts, "fields: {total: number}")]
     ['f1(granularity=slot)[total] >= 0.9', 'lower(accuracy) > 0.8']
     """
     if not texts:
@@ -57,13 +60,17 @@ def _read(text: str, vocabulary: Vocabulary) -> Gate:
     if better == "lower" and gate.operator in (">=", ">"):
         remedy = f"write {gate.metric} <= {gate.threshold:g}"
         raise click.UsageError(
-            f"--gate {text[:200]}: {gate.metric.name} is better when lower, so that a least value says nothing; {remedy}"
+            f"--gate {text[:200]}: {gate.metric.name} is better when lower, so that a least value says "
+            f"nothing; {remedy}"
         )
     return gate
 
 
 def tell_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate]) -> list[str]:
-    """Return one line for each gate and system that failed or cannot be decided, gate by gate; thresholds that cannot be decided have failed."""
+    """Return one line for each failed or undecided gate and system, gate by gate.
+
+    Thresholds that cannot be decided have failed.
+    """
     from fieldassay.result.decision import UNGATED, Verdict
 
     asked = set(thresholds)
@@ -75,7 +82,8 @@ def tell_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate]) -> 
                 lines.append(f"failed: {decision.system}: {_tell_failure(outcome)}")
             elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked:
                 lines.append(
-                    f"failed: {decision.system}: {outcome.gate.metric}: {outcome.rule}; {_tell_wanted(outcome)}"
+                    f"failed: {decision.system}: {outcome.gate.metric}: {outcome.rule}; "
+                    f"{_tell_wanted(outcome)}"
                 )
             elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.title == UNGATED:
                 lines.append(f"inconclusive: {decision.system}: {outcome.rule}")
@@ -85,8 +93,10 @@ def tell_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate]) -> 
 
 
 def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *, is_strict: bool) -> int:
-    """Return how a run ends: a failed gate is 1; what cannot be decided is 1 for a threshold, and 4 for a gate of the spec
-    if strict; where no gate is about any document it is 4 always."""
+    """Return the exit code of a run: 1 for a failed gate or an undecided threshold.
+
+    An undecided gate of the spec is 4 if strict; where no gate is about any document it is 4 always.
+    """
     from fieldassay.result.decision import Answer, Verdict
 
     asked = set(thresholds)

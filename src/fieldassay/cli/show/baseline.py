@@ -1,4 +1,4 @@
-"""What `fieldassay baseline` prints: the baseline itself, and a run beside it."""
+"""The output of `fieldassay baseline`: the baseline itself, and a run beside it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _FEW = {"few_documents": "few documents", "few_differences": "few differ"}
 
 
 def render_set(made: Baseline, path: str, size: int) -> str:
-    """Return in a few lines what was written."""
+    """Return the summary of a written baseline in a few lines."""
     lines = [f"baseline written to {path} ({max(1, round(size / 1024)):,} kB): commit it"]
     lines += [f"  {line}" for line in _summary(made)]
     return "".join(f"{visible(line)}\n" for line in lines)
 
 
 def render_baseline(held: Baseline, screen: Screen) -> str:
-    """Return a baseline as text: what was measured, what it stands on, and those before it."""
+    """Return a baseline as text: its measurements, its foundations, and its predecessors."""
     page = Page(screen)
     page.title(f"baseline of {show(held.created, 40)}")
     for line in _summary(held):
@@ -99,7 +99,10 @@ def baseline_data(held: Baseline) -> dict[str, Any]:
 
 
 def check_data(held: Baseline, lines: Sequence[ChangeLine], decisions: Sequence[Decision]) -> dict[str, Any]:
-    """Return a run beside its baseline as JSON data. `change` is turned so that a negative number is a loss; `comparison` is as computed."""
+    """Return a run beside its baseline as JSON data.
+
+    `change` has the sign that makes a loss negative; `comparison` is as computed.
+    """
     changes = [
         {
             "system": one.system,
@@ -118,7 +121,7 @@ def check_data(held: Baseline, lines: Sequence[ChangeLine], decisions: Sequence[
 
 
 def _list_absent(held: Baseline, lines: Sequence[ChangeLine]) -> list[str]:
-    """Return the systems of the baseline that the run does not have; one that is held against another name is there."""
+    """Return the systems of the baseline missing from the run; one compared under another name is not."""
     there = {one.system for one in lines}
     return (
         []
@@ -130,7 +133,8 @@ def _list_absent(held: Baseline, lines: Sequence[ChangeLine]) -> list[str]:
 def _summary(held: Baseline) -> list[str]:
     spec = f" of the spec {held.spec}" if held.spec else ""
     lines = [
-        f"run {held.run}{spec}, {show_count(len(held.documents), 'document')}{' (ids hashed)' if held.is_hashed else ''}, "
+        f"run {held.run}{spec}, "
+        f"{show_count(len(held.documents), 'document')}{' (ids hashed)' if held.is_hashed else ''}, "
         f"{', '.join(system.name for system in held.systems)}"
     ]
     return [*lines, *([f"reason: {held.reason}"] if held.reason else [])]
@@ -190,7 +194,7 @@ def _change_row(one: ChangeLine) -> list[str]:
 
 
 def _verdict(found: Comparison) -> str:
-    """Return in words what a comparison shows."""
+    """Return the verdict of a comparison in words."""
     few = [_FEW[mark] for mark in found.marks if mark in _FEW]
     note = f" ({', '.join(few)})" if few else ""
     if found.verdict == "identical":

@@ -1,4 +1,4 @@
-"""What `fieldassay explain` prints."""
+"""The output of `fieldassay explain`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fieldassay.wording.shown import show, show_json, visible
 
 _STRUCTURE = ("list", "object", "item")
 _PATH, _VALUE, _LONG = 300, 300, 2000
-"""The most characters that are shown of a path, of a value among others, and of the value that is explained."""
+"""The most characters shown of a path, of a value among others, and of the explained value."""
 
 
 def render_steps(steps: Sequence[Explanation], screen: Screen) -> str:
@@ -43,7 +43,8 @@ def render_document(found: DocumentExplanation, screen: Screen) -> str:
         ]
         page.line()
         page.title(
-            f"{show(found.document, _PATH)}, {show(system, 40)}{'' if found.field is None else f', {show(found.field, _PATH)}'}"
+            f"{show(found.document, _PATH)}, "
+            f"{show(system, 40)}{'' if found.field is None else f', {show(found.field, _PATH)}'}"
         )
         for remark in found.remarks.get(system, ()):
             page.line(f"note: {show(remark, 400)}", "yellow")
@@ -62,7 +63,7 @@ def _values(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _rows(page: Page, rows: Sequence[dict[str, Any]]) -> None:
-    """Add the rows that say something: values that are there, pairs of items, and structure that is wrong."""
+    """Add the informative rows: present values, pairs of items, and wrong structure."""
     shown = [
         row
         for row in rows
@@ -105,7 +106,7 @@ def _path(row: dict[str, Any]) -> str:
 
 
 def _value(row: dict[str, Any], side: str) -> str:
-    """Return a value as given, and as read where that says more."""
+    """Return a value as given, and as read where that adds information."""
     raw, read = row[side], row[f"{side}_value"]
     if row["kind"] != "value":
         return "(item)" if row["kind"] == "item" and row[f"{side}_path"] else show_json(raw, _VALUE)
@@ -125,7 +126,7 @@ def _score(score: float | None) -> str:
 
 
 def _why(row: dict[str, Any]) -> str:
-    """Return reason and main diagnoses in words; nothing for what is plainly equal."""
+    """Return reason and main diagnoses in words; nothing for plain equality."""
     if row["kind"] == "item" and row["outcome"] not in ("missing", "spurious"):
         return f"paired; {show_rounded(100 * (row['score'] or 0), 0, 100.0)} % alike"
     names = [name for name in row["diagnoses"] or () if name != "different"]
@@ -175,7 +176,7 @@ def _are_steps(trials: Sequence[Trial]) -> bool:
 
 
 def _tried(trials: Sequence[Trial]) -> list[tuple[str, str]]:
-    """Return the steps of a cascade and the items of lists, each with what came of it."""
+    """Return the steps of a cascade and the items of lists, each with its result."""
     lines, number = [], 0
     for trial in trials:
         said = f"{json.dumps(round(trial.score, 6))}, {say(REASONS, trial.reason)}"
@@ -200,7 +201,8 @@ def _verdict(step: Explanation) -> list[tuple[str, str]]:
         lines.append(
             (
                 "compared",
-                f"{'decided by the last step' if _are_steps(step.trials) else how}: {score}, {say(REASONS, step.reason)}",
+                f"{'decided by the last step' if _are_steps(step.trials) else how}: {score}, "
+                f"{say(REASONS, step.reason)}",
             )
         )
         lines.append(

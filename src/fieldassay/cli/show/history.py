@@ -1,4 +1,4 @@
-"""What `fieldassay runs history` prints."""
+"""The output of `fieldassay runs history`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def history_json(document: str, pattern: str, found: Sequence[Judgement]) -> str
 
 
 def render_history(document: str, pattern: str, found: Sequence[Judgement], screen: Screen) -> str:
-    """Return the history of a value as a table, the oldest run first; gold is a column only where it changed."""
+    """Return the history of a value as a table, the oldest run first; gold only if it changed."""
     page = Page(screen)
     told = [one for one in found if one.path is not None]
     golds = dict.fromkeys((one.path, one.gold) for one in told)

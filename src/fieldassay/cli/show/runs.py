@@ -1,4 +1,4 @@
-"""What `fieldassay runs list` and `fieldassay runs show` print."""
+"""The output of `fieldassay runs list` and `fieldassay runs show`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _VERDICTS = {
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What a store holds: the runs to be shown, their changes by folder and system, and folders that are no runs."""
+    """The content of a store: its runs, their changes by folder and system, and folders that are no runs."""
 
     store: Path
     listing: Listing
@@ -55,7 +55,7 @@ def listed_json(listed: Listed) -> str:
 
 
 def run_json(run: Run, changes: Mapping[str, Change]) -> str:
-    """Return one run as JSON, with all that its record says."""
+    """Return one run as JSON, with all of its record."""
     return _json({**_data(run, changes), "record": run.facts})
 
 
@@ -98,7 +98,7 @@ def render_listed(listed: Listed, screen: Screen) -> str:
 
 
 def render_run(run: Run, changes: Mapping[str, Change], screen: Screen) -> str:
-    """Return all that is to be known of a run at a glance."""
+    """Return the overview of a run as text."""
     page = Page(screen)
     page.title(show(run.folder.name, 200))
     page.pairs([(label, show(text, _LONGEST)) for label, text in _facts(run) if text])
@@ -161,7 +161,7 @@ def _rows(
 
 
 def _worth(estimate: Estimate) -> tuple[bool, float]:
-    """Return the key by which the better of two estimates comes first, and undefined ones last."""
+    """Return the key for sorting the better of two estimates first, and undefined ones last."""
     if estimate.value is None:
         return True, 0.0
     return False, estimate.value if estimate.better == "lower" else -estimate.value
@@ -181,7 +181,7 @@ def _style(run: Run) -> str:
 
 
 def _change(change: Change | None) -> str:
-    """Return a change with its interval and what it proves; nothing where there is none."""
+    """Return a change with its interval and its significance; nothing where there is none."""
     found = None if change is None else change.comparison
     if found is None:
         return ""
@@ -204,7 +204,7 @@ def _signed(value: float, unit: str) -> str:
 
 
 def _remarks(listed: Listed) -> list[str]:
-    """Return what is to be said of the store besides its runs."""
+    """Return the remarks on the store besides its runs."""
     dead = [one for one in listed.leftovers if not one.is_alive]
     alive = len(listed.leftovers) - len(dead)
     lines = [
@@ -217,7 +217,7 @@ def _remarks(listed: Listed) -> list[str]:
 
 
 def _reasons(changes: Iterable[Change]) -> list[str]:
-    """Return why there is no change, each reason once."""
+    """Return the reasons for missing changes, each once."""
     reasons = dict.fromkeys(change.reason for change in changes if change.reason)
     return [f"no change told: {show(reason, 300)}" for reason in reasons]
 
@@ -232,7 +232,7 @@ def _numbers(run: Run, one: Estimate) -> list[str]:
 
 
 def _facts(run: Run) -> list[tuple[str, str]]:
-    """Return what a run's record says, label by label."""
+    """Return the facts of a run's record, label by label."""
     facts = run.facts
     digests, git, host = (_under(facts, name) for name in ("digests", "git", "host"))
     inputs, bootstrap, timings = (_under(facts, name) for name in ("inputs", "bootstrap", "timings"))

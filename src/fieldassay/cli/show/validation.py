@@ -1,4 +1,4 @@
-"""What `fieldassay validate` prints."""
+"""The output of `fieldassay validate`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_LISTED = 20
 
 
 def render_validation(found: Validation, screen: Screen) -> str:
-    """Return what a spec will do and what the data hold, as text; the problems themselves are not in it."""
+    """Return the effect of a spec and the content of the data as text, without the problems."""
     page = Page(screen)
     if found.fields:
         _plan(page, found)
@@ -101,7 +101,7 @@ def _data(page: Page, found: Validation) -> None:
 
 
 def _predictions(page: Page, found: Validation) -> None:
-    """Add what predictions without gold hold."""
+    """Add the content of predictions without gold."""
     page.line()
     page.title("The predictions, without gold")
     rows = [
@@ -131,7 +131,8 @@ def _violations(page: Page, found: Validation) -> None:
         number, where = show_count(count.violations, "violation"), show_count(count.documents, "document")
         values = show_count(count.values, "value")
         page.line(
-            f"{show(count.system, 30)}: {show(count.at, 50)}: {count.check}: {number} in {where} ({values} looked at), such as"
+            f"{show(count.system, 30)}: {show(count.at, 50)}: {count.check}: {number} in {where} ({values} "
+            "looked at), such as"
         )
         for example in count.examples:
             page.line(f"    {show_violation(example, 160)}")
@@ -164,7 +165,8 @@ def _survey(page: Page, name: str, survey: Survey, documents: int) -> None:
     listed = [one for one in findings if one.unreadable]
     for one in listed[:_MOST_LISTED]:
         page.line(
-            f"{side}: {show(one.field, 50)}: {show_count(one.unreadable, 'value')} of {one.present:,} cannot be read, such as"
+            f"{side}: {show(one.field, 50)}: {show_count(one.unreadable, 'value')} of {one.present:,} "
+            "cannot be read, such as"
         )
         _examples(page, one.examples)
     for one in [one for one in findings if one.ambiguous][:_MOST_LISTED]:
@@ -174,12 +176,16 @@ def _survey(page: Page, name: str, survey: Survey, documents: int) -> None:
         shown = [f"{show(path)} ({count:,})" for path, count in survey.undeclared.most_common(_MOST_LISTED)]
         more = len(survey.undeclared) - len(shown)
         page.line(
-            f"{side}: keys that the spec does not declare: {', '.join(shown)}{f' and {more:,} more' if more else ''}"
+            f"{side}: keys that the spec does not declare: "
+            f"{', '.join(shown)}{f' and {more:,} more' if more else ''}"
         )
 
 
 def _ambiguous(finding: Finding) -> str:
-    return f"{show_count(finding.ambiguous, 'value')} of {finding.present:,} could be read in two ways, and the settings decided, such as"
+    return (
+        f"{show_count(finding.ambiguous, 'value')} of {finding.present:,} could be read in two ways, "
+        "and the settings decided, such as"
+    )
 
 
 def _examples(page: Page, examples: list[Example]) -> None:
