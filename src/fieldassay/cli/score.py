@@ -204,7 +204,6 @@ def score(**given: Any) -> int:
     from fieldassay.cli.output import complain
     from fieldassay.cli.progress import show_progress
     from fieldassay.cli.thresholds import read_thresholds
-    from fieldassay.public.running import Request, run_scoring
 
     shape = _shape(given)
     sources = read_sources(given)
@@ -218,6 +217,8 @@ def score(**given: Any) -> int:
     reports = read_report_options(given)
     keeps_rows = bool(reports) or (shape != "json" and not given["quiet"])
     lock, is_quiet = read_lock_options(given), given["quiet"]
+    from fieldassay.public.running import Request, run_scoring  # heavy, so after the options
+
     request = Request(
         inputs.gold,
         inputs.predictions,
