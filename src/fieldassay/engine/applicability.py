@@ -1,4 +1,4 @@
-"""Which documents have which fields, by document type."""
+"""The fields of each document, by document type."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fieldassay.spec.model import fold_type
 
 
 def applicability(plan: Plan, types: Sequence[str | None]) -> dict[str, Masks]:
-    """Return, by field path, a mask over the documents for fields that only some document types have; `types` are canonical or None.
+    """Return masks over the documents, by field path, for fields of only some document types.
 
-    A document of no known type has all fields.
+    `types` are canonical or None. A document of unknown type has all fields.
     """
     masks: dict[frozenset[str], Masks] = {}
     found: dict[str, Masks] = {}
@@ -46,9 +46,9 @@ def _collect(
 
 
 def canonical_type(plan: Plan, value: object) -> str | None:
-    """Return the canonical document type that a gold value names, or None if it names none that the spec knows.
+    """Return the canonical document type of a gold value; None if the spec knows no such type.
 
-    Without declared types or aliases the folded text itself is the type.
+    Without declared types or aliases the folded text is the type.
     """
     if not isinstance(value, str) or not value.strip():
         return None

@@ -1,4 +1,4 @@
-"""Blocks to evidence: puts the rows of all fields together, and makes the table with all texts when somebody keeps it."""
+"""Assembly of evidence from the blocks of all fields; the table with all texts is made on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fieldassay.plan.nodes import Plan
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which system and which documents a batch is of."""
+    """The system and the documents of a batch."""
 
     system: str
     documents: tuple[str, ...]
@@ -27,7 +27,10 @@ class Identity:
 def assemble(
     plan: Plan, judged: Judged, identity: Identity, confidences: Sequence[Mapping[str, float] | None]
 ) -> Evidence:
-    """Return the batch's evidence; `confidences` holds each document's confidence by concrete or field path, or None."""
+    """Return the batch's evidence.
+
+    `confidences` holds each document's confidence by concrete or field path, or None.
+    """
     from fieldassay.engine.table import evidence_table, row_confidence
 
     blocks = judged.blocks

@@ -1,4 +1,4 @@
-"""Blocks of evidence: the rows of one field over one scope's pairs, before they are put together."""
+"""Blocks of evidence: the rows of one field over one scope's pairs, before assembly."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Nodes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """The p resolved pairs of a scope: nodes of both sides, -1 where a side has none; `doc` is their document.
+    """The p resolved pairs of a scope: nodes of both sides, -1 for a missing one, with their document.
 
-    `is_hidden` marks pairs that make no rows of their own, because something above them was judged as a whole; `is_under` marks pairs below a
-    container whose prediction has another kind of JSON. None: no pair.
+    `is_hidden` marks pairs without rows of their own, because a node above them was judged as a whole;
+    `is_under` marks pairs below a container whose prediction has another kind of JSON. None: no pair.
     """
 
     scope: Scope
@@ -53,7 +53,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prefix:
-    """How the paths of a scope's nodes begin: the scope above, and the list's path within it."""
+    """The start of the paths of a scope's nodes: the scope above, and the list's path within it."""
 
     above: Prefix | None
     scope: Scope
@@ -62,9 +62,10 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """n rows of one field. `gold_code` and `pred_code` index the coded values (-1: none); `reason` indexes the batch's reasons.
+    """n rows of one field.
 
-    Rows of containers have no codes: their values, where they are worth showing, are in `gold_raws` and `pred_raws` by row.
+    `gold_code` and `pred_code` index the coded values (-1: none); `reason` indexes the batch's reasons. Rows
+    of containers have no codes: the values to be shown are in `gold_raws` and `pred_raws` by row.
     """
 
     field: int
@@ -112,7 +113,7 @@ class Block:
 
 @dataclass(slots=True, eq=False)
 class Reasons:
-    """The reason names of a batch, by position, in the order in which they came up."""
+    """The reason names of a batch, by position, in order of first use."""
 
     names: list[str] = default(default_factory=list)
     known: dict[str, int] = default(default_factory=dict)

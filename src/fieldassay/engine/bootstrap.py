@@ -25,10 +25,11 @@ Ints = npt.NDArray[np.int64]
 def draw_sums(
     columns: Ints, documents: Sequence[str], seed: int, replicates: int, subsets: Sequence[Ints]
 ) -> list[Ints]:
-    """Return, for each subset of the documents, the sums of the columns under every replicate's weights (columns x replicates, int64).
+    """Return the sums of the columns under every replicate's weights, for each subset of documents.
 
-    `columns` is columns x documents; a subset is an array of document positions. The products are exact: each column is shifted, and split if
-    need be, until the largest sum that its weights could give is a whole number that the floating-point type holds.
+    The sums are columns x replicates, int64; `columns` is columns x documents; a subset is an array of
+    document positions. The products are exact: each column is shifted, and split if necessary, until the
+    largest possible weighted sum is a whole number that the floating-point type holds.
     """
     products = [
         _Product.plan(columns if len(subset) == columns.shape[1] else columns[:, subset])
@@ -49,14 +50,17 @@ def draw_sums(
 
 
 class _Product:
-    """Columns made ready for exact products: narrow ones in float32, wide ones in float64, split into limbs where even that is too narrow."""
+    """Columns prepared for exact products.
+
+    Narrow columns are in float32, wide ones in float64, split into limbs if even that is too narrow.
+    """
 
     def __init__(self, narrow: _Limbs, wide: _Limbs) -> None:
         self.parts = [part for part in (narrow, wide) if len(part.rows)]
 
     @classmethod
     def plan(cls, columns: Ints) -> _Product:
-        """Return the columns sorted by the width they need; columns of zeros are left out."""
+        """Return the columns sorted by the width they need, without columns of zeros."""
         rows = np.flatnonzero(columns.any(axis=1))
         bits = np.bitwise_or.reduce(columns[rows], axis=1) if len(rows) else np.zeros(0, np.int64)
         shifts = np.array([(int(value) & -int(value)).bit_length() - 1 for value in bits], np.int64)
@@ -74,7 +78,10 @@ class _Product:
         )
 
     def add(self, block: npt.NDArray[np.generic], total: Ints) -> None:
-        """Add the sums under a block of weights (documents x replicates) to `total` (columns x replicates)."""
+        """Add the sums under a block of weights to `total`.
+
+        The block is documents x replicates, `total` is columns x replicates.
+        """
         for part in self.parts:
             product = (part.values @ block.astype(part.values.dtype, copy=False)).astype(np.int64)
             product <<= part.shifts[:, None]
@@ -85,7 +92,7 @@ class _Product:
 
 
 class _Limbs:
-    """Columns of one floating-point type: their values, the row each adds to, and its shift."""
+    """Columns of one floating-point type: their values, the row each is added to, and its shift."""
 
     def __init__(self, values: Ints, rows: Ints, shifts: Ints, dtype: type[np.floating]) -> None:
         self.values = values.astype(dtype)

@@ -1,4 +1,4 @@
-"""Candidate pairs: every gold item with every predicted item of the same list, as flat arrays over a whole batch."""
+"""Candidate pairs: every gold item with every predicted item of the same list, as flat arrays."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode
 Index = npt.NDArray[np.intp]
 
 MOST_PAIRS = 25_000_000
-"""Candidate pairs that are compared at once: more of one pair of lists are refused, more of a batch are judged in portions."""
+"""Candidate pairs compared at once: one pair of lists with more is refused, a batch is judged in portions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Members:
-    """The active nodes of one side by parent: those of parent k are `nodes[start[k] : start[k] + size[k]]`."""
+    """The active nodes of one side by parent.
+
+    Those of parent k are `nodes[start[k] : start[k] + size[k]]`.
+    """
 
     nodes: Index
     start: Index
@@ -30,9 +33,10 @@ class Members:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Candidate pairs of g groups (pairs of lists). Group k has `rows[k]` x `columns[k]` cells from `offset[k]` on, row by row.
+    """Candidate pairs of g groups (pairs of lists).
 
-    `gold` and `pred` are the nodes of each cell.
+    Group k has `rows[k]` x `columns[k]` cells, starting at `offset[k]`, row by row. `gold` and `pred` are the
+    nodes of each cell.
     """
 
     rows: Index
@@ -53,7 +57,7 @@ def members(parent: Ints, active: Masks, parents: int) -> Members:
 
 
 def candidate_cells(gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> Cells:
-    """Return the cells of the lists that each pair of parents holds."""
+    """Return the cells of the lists of each pair of parents."""
     gold_parent, pred_parent = pairs
     rows, columns = gold.size[gold_parent], pred.size[pred_parent]
     sizes = rows * columns
@@ -72,7 +76,7 @@ def candidate_cells(gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any],
 def positional_cells(
     gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]], aligner: Aligner
 ) -> Cells:
-    """Return only the cells that become pairs, for an aligner that looks at nothing but positions: one column each."""
+    """Return only the cells that become pairs, for a positional aligner: one column each."""
     counts, of_gold, of_pred = [], [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
     for one, other in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True):
         shape = (int(gold.size[one]), int(pred.size[other]))
@@ -88,7 +92,10 @@ def positional_cells(
 
 
 def count_pairs(root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any]) -> npt.NDArray[np.int64]:
-    """Return how many candidate pairs each document's declared lists have, lists inside items included; trees are not looked into."""
+    """Return the number of candidate pairs in each document's declared lists.
+
+    Lists inside items are included, trees are not.
+    """
     total = np.zeros(len(gold), dtype=np.int64)
     for child in root.children:
         if (
@@ -120,7 +127,7 @@ def _length(value: Any) -> int:
 
 
 def _count_under(node: Node, gold: list[Any], pred: list[Any]) -> int:
-    """Return the candidate pairs under all values that a place has on each side."""
+    """Return the number of candidate pairs under all values of a place on each side."""
     if isinstance(node, ObjectNode):
         return sum(
             _count_under(

@@ -1,4 +1,4 @@
-"""Reading by the distinct value: a leaf's raw values as codes into one column of readings."""
+"""Reading by distinct value: a leaf's raw values as codes into one column of readings."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ _MOST_BITS = 10_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coded:
-    """One leaf place's values: `gold` and `pred` index the u distinct readings in `column`, -1 where there is no value.
+    """The values of one leaf place.
 
-    `meaning` (u positions) is equal for two distinct raw values if and only if they mean the same. `is_opaque` marks what comparators must not see:
-    unreadable values, null as a value, other kinds of JSON. `is_container` marks objects and lists where a scalar is declared. `raws` are the
-    distinct values as given.
+    `gold` and `pred` index the u distinct readings in `column`, -1 without a value. `meaning` (u positions)
+    is equal for two distinct raw values if and only if they mean the same. `is_opaque` marks values withheld
+    from comparators: unreadable values, null as a value, other kinds of JSON. `is_container` marks objects
+    and lists where a scalar is declared. `raws` are the distinct values as given.
     """
 
     leaf: Leaf
@@ -49,14 +50,17 @@ class Coded:
     """Which predictions (by code) are accepted at gold nodes that have no value."""
 
     def meanings(self, side: str) -> Codes:
-        """Return the meaning at each node of a side, -1 where there is no value."""
+        """Return the meaning at each node of a side, -1 without a value."""
         codes: Codes = getattr(self, side)
         return np.where(codes >= 0, self.meaning[codes], -1) if len(self.meaning) else codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OddValues:
-    """Values of another kind where a container is declared: equal numbers for equal JSON texts, -1 where there is none."""
+    """Values of another kind where a container is declared.
+
+    Equal numbers stand for equal JSON texts, -1 for none.
+    """
 
     gold: Codes
     pred: Codes
@@ -65,7 +69,10 @@ class OddValues:
 
 
 def code_odd(place: ObjectPlace | ListPlace) -> OddValues | None:
-    """Return the values of another kind at a container's place; None if there are none, or if other branches of a tree judge them."""
+    """Return the values of another kind at a container's place.
+
+    None if there are none, or if other branches of a tree judge them.
+    """
     if place.is_grown or not (place.gold.wrong or place.pred.wrong):
         return None
     numbers = _numbering()
@@ -79,7 +86,7 @@ def code_odd(place: ObjectPlace | ListPlace) -> OddValues | None:
 
 
 def odd_text(value: Any) -> str:
-    """Return what a value of another kind is compared by: its trimmed text, or its JSON text."""
+    """Return the text to compare for a value of another kind: its trimmed text, or its JSON text."""
     return value.strip() if isinstance(value, str) else json_text(value)
 
 
@@ -130,7 +137,7 @@ def code(place: LeafPlace) -> Coded:
 
 
 def only_item(value: Any) -> Any:
-    """Return the value that a list holds alone; anything else as it is.
+    """Return the only value of a list of one; anything else unchanged.
 
     >>> only_item(["Lima"]), only_item(["Lima", "Quito"]), only_item([["Lima"]])
     ('Lima', ['Lima', 'Quito'], [['Lima']])
@@ -143,7 +150,10 @@ def only_item(value: Any) -> Any:
 
 
 def _noted_codes(place: LeafPlace, codes: Codes, is_container: Masks) -> list[int]:
-    """Return the gold nodes with a value and variations of their own; in a tree, objects and lists are judged by other branches."""
+    """Return the gold nodes with a value and variations of their own.
+
+    In a tree, objects and lists are judged by other branches.
+    """
     return [
         node
         for node in place.accepted
@@ -154,7 +164,10 @@ def _noted_codes(place: LeafPlace, codes: Codes, is_container: Masks) -> list[in
 def _accepted(
     place: LeafPlace, known: tuple[list[Any], Column, Masks], noted: list[int]
 ) -> tuple[Acceptance, Acceptance | None]:
-    """Return what is accepted beside gold's values (those with variations of their own come after all known ones) and where gold has none."""
+    """Return the values accepted beside gold's values, and where gold has none.
+
+    Gold values with variations of their own come after all known ones.
+    """
     raws, column, is_container = known
     leaf, plain = place.node, plain_leaf(place.node)
     texts = [
@@ -186,7 +199,10 @@ def _accepted(
 
 
 def _distinct(values: list[Any], leaf: Leaf, keeps_hollow: bool = False) -> tuple[list[Any], Codes]:
-    """Return the distinct values in order of appearance and the code of each value; -1 for None, ABSENT and, unless kept, empty containers."""
+    """Return the distinct values in order of appearance, and the code of each value.
+
+    The code is -1 for None, ABSENT and, unless kept, empty containers.
+    """
     kinds = set(map(type, values))
     nothing = {type(None), ABSENT.__class__}
     is_null_value = leaf.null_is_value and type(None) in kinds
@@ -220,7 +236,10 @@ def _distinct(values: list[Any], leaf: Leaf, keeps_hollow: bool = False) -> tupl
 
 
 def _distinct_floats(values: list[Any]) -> tuple[list[Any], Codes] | None:
-    """Return the same for floats and None; None where a float is not finite or is a negative zero, which need their texts."""
+    """Return the same for floats and None; None for floats that need their texts.
+
+    These are non-finite floats and the negative zero.
+    """
     floats = np.array(values, dtype=np.float64)
     is_none = np.isnan(floats)
     if (
@@ -236,7 +255,7 @@ def _distinct_floats(values: list[Any]) -> tuple[list[Any], Codes] | None:
 
 
 def _numbering() -> defaultdict[Any, int]:
-    """Return a mapping that numbers its keys from 0 in the order in which they are asked for."""
+    """Return a mapping that numbers its keys from 0 in order of first use."""
     return defaultdict(count().__next__)
 
 
@@ -253,7 +272,7 @@ def _key(value: Any, leaf: Leaf, keeps_hollow: bool) -> tuple[str, Any] | None:
 
 
 def _is_hollow(value: Any, leaf: Leaf) -> bool:
-    """Return whether a container holds nothing but empty values."""
+    """Return whether a container holds only empty values."""
     if isinstance(value, dict):
         return all(_is_hollow(member, leaf) for member in value.values())
     if isinstance(value, list):
@@ -262,7 +281,10 @@ def _is_hollow(value: Any, leaf: Leaf) -> bool:
 
 
 def json_text(value: Any) -> str:
-    """Return the value as JSON text, keys in their order; what JSON cannot say (NaN, Infinity, other types) as its plain text."""
+    """Return the value as JSON text, keys in their order.
+
+    Values outside JSON (NaN, Infinity, other types) are plain text.
+    """
     if isinstance(value, float) and value - value != 0:
         return str(value)
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
@@ -282,7 +304,7 @@ def _is_empty(text: str, null_values: frozenset[str]) -> bool:
 
 
 def _says_nothing(text: str, leaf: Leaf) -> bool:
-    """Return whether a text is empty; a text of several items is if each of them is."""
+    """Return whether a text is empty; a text of several items is empty if each of them is."""
     if _is_empty(text, leaf.null_values) or not leaf.is_list or leaf.separator is None:
         return _is_empty(text, leaf.null_values)
     return all(_is_empty(item, leaf.null_values) for item in text.split(leaf.separator))
@@ -312,7 +334,7 @@ def _without_empty(raws: list[Any], codes: Codes, leaf: Leaf) -> tuple[list[Any]
 
 
 def _without(empty: Masks, codes: Codes) -> tuple[Codes, Codes]:
-    """Return the positions of the distinct values that are not empty, and the codes renumbered, -1 where a value is empty."""
+    """Return the positions of the non-empty distinct values, and the codes renumbered (-1: empty)."""
     keep = np.append(~empty, False)
     renumbered = np.where(keep, np.cumsum(keep) - 1, -1)  # the last one: code -1 stays -1
     return np.flatnonzero(keep), renumbered[codes]
@@ -342,7 +364,7 @@ def _is_foreign(raw: Any, leaf: Leaf) -> bool:
 
 
 def _foreign(raw: Any) -> Reading:
-    """Return the reading of a value that the leaf's reader must not see."""
+    """Return the reading of a value withheld from the leaf's reader."""
     text = "null" if raw is None else json_text(raw)
     word = (
         "null"

@@ -1,4 +1,4 @@
-"""Comparing codes: settles pairs that mean the same, and asks the comparator once for all the others."""
+"""Comparison of codes: pairs with equal meanings are settled, all others compared in one call."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from fieldassay.engine.coding import Coded
 from fieldassay.engine.scopes import Codes
 
 ACCEPTED, TOO_LONG = -1, -2
-"""Reason codes of the engine: the prediction is one of the field's accepted values; the two values are too long to be compared."""
+"""Reason codes of the engine: the prediction is an accepted value; the two values are too long to compare."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Similarities of pairs of codes; `reason` indexes the comparator's reasons (0 equal, 1 different), or is ACCEPTED or TOO_LONG."""
+    """Similarities of pairs of codes.
+
+    `reason` indexes the comparator's reasons (0 equal, 1 different), or is ACCEPTED or TOO_LONG.
+    """
 
     score: npt.NDArray[np.float64]
     reason: npt.NDArray[np.int16]
@@ -28,7 +31,8 @@ class Compared:
 def compare_codes(coded: Coded, gold: Codes, pred: Codes) -> Compared:
     """Return the similarities of the readings `gold[i]` and `pred[i]` (codes, all present).
 
-    Values that comparators must not see (unreadable ones and the like) are equal if they mean the same and different otherwise.
+    Values withheld from comparators (unreadable ones and the like) are equal if they mean the same, else
+    different.
     """
     comparator = coded.leaf.comparator
     equal = coded.meaning[gold] == coded.meaning[pred]
@@ -55,7 +59,7 @@ def _compare_open(
     pairs: tuple[Codes, Codes, npt.NDArray[np.intp]],
     into: tuple[npt.NDArray[np.float64], npt.NDArray[np.int16], dict[str, npt.NDArray[np.float64]]],
 ) -> None:
-    """Ask the comparator about the pairs at the given positions, each distinct pair once where that pays."""
+    """Compare the pairs at the given positions, each distinct pair once if that is cheaper."""
     comparator = coded.leaf.comparator
     gold, pred, at = pairs
     score, reason, extras = into
@@ -76,6 +80,6 @@ def _compare_open(
 
 
 def distinct_pairs(codes: Codes, size: int) -> tuple[Codes, npt.NDArray[np.intp]]:
-    """Return the distinct columns of a 2 x n array of codes below `size`, and where each column went."""
+    """Return the distinct columns of a 2 x n array of codes below `size`, and the index of each column."""
     keys, inverse = np.unique(codes[0].astype(np.int64) * size + codes[1], return_inverse=True)
     return np.stack([keys // size, keys % size]), inverse

@@ -1,4 +1,4 @@
-"""Rows of containers: lists, objects and items; a container of the wrong kind is one structure mismatch."""
+"""Rows of containers: lists, objects and items; one of the wrong kind is one structure mismatch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ Codes = npt.NDArray[np.int8]
 
 
 def container_blocks(place: ListPlace | ObjectPlace, pairs: Pairs, reasons: Reasons) -> list[Block]:
-    """Return the rows of a list or an object for a scope's pairs: one row of structure each, and rows for values of another kind."""
+    """Return the rows of a list or an object for a scope's pairs.
+
+    There is one row of structure each, and rows for values of another kind.
+    """
     hidden, under = container_masks(pairs, place.ancestors)
     gold, pred = held_kinds(place.gold, pairs.gold), held_kinds(place.pred, pairs.pred)
     shown = np.ones(len(pairs), dtype=bool) if hidden is None else ~hidden
@@ -49,7 +52,10 @@ def container_blocks(place: ListPlace | ObjectPlace, pairs: Pairs, reasons: Reas
 def below_flags(
     pairs: Pairs, containers: tuple[ObjectPlace, ...], under: Masks | None
 ) -> npt.NDArray[np.int64]:
-    """Return the flags of rows below something one-sided (an item without a partner, a container that one side lacks) or of another kind."""
+    """Return the flags of rows below a one-sided node or a node of another kind.
+
+    One-sided are an item without a partner and a container that one side lacks.
+    """
     flags: npt.NDArray[np.int64] = np.where((pairs.gold < 0) | (pairs.pred < 0), FLAG["lone_parent"], 0)
     lone = lone_mask(pairs, containers)
     if lone is not None:
@@ -87,7 +93,7 @@ def _coerced(place: ListPlace | ObjectPlace, pairs: Pairs) -> npt.NDArray[np.int
 
 
 def _unreadable_gold(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reasons: Reasons) -> Block:
-    """Return one value row per gold value that is no list or object though the spec declares one: compared as text."""
+    """Return one value row per gold value of another kind than the declared container, compared as text."""
     at = np.flatnonzero(mask)
     kept = pairs.take(at)
     gold = {row: place.gold.wrong[int(node)] for row, node in enumerate(kept.gold)}
@@ -114,7 +120,10 @@ def _unreadable_gold(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, 
 
 
 def _wrong_pred(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reasons: Reasons) -> Block:
-    """Return one spurious value row per prediction of another kind of JSON, so that it stays in the denominators of precision."""
+    """Return one spurious value row per prediction of another kind.
+
+    It keeps the prediction in the denominators of precision.
+    """
     if place.is_grown:  # a scalar is judged by the leaf of the same place
         mask = mask & np.array(
             [isinstance(place.pred.wrong.get(int(node)), (dict, list)) for node in pairs.pred], dtype=bool
@@ -131,9 +140,10 @@ def _wrong_pred(place: ListPlace | ObjectPlace, pairs: Pairs, mask: Masks, reaso
 
 
 def item_block(listed: CodedList, pairs: Pairs, worth: PairWorth, reasons: Reasons) -> Block:
-    """Return one row per item: how well each pair agrees (leaf scores / leaves), and the items without a partner.
+    """Return one row per item: the agreement of each pair (leaf scores / leaves), and the unpaired items.
 
-    `worth` belongs to the first pairs, those with both sides. An item in which nothing is filled is as good as none, unless the list keeps it.
+    `worth` belongs to the first pairs, those with both sides. An item without any filled value counts as
+    absent, unless the list keeps it.
     """
     place, pair_score = listed.place, worth.score
     if place.node.keeps_empty:
@@ -188,20 +198,23 @@ def _item_flags(place: ListPlace, pairs: Pairs) -> npt.NDArray[np.int64]:
     for item in place.items.objects:
         if item.is_item and item.pred.wrong:
             is_wrong = held_kinds(item.pred, pairs.pred) == WRONG
-            if item.is_grown:  # where gold is no object, another branch of the tree judges it
+            if item.is_grown:  # if gold is no object, another branch of the tree judges it
                 is_wrong &= held_kinds(item.gold, pairs.gold) == GOOD
             flags |= np.where(is_wrong, FLAG["wrong_kind"], 0)
     return flags
 
 
 def _at_item(place: ListPlace) -> tuple[ObjectPlace | ListPlace, ...]:
-    """Return the object and the list that are the list's items themselves."""
+    """Return the object and the list that are themselves the list's items."""
     inner: list[ObjectPlace | ListPlace] = [*place.items.objects, *place.items.lists]
     return tuple(found for found in inner if found.node.path == f"{place.node.path}[]")
 
 
 def _are_items(place: ListPlace, pairs: Pairs) -> Masks:
-    """Return which pairs have a row of their own beside their values: in a tree, only those in which either side is a container."""
+    """Return a mask of the pairs with a row besides their values.
+
+    In a tree these are only the pairs with a container on either side.
+    """
     if not place.is_grown:
         return np.ones(len(pairs), dtype=bool)
     masks = [

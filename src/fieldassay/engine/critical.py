@@ -1,4 +1,4 @@
-"""The places that one gold document must have right."""
+"""The critical paths of single gold documents."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from fieldassay.paths import field_of
 
 
 def mark_critical(judged: Judged, critical: Sequence[frozenset[str]]) -> Judged:
-    """Return the judgements with the values at or below the documents' own critical paths marked; `critical` has one set per document.
+    """Return the judgements with the values at or below the documents' own critical paths marked.
 
-    A path is that of a value, of an object or a list (all values in it), or of a field with `[]` for every item.
+    `critical` has one set per document. A path is that of a value, of an object or a list (all values in it),
+    or of a field with `[]` for every item.
     """
     noted = np.array(list(map(bool, critical)), dtype=bool)
     if not noted.any():

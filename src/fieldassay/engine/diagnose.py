@@ -1,4 +1,4 @@
-"""What kind of wrong each row is: by its outcome, by its two values, and by the other values of its document."""
+"""The diagnoses of each row, by its outcome, its two values, and the other values of its document."""
 
 from __future__ import annotations
 
@@ -24,19 +24,25 @@ Bits = npt.NDArray[np.int64]
 _UNEQUAL = (int(Outcome.MISMATCH), int(Outcome.PARTIAL))
 _PREDICTED_WRONG = (*_UNEQUAL, int(Outcome.SPURIOUS))
 _DOUBTFUL = {"components_exchanged": "day_month_exchanged"}
-"""Reasons for which a comparator takes two values as right that may well mean different things, and what they then are."""
+"""Reasons by which a comparator accepts values of possibly different meaning, and their diagnoses."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagnosed:
-    """The diagnoses of a block's rows as bit sets, and the field whose gold value each prediction is (-1: none; None: no row's is)."""
+    """The diagnoses of a block's rows.
+
+    They are bit sets, with the field whose gold value each prediction is (-1: none; None: none in any row).
+    """
 
     bits: Bits
     other_field: Ints | None = None
 
 
 def diagnose(judged: Judged) -> list[Diagnosed]:
-    """Return the diagnoses of every block, in order; rows that are right, absent or failed have none, but for a reason that leaves a doubt."""
+    """Return the diagnoses of every block, in order.
+
+    Rows that are right, absent or failed have none, except for a doubtful reason.
+    """
     doubtful = {judged.reasons.position(reason): BIT[name] for reason, name in _DOUBTFUL.items()}
     bits = [_bits(block, judged.fields[block.field].path, doubtful) for block in judged.blocks]
     chosen = [
@@ -61,7 +67,7 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
 
 
 def _bits(block: Block, path: str, doubtful: Mapping[int, int]) -> Bits:
-    """Return what the rows of a block are by their outcomes and by their two values."""
+    """Return the diagnoses of a block's rows by their outcomes and their two values."""
     bits = diagnose_outcomes(block.outcome, block.flags)
     for reason, bit in doubtful.items():
         bits[(block.outcome == Outcome.MATCH) & (block.reason == reason)] |= bit
@@ -85,7 +91,10 @@ def _bits(block: Block, path: str, doubtful: Mapping[int, int]) -> Bits:
 
 
 def _diagnose_scalars(coded: Coded, path: str, pairs: Codes) -> Bits:
-    """Return what pairs of single values are; a null that stands where the other side has a value is no value."""
+    """Return the diagnoses of pairs of single values.
+
+    A null opposite a value counts as no value.
+    """
     gold, pred = (coded.column.take(side) for side in pairs)
     found = diagnose_pairs(coded.leaf.type, gold, pred)
     if coded.leaf.type in ("text", "any") and is_unit_key(path):
@@ -104,7 +113,7 @@ def _present(block: Block) -> Nodes:
 
 
 def _rows(blocks: Sequence[Block], chosen: Sequence[Nodes], side: str) -> ValueRows:
-    """Return the chosen rows of all blocks: the values of one side, and the items of gold that they belong to."""
+    """Return the chosen rows of all blocks: the values of one side, and their gold items."""
     docs, fields, items, texts = [], [], [], []
     for block, rows in zip(blocks, chosen, strict=True):
         assert block.coded is not None

@@ -1,4 +1,4 @@
-"""Rows below a prediction that is accepted in place of gold's object or list: they come out as gold itself would."""
+"""Rows below a prediction accepted in place of gold's object or list: they count like gold itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLEARED = ~(FLAG["wrong_kind"] | FLAG["under_wrong_kind"] | FLAG["lone_parent"]
 
 
 def excuse_rows(block: Block, excused: Masks, reasons: Reasons) -> None:
-    """Make what gold has right, and what only the prediction has a silence of both, in the rows that are excused."""
+    """Turn gold values into matches and lone predictions into absence on both sides, in the excused rows."""
     right = excused & np.isin(block.outcome, _WRONG)
     accept_rows(block, right, reasons)
     extra = excused & (block.outcome == Outcome.SPURIOUS)
@@ -25,7 +25,7 @@ def excuse_rows(block: Block, excused: Masks, reasons: Reasons) -> None:
 
 
 def accept_rows(block: Block, rows: Masks, reasons: Reasons) -> None:
-    """Make the rows matches because their predictions are accepted."""
+    """Make the rows matches because of accepted predictions."""
     if not rows.any():
         return
     block.outcome[rows] = Outcome.MATCH
@@ -40,7 +40,7 @@ def accept_rows(block: Block, rows: Masks, reasons: Reasons) -> None:
 
 
 def has_gold_row(excused: Masks | None, pairs: Pairs, has_gold: Masks, is_grown: bool) -> Masks | None:
-    """Return which pairs keep a row: of the excused ones those that gold would have a row in; None: all."""
+    """Return a mask of the pairs that keep a row: excused ones only where gold has a row; None: all."""
     if excused is None:
         return None
     keeps: Masks = ~excused | has_gold

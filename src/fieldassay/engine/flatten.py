@@ -1,4 +1,4 @@
-"""Records to columns: walks the plan's tree once for a whole batch and lists the raw values of every place."""
+"""Records to columns: one walk of the plan's tree per batch lists the raw values of every place."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _LONGEST_KEY = 200
 
 @dataclass(frozen=True, slots=True)
 class Undeclared:
-    """How often each side has which keys that the spec does not declare, by path."""
+    """The number of undeclared keys of each side, by path."""
 
     gold: dict[str, int] = default(default_factory=dict)
     pred: dict[str, int] = default(default_factory=dict)
@@ -54,7 +54,11 @@ class Undeclared:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flattener:
-    """Walks one batch; `applies` says per field path which documents have it (absent: all), `undeclared` collects the keys that are not declared."""
+    """Walks one batch.
+
+    `applies` maps a field path to a mask of the documents that have it (absent: all); `undeclared` collects
+    the undeclared keys.
+    """
 
     table: FieldTable
     applies: dict[str, Masks]
@@ -64,16 +68,17 @@ class Flattener:
     """What stands for a key that is not there: None, or ABSENT where null is a value."""
     grown: frozenset[int] = frozenset()
     takes_null: bool = False
-    """True inside a tree whose nulls are values, and so are its empty containers: each of them is a kind of its own."""
+    """True inside a tree in which null is a value, and so are empty containers, each a kind of its own."""
     takes_blank: bool = False
     """True inside a tree whose blank texts are values."""
 
     def flatten(
         self, root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any], noted: Noted | None = None
     ) -> Scope:
-        """Return the scope of the documents; `gold[i]` and `pred[i]` are document i's objects, `{}` where there is none.
+        """Return the scope of the documents.
 
-        `noted` is what gold documents accept beside their values.
+        `gold[i]` and `pred[i]` are document i's objects, `{}` if absent. `noted` are the values that gold
+        documents accept.
         """
         documents = np.arange(len(gold), dtype=np.int32)
         side = Side(documents, documents, np.zeros(len(gold), dtype=np.int32))
@@ -168,7 +173,10 @@ class Flattener:
         values: tuple[list[Any], list[Any]],
         kinds: Kinds | None = None,
     ) -> Acceptance | None:
-        """Return what is accepted in place of gold's objects and lists (a tree's leaf stands beside both); None if nothing is."""
+        """Return the values accepted in place of gold's objects and lists; None without any.
+
+        A tree's leaf stands beside both.
+        """
         own = scope.noted.at(node.path) if scope.noted is not None else {}
         is_grown = node.field in self.grown
         if not (own or node.accepted) or (kinds is None and not is_grown):
@@ -228,11 +236,11 @@ class Flattener:
             )
 
     def _as_objects(self, column: list[Any], node: ObjectNode, is_grown: bool) -> tuple[list[Any], Kinds]:
-        """Return the values as objects (`{}` where there is none) and what each one was."""
+        """Return the values as objects (`{}` if absent), and the kind of each."""
         if set(map(type, column)) == {dict} and not (is_grown and self.takes_null):
             is_filled = (
                 bool if node.path.endswith("[]") and not is_grown else self._has_content
-            )  # an item's row looks at its values
+            )  # the row of an item depends on its values
             return column, Kinds(
                 np.fromiter(map(is_filled, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column
             )
@@ -256,7 +264,7 @@ class Flattener:
         return found, Kinds(codes, column, wrong, frozenset(coerced))
 
     def _as_lists(self, column: list[Any], node: ListNode, is_grown: bool) -> tuple[list[list[Any]], Kinds]:
-        """Return the values as lists (`[]` where there is none) and what each one was."""
+        """Return the values as lists (`[]` if absent), and the kind of each."""
         if set(map(type, column)) == {list} and not (is_grown and self.takes_null):
             return column, Kinds(
                 np.fromiter(map(self._has_content, column), dtype=np.int8, count=len(column)) * np.int8(GOOD),
@@ -269,14 +277,12 @@ class Flattener:
         for index, value in enumerate(column):
             if value.__class__ is list:
                 items, is_wrong = value, False
-            elif (
-                node.is_empty_if_other
-            ):  # what a text of JSON or a single object holds are items all the same
+            elif node.is_empty_if_other:  # the content of a JSON text or a single object counts as items too
                 items, is_wrong = (
                     [] if isinstance(node.items, Leaf) else self._coerced_list(value, node)[0],
                     False,
                 )
-            elif is_grown:  # a tree takes every value for what it is
+            elif is_grown:  # a tree takes every value as it is
                 items, is_wrong = [], not self._is_nothing_here(value, is_grown)
             else:
                 items, is_wrong = self._coerced_list(value, node)
@@ -289,7 +295,7 @@ class Flattener:
         return found, Kinds(codes, column, wrong, frozenset(coerced))
 
     def _coerced_list(self, value: Any, node: ListNode) -> tuple[list[Any], bool]:
-        """Return the items that a value of another kind stands for, and whether it stands for none though it is something."""
+        """Return the items of a value of another kind, and whether a non-empty value gives none."""
         if self._is_nothing(value):
             return [], False
         parsed, was_text = _parsed(value, "[", list)
@@ -304,13 +310,13 @@ class Flattener:
         return [], True
 
     def _is_there(self, members: Any, value: Any, is_grown: bool) -> bool:
-        """Return whether a container is there: it holds anything, or (in a tree where null is a value) it is a container at all."""
+        """Return whether a container is present: not empty or, where null is a value, a container at all."""
         return self._has_content(members) or (
             is_grown and self.takes_null and isinstance(value, (dict, list))
         )
 
     def _has_content(self, value: Any) -> bool:
-        """Return whether a container holds anything that is not empty; where null is a value, null is something."""
+        """Return whether a container holds a non-empty value; where null is a value, null counts."""
         for member in value.values() if value.__class__ is dict else value:
             if member.__class__ in (dict, list):
                 if self._has_content(member):
@@ -320,7 +326,10 @@ class Flattener:
         return False
 
     def _is_nothing_here(self, value: Any, is_grown: bool) -> bool:
-        """Return whether a value that is no container of the wanted kind is nothing at all; in some trees, null and blank text are values."""
+        """Return whether a value of another kind counts as absent.
+
+        In some trees null and blank text are values.
+        """
         if is_grown and self.takes_null and not (isinstance(value, str) and not self.takes_blank):
             return value is ABSENT
         return self._is_nothing(value)
@@ -334,7 +343,7 @@ class Flattener:
 
 
 def _count_keys(node: ObjectNode, column: list[Any], declared: set[str], counts: dict[str, int]) -> None:
-    """Count the keys of objects that are not declared, by path."""
+    """Count the undeclared keys of objects, by path."""
     extra = set().union(*column) - declared
     if not extra:
         return
@@ -363,12 +372,12 @@ def _masked(column: list[Any], mask: Masks) -> list[Any]:
 
 
 def is_empty_text(text: str) -> bool:
-    """Return whether the text holds nothing but white space."""
+    """Return whether the text is empty or white space."""
     return not text or text.isspace()
 
 
 def _parsed(value: Any, opening: str, kind: type) -> tuple[Any, bool]:
-    """Return the container that a text holds as JSON, and whether it holds one of that kind."""
+    """Return the container in a JSON text, and whether there is one of that kind."""
     if not isinstance(value, str) or not value.lstrip().startswith(opening):
         return value, False
     try:
@@ -379,7 +388,7 @@ def _parsed(value: Any, opening: str, kind: type) -> tuple[Any, bool]:
 
 
 def _is_shallow(value: Any) -> bool:
-    """Return whether a value is nested at most `DEEPEST` levels, as records are; deeper texts stay texts."""
+    """Return whether a value is nested at most `DEEPEST` levels, like records; deeper texts stay texts."""
     level = [value]
     for _ in range(DEEPEST):
         members = (container.values() if isinstance(container, dict) else container for container in level)

@@ -33,9 +33,9 @@ SliceKey: TypeAlias = tuple[str, str] | None
 
 @dataclass(frozen=True)
 class FoldPlan:
-    """What to compute: metrics, slice keys, and how to draw the intervals (0 replicates: none).
+    """The computation: metrics, slice keys, and the drawing of intervals (0 replicates: none).
 
-    `keeps_statistics`: the per-document values hold every statistic too, which paired tests need.
+    With `keeps_statistics` the per-document values hold every statistic too, as needed for paired tests.
     """
 
     metrics: tuple[MetricCall, ...]
@@ -53,22 +53,25 @@ class FoldPlan:
     """Further metrics of which that is kept: as they are, and field by field."""
 
     def __reduce__(self) -> tuple[type[FoldPlan], tuple[Any, ...]]:
-        """Return what another process makes the plan of; recipes are bound again there."""
+        """Return the arguments for another process, which binds the recipes again."""
         return (type(self), tuple(getattr(self, part.name) for part in fields(self)))
 
     @cached_property
     def bound(self) -> tuple[BoundMetric, ...]:
-        """Return the metrics with their recipes. Raises ValueError for a metric that the catalogue does not have."""
+        """Return the metrics with their recipes.
+
+        Raises ValueError for a metric that the catalogue does not have.
+        """
         return tuple(bind_metric(call, self.vocabulary) for call in self.metrics)
 
     @cached_property
     def compared_bound(self) -> tuple[BoundMetric, ...]:
-        """Return the metrics that systems are compared by, with their recipes."""
+        """Return the metrics for comparing systems, with their recipes."""
         return tuple(bind_metric(call, self.vocabulary) for call in self.compared)
 
     @cached_property
     def kept(self) -> Mapping[Statistic, bool]:
-        """Return the statistics that are kept document by document, and whether they are field by field."""
+        """Return the statistics kept document by document, and whether they are kept field by field."""
         if self.keeps_statistics:
             return dict.fromkeys((*self.drawn, *self.plain), True)
         also = tuple(bind_metric(call, self.vocabulary) for call in self.also_kept)
@@ -78,7 +81,7 @@ class FoldPlan:
 
     @cached_property
     def score_of(self) -> BoundMetric:
-        """Return the metric whose value in a document is the document's score."""
+        """Return the metric for the document's score."""
         return bind_metric(parse_metric(self.score or "accuracy"), self.vocabulary)
 
     @cached_property
@@ -90,7 +93,7 @@ class FoldPlan:
 
     @cached_property
     def plain(self) -> tuple[Statistic, ...]:
-        """Return the statistics of which the sum is enough."""
+        """Return the statistics that need only their sums."""
         needed = dict.fromkeys(
             statistic for bound in self.bound for statistic in list_needs(bound.recipe).plain
         )
@@ -98,12 +101,12 @@ class FoldPlan:
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
-        """Return the document numbers of which quantiles are taken."""
+        """Return the document numbers needed for quantiles."""
         return tuple(dict.fromkeys(name for bound in self.bound for name in list_needs(bound.recipe).numbers))
 
     @cached_property
     def slice_keys(self) -> tuple[str, ...]:
-        """Return the slice keys asked for, by the plan or by a metric."""
+        """Return the slice keys requested by the plan or by a metric."""
         return tuple(
             dict.fromkeys(
                 [
@@ -116,7 +119,10 @@ class FoldPlan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partial:
-    """The sums of some documents of one system: by slice (`None`: all documents), with the per-document values beside, batch by batch."""
+    """The sums of some documents of one system by slice (`None`: all), and their per-document values.
+
+    The per-document values are listed batch by batch.
+    """
 
     system: str
     slices: Mapping[SliceKey, SliceSums]
@@ -124,7 +130,10 @@ class Partial:
 
 
 def fold(plan: FoldPlan, evidence: Evidence, documents: DocumentTable) -> Partial:
-    """Return the sums of one batch of one system; `documents` lists the same documents as `evidence`, in the same order."""
+    """Return the sums of one batch of one system.
+
+    `documents` lists the same documents as `evidence`, in the same order.
+    """
     if documents.documents != evidence.documents:
         raise ValueError("the document table and the evidence list different documents")
     columns = DocumentColumns(evidence, documents)
@@ -140,7 +149,10 @@ def fold(plan: FoldPlan, evidence: Evidence, documents: DocumentTable) -> Partia
 
 
 def _find_members(keys: Sequence[str], table: DocumentTable) -> dict[SliceKey, npt.NDArray[np.int64]]:
-    """Return the positions of the documents of each slice; a document with several values (tags) is in each of their slices."""
+    """Return the positions of the documents of each slice.
+
+    A document with several values (tags) is in each of their slices.
+    """
     members: dict[SliceKey, list[int]] = {}
     for key in keys:
         for position, names in enumerate(table.groups.get(key, ())):
@@ -156,7 +168,10 @@ def _sum_columns(
     subsets: Sequence[npt.NDArray[np.int64]],
     plan: FoldPlan | None,
 ) -> list[dict[Statistic, Sum]]:
-    """Return the sums of the statistics over each subset of the documents, with bootstrap sums if a plan is given."""
+    """Return the sums of the statistics over each subset of the documents.
+
+    With a plan, bootstrap sums are included.
+    """
     documents = columns.evidence.documents
     parts = [columns.values(statistic) for statistic in statistics]
     stacked = np.concatenate(parts) if parts else np.zeros((0, len(documents)), np.int64)
@@ -181,7 +196,10 @@ def _sum_columns(
 
 
 def merge(partials: Iterable[Partial]) -> Partial:
-    """Return the sums of all partials of one system; exact, so that neither order nor partition can be seen in the estimates."""
+    """Return the sums of all partials of one system.
+
+    Sums are exact, so that estimates are independent of order and partition.
+    """
     return reduce(_merge_two, partials)
 
 
@@ -195,18 +213,21 @@ def _merge_two(first: Partial, second: Partial) -> Partial:
 
 
 def estimates(plan: FoldPlan, partial: Partial) -> tuple[Estimate, ...]:
-    """Return the estimates of every metric of the plan: all documents first, then slice by slice; fields after the whole."""
+    """Return the estimates of every metric of the plan.
+
+    All documents come first, then slice by slice; fields follow the whole.
+    """
     wanted = EstimationPlan(plan.bound, plan.slices, plan.level, plan.replicates > 0)
     return estimate_slices(partial.system, wanted, partial.slices)
 
 
 def documents_frame(partials: Iterable[Partial]) -> pl.DataFrame:
-    """Return one row per system and document, sorted by both: score, values of the chosen metrics, claims and groups."""
+    """Return one row per system and document, sorted by both: score, chosen metrics, claims and groups."""
     return frame_documents([(partial.system, values) for partial in partials for values in partial.documents])
 
 
 def pair_systems(plan: FoldPlan, partials: Iterable[Partial]) -> PairedData:
-    """Return what the systems can be compared by: the kept statistics of all their documents."""
+    """Return the kept statistics of all documents of the systems, for paired comparisons."""
     systems: list[DocumentStatistics] = [
         join_statistics(partial.system, partial.documents) for partial in partials
     ]

@@ -1,4 +1,4 @@
-"""Trees without a schema: declares what the values of one batch hold at a place."""
+"""Trees without a schema: declaring the values of one batch at a place."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ UNDECLARED = -1
 def grow(
     node: AnyNode, values: tuple[list[Any], list[Any]], table: FieldTable
 ) -> tuple[list[Node], frozenset[int], Leaf]:
-    """Return the branches that the values need (a leaf, an object, a list: each where some value is one), their fields, and the place's leaf.
+    """Return the branches for the values, their fields, and the place's leaf.
 
-    Growth goes one level deep: the children of the branches are trees again.
+    There is a leaf, an object and a list branch, each if any value is one. Growth goes one level deep: the
+    children of the branches are trees again.
     """
     objects: dict[str, None] = {}
     kinds: set[type] = set()
@@ -77,7 +78,7 @@ def _placed(branches: list[Node], node: AnyNode, table: FieldTable) -> tuple[lis
 
 
 def _template(node: AnyNode) -> Leaf:
-    """Return the leaf of the first pattern that matches the node's path; the plan's last pattern matches everything."""
+    """Return the leaf of the first pattern that matches the node's path; the last one matches everything."""
     for pattern, template in node.patterns:
         if isinstance(template, Leaf) and Pattern(pattern).matches(node.path):
             return replace(template, name=node.name, path=node.path)
@@ -90,6 +91,6 @@ def member_path(path: str, key: str) -> str:
 
 
 def extra_tree(node: ObjectNode, key: str, path: str) -> AnyNode:
-    """Return the tree that judges a key which the object does not declare, where such keys are spurious."""
+    """Return the tree for an undeclared key of an object, where such keys are spurious."""
     leaf = Leaf(key, path, node.field, "any", AnyReader(), Exact(), Accept(1.0), frozenset())
     return AnyNode(key, path, node.field, (("**", leaf),), Ordered())

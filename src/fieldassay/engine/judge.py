@@ -1,4 +1,4 @@
-"""The engine's heart: one batch of records of one system to evidence."""
+"""The core of the engine: one batch of records of one system to evidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from fieldassay.plan.nodes import Plan
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """The rows of one batch as blocks; `undeclared` counts the keys that the spec does not declare."""
+    """The rows of one batch as blocks.
+
+    `undeclared` counts the keys that the spec does not declare.
+    """
 
     blocks: tuple[Block, ...]
     fields: tuple[FieldInfo, ...]
@@ -39,9 +42,10 @@ def judge(
     applies: dict[str, Masks],
     accepted: Sequence[Mapping[str, tuple[Any, ...]] | None] = (),
 ) -> Judged:
-    """Return the judgements of d documents; `gold[i]` and `pred[i]` are the objects of document i, `{}` where there is none.
+    """Return the judgements of d documents.
 
-    `applies` says, for fields that not every document has, which documents have them; `accepted` what gold documents accept, by path.
+    `gold[i]` and `pred[i]` are the objects of document i, `{}` if absent. `applies` holds masks of documents
+    for fields that not every document has; `accepted` are the values that gold documents accept, by path.
     """
     table = FieldTable(
         list(plan.fields), {(info.path, int(info.kind)): at for at, info in enumerate(plan.fields)}
@@ -93,7 +97,7 @@ def _code_list(place: ListPlace) -> CodedList:
 
 
 def _without_repeats(place: ListPlace, items: CodedScope, mask: Masks, name: str) -> Masks:
-    """Return the mask without items that say the same as an earlier item of their list."""
+    """Return the mask without repeated items of the same list."""
     parent, key = getattr(place.items, name).parent, content_key(items, name)
     kept = np.zeros(len(mask), dtype=bool)
     known = set()
@@ -106,7 +110,7 @@ def _without_repeats(place: ListPlace, items: CodedScope, mask: Masks, name: str
 
 @dataclass(slots=True, eq=False)
 class _Writer:
-    """Makes the blocks of a scope, then those of its lists, from the top down."""
+    """Makes the blocks of a scope, then those of its lists, top-down."""
 
     reasons: Reasons
     blocks: list[Block]
@@ -141,7 +145,10 @@ class _Writer:
 
 
 def _with_values(listed: CodedList, items: Pairs) -> Pairs:
-    """Return the pairs whose values make rows: an empty item that the list keeps makes none where the other side has no item at all."""
+    """Return the pairs with values that make rows.
+
+    An empty item kept by the list makes no rows if the other side has no item.
+    """
     if not listed.place.node.keeps_empty or listed.place.is_grown:
         return items
     is_paired = (items.gold >= 0) & (items.pred >= 0)

@@ -1,4 +1,4 @@
-"""Alignment, bottom-up: compares all candidate item pairs of a batch in one go, then pairs the items list by list."""
+"""Alignment, bottom-up: all candidate item pairs of a batch are compared at once, then paired by list."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ from fieldassay.plan.nodes import Leaf, ListNode
 
 @dataclass(slots=True, eq=False)
 class CodedScope:
-    """A scope after reading: its coded leaves and lists in the scope's order, its values of another kind, and the values under each node."""
+    """A scope after reading.
+
+    It holds the coded leaves and lists in the scope's order, the values of another kind, and the values under
+    each node.
+    """
 
     scope: Scope
     leaves: list[Coded]
@@ -49,7 +53,10 @@ class CodedList:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairWorth:
-    """What pairs of items are worth: leaf scores / leaves present on either side, and the similarity that they were paired by (else NaN)."""
+    """The agreement of pairs of items.
+
+    It is leaf scores / leaves present on either side, and the similarity used for pairing (else NaN).
+    """
 
     score: Floats
     similarity: Floats
@@ -61,11 +68,12 @@ class PairWorth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aligned:
-    """The outcome of aligning one list field for p pairs of parents.
+    """The alignment of one list field for p pairs of parents.
 
-    `cells` are the candidates of all pairs of parents, `chosen` the cells that became item pairs; `nested` are the alignments of the lists inside the
-    items, whose pairs of parents are `cells`. `score` and `union` are per pair of parents: the sum of leaf scores under the list,
-    and the number of leaves present on either side.
+    `cells` are the candidates of all pairs of parents, `chosen` the cells that became item pairs; `nested`
+    are the alignments of the lists inside the items, whose pairs of parents are `cells`. `score` and `union`
+    are per pair of parents: the sum of leaf scores under the list, and the number of leaves present on either
+    side.
     """
 
     place: CodedList
@@ -117,12 +125,13 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
 
 
 class TooManyPairsError(Exception):
-    """Two lists of document number `doc` of the batch are too long to be paired by similarity."""
+    """Two lists of document number `doc` of the batch are too long for pairing by similarity."""
 
     def __init__(self, path: str, doc: int, sizes: tuple[int, int]) -> None:
         self.doc = doc
         super().__init__(
-            f"{path}: {sizes[0]:,} gold items and {sizes[1]:,} predicted items are too many to pair by similarity"
+            f"{path}: {sizes[0]:,} gold items and {sizes[1]:,} predicted items "
+            "are too many to pair by similarity"
         )
 
 
@@ -140,19 +149,22 @@ def _refuse_too_many(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CellSums:
-    """What the candidate pairs are worth: leaf by leaf, and the lists inside the items as one component each."""
+    """The agreement of candidate pairs: leaf by leaf, and each list inside the items as one component."""
 
     cells: Cells
     items: CodedScope
     nested: tuple[Aligned, ...]
 
     def similarity(self, node: ListNode) -> Floats:
-        """Return the pair similarity of every cell: of the key fields where the aligner has some, else of all."""
+        """Return the pair similarity of every cell: of the aligner's key fields if any, else of all."""
         whole = self._combined(node, self._parts(node, ()))
         return self._by_key(node, whole) if node.aligner.key_fields else whole
 
     def _by_key(self, node: ListNode, whole: Floats) -> Floats:
-        """Return the similarity of the keys; what is no object has none, and is like nothing but the same value."""
+        """Return the similarity of the keys.
+
+        Anything but an object has no keys and is similar only to an equal value.
+        """
         parts = self._parts(node, node.aligner.key_fields)
         has_key = np.logical_or.reduce([is_there for _, (_, is_there) in parts])
         keyless = 1.0 + _KEY_TIE * whole if node.aligner.pairs_keyless else whole
@@ -163,7 +175,7 @@ class _CellSums:
         return found
 
     def _parts(self, node: ListNode, wanted: tuple[str, ...]) -> list[tuple[float, tuple[Floats, Masks]]]:
-        """Return the components of the similarity: weight, score per cell, and where either side has the component."""
+        """Return the components of the similarity: weight, score per cell, and a mask of presence."""
         both = zip(self.items.leaves, self.items.scope.leaves, strict=True)
         leaves = ((coded, place) for coded, place in both if _is_wanted(coded.leaf, node, wanted))
         nested = (inner for inner in self.nested if _is_wanted(inner.place.place.node, node, wanted))
@@ -180,11 +192,11 @@ class _CellSums:
         return [(_weight(of, node), part) for of, part in found]
 
     def _combined(self, node: ListNode, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
-        """Return the components put together under the list's `combine` rule."""
+        """Return the combination of the components under the list's `combine` rule."""
         odd = [self._odd(values, slice(None)) for values in self.items.odd]
         if (
             node.combine == "product"
-        ):  # a field that neither side has is at distance 0; a value of another kind is no field
+        ):  # a field absent on both sides has distance 0; a value of another kind is no field
             distance = np.ones(len(self.cells))
             for _, (share, is_there) in parts:
                 distance *= np.where(is_there, 1 - share, 0.0)
@@ -218,7 +230,7 @@ class _CellSums:
     def _are_excused(
         self, containers: tuple[ObjectPlace | ListPlace, ...], chosen: Index | slice
     ) -> Masks | None:
-        """Return in which cells what is in one of the containers is accepted as a whole; None: in none."""
+        """Return a mask of the cells with a container accepted as a whole; None without any."""
         masks = [
             place.excuse.of(self.cells.gold[chosen], self.cells.pred[chosen])
             for place in containers
@@ -228,7 +240,10 @@ class _CellSums:
         return found
 
     def _leaf(self, coded: Coded, ancestors: tuple[ObjectPlace, ...]) -> tuple[Floats, Masks]:
-        """Return a leaf's score in every cell (0 unless both sides have it, or it is accepted), and where either side has it."""
+        """Return a leaf's score in every cell, and a mask of presence on either side.
+
+        The score is 0 unless both sides have the leaf, or it is accepted.
+        """
         score, is_there = self._compared(coded)
         excused = self._are_excused(ancestors, slice(None))
         if excused is not None:
@@ -254,12 +269,15 @@ class _CellSums:
         return score, has_gold | has_pred
 
     def _filled(self, coded: Coded, ancestors: tuple[ObjectPlace, ...]) -> tuple[Floats, Masks]:
-        """Return the same for a field in which silence is no agreement; what gold lacks is worth next to nothing, so that it decides last."""
+        """Return the same for a field whose absence on both sides is no agreement.
+
+        A field that gold lacks gets a tiny worth, so that it only breaks ties.
+        """
         score, is_there = self._leaf(coded, ancestors)
         return np.where(coded.gold[self.cells.gold] < 0, _LACKING, score), np.ones_like(is_there)
 
     def score_and_both(self, chosen: Index) -> tuple[Floats, Floats]:
-        """Return, for the chosen cells, the sum of leaf scores and the number of leaves present on both sides."""
+        """Return the sum of leaf scores and the number of leaves on both sides, for the chosen cells."""
         score, both = np.zeros(len(chosen)), np.zeros(len(chosen))
         for coded, place in zip(self.items.leaves, self.items.scope.leaves, strict=True):
             gold, pred = coded.gold[self.cells.gold[chosen]], coded.pred[self.cells.pred[chosen]]
@@ -292,11 +310,11 @@ class _CellSums:
 _KEY_TIE = 1e-6
 """What the similarity of whole items adds to that of their keys: it decides only between equal keys."""
 _LACKING = 0.02
-"""What a field that gold lacks is worth in a pair, where it is no agreement: less than any field that is right."""
+"""The worth of a field that gold lacks, where absence is no agreement: less than any field that is right."""
 
 
 def _excused(inner: Aligned, cells: Cells) -> Aligned:
-    """Return the alignment of a list inside the items, with all of gold's right in the cells in which the prediction is accepted as a whole."""
+    """Return the alignment of an inner list, with all of gold right where the prediction is accepted."""
     place = inner.place.place
     containers: tuple[ObjectPlace | ListPlace, ...] = (*place.ancestors, place)
     masks = [one.excuse.of(cells.gold, cells.pred) for one in containers if one.excuse is not None]
@@ -309,7 +327,7 @@ def _excused(inner: Aligned, cells: Cells) -> Aligned:
 
 
 def _share(inner: Aligned) -> tuple[Floats, Masks]:
-    """Return what a list inside the items is worth in every cell: leaf scores / leaves; and where either side has any leaf."""
+    """Return the share of an inner list in every cell (leaf scores / leaves), and a mask of any leaf."""
     is_there = inner.union > 0
     return np.divide(inner.score, inner.union, out=np.zeros(len(inner.score)), where=is_there), is_there
 
@@ -332,7 +350,10 @@ def _is_in(leaf: Leaf | ListNode, node: ListNode, wanted: tuple[str, ...]) -> bo
 
 
 def in_units(score: Floats) -> Floats:
-    """Return scores as multiples of 2^-32, whose sums are exact, so that no order of adding can be seen; NaN as 0."""
+    """Return scores as multiples of 2^-32, NaN as 0.
+
+    Their sums are exact and therefore independent of the order of addition.
+    """
     return np.nan_to_num(np.rint(score * 2.0**32) * 2.0**-32)
 
 
@@ -341,7 +362,7 @@ def _weight(node: Leaf | ListNode, of: ListNode) -> float:
 
 
 def content_key(scope: CodedScope, side: str) -> Callable[[int], Any]:
-    """Return a function from a node to its content as something that sorts the same in any batch."""
+    """Return a function from a node to a sort key of its content, the same in any batch."""
 
     def key(node: int) -> Any:
         texts = []

@@ -1,4 +1,4 @@
-"""Pairing: which cell of each group's similarity matrix becomes a pair."""
+"""Pairing: the cells of each group's similarity matrix that become pairs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def pair_cells(
 ) -> Index:
     """Return the chosen cells, in increasing order.
 
-    Groups in which every row's best cell is unique and no two rows share a column have only one best pairing, which is taken at once;
-    the others go to the aligner, their items sorted by content (`keys` give a node's sort key), so that ties cannot depend on order.
+    Groups in which every row's best cell is unique and no two rows share a column have only one best pairing,
+    which is taken at once. The others go to the aligner with their items sorted by content (`keys` gives a
+    node's sort key), so that ties cannot depend on order.
     """
     if aligner.maximizes_total and aligner.floor is not None:
         settled, chosen = _dominant(cells, similarity, aligner.floor)
@@ -34,7 +35,7 @@ def pair_cells(
 
 
 def _dominant(cells: Cells, similarity: Floats, floor: float) -> tuple[Masks, Index]:
-    """Return which groups have one evident best pairing, and the cells of those."""
+    """Return a mask of the groups with one evident best pairing, and the cells of those."""
     groups = len(cells.rows)
     rows = np.where(cells.columns > 0, cells.rows, 0)
     row_group = np.repeat(np.arange(groups), rows)

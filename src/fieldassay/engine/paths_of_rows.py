@@ -1,4 +1,4 @@
-"""Concrete paths of rows: `lines[3].amount` for the row of a field in an item."""
+"""Concrete paths of rows, such as `lines[3].amount` for a field in an item."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Gathered: TypeAlias = tuple[pl.Series, npt.NDArray[Any]]
 
 
 def gather(parts: Sequence[Gathered]) -> pl.Series:
-    """Return the texts of all rows of all parts, one after the other."""
+    """Return the texts of all rows of all parts, in sequence."""
     nothing = pl.Series([None], dtype=pl.String)
     starts = np.cumsum([1, *(len(texts) for texts, _ in parts)])
     positions = [
@@ -34,17 +34,17 @@ def gather(parts: Sequence[Gathered]) -> pl.Series:
 
 
 class RowPaths:
-    """Concrete paths of rows, from the paths of the nodes they belong to; each scope's are made once."""
+    """Concrete paths of rows, from the paths of their nodes; those of each scope are made once."""
 
     def __init__(self, made: dict[tuple[int, str], pl.Series]) -> None:
         self.made = made
 
     def of(self, block: Block, info: FieldInfo, side: str) -> Gathered:
-        """Return the block's paths on one side, null where that side has nothing."""
+        """Return the block's paths on one side, null where that side has no node."""
         return self._shown(block, info, side, _present(block, side))
 
     def expected(self, block: Block, info: FieldInfo) -> pl.Series:
-        """Return the block's paths in gold, also where gold has the node but no value; null for items that gold lacks."""
+        """Return the block's paths in gold, even without a gold value; null for items that gold lacks."""
         return gather([self._shown(block, info, "gold", block.pairs.gold >= 0)])
 
     def _shown(self, block: Block, info: FieldInfo, side: str, present: npt.NDArray[np.bool_]) -> Gathered:
@@ -70,7 +70,7 @@ class RowPaths:
 
 
 def _relative(path: str, prefix: Prefix | None) -> str:
-    """Return what a field path adds to the path of its scope's items."""
+    """Return the part of a field path below its scope's items."""
     return make_printable(path if prefix is None else path.removeprefix(f"{prefix.path}[]"))
 
 

@@ -1,4 +1,4 @@
-"""Resolving, top-down: from aligned lists to the pairs of nodes that rows are made of."""
+"""Resolving, top-down: from aligned lists to the pairs of nodes that make rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fieldassay.engine.scopes import GOOD, NONE, WRONG, Kinds, ListPlace, Masks,
 
 
 def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pairs, Index]:
-    """Return the pairs of the list's items, and the chosen cells they came from.
+    """Return the pairs of the list's items, and the chosen cells they come from.
 
-    `parents` are the positions (in the groups that were aligned) of the parent pairs that were chosen, increasing; None: all of them.
-    Paired items come first, then those only in gold, then those only in the prediction. Items of which neither side holds anything make no
-    pair, unless the list keeps them.
+    `parents` are the positions (in the aligned groups) of the chosen parent pairs, increasing; None: all of
+    them. Paired items come first, then those only in gold, then those only in the prediction. Items that are
+    empty on both sides make no pair, unless the list keeps them.
     """
     place = aligned.place.place
     selected = _selected(aligned, parents)
@@ -59,12 +59,12 @@ def _selected(aligned: Aligned, parents: Index | None) -> Masks:
 
 
 def is_filled(listed: CodedList, gold: Nodes, pred: Nodes) -> Masks:
-    """Return which pairs of items hold any value on either side."""
+    """Return a mask of the pairs of items with any value on either side."""
     return holds_any(listed.items.gold_leaves, gold) | holds_any(listed.items.pred_leaves, pred)
 
 
 def holds_any(leaves: npt.NDArray[np.int64], nodes: Nodes) -> Masks:
-    """Return which pairs have a node on this side that holds any value."""
+    """Return a mask of the pairs with a node on this side that holds any value."""
     if not len(leaves):
         return np.zeros(len(nodes), dtype=bool)
     held: Masks = (nodes >= 0) & (leaves[nodes] > 0)
@@ -72,7 +72,10 @@ def holds_any(leaves: npt.NDArray[np.int64], nodes: Nodes) -> Masks:
 
 
 def _lone(listed: CodedList, side: str, paired: Nodes, owner: Index) -> Nodes:
-    """Return the items of one side that have no partner, but for those that are in no pair of parents and those that are left out."""
+    """Return the items of one side without a partner.
+
+    Items outside all pairs of parents, and items left out, are not among them.
+    """
     left = getattr(listed, f"{side}_active").copy()
     left[paired] = False
     if not listed.place.node.keeps_empty:
@@ -83,7 +86,7 @@ def _lone(listed: CodedList, side: str, paired: Nodes, owner: Index) -> Nodes:
 
 
 def _owners(above: Pairs, place: ListPlace) -> tuple[Index, Index]:
-    """Return, for each node of the scope above, gold and prediction, the position of the pair it is in; -1: none."""
+    """Return, for each node of the scope above, the position of its pair (-1: none), gold and prediction."""
     found = []
     for nodes, kinds in ((above.gold, place.gold), (above.pred, place.pred)):
         owner = np.full(len(kinds.codes), -1, dtype=np.intp)
@@ -94,7 +97,7 @@ def _owners(above: Pairs, place: ListPlace) -> tuple[Index, Index]:
 
 
 def _masks(above: Pairs, place: ListPlace, owner: Index, pred: Nodes) -> tuple[Masks | None, Masks | None]:
-    """Return which pairs are hidden (gold's list is of another kind) and which are under a prediction of another kind."""
+    """Return masks of the hidden pairs (gold is no list) and of those under a prediction of another kind."""
     hidden, under = container_masks(above, (*place.ancestors, place))
     is_hidden = None if hidden is None else hidden[owner] & (pred >= 0)
     return is_hidden, None if under is None else under[owner]
@@ -103,7 +106,7 @@ def _masks(above: Pairs, place: ListPlace, owner: Index, pred: Nodes) -> tuple[M
 def container_masks(
     pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]
 ) -> tuple[Masks | None, Masks | None]:
-    """Return, for the pairs of a scope, which are hidden by and which are under one of the containers; None where no pair is."""
+    """Return masks of the pairs hidden by, and of those under, one of the containers; None for no pair."""
     hidden, under = pairs.is_hidden, pairs.is_under
     for place in containers:
         if place.gold.wrong:
@@ -117,7 +120,10 @@ def container_masks(
 
 
 def lone_mask(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) -> Masks | None:
-    """Return which pairs of a scope are below something that only one side has: above the scope, or one of the containers; None where none is."""
+    """Return a mask of the pairs below a one-sided node; None without any.
+
+    The node is above the scope, or one of the containers.
+    """
     lone = pairs.is_lone
     for place in containers:
         gold, pred = held_kinds(place.gold, pairs.gold), held_kinds(place.pred, pairs.pred)
@@ -128,7 +134,10 @@ def lone_mask(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) -> 
 
 
 def excused_mask(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) -> Masks | None:
-    """Return which pairs of a scope are below a prediction that is accepted in place of gold's: above the scope, or at one of the containers."""
+    """Return a mask of the pairs below a prediction accepted in place of gold's; None without any.
+
+    The prediction is above the scope, or at one of the containers.
+    """
     excused = pairs.is_excused
     for place in containers:
         if place.excuse is not None:
@@ -137,7 +146,7 @@ def excused_mask(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) 
 
 
 def held_kinds(kinds: Kinds, nodes: Nodes) -> npt.NDArray[np.int8]:
-    """Return what each pair's node holds at a container's place on one side."""
+    """Return the kind of each pair's node at a container's place on one side."""
     found = kinds.codes[nodes] if len(kinds.codes) else np.zeros(len(nodes), dtype=np.int8)
     return np.where(nodes >= 0, found, np.int8(NONE))
 
@@ -147,7 +156,7 @@ def _either(mask: Masks | None, other: Masks) -> Masks:
 
 
 def _holds(codes: np.ndarray[tuple[int], np.dtype[np.int8]], nodes: Nodes, kind: int) -> Masks:
-    """Return which pairs have a node on this side that holds the kind."""
+    """Return a mask of the pairs with a node on this side that holds the kind."""
     if not len(codes):
         return np.zeros(len(nodes), dtype=bool)
     held: Masks = (nodes >= 0) & (codes[nodes] == kind)

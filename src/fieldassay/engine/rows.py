@@ -1,4 +1,4 @@
-"""Rows of leaves: presence, score, outcome, reason, flags and diagnoses of one leaf over one scope's pairs."""
+"""Rows of leaves: presence, score, outcome, reason and flags of one leaf over one scope's pairs."""
 
 from __future__ import annotations
 
@@ -57,20 +57,23 @@ def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -
 
 
 def _held_in_lists(values: list[Any], nodes: npt.NDArray[np.intp]) -> Masks:
-    """Return which pairs have a value that a list holds alone."""
+    """Return a mask of the pairs with a value that is the only item of a list."""
     marks = np.array([*(only_item(value) is not value for value in values), False], dtype=bool)
     held: Masks = marks[nodes]
     return held
 
 
 def _held(marks: Masks, codes: Codes) -> Masks:
-    """Return which codes stand for a marked value."""
+    """Return a mask of the codes of marked values."""
     held: Masks = (codes >= 0) & marks[codes] if len(marks) else np.zeros(len(codes), dtype=bool)
     return held
 
 
 def _lone(place: LeafPlace, pairs: Pairs) -> Masks | None:
-    """Return which values are below something that only one side has; a value that is itself an item has its list above it."""
+    """Return a mask of the values below a one-sided node.
+
+    A value that is itself an item has its list above it.
+    """
     lone = lone_mask(pairs, place.ancestors)
     if pairs.prefix is None or place.node.path.endswith("[]"):
         return lone
@@ -84,9 +87,9 @@ def _codes(codes: Codes, nodes: npt.NDArray[np.intp]) -> Codes:
 
 
 def split_by_kind(block: Block, table: FieldTable) -> list[Block]:
-    """Return the rows of a tree's leaf by what is judged there: values of the type `any` by their kind of JSON, null as a value apart.
+    """Return the rows of a tree's leaf by kind: values of the type `any` by JSON kind, null values apart.
 
-    Gold decides, the prediction where gold has nothing.
+    Gold decides, or the prediction if gold has no value.
     """
     coded, gold, pred = block.coded, block.gold_code, block.pred_code
     if coded is None or gold is None or pred is None:
@@ -117,9 +120,11 @@ def _kind_name(raw: object, declared: str) -> str:
 
 
 def _own_branch(coded: Coded, gold: Codes, pred: Codes) -> tuple[Codes, Codes, Masks]:
-    """Return the codes of a grown leaf without containers, which other branches judge, and which pairs are no rows of this branch.
+    """Return the codes of a grown leaf without containers, and a mask of pairs of other branches.
 
-    A predicted container stays where gold has a scalar: it is a value of the wrong kind there.
+    Other branches judge the containers.
+
+    A predicted container stays if gold has a scalar: it is a value of the wrong kind there.
     """
     gold = np.where(_held(coded.is_container, gold), np.intp(-1), gold)
     pred = np.where(_held(coded.is_container, pred) & (gold < 0), np.intp(-1), pred)
@@ -178,7 +183,7 @@ def _reasons(coded: Coded, compared: Compared, pred: Codes, reasons: Reasons) ->
 
 
 def _flags(coded: Coded, gold: Codes, pred: Codes, both: npt.NDArray[np.intp]) -> Bits:
-    """Return the flags that the readings bring, and those of unreadable values."""
+    """Return the flags of the readings, and those of unreadable values."""
     column = coded.column
     flags = np.zeros(len(gold), dtype=np.int64)
     if column.flags:

@@ -1,4 +1,4 @@
-"""The shapes that flattening makes: scopes of nodes, and the places whose values are judged at every node."""
+"""The results of flattening: scopes of nodes, and the places with the values judged at every node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Masks: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Absent:
-    """The type of ABSENT, which stands for a key that is not there, where null is a value."""
+    """The type of ABSENT, which stands for a missing key where null is a value."""
 
     def __bool__(self) -> bool:
         return False
@@ -35,9 +35,10 @@ NONE, GOOD, WRONG = 0, 1, 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """The n nodes of a scope on one side: documents, or the items of one list field over all documents, in order.
+    """The n nodes of a scope on one side.
 
-    `doc` is the document of each node, `parent` the node that holds its list in the scope above, `position` its index in that list.
+    They are documents, or the items of one list field over all documents, in order. `doc` is the document of
+    each node, `parent` the node with its list in the scope above, `position` its index in that list.
     """
 
     doc: Ints
@@ -50,7 +51,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kinds:
-    """What each node of a scope holds at a container's place (NONE, GOOD or WRONG), the wrong values by node, and all values as given."""
+    """The kind of each node of a scope at a container's place (NONE, GOOD or WRONG).
+
+    The wrong values are listed by node, and all values as given.
+    """
 
     codes: npt.NDArray[np.int8]
     raws: list[Any]
@@ -72,13 +76,13 @@ class ObjectPlace:
 
     @property
     def is_item(self) -> bool:
-        """Return whether the object is itself the item of a list, so that the row of the item stands for it."""
+        """Return whether the object is itself the item of a list, which has the row for it."""
         return self.node.path.endswith("[]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeafPlace:
-    """A leaf's raw values at every node of a scope, gold and prediction; None where there is none."""
+    """A leaf's raw values at every node of a scope, gold and prediction; None without a value."""
 
     node: Leaf
     gold: list[Any]
@@ -109,7 +113,10 @@ Place: TypeAlias = Union[LeafPlace, ObjectPlace, ListPlace]
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """The places of all documents, or of all items of one list field; `noted` is what gold documents accept at them."""
+    """The places of all documents, or of all items of one list field.
+
+    `noted` are the values that gold documents accept there.
+    """
 
     gold: Side
     pred: Side
@@ -121,14 +128,17 @@ class Scope:
 
 @dataclass(slots=True, eq=False)
 class FieldTable:
-    """The fields that the rows of a batch can have: the plan's, then those grown from data, by path and kind."""
+    """The fields that the rows of a batch can have, by path and kind.
+
+    The plan's fields come first, then those grown from data.
+    """
 
     fields: list[FieldInfo]
     known: dict[tuple[str, int], int] = default(default_factory=dict)
     by_type: dict[tuple[str, str], int] = default(default_factory=dict)
 
     def position(self, info: FieldInfo) -> int:
-        """Return the position of the field, adding it if it is new."""
+        """Return the position of the field; a new one is added."""
         key = (info.path, int(info.kind))
         if key not in self.known:
             self.known[key] = len(self.fields)
@@ -136,7 +146,7 @@ class FieldTable:
         return self.known[key]
 
     def typed(self, info: FieldInfo) -> int:
-        """Return the position of a value's field at a path that holds values of several types, adding it if it is new."""
+        """Return the position of a value's field at a path with several types; a new one is added."""
         key = (info.path, info.type)
         if key not in self.by_type:
             self.by_type[key] = len(self.fields)

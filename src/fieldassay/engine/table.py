@@ -1,4 +1,4 @@
-"""The evidence table with all its texts, as Polars: built by gathering from the distinct values, never row by row."""
+"""The evidence table with all its texts, as Polars, gathered from the distinct values."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
 def row_confidence(
     blocks: Sequence[Block], fields: Sequence[FieldInfo], given: Sequence[Mapping[str, float] | None]
 ) -> npt.NDArray[np.float64]:
-    """Return each row's confidence: that of its predicted path, else of its field, else of the whole record; NaN if none was given."""
+    """Return each row's confidence: of its predicted path, else its field, else the record; else NaN."""
     found = np.full(sum(map(len, blocks)), np.nan)
     has = np.array([bool(confidence) for confidence in given], dtype=bool)
     if not has.any():
@@ -114,7 +114,7 @@ def _part(
 
 
 def text_series(texts: Sequence[str | None]) -> pl.Series:
-    """Return the texts as a series; lone surrogates, which UTF-8 cannot say, become backslash escapes."""
+    """Return the texts as a series; lone surrogates, invalid in UTF-8, become backslash escapes."""
     try:
         return pl.Series(texts, dtype=pl.String)
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What is right beside gold: values that a spec, or a gold document, accepts at a place, and which predictions they are."""
+"""Values accepted beside gold, by a spec or a gold document, and the predictions equal to them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ _PLAIN = AnyReader(trim=False)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noted:
-    """The values that gold documents accept, by field path and document, seen from one scope: `nodes` are its gold nodes in such documents.
+    """The values that gold documents accept, by field path and document, seen from one scope.
 
-    A node is known by its document and the indices of the items that it is in; the index `ITEM` of an entry means any.
+    `nodes` are its gold nodes in such documents. A node is identified by its document and the indices of the
+    items around it; the index `ITEM` of an entry means any.
     """
 
     entries: Mapping[str, Mapping[int, Sequence[tuple[tuple[int, ...], tuple[Any, ...]]]]]
@@ -38,7 +39,7 @@ class Noted:
 
     @classmethod
     def of(cls, accepted: Sequence[Mapping[str, tuple[Any, ...]] | None]) -> Noted | None:
-        """Return what the documents accept, one entry each; None if none accepts anything."""
+        """Return the accepted values of the documents, one entry each; None without any."""
         entries: dict[str, dict[int, list[tuple[tuple[int, ...], tuple[Any, ...]]]]] = defaultdict(
             lambda: defaultdict(list)
         )
@@ -56,7 +57,7 @@ class Noted:
         return cls(entries, nodes) if nodes else None
 
     def at(self, path: str) -> dict[int, tuple[Any, ...]]:
-        """Return the values that are accepted at a field of the scope, by gold node."""
+        """Return the values accepted at a field of the scope, by gold node."""
         of_doc = self.entries.get(path, {})
         found: dict[int, tuple[Any, ...]] = {}
         for node, (doc, indices) in self.nodes.items() if of_doc else ():
@@ -84,10 +85,11 @@ def _fits(wanted: tuple[int, ...], indices: tuple[int, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Acceptance:
-    """Which predicted values (by position) are accepted beside which gold values (by position), at one place.
+    """The predicted values accepted beside gold values at one place, both by position.
 
-    `pairs` are gold x `size` + prediction, `everywhere` marks predictions that the spec accepts beside any value of `gold`, `lacking` gold
-    values for which it is right to say nothing. The masks end with False, which is what the position -1 (no value) finds.
+    `pairs` are gold x `size` + prediction, `everywhere` marks predictions that the spec accepts beside any
+    value of `gold`, `lacking` marks gold values for which a missing prediction is right. The masks end with
+    False, the entry of the position -1 (no value).
     """
 
     size: int
@@ -113,8 +115,9 @@ def find_accepted(
     everywhere: frozenset[str],
     near: Mapping[int, Iterable[int]] | None = None,
 ) -> Acceptance:
-    """Return what is accepted: `contents` are those of the predictions, `by_gold` what each of some gold values accepts beside itself.
+    """Return the accepted predictions.
 
+    `contents` are those of the predictions, `by_gold` the values accepted beside each of some gold values.
     `near` are the predictions that each of these may be compared with; None: all.
     """
     size = len(contents)
@@ -140,7 +143,7 @@ def find_accepted(
 
 
 def leaf_content(leaf: Leaf, value: Any, is_grown: bool = False) -> str:
-    """Return what a value says at a leaf's place, as text: equal for values that mean the same there; `NOTHING` if it says nothing."""
+    """Return the content of a value at a leaf's place, as text equal for equal meanings; else `NOTHING`."""
     if value is None:
         return "null" if leaf.null_is_value else NOTHING
     if isinstance(value, list) and leaf.is_list:
@@ -154,7 +157,7 @@ def leaf_content(leaf: Leaf, value: Any, is_grown: bool = False) -> str:
 
 
 def plain_leaf(leaf: Leaf) -> Leaf:
-    """Return a leaf that reads values as given: in a tree, an accepted value matches as it stands."""
+    """Return a leaf that reads values as given: in a tree, an accepted value matches unchanged."""
     reader = leaf.reader
     return (
         replace(leaf, reader=replace(reader, normalize=()))
@@ -164,9 +167,10 @@ def plain_leaf(leaf: Leaf) -> Leaf:
 
 
 def content_of(node: Node, value: Any, takes_null: bool | None = None) -> str:
-    """Return what a value says at the place of an object or a list, as text.
+    """Return the content of a value at the place of an object or a list, as text.
 
-    Declared fields are read as their types, undeclared keys do not count; a tree (`takes_null` says whether its nulls are values) is taken as it is.
+    Declared fields are read by their types, undeclared keys do not count; a tree is taken as it is
+    (`takes_null` tells whether its nulls are values).
     """
     return _text(_declared(node, value) if takes_null is None else _as_it_is(value, takes_null))
 
@@ -176,7 +180,7 @@ def _text(content: Any) -> str:
 
 
 def is_nothing(text: str, null_values: frozenset[str]) -> bool:
-    """Return whether a text is empty, or one of the (casefolded) texts that mean so."""
+    """Return whether a text is empty, or one of the (casefolded) null values."""
     return (
         not text or text.isspace() or (len(text) <= _LONGEST_NULL and text.strip().casefold() in null_values)
     )
@@ -215,7 +219,7 @@ def _member(child: Node, held: Mapping[str, Any]) -> Any:
 
 
 def _items(node: ListNode, value: Any) -> Iterator[Any]:
-    """Yield the items that a value is as a list: its own, the parts of a text, or itself."""
+    """Yield the items of a value as a list: its own, the parts of a text, or itself."""
     if isinstance(value, list):
         yield from value
     elif isinstance(value, str) and node.separator is not None:
@@ -225,7 +229,7 @@ def _items(node: ListNode, value: Any) -> Iterator[Any]:
 
 
 def _as_it_is(value: Any, takes_null: bool) -> Any:
-    """Return a value with its numbers by value; without what is empty, unless null is a value."""
+    """Return a value with numbers by value and, unless null is a value, without empty members."""
     if isinstance(value, dict):
         members = {key: _as_it_is(member, takes_null) for key, member in value.items()}
         return (
