@@ -1,4 +1,4 @@
-"""Builds catalogue entries (readers, comparators, aligners, normalizers) from their options; every problem at its place."""
+"""Builds catalogue entries (readers, comparators, aligners, normalizers) from their options."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FAILED = object()
 
 
 def annotations_of(entry: Any) -> Mapping[str, Any]:
-    """Return the options of an entry's class by name, in their order, with their resolved annotations."""
+    """Return the options of an entry's class by name, in order, with their resolved annotations."""
     return _annotations(entry)
 
 
@@ -46,7 +46,7 @@ def _annotations(entry: Any) -> Mapping[str, Any]:
 
 
 def load_entry(catalogue: Catalogue, name: str, steps: Steps, report: Report) -> type[Any] | None:
-    """Return the class behind a name, or note the problem and return None."""
+    """Return the class of a name; None after noting the problem."""
     if name not in catalogue:
         report.add(steps, *unknown(catalogue.kind, name, catalogue.names()))
         return None
@@ -56,7 +56,10 @@ def load_entry(catalogue: Catalogue, name: str, steps: Steps, report: Report) ->
 def build_call(
     call: Call, catalogue: Catalogue, steps: Steps, report: Report, given: Mapping[str, Any] | None = None
 ) -> Any | None:
-    """Return the entry of a call; `given` are ready option values that the call's own options override. None: a problem was noted."""
+    """Return the entry of a call; None after noting a problem.
+
+    `given` are option values ready for use; the call's own options override them.
+    """
     entry = load_entry(catalogue, call.name, steps, report)
     if entry is None:
         return None
@@ -84,7 +87,7 @@ def build_call(
 def construct(
     entry: type[Any], name: str, values: Mapping[str, Any], steps: Steps, report: Report
 ) -> Any | None:
-    """Return the entry made from ready values; what its own checks refuse is a problem."""
+    """Return the entry made from values ready for use; a refusal by its own checks is noted as a problem."""
     missing = [
         field.name
         for field in dataclasses.fields(entry)
@@ -113,7 +116,10 @@ def construct(
 
 
 def option_value(entry: type[Any], option: str, raw: Any, steps: Steps, report: Report) -> Any:
-    """Return an option's value as its annotation says; if it does not fit, note the problem and return a mark that `is_failed` knows."""
+    """Return an option's value by its annotation.
+
+    If it does not fit, the problem is noted and the result is a mark for `is_failed`.
+    """
     annotation = annotations_of(entry)[option]
     nested = _nested(annotation)
     if nested is None:
@@ -128,7 +134,7 @@ def option_value(entry: type[Any], option: str, raw: Any, steps: Steps, report: 
 
 
 def takes_comparators(annotation: Any) -> bool:
-    """Return whether an option with this annotation holds comparators: one, or several in a row."""
+    """Return whether an option with this annotation holds one comparator or several."""
     nested = _nested(annotation)
     return nested is not None and nested[0] is COMPARATORS
 
@@ -150,7 +156,7 @@ def _entry(data: Any, catalogue: Catalogue, steps: Steps, report: Report) -> Any
 
 
 def _nested(annotation: Any) -> tuple[Catalogue, bool] | None:
-    """Return the catalogue that values of an annotation come from, and whether it is a tuple of them; None for plain values."""
+    """Return the catalogue of an annotation's values, and whether it is a tuple; None for plain values."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         found = [nested for part in inner if (nested := _nested(part)) is not None]
@@ -175,7 +181,7 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
 
 
 def _plain(annotation: Any, option: str, raw: Any, steps: Steps, report: Report) -> Any:
-    """Return the value as lists and mappings validate, or as tuples do, or as a list of one."""
+    """Return the value validated as lists and mappings, else as tuples, else as a list of one."""
     adapter, first = _adapter(annotation), None
     takes_flag = bool in (annotation, *get_args(annotation))
     forms = [thaw(raw), freeze(raw)] if takes_flag or not isinstance(raw, bool) else []

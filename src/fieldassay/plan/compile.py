@@ -1,4 +1,4 @@
-"""Turns a spec into a plan; every problem at once."""
+"""Compilation of a spec to a plan, with all problems at once."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ from fieldassay.types.scaled import ScaledReader
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The place of a field: `steps` in the spec, `path` in a record, its slot, and what the fields around it pass on.
+    """The place of a field: its steps in the spec, its path, its slot, and its inherited settings.
 
-    Weights multiply downward (a list of weight 2 makes each of its values count twice); what is critical makes everything in it critical.
+    Weights multiply downward (a list of weight 2 makes each of its values count twice); everything in a
+    critical field is critical.
     """
 
     steps: Steps
@@ -42,7 +43,7 @@ class Scope:
     applies_to: frozenset[str] = frozenset()
 
     def under(self, field: Field, applies_to: frozenset[str]) -> Scope:
-        """Return the scope with what the field itself says."""
+        """Return the scope with the field's own settings."""
         return replace(
             self,
             weight=self.weight * field.weight,
@@ -61,12 +62,12 @@ class Scope:
         return replace(self, steps=(*self.steps, "items"), path=path, applies_to=frozenset())
 
     def pattern(self, text: str) -> Scope:
-        """Return the scope of a pattern of this tree; the values themselves say where they are."""
+        """Return the scope of a pattern of this tree, whose paths come from the values."""
         return replace(self, steps=(*self.steps, "fields", text), path=text, applies_to=frozenset())
 
 
 def compile_checks(spec: Spec, root: ObjectNode, report: Report) -> tuple[PlannedCheck, ...]:
-    """Return the checks of a spec, built, in order; what is wrong with any of them is noted."""
+    """Return the built checks of a spec, in order; their problems are noted."""
     found = []
     for text, calls in spec.checks:
         pattern = _pattern(text, report)
@@ -101,7 +102,9 @@ _ALIGN = Call("assignment")
 
 
 def read_plan(source: Any) -> Plan:
-    """Return the plan of a spec's source (see `read_spec`); problems of the text and of its options come together.
+    """Return the plan of a spec's source (see `read_spec`).
+
+    Problems of the text and of its options are raised together.
 
     >>> read_plan("fields: {total: money}").slots
     ('total',)
@@ -110,7 +113,7 @@ def read_plan(source: Any) -> Plan:
 
 
 def plan_of(parsed: ParsedSpec) -> Plan:
-    """Return the plan of a parsed spec, or raise `ProblemsError` with the problems of both steps."""
+    """Return the plan of a parsed spec; raises `ProblemsError` with the problems of both steps."""
     compiler = _Compiler(parsed.spec, Report(parsed.places))
     plan = compiler.plan()
     problems = in_order((*parsed.problems, *compiler.report.problems))
@@ -120,7 +123,9 @@ def plan_of(parsed: ParsedSpec) -> Plan:
 
 
 def compile_plan(spec: Spec, places: Places | None = None) -> Plan:
-    """Return the plan of a spec: every name resolved, every option checked. Raises `ProblemsError` with all problems.
+    """Return the plan of a spec, with every name resolved and every option checked.
+
+    Raises `ProblemsError` with all problems.
 
     >>> plan = compile_plan(Spec("lines", (Field("tags", "list", items=Field("", "text")),)))
     >>> [(info.path, info.kind.name) for info in plan.fields]
@@ -142,7 +147,7 @@ class _Compiler:
         self.document_types = _document_types(self.spec)
 
     def plan(self) -> Plan:
-        """Return the plan; it is whole only if no problem was noted."""
+        """Return the plan, complete only if no problem was noted."""
         children = []
         _refuse_doubles(self.spec.fields, ("fields",), self.report)
         refuse_judged_units(self.spec.fields, ("fields",), self.report)
@@ -171,7 +176,7 @@ class _Compiler:
         )
 
     def node(self, top: Field, scope: Scope) -> Node | None:
-        """Return the node of a field; None if something is wrong with it, which has then been noted."""
+        """Return the node of a field; None after noting a problem."""
         scope = scope.under(top, self._types(top, scope))
         if top.type == "object":
             return self._object(top, scope, self._add(scope, "object", Kind.OBJECT))
@@ -233,7 +238,10 @@ class _Compiler:
         )
 
     def _items(self, items: Field, scope: Scope) -> tuple[int, Node | None]:
-        """Return the position of a list's items among the fields (items that are values have no row of their own beside), and their node."""
+        """Return the position of a list's items among the fields, and their node.
+
+        Items that are values have no separate row.
+        """
         inner = scope.under(items, self._types(items, scope))
         self._refuse_names(items, scope.steps)
         if items.type == "object":
@@ -289,7 +297,7 @@ class _Compiler:
         )
 
     def _tree(self, top: Field, scope: Scope, position: int) -> Node | None:
-        """Return the tree; its last pattern is a leaf that the tree's own settings describe, and matches everything."""
+        """Return the tree; its last pattern, a leaf with the tree's own settings, matches everything."""
         patterns: list[tuple[str, Node]] = []
         for pattern, inner in top.patterns:
             steps = (*scope.steps, "fields", pattern)
@@ -328,20 +336,23 @@ class _Compiler:
         return frozenset(known.get(fold_type(name), name) for name in top.applies_to)
 
     def _refuse_names(self, top: Field, steps: tuple[str | int, ...]) -> None:
-        """Note other names of what no key holds."""
+        """Note alternative names of a field without a key."""
         if top.names:
             what = "'names' does not apply to the items of a list or to a pattern"
             self.report.add(
                 (*steps, "names"), what, "put it on a field of a record or of an object", "misplaced_key"
             )
         if top.unit_fields:
-            what = "'unit_field' does not apply to the items of a list or to a pattern: nothing stands beside them"
+            what = (
+                "'unit_field' does not apply to the items of a list or to a pattern: "
+                "nothing stands beside them"
+            )
             self.report.add(
                 (*steps, "unit_field"), what, "put it on a field of a record or of an object", "misplaced_key"
             )
 
     def _refuse_options(self, top: Field, scope: Scope) -> None:
-        """Note what only values can have on a list or an object."""
+        """Note options for values on a list or an object."""
         for name, _ in top.options:
             what = f"the type {top.type!r} has no option {name[:100]!r}"
             remedy = "put it on the items" if top.type == "list" else "put it on one of the fields"

@@ -1,4 +1,4 @@
-"""What a plan will do, in plain rows."""
+"""The description of a plan in rows of text."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ COLUMNS = ("field", "type", "read", "compared", "accept", "aligned", "applies_to
 
 
 def describe(plan: Plan) -> list[dict[str, str]]:
-    """Return one row of texts per field, in the plan's order; what does not apply is the empty text.
+    """Return one row of texts per field, in the plan's order, empty where a column does not apply.
 
-    `read` and `compared` name the options that differ from the defaults.
+    `read` and `compared` list the options that differ from the defaults.
 
     >>> from fieldassay.plan.compile import read_plan
     >>> row = describe(read_plan("fields: {total: {type: money, tolerance: 0.01}}"))[0]
@@ -35,7 +35,9 @@ def describe(plan: Plan) -> list[dict[str, str]]:
 
 
 def describe_checks(plan: Plan) -> list[dict[str, str]]:
-    """Return the path pattern (`at`) and the text of each check of a plan, in order, with the options that differ from the defaults.
+    """Return the path pattern (`at`) and the text of each check of a plan, in order.
+
+    The text lists the options that differ from the defaults.
 
     >>> from fieldassay.plan.compile import read_plan
     >>> describe_checks(read_plan("{fields: {total: number}, checks: {total: {range: {least: 0}}}}"))
@@ -45,7 +47,7 @@ def describe_checks(plan: Plan) -> list[dict[str, str]]:
 
 
 def describe_comparator(comparator: Comparator) -> str:
-    """Return a comparator as a spec would name it, with the options that differ from the defaults.
+    """Return a comparator as written in a spec, with the options that differ from the defaults.
 
     >>> from fieldassay.comparators.exact import Exact
     >>> describe_comparator(Exact(ignore="-"))
@@ -105,7 +107,7 @@ def _entry(entry: Any, catalogue: Catalogue) -> str:
 
 
 def _name(entry: Any, catalogue: Catalogue) -> str:
-    """Return the name under which a spec knows an entry; a plugin that is not listed has its class name."""
+    """Return the name of an entry in a spec; an unlisted plugin has its class name."""
     return catalogue.name_of(type(entry)) or type(entry).__name__
 
 
@@ -125,7 +127,7 @@ def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:
 
 
 def _is_plain_default(value: Any) -> bool:
-    """Return whether the value is a group of options of which none was given, such as no tolerance."""
+    """Return whether the value is a group of options that are all unset, such as no tolerance."""
     if not dataclasses.is_dataclass(value) or any(
         known.name_of(type(value)) for known in (COMPARATORS, NORMALIZERS)
     ):

@@ -1,4 +1,4 @@
-"""The digest of what decides the scores."""
+"""The digest of the content that decides the scores."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from fieldassay.spec.write import spec_data
 def digest_of(spec: Spec) -> str:
     """Return the SHA-256 of the scoring-relevant content of a spec, in hexadecimal.
 
-    Names and descriptions of the spec, metrics and their definitions, gates, slices and prices have no part in it; nor has the order of
-    fields, but that of patterns, of which the first that matches counts.
+    Names and descriptions of the spec, metrics and their definitions, gates, slices and prices have no
+    effect; nor has the order of fields. The order of patterns counts, since the first match decides.
 
-    >>> digest_of(Spec("a", (Field("x"),))) == digest_of(Spec("b", (Field("x", description="new"),), metrics=("f1",)))
+    >>> other = Spec("b", (Field("x", description="new"),), metrics=("f1",))
+    >>> digest_of(Spec("a", (Field("x"),))) == digest_of(other)
     True
     """
     text = json.dumps(scoring_data(spec), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
@@ -26,7 +27,7 @@ def digest_of(spec: Spec) -> str:
 
 
 def scoring_data(spec: Spec) -> dict[str, Any]:
-    """Return the scoring-relevant content of a spec as plain data, which is what `digest_of` digests.
+    """Return the scoring-relevant content of a spec as plain data, the input of `digest_of`.
 
     >>> scoring_data(Spec("a", (Field("x", description="new"),), metrics=("f1",)))
     {'fieldassay': 1, 'fields': {'x': 'text'}}
@@ -45,7 +46,7 @@ def scoring_data(spec: Spec) -> dict[str, Any]:
     )
     bare = replace(bare, metrics=(), definitions=(), score=None, prices=())
     data: dict[str, Any] = _ordered({key: value for key, value in spec_data(bare).items() if key != "name"})
-    if "checks" in data:  # of several patterns the first that fits a value counts
+    if "checks" in data:  # the first pattern that matches a value counts
         data["checks"] = list(data["checks"].items())
     return data
 
@@ -61,7 +62,10 @@ def _undescribed(field: Field) -> Field:
 
 
 def _ordered(value: Any) -> Any:
-    """Return the data with the patterns of trees as pairs, so that their order counts, and whole floats as integers."""
+    """Return the data with the patterns of trees as pairs and whole floats as integers.
+
+    As pairs, the order of the patterns counts.
+    """
     if isinstance(value, Mapping):
         inner = {key: _ordered(item) for key, item in value.items()}
         if inner.get("type") == "any" and isinstance(inner.get("fields"), dict):

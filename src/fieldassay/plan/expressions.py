@@ -1,4 +1,4 @@
-"""Checks the metrics and gates that a spec names."""
+"""Checks of the metrics and gates named by a spec."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fieldassay.spec.report import Report, Steps
 
 
 def check_expressions(spec: Spec, report: Report) -> None:
-    """Note each metric and gate of a spec that cannot be read, and each that names a field which the spec does not have."""
+    """Note each metric and gate of a spec that is invalid or names a field unknown to the spec."""
     vocabulary = vocabulary_of(spec)
     checker = _Checker(vocabulary, dict.fromkeys(field_paths(spec)), tree_paths(spec), report)
     for definition in spec.definitions:
@@ -30,12 +30,13 @@ def check_expressions(spec: Spec, report: Report) -> None:
 
 
 def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
-    """Return the metrics that must be computed for a gate: the one that it is about, and the documents of the slice that may be empty.
+    """Return the metrics needed for a gate: its own, and the number of documents for `if present`.
 
-    Raises ValueError for a metric that does not exist, a group, a metric that exists per field only where no field is named, and a threshold
-    that cannot be meant.
+    Raises ValueError for a metric that does not exist, a group, a metric per field without a field, and an
+    implausible threshold.
 
-    >>> [str(call) for call in gate_metrics(parse_gate("f1(granularity=leaf){type=invoice} >= 0.8 if present"), Vocabulary())]
+    >>> gate = parse_gate("f1(granularity=leaf){type=invoice} >= 0.8 if present")
+    >>> [str(call) for call in gate_metrics(gate, Vocabulary())]
     ['f1{type=invoice}', 'documents{type=invoice}']
     """
     call = gate.metric
@@ -50,7 +51,7 @@ def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
         raise ValueError(f"{call.name} is defined per field only; name one: {call.name}[FIELD]")
     unit = (
         "" if bound.is_own and bound.metric.unit == "ratio" else bound.metric.unit
-    )  # a formula has no bounds unless it says so
+    )  # a formula has no bounds unless declared
     nonsense = find_nonsense(gate, unit, bound.metric.better)
     if nonsense:
         raise ValueError(nonsense)
@@ -62,7 +63,7 @@ def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
 
 
 def vocabulary_of(spec: Spec) -> Vocabulary:
-    """Return the metrics that there are under a spec: the catalogue's and its own.
+    """Return the metrics available under a spec: the catalogue's and its own.
 
     >>> vocabulary_of(Spec("a", (Field("x", "money"), Field("tags", "list", items=Field(""))))).types
     ('money', 'text')
@@ -72,7 +73,7 @@ def vocabulary_of(spec: Spec) -> Vocabulary:
 
 
 def _value_types(field: Field) -> list[str]:
-    """Return the types of the values that are judged under a field."""
+    """Return the types of the values judged under a field."""
     if field.type == "object":
         return [name for inner in field.fields for name in _value_types(inner)]
     if field.type == "list" and field.compare is None and field.items is not None:
@@ -102,7 +103,7 @@ def field_paths(spec: Spec) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Checker:
-    """What the expressions of one spec may name, and where problems go."""
+    """The names available to the expressions of one spec, and the report for problems."""
 
     vocabulary: Vocabulary
     paths: Mapping[str, None]
@@ -110,7 +111,7 @@ class _Checker:
     report: Report
 
     def check(self, text: str, parse: Callable[[str], MetricCall], steps: Steps) -> None:
-        """Note what is wrong with one metric or gate."""
+        """Note the problems of one metric or gate."""
         try:
             call = parse(text)
             select_metrics([str(call)], self.vocabulary)
@@ -134,13 +135,16 @@ def _check_definition(definition: Definition, vocabulary: Vocabulary, report: Re
         bind_metric(MetricCall(definition.name), vocabulary)
     except ValueError as error:
         if "needs the parameter" in str(error):
-            return  # whoever names the metric says it
+            return  # the metric's own check reports it
         what, _, remedy = str(error).partition("; ")
         report.add(("definitions", definition.name), what, remedy, "invalid_expression")
 
 
 def tree_paths(spec: Spec) -> tuple[str, ...]:
-    """Return the paths of all trees without a schema, whose fields only the data know; the empty path is the whole record."""
+    """Return the paths of all trees without a schema, whose fields depend on the data.
+
+    The empty path is the whole record.
+    """
     return tuple(tree for field in spec.fields for tree in _trees(field, (field.name,) if field.name else ()))
 
 

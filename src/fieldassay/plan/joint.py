@@ -1,4 +1,4 @@
-"""Values whose unit stands in another field."""
+"""Values with their unit in another field."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ _NO_UNITS = frozenset({"", "none", "unit", "units", "ones"})
 
 
 def with_units(leaf: Leaf, holder: Mapping[str, Any], value: Any) -> Any:
-    """Return a value with the texts of its unit fields behind it, as one text; a value without any as it is.
+    """Return a value followed by the texts of its unit fields, as one text; without any, unchanged.
 
     >>> from fieldassay.plan.compile import read_plan
     >>> leaf = read_plan("fields: {revenue: {type: money, unit_field: [currency, unit]}}").root.children[0]
-    >>> with_units(leaf, {"currency": "USD", "unit": "millions"}, 3464.2), with_units(leaf, {"currency": None}, 5)
+    >>> holder = {"currency": "USD", "unit": "millions"}
+    >>> with_units(leaf, holder, 3464.2), with_units(leaf, {"currency": None}, 5)
     ('3464.2 USD millions', 5)
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
@@ -37,11 +38,14 @@ def with_units(leaf: Leaf, holder: Mapping[str, Any], value: Any) -> Any:
 
 
 def refuse_judged_units(fields: tuple[Field, ...], steps: Steps, report: Report) -> None:
-    """Note fields that hold the unit of another and are declared beside it: one value would be judged twice."""
+    """Note unit fields that are also declared as fields: one value would be judged twice."""
     declared = {field.name for field in fields}
     for field in fields:
         for name in (name for name in field.unit_fields if name in declared):
-            what = f"{name[:100]!r} is judged as part of {field.name[:100]!r}, and is declared as a field beside it"
+            what = (
+                f"{name[:100]!r} is judged as part of {field.name[:100]!r}, "
+                "and is declared as a field beside it"
+            )
             report.add(
                 (*steps, field.name, "unit_field"), what, f"remove the field {name[:100]!r}", "duplicate_key"
             )

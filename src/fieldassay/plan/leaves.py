@@ -28,7 +28,9 @@ from fieldassay.types.catalogue import NORMALIZERS, READERS
 
 
 def hand_down(call: Call, name: str, value: Any) -> Call | None:
-    """Return the call with an option given to every comparator inside it that has the option and does not set it; None if none does.
+    """Return the call with an option passed to every comparator inside it that takes it; None if none does.
+
+    Comparators that set the option keep their value.
 
     >>> steps = freeze(["exact", "number"])
     >>> call = hand_down(Call("cascade", (("steps", steps),)), "tolerance", 0.01)
@@ -50,7 +52,7 @@ def hand_down(call: Call, name: str, value: Any) -> Call | None:
 
 
 def _hand_to(data: Any, name: str, value: Any) -> Any | None:
-    """Return one comparator, or several, as data with the option; None if nothing takes it."""
+    """Return one comparator, or several, as data with the option; None if none takes it."""
     if isinstance(data, list):
         found = [_hand_to(one, name, value) for one in data]
         return (
@@ -81,7 +83,7 @@ _LEAST = Call("exact")
 
 @dataclass(frozen=True, slots=True)
 class Judges:
-    """What judges a value: the reader of both sides, then the comparator."""
+    """The reader of both sides and the comparator of a value."""
 
     reader: Reader
     comparator: Comparator
@@ -89,9 +91,10 @@ class Judges:
 
 @dataclass(frozen=True, slots=True)
 class LeafBuilder:
-    """Builds what judges the values of a spec; `locale` goes to every reader that takes one, unless its field says otherwise.
+    """Builds the readers and comparators of the values of a spec.
 
-    `null_values` are the spec's, for items of lists that are judged as a whole.
+    `locale` goes to every reader with that option, unless its field sets it. `null_values` are the spec's,
+    for items of lists judged as a whole.
     """
 
     locale: str | None
@@ -99,7 +102,7 @@ class LeafBuilder:
     null_values: tuple[str, ...] = ()
 
     def judges(self, field: Field, steps: Steps) -> Judges | None:
-        """Return the reader and comparator of a field judged as one value, or None after noting what is wrong."""
+        """Return the reader and comparator of a field judged as one value; None after noting a problem."""
         if field.type not in type_names():
             self.report.add((*steps, "type"), *unknown("type", field.type, type_names()))
             return None
@@ -118,7 +121,7 @@ class LeafBuilder:
     def _handed_down(
         self, field: Field, call: Call, entries: tuple[type[Any], type[Any]]
     ) -> tuple[Field, Call]:
-        """Return the field without the options that only comparators inside the field's comparator have, and the call with them there."""
+        """Return the field and its call, with the options of inner comparators moved into the call."""
         own = {name for entry in entries for name in annotations_of(entry)}
         kept = []
         for name, value in field.options:
@@ -132,7 +135,10 @@ class LeafBuilder:
     def _shared(
         self, field: Field, reader: type[Any], comparator: type[Any], steps: Steps
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the options of a field for its reader and for its comparator; an option that both declare goes to whichever takes its value."""
+        """Return a field's options for its reader and for its comparator.
+
+        An option that both declare goes to the one that accepts its value.
+        """
         values: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
         for name, raw in field.options:
             takers = [
@@ -232,7 +238,7 @@ class LeafBuilder:
         return self.null_values if given is None else given
 
     def _with_items(self, field: Field, call: Call, entry: type[Any]) -> Call:
-        """Return a list's comparator with the comparator of its items, where the items say one (or their type has its own)."""
+        """Return a list's comparator with the comparator of its items, if they or their type have one."""
         items = field.items
         if (
             field.type != "list"

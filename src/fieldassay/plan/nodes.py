@@ -1,4 +1,4 @@
-"""A compiled spec: a tree of nodes that the engine walks."""
+"""A compiled spec: the tree of nodes walked by the engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from fieldassay.types.base import Reader
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A field that is judged as one value. A list judged as a whole (`compare:` on the list) is a leaf whose reader reads lists."""
+    """A field judged as one value.
+
+    A list judged as a whole (`compare:` on the list) is a leaf with a reader of lists.
+    """
 
     name: str
     path: str
@@ -39,7 +42,7 @@ class Leaf:
     takes_only_item: bool = False
     """True: a list that holds one value is that value."""
     is_gold_failable: bool = False
-    """True: an unreadable gold value makes the row FAILED; False: it is compared as trimmed text and flagged."""
+    """True: an unreadable gold value makes the row FAILED; False: it is compared as text and flagged."""
     is_list: bool = False
     separator: str | None = None
     accepted: tuple[object, ...] = ()
@@ -65,7 +68,10 @@ class ObjectNode:
 
 @dataclass(frozen=True, slots=True)
 class ListNode:
-    """A list whose items are aligned and judged one by one; `items` is a leaf, an object or a list with path `<path>[]`."""
+    """A list whose items are aligned and judged one by one.
+
+    `items` is a leaf, an object or a list with path `<path>[]`.
+    """
 
     name: str
     path: str
@@ -88,7 +94,10 @@ class ListNode:
 
 @dataclass(frozen=True, slots=True)
 class AnyNode:
-    """A tree without a schema: the engine grows it per batch from the values, typing leaves by the first matching path pattern."""
+    """A tree without a schema.
+
+    The engine grows it per batch from the values, and types leaves by the first matching path pattern.
+    """
 
     name: str
     path: str
@@ -104,7 +113,10 @@ Node: TypeAlias = Union[Leaf, ObjectNode, ListNode, AnyNode]
 
 @dataclass(frozen=True, slots=True)
 class PlannedCheck:
-    """A check of predictions: where (`path` as the spec has it, `pattern` as compiled), under which name, and how."""
+    """A check of predictions with its place and name.
+
+    `path` is as in the spec, `pattern` is compiled.
+    """
 
     path: str
     pattern: Pattern
@@ -114,7 +126,10 @@ class PlannedCheck:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """A spec with every name resolved. `fields` are all fields that rows can have, in declaration order, parents first."""
+    """A spec with every name resolved.
+
+    `fields` are all fields that can have rows, in declaration order, parents first.
+    """
 
     spec: Spec
     root: ObjectNode

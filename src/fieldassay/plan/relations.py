@@ -1,4 +1,4 @@
-"""Relations of a spec's checks: bound to its fields, so that values are read by their types."""
+"""Relations of a spec's checks, bound to its fields, whose types read the values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _AS_VALUE = (*_COMPUTED, "date", "boolean")
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A record, or an object in it, whose values are read as the types of its fields; what is empty for a field is no value."""
+    """A record, or an object in it, with values read as the types of its fields.
+
+    A value that is empty for its field is absent.
+    """
 
     node: Node
     data: Any
@@ -63,7 +66,7 @@ class Typed:
 
 
 def child_of(node: Node, step: Step) -> Node | None:
-    """Return what is below a node at a step, None if the spec declares nothing there."""
+    """Return the child of a node at a step, None if the spec declares none."""
     if isinstance(node, ListNode):
         return node.items if step == ITEM else None
     tree = (
@@ -81,7 +84,10 @@ def _children(node: Node) -> tuple[Node, ...]:
 
 
 def bind_relation(check: Holds, root: ObjectNode, at: str, place: tuple[Steps, Report]) -> Holds | None:
-    """Return the check, which stands at a path, with the fields of its relation; None if something is wrong with them, which is then noted."""
+    """Return the check with the fields of its relation; None after noting a problem with them.
+
+    `at` is the path of the check.
+    """
     steps, report = place
     if "*" in at:
         remedy = 'put it under ".", or under the path of an object such as lines[]'
@@ -109,7 +115,7 @@ def bind_relation(check: Holds, root: ObjectNode, at: str, place: tuple[Steps, R
 
 
 def _descend(node: Node, path: tuple[Step, ...], place: tuple[Steps, Report]) -> Node | None:
-    """Return the node at a path below another, or note that there is none."""
+    """Return the node at a path below another; note a missing one."""
     for at, step in enumerate(path):
         below = child_of(node, step)
         if below is None:
@@ -131,7 +137,10 @@ def _descend(node: Node, path: tuple[Step, ...], place: tuple[Steps, Report]) ->
 
 
 def _computed(term: Term) -> Iterator[Path]:
-    """Yield the paths whose values are computed with: all but those that are only compared, counted, or the least or the largest of a list."""
+    """Yield the paths used in arithmetic.
+
+    Paths that are only compared, counted, or the least or the largest of a list are left out.
+    """
     if isinstance(term, Operation):
         yield from paths_of(term)
     elif isinstance(term, Aggregate) and (
@@ -141,7 +150,7 @@ def _computed(term: Term) -> Iterator[Path]:
 
 
 def _read(node: Node | None, value: Any) -> Any:
-    """Return a value as a field's type reads it; None where it is empty, unreadable, an object or a list."""
+    """Return a value as read by a field's type; None if empty, unreadable, an object or a list."""
     leaf = node
     if isinstance(node, AnyNode):
         leaf = next((one for pattern, one in node.patterns if Pattern(pattern).matches(node.path)), None)

@@ -1,4 +1,4 @@
-"""Other keys under which records may hold a field."""
+"""Alternative keys of fields in records."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ OtherNames: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def under_own_names(value: dict[str, Any], others: OtherNames) -> dict[str, Any]:
-    """Return the object with every field under its own name; its own key counts first, then the first other key that is not null.
+    """Return the object with every field under its own name.
 
-    >>> under_own_names({"who": "Dupont", "pages": [1]}, (("name", ("speaker", "who")), ("pages", ("ref_pages",))))
+    The field's own key counts first, then the first other key that is not null.
+
+    >>> others = (("name", ("speaker", "who")), ("pages", ("ref_pages",)))
+    >>> under_own_names({"who": "Dupont", "pages": [1]}, others)
     {'pages': [1], 'name': 'Dupont'}
     """
     for name, keys in others:

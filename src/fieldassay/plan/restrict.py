@@ -1,4 +1,4 @@
-"""A plan for some of its fields only."""
+"""A plan for only some of its fields."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from fieldassay.spec.model import Field
 
 
 def restrict(plan: Plan, names: Sequence[str]) -> Plan:
-    """Return the plan of the spec with the named top-level fields only, all that is inside of them included.
+    """Return the plan of the spec with only the named top-level fields and everything in them.
 
-    It is a spec of its own: its digest differs, keys that it does not declare are not judged, and a protocol's name is not on it. Raises
-    `ProblemsError` for a name that is no top-level field, and for gates, metrics and checks about fields that are left out.
+    It is a spec of its own: its digest differs, undeclared keys are not judged, and it carries no protocol's
+    name. Raises `ProblemsError` for a name that is no top-level field, and for gates, metrics and checks
+    about omitted fields.
 
     >>> from fieldassay.plan.compile import read_plan
     >>> restrict(read_plan("fields: {total: money, shop: text}"), ["total"]).slots

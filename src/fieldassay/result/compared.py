@@ -1,4 +1,4 @@
-"""Comparing a number with a threshold: what is printed and what is compared agree."""
+"""Comparison of a number with a threshold, with displayed text that agrees with the comparison."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS = {">=": "at least", "<=": "at most", "==": "exactly", ">": "above", "<": 
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a finite number; true and false are none.
+    """Return whether a value is a finite number; booleans are not numbers.
 
     >>> is_number(0.5), is_number(True), is_number(float("inf")), is_number("1")
     (True, False, False, False)
@@ -30,7 +30,9 @@ def is_number(value: Any) -> bool:
 
 
 def slack_of(threshold: float, unit: str) -> float:
-    """Return how far a value of the unit may be from the threshold and still be equal to it: units without bounds go by the threshold.
+    """Return the distance from the threshold within which a value of the unit counts as equal.
+
+    Units without bounds use a share of the threshold.
 
     >>> slack_of(0.9, "ratio"), slack_of(1024, "ms") == 1024e-9
     (1e-09, True)
@@ -39,7 +41,7 @@ def slack_of(threshold: float, unit: str) -> float:
 
 
 def holds(value: float, operator: str, threshold: float, unit: str = "ratio") -> bool:
-    """Return whether `value operator threshold` holds; values within the slack of the threshold are equal to it.
+    """Return whether `value operator threshold` holds; values within the slack equal the threshold.
 
     >>> holds(0.8999999999, ">=", 0.9), holds(0.8999999999, "<", 0.9), holds(0.89999, ">=", 0.9)
     (True, False, False)
@@ -56,10 +58,12 @@ def holds(value: float, operator: str, threshold: float, unit: str = "ratio") ->
 
 
 def show_compared(value: float, threshold: float, unit: str = "ratio") -> str:
-    """Return a value with so many decimals that it reads like the threshold only if it is equal to it.
+    """Return a value with enough decimals to differ from the threshold, unless it is equal to it.
 
-    >>> show_compared(89.96, 90, "percent"), show_compared(90, 90, "percent"), show_compared(0.8999999999, 0.9), show_compared(0.9123, 0.9)
-    ('89.96 %', '90.0 %', '0.900', '0.912')
+    >>> show_compared(89.96, 90, "percent"), show_compared(90, 90, "percent")
+    ('89.96 %', '90.0 %')
+    >>> show_compared(0.8999999999, 0.9), show_compared(0.9123, 0.9)
+    ('0.900', '0.912')
     """
     is_equal = abs(value - threshold) <= slack_of(threshold, unit)
     shown = threshold if is_equal else value
@@ -73,7 +77,7 @@ def show_compared(value: float, threshold: float, unit: str = "ratio") -> str:
 
 
 def show_plain(value: float, unit: str = "ratio") -> str:
-    """Return a number that is compared with nothing, with the decimals of its unit.
+    """Return a number without a threshold, with the decimals of its unit.
 
     >>> show_plain(0.5), show_plain(4, "count"), show_plain(80.0, "percent")
     ('0.500', '4', '80.0 %')
@@ -84,10 +88,12 @@ def show_plain(value: float, unit: str = "ratio") -> str:
 
 
 def show_rounded(value: float, decimals: int, highest: float | None = 1.0) -> str:
-    """Return a number rounded; a score from 0 to `highest` (None: a number without bounds) reads like a bound only if it is there.
+    """Return a rounded number that shows a bound, 0 or `highest`, only if it is there.
 
-    >>> show_rounded(0.99952, 3), show_rounded(0.99949, 3), show_rounded(1.0, 3), show_rounded(0.00004, 3), show_rounded(99.97, 1, 100.0)
-    ('0.999…', '0.999', '1.000', '0.000…', '99.9…')
+    `highest` of None means a number without bounds.
+
+    >>> [show_rounded(score, 3) for score in (0.99952, 0.99949, 1.0, 0.00004)], show_rounded(99.97, 1, 100.0)
+    (['0.999…', '0.999', '1.000', '0.000…'], '99.9…')
     """
     text = f"{value:,.{decimals}f}"
     if highest is None or not SLACK * highest < value < highest * (1 - SLACK):
@@ -98,7 +104,7 @@ def show_rounded(value: float, decimals: int, highest: float | None = 1.0) -> st
 
 
 def show_change(value: float, unit: str = "ratio") -> str:
-    """Return a difference with its sign, and with so many decimals that it reads like 0 only if it is.
+    """Return a difference with its sign, and with enough decimals to show 0 only for 0.
 
     >>> show_change(0.0314), show_change(-0.000142), show_change(0.0), show_change(-12.5, "ms")
     ('+0.031', '-0.00014', '0.000', '-12 ms')
@@ -129,7 +135,7 @@ def show_threshold(threshold: float, unit: str = "ratio") -> str:
 
 
 def suffix(unit: str) -> str:
-    """Return what is written behind a value of the unit."""
+    """Return the suffix of a value of the unit."""
     return _SUFFIXES.get(unit, "")
 
 
@@ -138,6 +144,6 @@ def _least_decimals(value: float, unit: str) -> int:
 
 
 def _decimals_of(value: float) -> int:
-    """Return how many decimals the shortest text of a number has."""
+    """Return the number of decimals in the shortest text of a number."""
     exponent = Decimal(repr(value)).normalize().as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0

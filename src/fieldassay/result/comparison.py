@@ -1,4 +1,4 @@
-"""What came of comparing systems: a difference with everything that must travel with it, and a ranking."""
+"""The results of comparing systems: a difference with everything that qualifies it, and a ranking."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ VERDICTS: tuple[str, ...] = get_args(Outcome)
 class Comparison:
     """The second of two systems against the first, in one metric, on the same documents.
 
-    `difference` is second minus first of `values`, whatever is better; None where one of them is undefined. `interval` is that of the difference.
-    `p` is two-sided, `p_adjusted` takes into account how many comparisons stand beside it. `wins` are documents in which the second is better.
-    `detectable` is the true difference that would have been found with probability 0.8. `marks`: `few_documents`, `few_differences` (the systems
-    differ in fewer than five documents; the interval is too narrow), `few_replicates`, `undefined_replicates=K`, `no_width` (all documents show
-    the same difference; the interval is that of the share of documents that do).
+    `difference` is second minus first of `values`, whatever is better; None if either is undefined.
+    `interval` is that of the difference. `p` is two-sided, `p_adjusted` accounts for the number of
+    comparisons. `wins` are documents in which the second is better. `detectable` is the true difference that
+    would have been detected with probability 0.8. `marks`: `few_documents`, `few_differences` (the systems
+    differ in fewer than five documents; the interval is too narrow), `few_replicates`,
+    `undefined_replicates=K`, `no_width` (all documents show the same difference; the interval is that of the
+    share of documents that do).
     """
 
     metric: str
@@ -46,7 +48,7 @@ class Comparison:
     better: str = "higher"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as `comparisons.json` has it."""
+        """Return the comparison in the form of `comparisons.json`."""
         return {
             "metric": self.metric,
             "field": self.field,
@@ -74,7 +76,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a system stands: with the value alone it is at its position in the ranking; `first` to `last` are the places it may really have."""
+    """The position of a system by its value, with the `first` to `last` places that it may really have."""
 
     system: str
     value: float | None
@@ -84,7 +86,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class RankedPair:
-    """Two systems of a ranking, the better first; `p_adjusted` is that of their comparison: it takes into account all that was tested."""
+    """Two systems of a ranking, the better first.
+
+    `p_adjusted` is that of their comparison and accounts for all tests.
+    """
 
     systems: tuple[str, str]
     difference: float
@@ -95,7 +100,8 @@ class RankedPair:
 class Ranking:
     """All systems by one metric, the best first; a system without a value comes last.
 
-    `first` of a place is 1 + the number of systems that are significantly better, `last` the number of systems less those significantly worse.
+    `first` of a place is 1 + the number of systems that are significantly better, `last` the number of
+    systems less those significantly worse.
     """
 
     metric: str
@@ -108,7 +114,7 @@ class Ranking:
     method: str = "holm"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the ranking as `comparisons.json` has it."""
+        """Return the ranking in the form of `comparisons.json`."""
         places = [
             {"system": one.system, "value": one.value, "first": one.first, "last": one.last}
             for one in self.places

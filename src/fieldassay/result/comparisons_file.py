@@ -1,4 +1,4 @@
-"""`comparisons.json`: what came of comparing the systems of a run, written and read back."""
+"""`comparisons.json`: the comparisons of a run's systems, written and read back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FORM = Form("a comparisons file", "bad_comparisons_file")
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """What a comparisons file holds."""
+    """The content of a comparisons file."""
 
     comparisons: tuple[Comparison, ...] = ()
     rankings: tuple[Ranking, ...] = ()
@@ -34,7 +34,7 @@ def comparisons_json(found: Comparisons) -> bytes:
 
 
 def read_comparisons(data: bytes, where: str = "comparisons.json") -> Comparisons:
-    """Return what `comparisons_json` wrote. Raises ProblemsError for anything else."""
+    """Return the content written by `comparisons_json`. Raises `ProblemsError` for anything else."""
     return read_typed(data, Comparisons, _FORM, where)
 
 

@@ -1,4 +1,4 @@
-"""The curve F(t) of paired items, exactly: its steps, as a table."""
+"""The curve F(t) of paired items, exactly, as a table of its steps."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ _IN_GOLD = (
 def trace_curves(
     evidence: pl.DataFrame, documents: pl.DataFrame | None = None, by: str = "variant"
 ) -> pl.DataFrame:
-    """Return the steps of F(t), the share of gold items whose pair similarity q is at least t: columns `COLUMNS`, t rising from 0 to 1.
+    """Return the steps of F(t), the share of gold items with a pair similarity q of at least t.
 
-    `share` = `reached` / `n` holds from the row above (exclusive) up to and including `t`, so the sum of share x width is the mean of q over
-    the gold items, one without a partner having q = 0. There is one curve per system and list (its slice is ``), and one per value of the
-    column `by` of `documents` (its slice is `variant=raw`) where it has any. `evidence` must hold all rows, not errors only. Lists that
-    are not paired by similarity have no curve.
+    The columns are `COLUMNS`, t increases from 0 to 1. `share` = `reached` / `n` holds from the row above
+    (exclusive) up to and including `t`, so the sum of share x width is the mean of q over the gold items,
+    with q = 0 for one without a partner. There is one curve per system and list (its slice is ``), and one
+    per value of the column `by` of `documents` (its slice is `variant=raw`) where it has any. `evidence` must
+    hold all rows, not errors only. Lists not paired by similarity have no curve.
 
     >>> import polars as pl
     >>> rows = {"system": "a", "doc": ["1", "1", "1"], "field": "entries[]", "kind": "item"}
@@ -51,7 +52,10 @@ def trace_curves(
 def _parts(
     items: pl.DataFrame, documents: pl.DataFrame | None, by: str
 ) -> Iterator[tuple[tuple[str, str, str], pl.DataFrame]]:
-    """Yield the items of each curve with its system, field and slice; systems and fields in the order of the rows."""
+    """Yield the items of each curve with its system, field and slice.
+
+    Systems and fields are in the order of the rows.
+    """
     import polars as pl
 
     has_slices = documents is not None and by in documents.columns
@@ -72,7 +76,7 @@ def _parts(
 
 
 def _steps(items: pl.DataFrame, keys: tuple[str, str, str]) -> pl.DataFrame:
-    """Return a curve's rows: t = 0, every q that a pair has, and t = 1."""
+    """Return a curve's rows: t = 0, every q of a pair, and t = 1."""
     import numpy as np
     import polars as pl
 

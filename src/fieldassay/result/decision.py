@@ -1,4 +1,4 @@
-"""What came of gates: the outcome of each, and the decision that follows from all of them."""
+"""The results of gates: the outcome of each, and the overall decision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNGATED = "documents without a threshold"
 
 
 class Verdict(StrEnum):
-    """What is said of one gate."""
+    """The verdict on one gate."""
 
     PASS = "PASS"
     FAIL = "FAIL"
@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 
 class Answer(StrEnum):
-    """What is said of all gates together."""
+    """The answer for all gates together."""
 
     GO = "GO"
     NO_GO = "NO-GO"
@@ -36,11 +36,12 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GateOutcome:
-    """What came of one gate: the verdict, what was compared, and what it stands on.
+    """The outcome of one gate: the verdict, the compared value, and its basis.
 
-    `value` is what the gate looked at (None: there was nothing to compare), in `unit`; `n`, `documents` and `interval` are those of the
-    estimate behind it. `rule` says in words what decided, `evidence` what was looked at. Of a gate that is about an interval and did not
-    pass, `detectable` is the least difference that would have been seen with probability 0.8, `documents_needed` how many documents would decide.
+    `value` is the compared value (None: nothing to compare), in `unit`; `n`, `documents` and `interval` are
+    those of the estimate behind it. `rule` states in words what decided, `evidence` the value. For a gate on
+    an interval that did not pass, `detectable` is the least difference detected with probability 0.8,
+    `documents_needed` the number of documents for a decision.
     """
 
     gate: Gate
@@ -58,12 +59,12 @@ class GateOutcome:
 
     @property
     def threshold(self) -> float:
-        """Return the number that the value was compared with."""
+        """Return the threshold."""
         return self.gate.threshold
 
     @property
     def value_text(self) -> str:
-        """Return the value as pages show it: never like the threshold unless it is equal to it."""
+        """Return the value as displayed: different from the threshold unless it is equal to it."""
         return "—" if self.value is None else show_compared(self.value, self.threshold, self.unit)
 
     @property
@@ -72,7 +73,7 @@ class GateOutcome:
         return f"{self.gate.operator} {show_threshold(self.threshold, self.unit)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome as `gates.json` has it."""
+        """Return the outcome in the form of `gates.json`."""
         return {
             "gate": str(self.gate),
             "title": self.title,
@@ -93,7 +94,10 @@ class GateOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The outcomes of one system's gates; `run` names the one run they are about, if it is one of several."""
+    """The outcomes of one system's gates.
+
+    `run` names their run, if it is one of several.
+    """
 
     system: str
     outcomes: tuple[GateOutcome, ...]
@@ -101,7 +105,7 @@ class Decision:
 
     @property
     def answer(self) -> Answer:
-        """Return GO only if every gate that applies passed, and at least one applies; NO-GO if one failed.
+        """Return GO only if all applicable gates passed, at least one; NO-GO if one failed.
 
         >>> Decision("llama", ()).answer.value
         'INCONCLUSIVE'
@@ -114,13 +118,13 @@ class Decision:
 
     @property
     def is_about_nothing(self) -> bool:
-        """Return whether there are gates, and not one of them is about any document."""
+        """Return whether there are gates, but none about any document."""
         asked = [outcome for outcome in self.outcomes if outcome.title != UNGATED]
         return bool(asked) and all(outcome.verdict is Verdict.SKIPPED for outcome in asked)
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Return why, one sentence a gate that stands in the way; for GO one sentence that counts."""
+        """Return the reasons: one sentence per gate that prevents GO; for GO one sentence with the count."""
         blocking = [
             outcome for outcome in self.outcomes if outcome.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)
         ]
@@ -142,7 +146,7 @@ class Decision:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the decision as `gates.json` has it."""
+        """Return the decision in the form of `gates.json`."""
         return {
             "system": self.system,
             "run": self.run,
@@ -153,7 +157,7 @@ class Decision:
 
 
 def decisions_data(decisions: Sequence[Decision]) -> dict[str, Any]:
-    """Return what `gates.json` holds.
+    """Return the content of `gates.json`.
 
     >>> decisions_data([])
     {'schema_version': 1, 'decisions': []}
@@ -163,7 +167,10 @@ def decisions_data(decisions: Sequence[Decision]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run that a decision stands on: where it is, its spec with its digest, its systems and documents, and when it was made."""
+    """A run behind a decision.
+
+    Its path, its spec with its digest, its systems and documents, and its time.
+    """
 
     label: str
     spec: str
@@ -175,7 +182,7 @@ class RunLine:
 
 @dataclass(frozen=True, slots=True)
 class DecisionPage:
-    """The GO / NO-GO page: what was decided, on which runs and records, and what of them did not count."""
+    """The GO / NO-GO page: the decisions, their runs and records, and those that did not count."""
 
     name: str
     decisions: tuple[Decision, ...]
@@ -187,7 +194,7 @@ class DecisionPage:
 
     @property
     def answer(self) -> Answer:
-        """Return the answer for all systems together: the worst."""
+        """Return the worst answer of all systems."""
         answers = {decision.answer for decision in self.decisions}
         worst_first = (Answer.NO_GO, Answer.INCONCLUSIVE, Answer.GO)
         return next((answer for answer in worst_first if answer in answers), Answer.INCONCLUSIVE)

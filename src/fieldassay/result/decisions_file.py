@@ -1,4 +1,4 @@
-"""`gates.json`, read back: what came of gates when a run was made."""
+"""`gates.json`, read back: the outcomes of gates at the time of the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORM = Form("a file of gates", "bad_gates_file")
 
 
 class _Outcome(msgspec.Struct):
-    """One gate, as `GateOutcome.to_dict` describes it."""
+    """One gate in the form of `GateOutcome.to_dict`."""
 
     gate: str
     verdict: Verdict
@@ -32,7 +32,7 @@ class _Outcome(msgspec.Struct):
     documents_needed: Count | None = None
 
     def build(self, gate: Gate) -> GateOutcome:
-        """Return the outcome of a gate that was parsed."""
+        """Return the outcome of a parsed gate."""
         parts: dict[str, Any] = {**msgspec.structs.asdict(self), "gate": gate}
         return GateOutcome(**parts)
 
@@ -48,7 +48,9 @@ class _File(msgspec.Struct):
 
 
 def read_decisions(data: bytes, where: str = "gates.json") -> tuple[Decision, ...]:
-    """Return the decisions that `decisions_data` described, of which some systems may have none. Raises `ProblemsError` for anything else.
+    """Return the decisions of `decisions_data`; some systems may have none.
+
+    Raises `ProblemsError` for anything else.
 
     >>> read_decisions(b'{"schema_version": 1, "decisions": []}')
     ()

@@ -1,4 +1,4 @@
-"""Per-document values: what percentiles, curves and the table of documents are made of."""
+"""Per-document values, the basis of percentiles, curves and the table of documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentValues:
-    """The values of d documents: float64 columns by name (NaN: undefined or unknown), claims, and groups by slice key."""
+    """The values of d documents.
+
+    They are float64 columns by name (NaN: undefined or unknown), claims, and groups by slice key.
+    """
 
     documents: tuple[str, ...]
     values: Mapping[str, Floats]
@@ -48,11 +51,12 @@ def value_documents(
     columns: DocumentColumns,
     kept: Mapping[Statistic, bool] | None = None,
 ) -> DocumentValues:
-    """Return the per-document values that go with the metrics.
+    """Return the per-document values of the metrics.
 
-    `score` is the value of `score_of` in the document; without it the document accuracy: that of the first metric `accuracy` among them,
-    else with its defaults. Then come the chosen metrics that have a value per document (a spec's own definitions all have one), and always
-    `accuracy`, `accuracy_strict`, `leaves` (in the union), `matches` and `perfect`, unless a definition has that name. `kept` are statistics to keep
+    `score` is the value of `score_of` in the document; by default the document accuracy: that of the first
+    metric `accuracy` among them, else with its defaults. Then come the chosen metrics with a value per
+    document (a spec's own definitions all have one), and always `accuracy`, `accuracy_strict`, `leaves` (in
+    the union), `matches` and `perfect`, unless a definition has that name. `kept` are statistics to keep
     beside them: field by field (True) or added up over the fields.
     """
     rows = Rows()
@@ -95,7 +99,10 @@ def _keep(columns: DocumentColumns, statistic: Statistic, is_by_field: bool) -> 
 
 
 def frame_documents(parts: Sequence[tuple[str, DocumentValues]]) -> pl.DataFrame:
-    """Return one row per system and document, sorted by both: `system`, `doc`, `score`, then values, numbers, claims and groups."""
+    """Return one row per system and document, sorted by both.
+
+    The columns are `system`, `doc`, `score`, then values, numbers, claims and groups.
+    """
     import polars as pl
 
     frames = [_frame(system, values) for system, values in parts]
@@ -123,7 +130,7 @@ def _frame(system: str, values: DocumentValues) -> pl.DataFrame:
 
 
 def _group_series(name: str, groups: Sequence[tuple[str, ...]]) -> pl.Series:
-    """Return a slice key's values: lists for tags, else one text or null (several are joined by ` | `)."""
+    """Return a slice key's values: lists for tags, else one text or null (several joined by ` | `)."""
     import polars as pl
 
     printable = [[make_printable(text) for text in group] for group in groups]
@@ -133,7 +140,7 @@ def _group_series(name: str, groups: Sequence[tuple[str, ...]]) -> pl.Series:
 
 
 def _is_own(bound: BoundMetric) -> bool:
-    """Return whether a metric is a spec's own definition, of all documents and the whole of each."""
+    """Return whether a metric is a spec's own definition, over all documents and fields."""
     return bound.is_own and bound.call.slice is None and bound.call.field is None
 
 
@@ -144,7 +151,7 @@ def _default_share(name: str) -> Share:
 
 
 def _document_share(bound: BoundMetric) -> Share | None:
-    """Return the share that a metric is the mean of, if it is one of whole documents."""
+    """Return the share behind a metric that is a mean over whole documents, else None."""
     if not isinstance(bound.recipe, Ratio) or bound.call.slice is not None:
         return None
     first = bound.recipe.numerator.statistics[0]

@@ -1,4 +1,4 @@
-"""One number and everything that must travel with it."""
+"""One number with everything that qualifies it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ Scalar: TypeAlias = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A metric's value with its denominator, interval and marks; the fields and their order are those of `metrics.json`.
+    """A metric's value with its denominator, interval and marks, in the order of `metrics.json`.
 
-    `value` is None where the metric is undefined (`n` is 0). `n` is the denominator, `documents` the number of documents behind it,
-    `failed` how many judgements are outside it because they failed. `interval` is None for counts, and where nothing can be said; `level`
-    is None with it. `marks`: `few_documents` (the interval is too narrow), `wilson` (it is a Wilson score interval), `order_statistics`,
-    `few_replicates` (too few were drawn for its level), `undefined_replicates=K` (K bootstrap replicates were dropped).
+    `value` is None for an undefined metric (`n` is 0). `n` is the denominator, `documents` the number of
+    documents behind it, `failed` the number of failed judgements, which are outside the denominator.
+    `interval` is None for counts and where it is undefined; `level` is then None too. `marks`:
+    `few_documents` (the interval is too narrow), `wilson` (it is a Wilson score interval),
+    `order_statistics`, `few_replicates` (too few for its level), `undefined_replicates=K` (K bootstrap
+    replicates were dropped).
     """
 
     metric: str
@@ -40,7 +42,7 @@ class Estimate:
     better: str = "higher"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the estimate as `metrics.json` has it."""
+        """Return the estimate in the form of `metrics.json`."""
         return {
             "metric": self.metric,
             "system": self.system,

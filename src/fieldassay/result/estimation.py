@@ -32,14 +32,17 @@ _HIGHEST = {"ratio": 1.0, "percent": 100.0}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceSums:
-    """The sums of one slice, the known document numbers that its quantiles are taken of (part by part), and how many documents it has."""
+    """The sums of one slice, the document numbers for its quantiles, and its number of documents.
+
+    The document numbers are the known ones, part by part.
+    """
 
     sums: Mapping[Statistic, Sum]
     numbers: Mapping[str, tuple[Floats, ...]]
     documents: int
 
     def merge(self, other: SliceSums) -> SliceSums:
-        """Return both together."""
+        """Return the sums of both."""
         names = dict.fromkeys([*self.numbers, *other.numbers])
         numbers = {name: self.numbers.get(name, ()) + other.numbers.get(name, ()) for name in names}
         return SliceSums(add_sums(self.sums, other.sums), numbers, self.documents + other.documents)
@@ -47,7 +50,10 @@ class SliceSums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Draft:
-    """An estimate that still lacks its interval; `replicates` is empty where there are none, `ordered` are the values behind a quantile."""
+    """An estimate without its interval.
+
+    `replicates` is empty if there are none, `ordered` are the values behind a quantile.
+    """
 
     bound: BoundMetric
     key: SliceKey
@@ -70,7 +76,7 @@ class _Bounds:
 
 @dataclass(frozen=True, slots=True)
 class EstimationPlan:
-    """What to estimate: metrics, slice keys, the level of intervals, and whether there are any."""
+    """The metrics, the slice keys, the level of intervals, and whether there are intervals."""
 
     metrics: Sequence[BoundMetric]
     keys: Sequence[str] = ()
@@ -81,9 +87,10 @@ class EstimationPlan:
 def estimate_slices(
     system: str, plan: EstimationPlan, slices: Mapping[SliceKey, SliceSums]
 ) -> tuple[Estimate, ...]:
-    """Return every metric's estimates: all documents first, then by slice key and value; the whole first, then field by field.
+    """Return every metric's estimates: all documents first, then by slice; the whole first, then by field.
 
-    A metric that names a slice is estimated in that slice only, others in all documents and in every slice of the plan's keys.
+    A metric that names a slice is estimated in that slice only, others in all documents and in every slice of
+    the plan's keys.
     """
     order = {key: position for position, key in enumerate(plan.keys)}
     asked = {bound.call.slice for bound in plan.metrics if bound.call.slice is not None}
@@ -158,7 +165,7 @@ def _draft_quantile(bound: BoundMetric, recipe: Quantile, key: SliceKey, table: 
 
 
 def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
-    """Return the interval of each draft; the percentiles of all replicates are taken in one go."""
+    """Return the interval of each draft, with one computation of the percentiles of all replicates."""
     drawn = [draft.replicates for draft in drafts if draft.replicates is not None]
     found = percentile_intervals(np.stack(drawn), level) if drawn else None
     triples = iter(
@@ -192,7 +199,7 @@ def _bound_one(draft: _Draft, level: float, drawn: tuple[float, float, int] | No
 
 
 def highest_value(bound: BoundMetric) -> float:
-    """Return the largest value that a metric can have if its smallest is 0; 0 where it has no such bounds.
+    """Return the maximum of a metric with a minimum of 0; 0 for a metric without such bounds.
 
     >>> from fieldassay.metrics.grammar import parse_metric
     >>> from fieldassay.metrics.selection import bind_metric

@@ -1,4 +1,4 @@
-"""Which of a result's metrics is the one that systems are ranked by."""
+"""The metric of a result that systems are ranked by."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PER_FIELD = ("field_accuracy",)
 
 
 def find_main(result: Result) -> Estimate | None:
-    """Return the first system's estimate of the main metric; None if the result has no metric that could be it."""
+    """Return the first system's estimate of the main metric; None without a candidate."""
     whole = [estimate for estimate in result.estimates if estimate.field is None and not estimate.slice]
     named = [estimate for name in MAIN for estimate in whole if estimate.metric == name]
     ratios = [estimate for estimate in whole if estimate.unit in ("ratio", "percent")]
@@ -22,7 +22,10 @@ def find_main(result: Result) -> Estimate | None:
 
 
 def find_headline(result: Result) -> tuple[Estimate, ...]:
-    """Return each system's estimate of the metric that a run is known by: the spec's first own one, else the main one; () if there is none."""
+    """Return each system's estimate of the headline metric; () if there is none.
+
+    It is the first metric defined by the spec, else the main one.
+    """
     own = [name for name in result.run.get("definitions", ()) if isinstance(name, str)]
     whole = [one for one in result.estimates if one.field is None and not one.slice]
     main = next((one for name in own for one in whole if one.metric == name), None) or find_main(result)
@@ -30,7 +33,7 @@ def find_headline(result: Result) -> tuple[Estimate, ...]:
 
 
 def is_same_metric(estimate: Estimate, other: Estimate) -> bool:
-    """Return whether two estimates are of one metric, whatever their systems, fields and slices."""
+    """Return whether two estimates are of one metric, regardless of system, field and slice."""
     return _identity(estimate) == _identity(other)
 
 
@@ -41,7 +44,7 @@ def _identity(estimate: Estimate) -> tuple[object, ...]:
 def by_system(
     result: Result, metric: Estimate, slice_: Mapping[str, str] | None = None
 ) -> dict[str, Estimate]:
-    """Return each system's estimate of a metric over all documents, or over those of one slice."""
+    """Return each system's estimate of a metric over all documents or one slice."""
     chosen = dict(slice_ or {})
     return {
         estimate.system: estimate
@@ -51,7 +54,7 @@ def by_system(
 
 
 def find_named(result: Result, system: str, names: tuple[str, ...]) -> Estimate | None:
-    """Return a system's estimate of the first of these metrics that there is, over all documents."""
+    """Return a system's estimate of the first available of these metrics, over all documents."""
     for name in names:
         for estimate in result.estimates:
             if (
@@ -65,7 +68,7 @@ def find_named(result: Result, system: str, names: tuple[str, ...]) -> Estimate 
 
 
 def list_fields(result: Result, system: str) -> dict[str, Estimate]:
-    """Return a system's estimates of the accuracy of each field, over all documents, in the order of the fields."""
+    """Return a system's accuracy estimates by field, over all documents, in the order of the fields."""
     found: dict[str, Estimate] = {}
     for estimate in result.estimates:
         if (

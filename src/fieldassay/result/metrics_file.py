@@ -19,7 +19,7 @@ _MOST_LISTED = 20
 
 
 class _File(msgspec.Struct):
-    """What a metrics file holds."""
+    """The content of a metrics file."""
 
     run: dict[str, Any]
     estimates: tuple[Estimate, ...]
@@ -27,19 +27,27 @@ class _File(msgspec.Struct):
 
 
 def metrics_json(result: Result) -> bytes:
-    """Return the result's estimates as UTF-8 JSON, one estimate a line, numbers in full precision; never NaN (ValueError).
+    """Return the result's estimates as UTF-8 JSON, one estimate a line, numbers in full precision.
+
+    NaN raises ValueError.
 
     >>> print(metrics_json(Result((), run={"seed": 0}, counts={"documents": 0})).decode(), end="")
     {"schema_version": 1, "run": {"seed": 0}, "estimates": [], "counts": {"documents": 0}}
     """
     lines = ",\n".join(_write(estimate.to_dict()) for estimate in result.estimates)
     estimates = f"[\n{lines}\n]" if lines else "[]"
-    text = f'{{"schema_version": {SCHEMA_VERSION}, "run": {_write(result.run)}, "estimates": {estimates}, "counts": {_write(result.counts)}}}\n'
+    text = (
+        f'{{"schema_version": {SCHEMA_VERSION}, "run": {_write(result.run)}, '
+        f'"estimates": {estimates}, "counts": {_write(result.counts)}}}\n'
+    )
     return text.encode("utf-8", "backslashreplace")
 
 
 def read_metrics(data: bytes, where: str = "metrics.json") -> Result:
-    """Return the result that `metrics_json` wrote, without documents and evidence. Raises ProblemsError for anything else."""
+    """Return the result written by `metrics_json`, without documents and evidence.
+
+    Raises `ProblemsError` for anything else.
+    """
     found = read_typed(data, _File, _FORM, where)
     problems = [
         Problem(f"{where}: $.estimates[{place}].interval", "its ends are not in order", AGAIN, _FORM.kind)

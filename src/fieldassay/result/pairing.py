@@ -1,4 +1,4 @@
-"""What two systems are compared by: the statistics of every document, side by side."""
+"""The paired statistics that two systems are compared by."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentStatistics:
-    """One system's documents, sorted by id, with the statistics of each (`values`: fields x documents) and its slices by key."""
+    """The documents of one system, sorted by id.
+
+    `values` holds their statistics (fields x documents); their slices are by key.
+    """
 
     system: str
     documents: tuple[str, ...]
@@ -40,7 +43,7 @@ class DocumentStatistics:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedData:
-    """What systems of one run can be compared by: metrics, the statistics behind them, and how the bootstrap and the signs are drawn."""
+    """The basis of comparisons within one run: metrics, statistics, and the settings of the draws."""
 
     metrics: tuple[BoundMetric, ...]
     systems: tuple[DocumentStatistics, ...]
@@ -51,7 +54,7 @@ class PairedData:
     vocabulary: Vocabulary = CATALOGUE
 
     def can_compare(self, bound: BoundMetric) -> bool:
-        """Return whether everything that a metric is made of was kept, field by field if it is a metric of one field."""
+        """Return whether all statistics of a metric were kept, by field for a metric of one field."""
         if not is_comparable(bound):
             return False
         is_by_field = bound.call.field is not None or _has_field_mean(bound.recipe)
@@ -68,11 +71,12 @@ def _is_kept(system: DocumentStatistics, statistic: Statistic, is_by_field: bool
 
 
 def is_comparable(bound: BoundMetric) -> bool:
-    """Return whether systems can be compared by a metric: it is made of sums, and of the whole or of one field.
+    """Return whether a metric can be compared: made of sums, and of the whole or of one field.
 
     >>> from fieldassay.metrics.grammar import parse_metric
     >>> from fieldassay.metrics.selection import bind_metric
-    >>> [is_comparable(bind_metric(parse_metric(text))) for text in ("f1", "latency_p95", "field_accuracy", "field_accuracy[total]")]
+    >>> metrics = ("f1", "latency_p95", "field_accuracy", "field_accuracy[total]")
+    >>> [is_comparable(bind_metric(parse_metric(text))) for text in metrics]
     [True, False, False, True]
     """
     is_placed = bound.metric.scope != "field" or bound.call.field is not None
@@ -88,7 +92,7 @@ def _is_sums(recipe: Recipe) -> bool:
 
 
 def list_parts(recipe: Recipe) -> tuple[Statistic, ...]:
-    """Return the statistics that a recipe's value is made of."""
+    """Return the statistics in a recipe's value."""
     if isinstance(recipe, Constant | Quantile):
         return ()
     if isinstance(recipe, Combined):
@@ -111,7 +115,10 @@ def _has_field_mean(recipe: Recipe) -> bool:
 
 
 def list_kept(metrics: Sequence[BoundMetric], by_field: Sequence[BoundMetric] = ()) -> dict[Statistic, bool]:
-    """Return the statistics that comparing by the metrics takes, and whether they are needed field by field, as those of `by_field` are."""
+    """Return the statistics for comparing by the metrics, and whether each is needed by field.
+
+    Those of `by_field` are.
+    """
     kept: dict[Statistic, bool] = {
         statistic: True for bound in by_field for statistic in list_parts(bound.recipe)
     }
@@ -123,7 +130,7 @@ def list_kept(metrics: Sequence[BoundMetric], by_field: Sequence[BoundMetric] = 
 
 
 def join_statistics(system: str, parts: Sequence[DocumentValues]) -> DocumentStatistics:
-    """Return the kept statistics of all batches of a system as one, the documents sorted by id."""
+    """Return the kept statistics of all batches of a system as one, with the documents sorted by id."""
     documents = [name for part in parts for name in part.documents]
     order = sorted(range(len(documents)), key=documents.__getitem__)
     statistics = {}

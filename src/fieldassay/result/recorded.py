@@ -1,4 +1,4 @@
-"""What a run records of itself, as `run.json` and `metrics.json` have it: where its numbers come from, and what was evaluated."""
+"""The records of a run in `run.json` and `metrics.json`: the origin of its numbers, and its counts."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class RecordedText(msgspec.Struct, frozen=True):
 
 
 class RecordedMetrics(msgspec.Struct, frozen=True):
-    """The metrics that systems were compared by, and those of which statistics were kept besides."""
+    """The metrics used to compare systems, and those with statistics kept in addition."""
 
     compared: list[str]
     also: list[str]
 
 
 class RecordedDraw(msgspec.Struct, frozen=True):
-    """How the bootstrap was drawn."""
+    """The settings of the bootstrap draws."""
 
     replicates: Annotated[int, Meta(ge=0, le=10_000_000)]
     seed: Annotated[int, Meta(ge=0)]
@@ -40,14 +40,14 @@ class RecordedDraw(msgspec.Struct, frozen=True):
 
 
 class RecordedGiven(msgspec.Struct, frozen=True):
-    """The paths of the inputs as they were given."""
+    """The paths of the inputs as given."""
 
     gold: str
     predictions: dict[str, str]
 
 
 class RecordedInputs(msgspec.Struct, frozen=True):
-    """The inputs of a run: their labels, digests by label (None: read from a stream), how they were read, and how they were given."""
+    """The inputs of a run: their labels, digests by label (None: read from a stream), and options."""
 
     gold: str
     predictions: dict[str, str]
@@ -57,7 +57,7 @@ class RecordedInputs(msgspec.Struct, frozen=True):
 
 
 class Provenance(msgspec.Struct, frozen=True):
-    """Where the numbers of a run come from. Runs of older versions lack parts of it."""
+    """The origin of a run's numbers. Runs of older versions lack parts of it."""
 
     spec: RecordedText | None = None
     metrics: list[str] = []
@@ -73,7 +73,7 @@ class Provenance(msgspec.Struct, frozen=True):
 
 
 class SystemCounts(msgspec.Struct, frozen=True):
-    """What became of the documents of one system."""
+    """The counts of one system's documents."""
 
     documents: Count = 0
     missing: Count = 0
@@ -88,7 +88,7 @@ class SystemCounts(msgspec.Struct, frozen=True):
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """What was and was not evaluated."""
+    """The counts of evaluated and excluded documents."""
 
     documents: Count = 0
     systems: dict[str, SystemCounts] = {}
@@ -96,7 +96,7 @@ class Counts(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the documents that a run has: in words, and the option that left the others out."""
+    """A part of the documents of a run: a description, and the option that excluded the others."""
 
     words: str
     option: str
@@ -106,7 +106,7 @@ class Part:
 
 
 def parts_of(facts: Mapping[str, Any]) -> tuple[Part, ...]:
-    """Return by which options a run has a part of the documents only; () for a whole run.
+    """Return the options that restrict a run to part of the documents; () for a whole run.
 
     >>> [str(part) for part in parts_of({"limit": 5, "where": ["type=invoice"]})]
     ['documents with type=invoice only (--where)', 'the first 5 documents only (--limit)']

@@ -1,4 +1,4 @@
-"""A result: all estimates of a run, where they come from, and what went beside them."""
+"""A result: all estimates of a run, their origin, and the tables behind them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ def frame_estimates(estimates: Sequence[Estimate]) -> pl.DataFrame:
 
 
 def to_pandas(frame: pl.DataFrame) -> Any:
-    """Return a table as a pandas one, made column by column: pyarrow is not needed. Raises `MissingExtraError` without pandas."""
+    """Return a Polars table as a pandas table, column by column, without pyarrow.
+
+    Raises `MissingExtraError` without pandas.
+    """
     try:
         pandas = importlib.import_module("pandas")
     except ImportError:
@@ -68,7 +71,7 @@ def to_pandas(frame: pl.DataFrame) -> Any:
 
 
 def show_html(estimates: Sequence[Estimate], title: str) -> str:
-    """Return estimates of the whole as a small HTML table: a row for each metric, a column for each system."""
+    """Return the overall estimates as a small HTML table: a row per metric, a column per system."""
     systems, metrics = (
         list(dict.fromkeys(getter))
         for getter in ((one.system for one in estimates), (one.metric for one in estimates))
@@ -97,8 +100,9 @@ _MOST_NAMED = 4
 class Result:
     """Estimates in the order of systems, slices, metrics and fields.
 
-    `documents` has one row per system and document, `evidence_table` makes `evidence`. `run` is the provenance, `counts` says
-    what was and was not evaluated, `notes` and `warnings` are sentences for the reader.
+    `documents` has one row per system and document, `evidence_table` makes `evidence`. `run` is the
+    provenance, `counts` are the evaluated and excluded documents, `notes` and `warnings` are sentences for
+    the reader.
     """
 
     estimates: tuple[Estimate, ...]
@@ -130,18 +134,21 @@ class Result:
             for system, one in first.items()
         ]
         more = [f"{len(self.systems) - len(first)} more"] if len(self.systems) > len(first) else []
-        return f"Result({int(self.counts.get('documents', 0)):,} documents: {', '.join([*values, *more]) or 'no system'})"
+        return (
+            f"Result({int(self.counts.get('documents', 0)):,} documents: "
+            f"{', '.join([*values, *more]) or 'no system'})"
+        )
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the metrics of the whole, by system."""
+        """Return the HTML for a notebook: the overall metrics, by system."""
         return show_html(self._whole(), f"{int(self.counts.get('documents', 0)):,} documents")
 
     def summary(self) -> pl.DataFrame:
-        """Return the estimates of all documents and fields together, one row per system and metric, with interval and n."""
+        """Return the overall estimates, one row per system and metric, with interval and n."""
         return frame_estimates(self._whole())
 
     def to_pandas(self, what: Literal["estimates", "documents", "evidence"] = "estimates") -> Any:
-        """Return a table of the result as a pandas one; pyarrow is not needed.
+        """Return a table of the result as a pandas table, without pyarrow.
 
         Raises `MissingExtraError` without pandas, `ValueError` for a table that was not kept.
         """
@@ -163,9 +170,9 @@ class Result:
     def save(self, place: str | Path, *, in_store: bool = False) -> Run:
         """Write the result as a run, as `fieldassay score --out` does, and return the run.
 
-        With `in_store` the place is a store of runs, in which the run gets a name of its own.
-        The folder is there whole or not at all; of an earlier run in it the files are replaced. Raises `ProblemsError` where it cannot be
-        written, `ValueError` for a result that does not come from `fieldassay.score`.
+        With `in_store` the place is a store of runs, in which the run gets a name of its own. The folder is
+        written whole or not at all; the files of an earlier run in it are replaced. Raises `ProblemsError` if
+        it cannot be written, `ValueError` for a result that does not come from `fieldassay.score`.
 
         >>> import fieldassay as fa
         >>> result = fa.score([{"id": 1, "total": 5}], [{"id": 1, "total": 5}], "fields: {total: number}")
@@ -175,7 +182,8 @@ class Result:
         """
         if self.writer is None:
             raise ValueError(
-                "only a result of `fieldassay.score` can be saved; one that was read from a run is saved already"
+                "only a result of `fieldassay.score` can be saved; "
+                "one that was read from a run is saved already"
             )
         return self.writer(self, Path(place), in_store)
 
@@ -184,7 +192,10 @@ class Result:
 
     @property
     def evidence(self) -> pl.DataFrame | None:
-        """Return the evidence, one row per judged node; its texts and diagnoses are made when it is first asked for. None: not kept."""
+        """Return the evidence, one row per judged node; None if it was not kept.
+
+        Its texts and diagnoses are made on first use.
+        """
         return None if self.evidence_table is None else self.evidence_table()
 
     @property
@@ -194,13 +205,13 @@ class Result:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Return the fields that have estimates, in their order."""
+        """Return the fields with estimates, in order."""
         return tuple(
             dict.fromkeys(estimate.field for estimate in self.estimates if estimate.field is not None)
         )
 
     def value(self, metric: str, system: str | None = None, field: str | None = None) -> float | None:
-        """Return a metric's value, None where it is undefined; arguments as for `estimate`.
+        """Return a metric's value, None if undefined; arguments as for `estimate`.
 
         >>> accuracy = Estimate("accuracy", "a", None, {}, "filled", 0.5, 2, 2, 0, "leaf")
         >>> Result((accuracy,)).value("accuracy")
@@ -209,10 +220,10 @@ class Result:
         return self.estimate(metric, system, field).value
 
     def estimate(self, metric: str, system: str | None = None, field: str | None = None) -> Estimate:
-        """Return the estimate that an expression such as `f1(granularity=slot)[TOTAL]{type=invoice}` names.
+        """Return the estimate of an expression such as `f1(granularity=slot)[TOTAL]{type=invoice}`.
 
-        `field` stands for the expression's `[…]`; `system` may be left out where there is only one. Raises KeyError where there is no such
-        estimate, ValueError where the expression or the system is not clear.
+        `field` stands for the expression's `[…]`; `system` may be omitted if there is only one. Raises
+        KeyError without such an estimate, ValueError for an ambiguous expression or system.
         """
         call = parse_metric(metric)
         if field is not None:
@@ -224,7 +235,7 @@ class Result:
         raise KeyError(f"no estimate {call} of system {name!r}; {self._nearest(call)}")
 
     def select(self, call: MetricCall) -> Iterator[Estimate]:
-        """Return the estimates of every system that a metric names: its field (or the whole), its slice (or all documents)."""
+        """Return a metric's estimates for every system, in its field (or the whole) and slice (or all)."""
         chosen = {} if call.slice is None else {call.slice[0]: call.slice[1]}
         meant = [
             estimate
@@ -249,7 +260,7 @@ class Result:
         return system
 
     def _nearest(self, call: MetricCall) -> str:
-        """Return the field with the nearest name if the metric was computed by field, the metric with the nearest name if it was not computed."""
+        """Return the nearest valid name: of a field if the metric was computed by field, else of a metric."""
         fields = {
             estimate.field
             for estimate in self.estimates
@@ -260,11 +271,14 @@ class Result:
         names = {estimate.metric for estimate in self.estimates}
         if call.name not in names:
             return nearest(call.name, names)
-        return f"{call.name} was computed otherwise: for another field, slice or regime, or with other parameters"
+        return (
+            f"{call.name} was computed otherwise: for another field, slice or regime, "
+            "or with other parameters"
+        )
 
 
 def _is_meant(estimate: Estimate, wanted: Mapping[str, Any]) -> bool:
-    """Return whether an estimate has the wanted regime, granularity and parameters, and no other parameters."""
+    """Return whether an estimate has exactly the wanted regime, granularity and parameters."""
     having = {"regime": estimate.regime, "granularity": estimate.granularity, **estimate.parameters}
     return (
         all(having.get(key) == value for key, value in wanted.items())
@@ -273,11 +287,14 @@ def _is_meant(estimate: Estimate, wanted: Mapping[str, Any]) -> bool:
 
 
 def _expect(call: MetricCall) -> dict[str, Any]:
-    """Return the regime, granularity and parameters of the estimate meant; names outside the catalogue are taken as they are given."""
+    """Return the regime, granularity and parameters of the expected estimate.
+
+    Names outside the catalogue are taken as given.
+    """
     if call.name not in list_metrics():
         return dict(call.parameters)
     try:
         bound = bind_metric(call)
-    except ValueError:  # a spec's own definition of that name takes other parameters
+    except ValueError:  # a spec's definition of that name has other parameters
         return dict(call.parameters)
     return {"regime": bound.regime, "granularity": bound.granularity, **bound.parameters}

@@ -1,4 +1,4 @@
-"""`statistics.parquet`: what a run can be compared by later, the statistics of every document as whole numbers."""
+"""`statistics.parquet`: the statistics of every document as whole numbers, for later comparisons."""
 
 from __future__ import annotations
 
@@ -25,15 +25,19 @@ SYSTEM, DOCUMENT, GROUP = "system", "doc", "group"
 
 
 def name_statistic(statistic: Statistic) -> str:
-    """Return the name of a statistic in files: a digest of its definition, so that one that is defined otherwise is not taken for it."""
+    """Return the name of a statistic in files.
+
+    It is a digest of its definition, so that a changed definition is never mistaken for it.
+    """
     return hashlib.sha256(f"{statistic!r} in units of 2^-{statistic.bits}".encode()).hexdigest()[:16]
 
 
 def statistics_frame(systems: Iterable[DocumentStatistics]) -> pl.DataFrame:
     """Return one row per system and document.
 
-    Columns are named by JSON lists: `["system"]`, `["doc"]` (as UTF-8 bytes, so that no id is lost), `["group", KEY]` (lists of texts), and
-    `[STATISTIC, FIELD]` (int64; FIELD is null for the document as a whole). What a system does not have is null.
+    Columns are named by JSON lists: `["system"]`, `["doc"]` (as UTF-8 bytes, so that no id is lost),
+    `["group", KEY]` (lists of texts), and `[STATISTIC, FIELD]` (int64; FIELD is null for the document as a
+    whole). Missing values are null.
     """
     import polars as pl
 
@@ -68,7 +72,7 @@ def _column(*parts: str | None) -> str:
 
 
 def systems_of(frame: pl.DataFrame, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:
-    """Return the systems of a frame that `statistics_frame` made, with those of the wanted statistics that it has.
+    """Return the systems of a frame made by `statistics_frame`, with the available wanted statistics.
 
     Raises ValueError for a frame of another form.
     """
@@ -120,7 +124,10 @@ def write_statistics(file: Path, systems: Sequence[DocumentStatistics]) -> None:
 
 
 def read_statistics(file: Path, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:
-    """Return what `write_statistics` wrote, of the wanted statistics. Raises ValueError if the file is damaged, OSError if there is none."""
+    """Return the wanted statistics written by `write_statistics`.
+
+    Raises ValueError for a damaged file, OSError for a missing one.
+    """
     with file.open("rb") as stream:
         data = stream.read()
     try:

@@ -1,4 +1,4 @@
-"""What the checks of a spec found in predictions, counted, with examples."""
+"""The violations of a spec's checks in predictions, counted, with examples."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One value of a prediction that a check does not accept.
+    """One value of a prediction rejected by a check.
 
-    `path` is where the value is, or should be; `at` is the path pattern under which the spec lists the check. `value` is the value as JSON
-    text, long ones shortened, lists and objects with their size only; None where a key is missing.
+    `path` is the place of the value, present or missing; `at` is the path pattern of the check in the spec.
+    `value` is the value as JSON text, long ones shortened, lists and objects by their size only; None for a
+    missing key.
     """
 
     doc: str
@@ -23,14 +24,17 @@ class Violation:
     value: str | None
 
     def to_dict(self, system: str) -> dict[str, Any]:
-        """Return the violation as plain data, in the order in which files have it."""
+        """Return the violation as plain data, in the field order of files."""
         names = ("doc", "path", "check", "message", "value", "at")
         return {"system": system, **{name: getattr(self, name) for name in names}}
 
 
 @dataclass(frozen=True, slots=True)
 class CheckCount:
-    """How often the predictions of a system violate one check of the spec: `values` were looked at, in `documents` something was wrong."""
+    """The violations of one check by the predictions of a system.
+
+    `values` were checked, `documents` have at least one violation.
+    """
 
     system: str
     at: str
@@ -40,7 +44,7 @@ class CheckCount:
     documents: int
     examples: tuple[Violation, ...] = ()
     not_applicable: int = 0
-    """How often the check could not say anything, because a value that it needs is missing or cannot be read."""
+    """The number of times the check did not apply, because a needed value is missing or unreadable."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as plain data, without the examples."""
@@ -56,9 +60,10 @@ class CheckCount:
 
 
 def worst_first(counts: Iterable[CheckCount]) -> tuple[CheckCount, ...]:
-    """Return the checks that were violated, the most often violated first, else in the order given.
+    """Return the violated checks, the most often violated first, else in the given order.
 
-    >>> [count.check for count in worst_first([CheckCount("a", "x", "number", 9, 1, 1), CheckCount("a", "y", "one_of", 9, 4, 2)])]
+    >>> counts = [CheckCount("a", "x", "number", 9, 1, 1), CheckCount("a", "y", "one_of", 9, 4, 2)]
+    >>> [count.check for count in worst_first(counts)]
     ['one_of', 'number']
     """
     return tuple(sorted((count for count in counts if count.violations), key=lambda count: -count.violations))

@@ -17,10 +17,10 @@ _HOW = "write a name, or {name: {option: value}}"
 
 
 def parse_call(raw: Any) -> Call:
-    """Return the call that a value of a spec stands for, or raise ValueError saying what it should be.
+    """Return the call of a value of a spec; raises ValueError with the valid forms.
 
-    A text is a name, or `name: value`. A mapping has one key, the name, over its options (or over the value of its first option); or the key
-    `name` beside the options.
+    A text is a name, or `name: value`. A mapping has one key, the name, with its options (or with the value
+    of its first option); or the key `name` beside the options.
 
     >>> parse_call({"anls": {"threshold": 0.5}}) == parse_call({"name": "anls", "threshold": 0.5})
     True
@@ -67,7 +67,7 @@ def call_data(call: Call) -> Any:
 
 
 def parse_accept(raw: Any) -> Accept:
-    """Return the acceptance threshold that a value of a spec stands for, or raise ValueError.
+    """Return the acceptance threshold of a value of a spec; raises ValueError.
 
     >>> parse_accept("> 0.5"), parse_accept(0.8)
     (Accept(value=0.5, is_strict=True), Accept(value=0.8, is_strict=False))
@@ -80,7 +80,8 @@ def parse_accept(raw: Any) -> Accept:
             number = None
     if number is None or not 0 <= number <= 1:
         raise ValueError(
-            f'must be a number from 0 to 1, or a text like "> 0.5", not {kind_of(raw)}; write 0.8, ">= 0.8" or "> 0.8"'
+            f'must be a number from 0 to 1, or a text like "> 0.5", not {kind_of(raw)}; '
+            'write 0.8, ">= 0.8" or "> 0.8"'
         )
     return Accept(number, is_strict)
 

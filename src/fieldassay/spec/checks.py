@@ -20,9 +20,9 @@ _HOW = "write a check, or a list of checks, such as {one_of: [HIGH, LOW]}"
 
 
 def parse_checks(cursor: Cursor) -> Checks:
-    """Return the checks of a spec by path pattern, in order; names, options and patterns are checked when the spec is compiled.
+    """Return the checks of a spec by path pattern, in order.
 
-    A list of relations is that of the record.
+    Names, options and patterns are checked at compilation. A list of relations applies to the record.
     """
     found = []
     given = cursor.data.get("checks")
@@ -63,7 +63,8 @@ def _parse(raw: Any, steps: Steps, report: Report) -> Call | None:
 def checks_data(checks: Sequence[tuple[str, tuple[Call, ...]]]) -> dict[str, Any]:
     """Return the checks in the spec language; the inverse of `parse_checks`.
 
-    >>> checks_data([("total", (Call("number"),)), (".", (Call("not_empty"), Call("kind", (("", "object"),))))])
+    >>> record = Call("not_empty"), Call("kind", (("", "object"),))
+    >>> checks_data([("total", (Call("number"),)), (".", record)])
     {'total': 'number', '.': ['not_empty', {'kind': 'object'}]}
     """
     return {

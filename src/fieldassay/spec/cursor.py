@@ -1,4 +1,4 @@
-"""Takes typed values out of one mapping of a spec, noting what does not fit."""
+"""Reads typed values from one mapping of a spec and notes those that do not fit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS = {
 
 
 def kind_of(value: Any) -> str:
-    """Return what a value of a spec is, in words, with the value if it is short.
+    """Return the kind of a value of a spec in words, with the value if it is short.
 
     >>> kind_of(3), kind_of([1])
     ('the number 3', 'a list')
@@ -38,7 +38,10 @@ def kind_of(value: Any) -> str:
 
 
 class Cursor:
-    """One mapping of a spec at a place; each method returns a key's value or the default, and notes a problem if the value does not fit."""
+    """One mapping of a spec at a place.
+
+    Each method returns a key's value or the default, and notes a problem if the value does not fit.
+    """
 
     def __init__(self, data: Mapping[str, Any], steps: Steps, report: Report) -> None:
         self.data = data
@@ -50,11 +53,11 @@ class Cursor:
         self.report.add((*self.steps, key), what, remedy, kind)
 
     def has(self, key: str) -> bool:
-        """Return whether the key is there with a value."""
+        """Return whether the key has a value."""
         return self.data.get(key) is not None
 
     def text(self, key: str, default: str | None = None) -> str | None:
-        """Return a text; numbers and booleans count as their text."""
+        """Return a text; numbers and booleans are converted."""
         if not self.has(key):
             return default
         text = as_text(self.data[key])
@@ -96,7 +99,7 @@ class Cursor:
         return number
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts; one text stands for a list of one."""
+        """Return a list of texts; a single text is a list of one."""
         value = self.data.get(key)
         if value is None:
             return ()
@@ -117,7 +120,7 @@ class Cursor:
         return value if isinstance(value, dict) else {}
 
     def refuse_unknown(self, known: tuple[str, ...]) -> None:
-        """Note each key that is not known."""
+        """Note each unknown key."""
         for key in self.data:
             if key not in known:
                 self.refuse(key, f"unknown key {key[:100]!r}", nearest(key[:100], known), "unknown_key")

@@ -1,4 +1,4 @@
-"""The metrics that a spec defines, as text and as values."""
+"""The metrics defined by a spec, as text and as values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _KEYS = ("formula", "better", "unit", "scope", "description")
 
 
 def read_definitions(cursor: Cursor) -> tuple[Definition, ...]:
-    """Return the definitions under `definitions:`, by name: a formula, or a mapping with `formula` and what describes it."""
+    """Return the definitions under `definitions:`, by name.
+
+    A definition is a formula, or a mapping with `formula` and its description.
+    """
     inner = Cursor(cursor.mapping("definitions"), (*cursor.steps, "definitions"), cursor.report)
     found = (_read(name, inner) for name in inner.data)
     return tuple(definition for definition in found if definition is not None)
@@ -44,6 +47,6 @@ def _read(name: str, cursor: Cursor) -> Definition | None:
 
 
 def definition_data(definition: Definition) -> Any:
-    """Return a definition in the spec language: its formula alone, or a mapping without what is default."""
+    """Return a definition in the spec language: its formula alone, or a mapping without defaults."""
     given = {key: getattr(definition, key) for key in _KEYS if getattr(definition, key)}
     return definition.formula if set(given) == {"formula"} else given

@@ -1,4 +1,4 @@
-"""The key of gold records that identifies a document, for a first spec."""
+"""The key that identifies a document in gold records, for a first spec."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from fieldassay.spec.names import ID_NAMES
 from fieldassay.spec.sightings import Sighting
 
 _MORE_NAMES = ("_id", "uid")
-"""Names that a first spec takes for the id, and writes down, though scoring does not look for them by itself."""
+"""Names of the id for a first spec, which writes them down; scoring does not look for them by itself."""
 
 _ENDINGS = ("id", "no", "nr", "number", "ref", "reference", "key", "file")
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentId:
-    """The key that identifies a document, None if there is none, and why."""
+    """The key that identifies a document, or None, and the reason."""
 
     name: str | None
     why: str
@@ -25,7 +25,7 @@ class DocumentId:
 
 
 def has_id_name(key: str) -> bool:
-    """Return whether a key is one of the usual names of an id, however it is written.
+    """Return whether a key is a usual name of an id, in any spelling.
 
     >>> has_id_name("docId"), has_id_name("Image File"), has_id_name("vendor_tax_id")
     (True, True, False)
@@ -34,9 +34,10 @@ def has_id_name(key: str) -> bool:
 
 
 def find_document_id(root: Sighting, count: int, otherwise: str = "position") -> DocumentId:
-    """Return the key with a usual name that is filled in each record with values that all differ; `otherwise` says how documents match without.
+    """Return the key with a usual name that is filled and unique in all records.
 
-    A key with another name is never taken, whatever its values: it may well be extracted.
+    `otherwise` is the way documents match without an id. A key with another name is never taken, whatever its
+    values, since it may be an extracted field.
     """
     order = (*ID_NAMES, *_MORE_NAMES)
     named = sorted(
@@ -48,7 +49,8 @@ def find_document_id(root: Sighting, count: int, otherwise: str = "position") ->
     if named:
         return DocumentId(
             None,
-            f"no id: {_lacks(named[0], root.members[named[0]], count)}, so it is read as a field; correct it, or name the id",
+            f"no id: {_lacks(named[0], root.members[named[0]], count)}, "
+            "so it is read as a field; correct it, or name the id",
         )
     likely = [
         key

@@ -17,21 +17,21 @@ from fieldassay.spec.templates import Templates, as_definition, option_keys, ove
 from fieldassay.types.catalogue import READERS
 
 _ONLY_FOR = {
-    "items": ("list",), "distinct": ("list",), "combine": ("list",), "separator": ("list",), "align": ("list", "any"),
-    "empty_items": ("list",), "other_kind": ("list", *READERS.names()),
+    "items": ("list",), "distinct": ("list",), "combine": ("list",), "separator": ("list",),
+    "align": ("list", "any"), "empty_items": ("list",), "other_kind": ("list", *READERS.names()),
     "fields": ("object", "any"), "extra": ("object",), "unit_field": ("number", "money", "quantity"),
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """Reads fields of one spec: the rules they build on, and where problems go."""
+    """Reads the fields of one spec; holds the rules they build on and the report for problems."""
 
     report: Report
     templates: Templates
 
     def fields(self, raw: Any, steps: Steps, is_top: bool = False) -> tuple[Field, ...]:
-        """Return the fields of a mapping of names to definitions."""
+        """Return the fields of a mapping from names to definitions."""
         if not isinstance(raw, dict):
             self.report.add(
                 steps,
@@ -148,7 +148,7 @@ class Parser:
         return replace(field, fields=self.fields(holds, (*cursor.steps, "fields")))
 
     def patterns(self, raw: Any, steps: Steps) -> tuple[tuple[str, Field], ...]:
-        """Return the path patterns of a tree, in their order, each with the field that its values are."""
+        """Return the path patterns of a tree, in order, each with the field of its values."""
         found = self.fields(raw, steps)
         for field in found:
             try:
@@ -160,7 +160,7 @@ class Parser:
         return tuple((field.name, field) for field in found)
 
     def call(self, cursor: Cursor, key: str) -> Call | None:
-        """Return the call under a key, if it is there."""
+        """Return the call under a key, or None."""
         return self._call(cursor.data[key], key, (*cursor.steps, key)) if cursor.has(key) else None
 
     def _call(self, raw: Any, key: str, steps: Steps) -> Call | None:
@@ -203,15 +203,18 @@ class Parser:
 
 
 def refuse_mixture(cursor: Cursor) -> None:
-    """Note that names and patterns stand side by side."""
-    remedy = "give the patterns to a field of the type `any`, or write `type: object` if the stars are part of the names"
+    """Note that names and patterns are mixed."""
+    remedy = (
+        "give the patterns to a field of the type `any`, "
+        "or write `type: object` if the stars are part of the names"
+    )
     cursor.refuse(
         "fields", "holds names and path patterns (with a star) side by side", remedy, "mixed_patterns"
     )
 
 
 def is_patterns(raw: Any) -> bool:
-    """Return whether a `fields:` value names path patterns (all keys hold a star), not fields."""
+    """Return whether a `fields:` value holds path patterns (all keys have a star), not fields."""
     return isinstance(raw, dict) and bool(raw) and all("*" in key for key in raw)
 
 

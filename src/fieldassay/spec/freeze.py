@@ -28,7 +28,7 @@ def freeze_options(options: Mapping[str, Any]) -> Options:
 
 
 def thaw(value: Any) -> Any:
-    """Return a frozen value as lists and mappings again: sorted pairs with distinct text keys are a mapping.
+    """Return a frozen value as lists and mappings; sorted pairs with distinct text keys are a mapping.
 
     `freeze(thaw(x)) == x` for every frozen x.
 

@@ -1,4 +1,4 @@
-"""The type that a column of values most likely has."""
+"""The most likely type of a column of values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ ENOUGH = 0.98
 _MOST_READ = 1_000
 _LONGEST = 200
 _DATE = re.compile(
-    r"\d{1,4}[-/. ]\s?\d{1,2}[-/. ]\s?\d{1,4}|\d{1,4}(?:st|nd|rd|th)?[-/., ]{1,3}[^\W\d]{3,12}|[^\W\d]{3,12}[-/., ]{1,3}\d{1,4}|(?:19|20)\d{6}"
+    r"\d{1,4}[-/. ]\s?\d{1,2}[-/. ]\s?\d{1,4}|\d{1,4}(?:st|nd|rd|th)?[-/., ]{1,3}[^\W\d]{3,12}"
+    r"|[^\W\d]{3,12}[-/., ]{1,3}\d{1,4}|(?:19|20)\d{6}"
 )
 _CLOCK = re.compile(r"(?:^|[T ])\d{1,2}:\d{2}")
 _NUMBER = re.compile(r"[-+−(]?\s?\d[\d.,'’ \u00a0\u202f]{0,40}(?:[eE][-+]?\d{1,3})?\s?[)%-]?")
@@ -51,7 +52,10 @@ _BOOLEANS = {
 }
 _CHECKABLE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|[ ./-](?=[A-Za-z0-9])){6,50}")
 _CHECKSUMS = {"iban": 3, "lei": 3, "au.abn": 5, "eu.vat": 5, "isbn": 5, "issn": 5, "ean": 8, "luhn": 8}
-"""Checksums that a first spec may name, and how many different values must pass: chance alone passes one of ten of the last ones."""
+"""Checksums for a first spec, with the number of distinct values that must pass.
+
+One in ten values passes the last ones by chance.
+"""
 
 
 _MONEY_NAMES = {
@@ -122,7 +126,7 @@ _PHONE_NAMES = {"phone", "tel", "telephone", "mobile", "fax", "cell"}
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A type with the options of its reader, and remarks for the person who reads the spec."""
+    """A type with the options of its reader, and remarks for the reader of the spec."""
 
     type: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -130,7 +134,7 @@ class Guess:
 
 
 def guess_type(name: str, values: Sequence[Scalar], locale: str | None) -> Guess:
-    """Return the type that reads at least 98 % of the values; text (or any, for mixed kinds) where no other does.
+    """Return the type that reads at least 98 % of the values, else text (or any, for mixed kinds).
 
     >>> guess_type("invoice_date", ["13/01/2024", "02/03/2024"], None)
     Guess(type='date', options={'order': 'dmy'}, remarks=())
@@ -155,7 +159,7 @@ def guess_type(name: str, values: Sequence[Scalar], locale: str | None) -> Guess
 
 
 def name_words(name: str) -> frozenset[str]:
-    """Return the words of a field's name, in lower case: `unitPrice` is unit and price."""
+    """Return the words of a field's name in lower case: `unitPrice` is unit and price."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name[:_LONGEST])
     return frozenset(
         word[:-1] if word.endswith("s") and word[:-1] in _MONEY_NAMES else word
@@ -165,7 +169,7 @@ def name_words(name: str) -> frozenset[str]:
 
 
 def unread(guess: Guess, values: Sequence[Scalar], locale: str | None, enough: float = ENOUGH) -> str:
-    """Return a value that the guessed type cannot read, if fewer than `enough` of them can be read; else the empty text."""
+    """Return a value unreadable for the guessed type, if fewer than `enough` are readable; else ""."""
     entry = READERS.load(guess.type)
     options = dict(guess.options)
     if locale is not None and "locale" in entry.__dataclass_fields__:
@@ -204,7 +208,7 @@ def _guess_mixed(words: frozenset[str], values: Sequence[Scalar], locale: str | 
 
 
 def _candidates(words: frozenset[str], texts: list[str]) -> list[Guess]:
-    """Return what the shapes of the texts suggest, likeliest first."""
+    """Return the types suggested by the shapes of the texts, likeliest first."""
     if max(map(len, texts)) > _LONGEST:
         return []
     if words & _PHONE_NAMES:
@@ -249,7 +253,7 @@ def _moments(texts: list[str]) -> list[Guess]:
 
 
 def date_order(texts: Sequence[str]) -> str | None:
-    """Return `dmy` or `mdy` if some dates can only be read so and none only the other way; None without such evidence.
+    """Return `dmy` or `mdy` if some dates fit only that order and none only the other; else None.
 
     >>> date_order(["13/01/2024", "02/03/2024"]), date_order(["02/03/2024"])
     ('dmy', None)
@@ -293,7 +297,7 @@ def _amounts(words: frozenset[str], texts: list[str]) -> list[Guess]:
 
 
 def _is_code(words: frozenset[str], texts: list[str]) -> bool:
-    """Return whether numbers look like names of things: leading zeros, many digits, a telling name."""
+    """Return whether numbers look like identifiers: leading zeros, many digits, a typical name."""
     digits = [text for text in texts if text.isdigit()]
     leading = any(text.startswith("0") and len(text) > 1 for text in digits)
     long = len(digits) > 0.5 * len(texts) and sum(len(text) >= 8 for text in digits) > 0.5 * len(digits)
@@ -312,7 +316,7 @@ def _ids(words: frozenset[str], texts: list[str]) -> list[Guess]:
 
 
 def _checksums(texts: list[str]) -> list[Guess]:
-    """Return an id with the checksum that all values satisfy, if there are enough of them."""
+    """Return an id with the checksum of all values, if there are enough of them."""
     values = sorted(set(texts))
     if len(values) < min(_CHECKSUMS.values()) or not all(
         _CHECKABLE.fullmatch(text) and any(map(str.isdigit, text)) for text in values

@@ -1,4 +1,4 @@
-"""A first spec from gold data: what the values look like decides the types."""
+"""A first spec inferred from the values of gold data."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _MOST_TYPES = 30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inferred:
-    """An inferred spec, and what was seen at each of its places."""
+    """An inferred spec with the sightings at each of its places."""
 
     spec: Spec
     comments: Mapping[Place, str]
     facts: Mapping[Place, str] = field(default_factory=dict)
-    """How often each field was seen, with an example: the part of its comment that does not depend on its type."""
+    """The part of each field's comment that is independent of its type: its count, with an example."""
 
 
 def infer_spec(records: Iterable[Mapping[str, Any]], name: str = "records") -> Spec:
@@ -57,10 +57,11 @@ def infer(records: Iterable[Mapping[str, Any]], name: str = "records") -> Inferr
 
 
 def infer_seen(root: Sighting, count: int, document_id: DocumentId, name: str) -> Inferred:
-    """Return a spec that fits what was seen in `count` gold records, with comments.
+    """Return a spec that fits the sightings of `count` gold records, with comments.
 
-    Every type reads at least 98 % of the values seen (the first 20,000 per field), otherwise the field is text. The document's id is no
-    field, unless it stands beside the record. A locale is set only where numbers or dates can be read one way only.
+    Every type reads at least 98 % of the values (the first 20,000 per field), otherwise the field is text.
+    The document's id is no field, unless it stands beside the record. A locale is set only if numbers or
+    dates can be read in only one way.
     """
     own_id = None if document_id.is_beside else document_id.name
     members = {key: seen for key, seen in root.members.items() if key != own_id}
@@ -80,9 +81,10 @@ def infer_seen(root: Sighting, count: int, document_id: DocumentId, name: str) -
 
 
 def render_spec_with_comments(inferred: Inferred) -> str:
-    """Return the YAML of an inferred spec, with a comment above each field that says what was seen.
+    """Return the YAML of an inferred spec, with the comment of each field above it.
 
-    >>> print(render_spec_with_comments(infer([{"id": "1", "note": "so it is"}, {"id": "2", "note": ""}], "notes")), end="")
+    >>> inferred = infer([{"id": "1", "note": "so it is"}, {"id": "2", "note": ""}], "notes")
+    >>> print(render_spec_with_comments(inferred), end="")
     fieldassay: 1
     name: notes
     # the usual name of an id, in 2 of 2 documents, all different
@@ -96,7 +98,7 @@ def render_spec_with_comments(inferred: Inferred) -> str:
 
 @dataclass(slots=True)
 class _Walk:
-    """Infers fields one by one, keeping their comments."""
+    """Infers fields one by one, with their comments."""
 
     locale: str | None
     documents: int
@@ -106,7 +108,7 @@ class _Walk:
     facts: dict[Place, str] = field(default_factory=dict)
 
     def field(self, name: str, seen: Sighting, place: Place, depth: int = 1) -> Field:
-        """Return the field that fits what was seen at a place."""
+        """Return the field that fits the sightings at a place."""
         found, remarks = self._shaped(name, seen, place, depth)
         text = (
             f"{seen.present} of {self.documents} documents"
@@ -218,7 +220,7 @@ def _document_type(members: Mapping[str, Sighting]) -> DocumentType | None:
 
 
 def _separator(texts: list[str]) -> str | None:
-    """Return what separates the items of delimited lists: often enough in the cells, and each time between two parts."""
+    """Return the separator of delimited lists: in enough cells, each time between two parts."""
     if sum(map(len, texts)) > _MOST_CHARACTERS:
         return None
     for separator in _SEPARATORS:

@@ -1,4 +1,4 @@
-"""A spec as a value: what a record looks like and how each field is judged."""
+"""A spec as a value: the structure of a record and the judgement of each field."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from fieldassay.metrics.definitions import Definition
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]
-"""Options by name, sorted; values are hashable (lists become tuples, mappings become sorted tuples of pairs)."""
+"""Options by name, sorted and hashable (lists become tuples, mappings sorted tuples of pairs)."""
 
 
 ONLY_ITEM = "only_item"
@@ -25,7 +25,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """The acceptance threshold of a field: a match is score >= value, or score > value if `is_strict` (written `"> 0.5"`)."""
+    """The acceptance threshold of a field.
+
+    A match is score >= value, or score > value if `is_strict` (written `"> 0.5"`).
+    """
 
     value: float
     is_strict: bool = False
@@ -33,7 +36,10 @@ class Accept:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A declared place in a record. `options` are what its reader or its comparator takes (`currency`, `order`, `tolerance` …)."""
+    """A declared place in a record.
+
+    `options` are those of its reader or its comparator (`currency`, `order`, `tolerance` …).
+    """
 
     name: str
     type: str = "text"
@@ -56,26 +62,33 @@ class Field:
     items: Field | None = None
     align: Call | None = None
     combine: str = "mean"
-    """How the fields of two items become their similarity: `mean`, `weighted`, `product`, or `agreement` (a field that neither has agrees)."""
+    """The similarity of two items from their fields: `mean`, `weighted`, `product` or `agreement`.
+
+    In `agreement` a field absent on both sides agrees.
+    """
     keeps_empty_items: bool = False
     """True: an item of a list in which nothing is filled is an item all the same."""
     other_kind: str = "mismatch"
-    """What another JSON kind is: a structure `mismatch`; in place of a list `empty`; for a list of one value in place of a value, its `only_item`."""
+    """The reading of another JSON kind.
+
+    It is a structure `mismatch`; in place of a list `empty`; for a list of one value in place of a value, its
+    `only_item`.
+    """
     separator: str | None = None
     distinct: bool = False
     fields: tuple[Field, ...] = ()
     patterns: tuple[tuple[str, Field], ...] = ()
     extra: str = "ignore"
-    """Undeclared keys of a predicted object: `ignore` (counted in the run's warnings) or `spurious` (each is a row)."""
+    """Undeclared keys of a predicted object: `ignore` (counted in warnings) or `spurious` (a row each)."""
     unit_fields: tuple[str, ...] = ()
-    """Of an amount: the keys beside it that hold its unit, its scale or its currency; the amount is judged with them as one value."""
+    """The keys beside an amount with its unit, scale or currency; they are judged with it as one value."""
     description: str = ""
     names: tuple[str, ...] = ()
-    """Other keys under which a record may hold the field, if its own is missing or null; the first that is not null counts."""
+    """Alternative keys, used if the field's own is missing or null; the first that is not null counts."""
 
 
 def fold_type(text: str) -> str:
-    """Return the name of a document type as names are compared: trimmed, white space collapsed, without regard to letter case.
+    """Return the name of a document type for comparison: trimmed, white space collapsed, case folded.
 
     >>> fold_type(" TAX  INVOICE ")
     'tax invoice'
@@ -85,7 +98,7 @@ def fold_type(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DocumentType:
-    """Where a document's type is found in gold, and other names for each canonical type."""
+    """The place of a document's type in gold, and other names for each canonical type."""
 
     field: str
     aliases: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -93,7 +106,7 @@ class DocumentType:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a record looks like and how each field is judged."""
+    """The structure of a record and the judgement of each field."""
 
     name: str
     fields: tuple[Field, ...]
@@ -112,10 +125,10 @@ class Spec:
     score: str | None = None
     """The metric whose value in a document is the document's score; None: the document accuracy."""
     skips_absent_fields: bool = False
-    """True: declared top-level fields that no gold record has are not judged at all (a table that lacks the column)."""
+    """True: declared top-level fields absent from all gold records (a missing column) are not judged."""
     gates: tuple[str, ...] = ()
     gold_keys: tuple[str, ...] = ()
-    """Names of the key under which a gold row may hold the record; where a row has none of them, it is the record itself."""
+    """Names of the key with the record in a gold row; a row without any of them is the record itself."""
     pred_keys: tuple[str, ...] = ()
     """The same of predictions."""
     groups_rows: bool = False
@@ -130,4 +143,4 @@ class Spec:
     citation: str = ""
     """Where what the spec says is published."""
     checks: tuple[tuple[str, tuple[Call, ...]], ...] = ()
-    """What predictions must satisfy by themselves: (path pattern, checks), in order; the empty pattern is the whole record."""
+    """Checks of predictions alone: (path pattern, checks), in order; an empty pattern is the record."""

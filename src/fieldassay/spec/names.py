@@ -1,4 +1,4 @@
-"""The names that a spec may use, and the words for one that is not known."""
+"""The names usable in a spec, and the messages for unknown ones."""
 
 from __future__ import annotations
 
@@ -17,34 +17,35 @@ CATALOGUES: dict[str, Catalogue] = {"compare": COMPARATORS, "normalize": NORMALI
 """Where the names under these keys of a field come from."""
 
 FIELD_KEYS = (
-    "type", "names", "compare", "normalize", "accept", "weight", "critical", "accepted", "applies_to", "null", "null_values", "unreadable_gold",
-    "blank", "items", "align", "combine", "empty_items", "other_kind", "separator", "distinct", "fields", "extra", "description", "unit_field",
+    "type", "names", "compare", "normalize", "accept", "weight", "critical", "accepted", "applies_to", "null",
+    "null_values", "unreadable_gold", "blank", "items", "align", "combine", "empty_items", "other_kind",
+    "separator", "distinct", "fields", "extra", "description", "unit_field",
 )  # fmt: skip
-"""Keys of a field that mean the same for every type; any other key is an option of its reader or comparator."""
+"""Keys of a field with one meaning for all types; any other key is an option of its reader or comparator."""
 
 SPEC_KEYS = (
-    "fieldassay", "name", "version", "description", "citation", "protocol", "id", "null_values", "locale", "unreadable_gold", "extra",
-    "document_type", "types", "type", "align", "fields", "data", "absent_fields", "checks", "definitions", "score", "metrics", "gates",
-    "slices", "prices",
+    "fieldassay", "name", "version", "description", "citation", "protocol", "id", "null_values", "locale",
+    "unreadable_gold", "extra", "document_type", "types", "type", "align", "fields", "data", "absent_fields",
+    "checks", "definitions", "score", "metrics", "gates", "slices", "prices",
 )  # fmt: skip
 """Keys of a spec."""
 
 
 ID_NAMES = (
-    "id", "doc_id", "document_id", "image_file", "filename", "image_name", "file", "source_identifier", "test_case_id",
-    "case_id", "file_name", "uuid",
+    "id", "doc_id", "document_id", "image_file", "filename", "image_name", "file", "source_identifier",
+    "test_case_id", "case_id", "file_name", "uuid",
 )  # fmt: skip
-"""Names under which a document's id is looked for when neither the spec nor the user names one; the first that a row has counts."""
+"""Names of a document's id if neither the spec nor the user names one; the first in a row counts."""
 
 
 @cache
 def type_names() -> tuple[str, ...]:
-    """Return every type that a field can have."""
+    """Return every valid type of a field."""
     return tuple(sorted({*READERS.names(), *CONTAINERS}))
 
 
 def unknown(kind: str, name: str, names: tuple[str, ...]) -> tuple[str, str, str]:
-    """Return what is wrong, the remedy and the problem's kind for a name that is none of `names`.
+    """Return the problem, the remedy and the kind for a name that is none of `names`.
 
     >>> unknown("type", "mony", ("money", "text"))
     ("unknown type 'mony'", "did you mean 'money'?", 'unknown_name')

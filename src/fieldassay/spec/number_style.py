@@ -1,4 +1,4 @@
-"""How the numbers and dates of gold are written, and the locale that they agree on."""
+"""The notation of numbers and dates in gold, and the locale that fits all of them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _POINT = re.compile(r"\d{1,3}([,'’ \u00a0\u202f\u2009])\d{3}(?:\1\d{3})*\.\d{1
 _APOSTROPHE = re.compile(r"\d['’]\d{3}(?!\d)")
 _SPACED = re.compile(r"\d[ \u00a0\u202f\u2009]\d{3}(?:,\d{1,2})?(?!\d)")
 _AT_HOME = {
-    "zł": "pl_PL", "PLN": "pl_PL", "₽": "ru_RU", "RUB": "ru_RU", "Kč": "cs_CZ", "CZK": "cs_CZ", "Ft": "hu_HU", "HUF": "hu_HU",
-    "₴": "uk_UA", "UAH": "uk_UA", "SEK": "sv_SE", "NOK": "nb_NO",
+    "zł": "pl_PL", "PLN": "pl_PL", "₽": "ru_RU", "RUB": "ru_RU", "Kč": "cs_CZ", "CZK": "cs_CZ", "Ft": "hu_HU",
+    "HUF": "hu_HU", "₴": "uk_UA", "UAH": "uk_UA", "SEK": "sv_SE", "NOK": "nb_NO",
 }  # fmt: skip
 """Currencies of one country, with its locale."""
 
 _CURRENCY = re.compile(r"(?:[A-Z]{3}|Rp|kr|Kr|Fr|zł)\.?$")
 _AFTER_DIGITS = re.compile(r"[-/:.]\s?\d|\.\s*$|\s*(?:Uhr|h)\b")
 _OTHER_NAMES = {
-    "version", "release", "section", "chapter", "clause", "ip", "phone", "tel", "telephone", "telefon", "mobile", "fax",
-    "date", "datum", "day", "time", "zeit", "uhrzeit", "hour", "clock",
+    "version", "release", "section", "chapter", "clause", "ip", "phone", "tel", "telephone", "telefon",
+    "mobile", "fax", "date", "datum", "day", "time", "zeit", "uhrzeit", "hour", "clock",
 }  # fmt: skip
 _DECIDES = 5
 """A column tells of numbers if it has this many times more of them than of digits written otherwise."""
@@ -37,9 +37,9 @@ _DECIDES = 5
 
 @dataclass(slots=True)
 class NumberStyle:
-    """How often numbers are written with a decimal comma and with a decimal point, each with an example.
+    """Counts of decimal commas and decimal points, each with an example.
 
-    And how many have apostrophes or spaces between thousands, and the locales that their currencies belong to.
+    Also counted are apostrophes and spaces between thousands, and the locales of the currencies.
     """
 
     commas: int = 0
@@ -51,7 +51,9 @@ class NumberStyle:
 
 
 def number_style(columns: Iterable[tuple[str, list[str]]]) -> NumberStyle:
-    """Return how the numbers of named columns are written; dates, times, addresses, versions and phone numbers are no numbers.
+    """Return the notation of the numbers in named columns.
+
+    Dates, times, addresses, versions and phone numbers are not numbers.
 
     >>> style = number_style([("day", ["15.03.2025", "16.03.2025"]), ("total", ["1,5", "80,00"])])
     >>> style.commas, style.points
@@ -78,7 +80,10 @@ def number_style(columns: Iterable[tuple[str, list[str]]]) -> NumberStyle:
 
 
 def _kind(text: str) -> str:
-    """Return how the one number of a text is written: `comma`, `point`; `other` for digits that are no such number, `plain` for neither."""
+    """Return the notation of the one number in a text: `comma`, `point`, `other` or `plain`.
+
+    `other` are digits of any other form, `plain` is neither.
+    """
     runs = list(_RUN.finditer(text))
     if not runs:
         return "plain"
@@ -97,9 +102,10 @@ def _kind(text: str) -> str:
 
 
 def locale_of(members: Mapping[str, Sighting]) -> tuple[str | None, str, str | None]:
-    """Return the locale that numbers and dates agree on, and why; None with a remark where the evidence contradicts itself.
+    """Return the locale of all numbers and dates, the reason, and a decimal sign.
 
-    The third is the decimal sign that fields should have where it is known and the country is not.
+    With contradictory evidence the locale is None and the reason a remark. The sign is for the fields if it
+    is known and the country is not.
     """
     columns = [
         (name, [text for text in texts if len(text) <= 40 and any(map(str.isdigit, text))])
@@ -108,10 +114,16 @@ def locale_of(members: Mapping[str, Sighting]) -> tuple[str | None, str, str | N
     style = number_style(columns)
     commas, points = _count(style.commas), _count(style.points)
     if style.commas and style.points:
-        seen = f"{points} a decimal point (such as {style.examples['point']}), {commas} a decimal comma (such as {style.examples['comma']})"
+        seen = (
+            f"{points} a decimal point (such as {style.examples['point']}), "
+            f"{commas} a decimal comma (such as {style.examples['comma']})"
+        )
         return None, f"no locale: {seen}; set `decimal` per field", None
     if style.commas and style.spaces and len(style.locales) != 1:
-        why = f"no locale: {commas} a decimal comma, and spaces between thousands, as in many countries; add `locale:` of your documents"
+        why = (
+            f"no locale: {commas} a decimal comma, and spaces between thousands, as in many countries; "
+            "add `locale:` of your documents"
+        )
         return None, why, ","
     if style.commas:
         locale = next(iter(style.locales)) if style.spaces else "de_DE"
@@ -120,7 +132,8 @@ def locale_of(members: Mapping[str, Sighting]) -> tuple[str | None, str, str | N
     if style.apostrophes:
         return (
             "de_CH",
-            f"{points} a decimal point, and apostrophes between thousands; choose the locale of your documents",
+            f"{points} a decimal point, and apostrophes between thousands; "
+            "choose the locale of your documents",
             None,
         )
     if style.points and order is not None:
@@ -131,7 +144,10 @@ def locale_of(members: Mapping[str, Sighting]) -> tuple[str | None, str, str | N
             None,
         )
     is_open = any(texts for _, texts in columns)
-    why = "no locale: nothing in the data says how numbers and dates are to be read; add `locale:` if some are ambiguous"
+    why = (
+        "no locale: nothing in the data says how numbers and dates are to be read; "
+        "add `locale:` if some are ambiguous"
+    )
     return None, why if is_open else "", None
 
 
@@ -140,7 +156,7 @@ def _count(count: int) -> str:
 
 
 def _columns(members: Mapping[str, Sighting]) -> list[tuple[str, list[str]]]:
-    """Return the texts seen at each place, with the name of the nearest key."""
+    """Return the texts at each place, with the name of the nearest key."""
     found: list[tuple[str, list[str]]] = []
 
     def walk(name: str, seen: Sighting) -> None:

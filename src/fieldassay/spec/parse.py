@@ -1,4 +1,4 @@
-"""Reads a spec from whatever it is written in; every problem at once, each with its place."""
+"""Reads a spec from any of its forms, with every problem at once, each with its place."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from fieldassay.spec.templates import Templates, as_definition, over_preset, ove
 from fieldassay.spec.yaml_text import read_yaml
 
 _WAYS: tuple[Steps, ...] = (
-    ("response_format",), ("text", "format"), ("json_schema",), ("schema",), ("tools", 0), ("function",), ("parameters",), ("input_schema",),
-    ("inputSchema",),
+    ("response_format",), ("text", "format"), ("json_schema",), ("schema",), ("tools", 0), ("function",),
+    ("parameters",), ("input_schema",), ("inputSchema",),
 )  # fmt: skip
 _NO_WRAPPER = {"fieldassay", "fields", "protocol"}
 """Keys of a spec; what has one of them is no wrapper."""
@@ -32,11 +32,13 @@ _NO_WRAPPER = {"fieldassay", "fields", "protocol"}
 def find_schema(
     data: Any, at: Steps = (), name: str | None = None
 ) -> tuple[dict[str, Any], Steps, str | None] | None:
-    """Return the JSON Schema that data is, or that an OpenAI response format or tool, or an Anthropic tool holds; None if there is none.
+    """Return the JSON Schema in data, its place, and its name in the wrapper; None without one.
 
-    With it come its place in the data and the name that the wrapper gives it. Of several tools none is taken.
+    The wrapper is an OpenAI response format or tool, or an Anthropic tool. With several tools the result is
+    None.
 
-    >>> tool = {"name": "invoice", "input_schema": {"type": "object", "properties": {"total": {"type": "number"}}}}
+    >>> parameters = {"type": "object", "properties": {"total": {"type": "number"}}}
+    >>> tool = {"name": "invoice", "input_schema": parameters}
     >>> found = find_schema({"tools": [tool]})
     >>> found[0] == tool["input_schema"], found[1:]
     (True, (('tools', 0, 'input_schema'), 'invoice'))
@@ -70,7 +72,7 @@ _LOCALE = re.compile(r"[a-z]{2,3}(?:[_-][A-Za-z]{4})?(?:[_-](?:[A-Z]{2}|[0-9]{3}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParsedSpec:
-    """A spec as far as it could be read, the places of its source, and the problems found."""
+    """A spec as far as it could be read, the places of its source, and its problems."""
 
     spec: Spec
     places: Places
@@ -78,10 +80,11 @@ class ParsedSpec:
 
 
 def read_spec(source: Any) -> Spec:
-    """Return the spec in a file (YAML, TOML, JSON), a text, a mapping, a Pydantic model (a class or `module:Class`) or a JSON Schema.
+    """Return the spec of a source.
 
-    Raises `ProblemsError` with all problems. Options of comparators, readers and aligners, checks, metrics and gates are checked when the spec is
-    compiled (`fieldassay.plan.compile`).
+    The source is a file (YAML, TOML, JSON), a text, a mapping, a Pydantic model (a class or `module:Class`)
+    or a JSON Schema. Raises `ProblemsError` with all problems. Options of comparators, readers and aligners,
+    checks, metrics and gates are checked at compilation (`fieldassay.plan.compile`).
 
     >>> read_spec("name: receipts\\nfields: {total: money}").fields[0].type
     'money'
@@ -93,7 +96,7 @@ def read_spec(source: Any) -> Spec:
 
 
 def parse_spec(source: Any) -> ParsedSpec:
-    """Return the spec of a source with its problems; raises `ProblemsError` only where nothing can be read at all."""
+    """Return the spec of a source with its problems; raises `ProblemsError` only if nothing is readable."""
     read = read_source(source)
     places, data = read.places, read.data
     report = Report(places)
@@ -226,7 +229,7 @@ def _fields(cursor: Cursor, preset: Mapping[str, Any]) -> tuple[Field, ...]:
 
 
 def _tree(cursor: Cursor, parser: Parser) -> tuple[Field, ...]:
-    """Return the one field, named by the empty text, that stands for a record without declared fields."""
+    """Return the field with the empty name for a record without declared fields."""
     if cursor.text("type", "any") != "any":
         cursor.refuse(
             "type",
@@ -239,7 +242,7 @@ def _tree(cursor: Cursor, parser: Parser) -> tuple[Field, ...]:
 
 
 def _data_keys(cursor: Cursor, side: str) -> tuple[str, ...]:
-    """Return the names under which one side's rows may hold the record."""
+    """Return the names of the key that holds the record in one side's rows."""
     inner = Cursor(cursor.mapping("data"), ("data",), cursor.report)
     if side == _SIDES[0]:
         inner.refuse_unknown((*_SIDES, "group"))

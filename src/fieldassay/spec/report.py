@@ -15,15 +15,16 @@ Lines = Mapping[Steps, int]
 
 
 def no_lines() -> Lines:
-    """Return that no line is known."""
+    """Return an empty mapping: no line is known."""
     return {}
 
 
 class Places:
-    """Says where in a source a step of it stands: `spec.yaml:12: $.fields.TOTAL.type`.
+    """Locates steps in a source: `spec.yaml:12: $.fields.TOTAL.type`.
 
-    `lines` is called once, when the first problem asks: to find the lines may cost a second parse. `origins` maps places of a spec that was
-    made from something else (a JSON Schema) to places there; the longest known beginning of a place is what counts.
+    `lines` is called once, for the first problem, since finding the lines may cost a second parse. `origins`
+    maps places of a spec made from another source (a JSON Schema) to places there; the longest known prefix
+    counts.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class Places:
         self._origins = origins or {}
 
     def where(self, steps: Steps) -> str:
-        """Return the place as text; the line is that of the longest beginning that has one."""
+        """Return the place as text, with the line of the longest prefix that has one."""
         steps = self._origin(steps)
         if self._lines is None:
             self._lines = self._find_lines()
@@ -47,7 +48,7 @@ class Places:
         return f"{label}: ${'' if not path or path.startswith('[') else '.'}{path}"
 
     def with_origins(self, origins: Mapping[Steps, Steps]) -> Places:
-        """Return the same places for a spec that was made from this source."""
+        """Return the same places for a spec made from this source."""
         return Places(self.label, self._find_lines, origins)
 
     def _origin(self, steps: Steps) -> Steps:
@@ -58,7 +59,7 @@ class Places:
 
 
 class Report:
-    """The problems found so far in one source."""
+    """The problems of one source so far."""
 
     def __init__(self, places: Places) -> None:
         self.places = places
@@ -69,7 +70,7 @@ class Report:
         self.problems.append(Problem(self.places.where(steps), what, remedy, kind))
 
     def raise_any(self) -> None:
-        """Raise `ProblemsError` with every distinct problem, if there is one."""
+        """Raise `ProblemsError` with every distinct problem, if any."""
         if self.problems:
             raise ProblemsError(in_order(self.problems))
 

@@ -18,8 +18,8 @@ from fieldassay.spec.yaml_text import DEEPEST
 EXTENSION = "x-fieldassay"
 
 _FORMATS = {
-    "date": "date", "date-time": "datetime", "time": "time", "duration": "duration", "email": "email", "idn-email": "email", "uri": "url",
-    "url": "url", "iri": "url", "uri-reference": "url", "uuid": "id",
+    "date": "date", "date-time": "datetime", "time": "time", "duration": "duration", "email": "email",
+    "idn-email": "email", "uri": "url", "url": "url", "iri": "url", "uri-reference": "url", "uuid": "id",
 }  # fmt: skip
 _TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean", "null": "any"}
 _LARGEST = 50_000
@@ -52,10 +52,11 @@ def is_schema(data: Any) -> bool:
 def schema_data(
     schema: dict[str, Any], report: Report, at: Steps = ()
 ) -> tuple[dict[str, Any], dict[Steps, Steps]]:
-    """Return a JSON Schema as a mapping in the spec language, and where each of its fields comes from; `at` is where the schema stands.
+    """Return a JSON Schema as a mapping in the spec language, and the origin of each field.
 
-    `required` has no effect: what is missing is found by the gold data. A map of values becomes a tree with typed patterns, a union of
-    objects an object with the fields of all, and a union of unlike types the type `any`. Recursive and remote references are problems.
+    `at` is the place of the schema. `required` has no effect: gold data decide whether a value is missing. A
+    map of values becomes a tree with typed patterns, a union of objects an object with the fields of all, and
+    a union of unlike types the type `any`. Recursive and remote references are problems.
     """
     walk = _Walk(schema, report)
     root = walk.definition(schema, _Place(at))
@@ -82,7 +83,11 @@ def schema_data(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a definition stands: `here` in the schema, `made` in the spec, `path` in a record; `above` are the references being followed."""
+    """The place of a definition.
+
+    `here` is in the schema, `made` in the spec, `path` in a record; `above` are the references being
+    followed.
+    """
 
     here: Steps
     made: Steps = ()
@@ -107,7 +112,7 @@ class _Place:
 
 @dataclass(slots=True)
 class _Walk:
-    """One pass over a schema: its definitions, the places of what it made, and the problems."""
+    """One pass over a schema: its definitions, the places of the fields made, and the problems."""
 
     root: dict[str, Any]
     report: Report
@@ -137,7 +142,10 @@ class _Walk:
         return self._refined(core, resolved, place)
 
     def _count(self, place: _Place, size: int = 0) -> None:
-        """Count one more part of the schema, more for a long one; a few lines of references can stand for millions."""
+        """Count one more part of the schema, a long one as several.
+
+        A few lines of references can expand to millions.
+        """
         self.count += 1 + size // _LONGEST_TEXT
         if self.count > _LARGEST:
             what = f"the schema has more than {_LARGEST:,} parts once its references are followed"
@@ -164,7 +172,10 @@ class _Walk:
         return {**core, **extension}
 
     def _resolved(self, schema: dict[str, Any], place: _Place) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Return the schema with references followed, `allOf` merged and null taken out of unions, and the references that are now followed."""
+        """Return the simplified schema, and the references now being followed.
+
+        References are followed, `allOf` is merged and null is removed from unions.
+        """
         above = place.above
         schema = self._sound(schema, place)
         for _ in range(DEEPEST):
@@ -199,7 +210,7 @@ class _Walk:
         return {}, above
 
     def _sound(self, schema: dict[str, Any], place: _Place) -> dict[str, Any]:
-        """Return the schema without the keywords that hold what they cannot hold, which are problems."""
+        """Return the schema without keywords with invalid values, which are noted as problems."""
         wrong = [key for key, kind in _KINDS.items() if key in schema and not isinstance(schema[key], kind)]
         for key in wrong:
             kind = "a mapping" if _KINDS[key] is dict else "a list"
@@ -209,7 +220,10 @@ class _Walk:
 
     def _target(self, reference: str, here: Steps, above: tuple[str, ...]) -> dict[str, Any]:
         if reference in above:
-            remedy = "a spec has no recursive fields: declare the levels that matter, or set `x-fieldassay: any` on the field"
+            remedy = (
+                "a spec has no recursive fields: declare the levels that matter, "
+                "or set `x-fieldassay: any` on the field"
+            )
             self.report.add(here, f"the reference {reference[:200]!r} is recursive", remedy, "cycle")
             return {}
         target: Any = self.root if reference.startswith("#") else None
@@ -227,7 +241,7 @@ class _Walk:
         return target
 
     def _core(self, schema: dict[str, Any], place: _Place) -> dict[str, Any]:
-        """Return the definition of a resolved schema without what describes it."""
+        """Return the definition of a resolved schema without its description."""
         union = next((key for key in _UNIONS if schema.get(key)), None)
         if union is not None:
             return self._union(schema, union, place)
@@ -246,16 +260,17 @@ class _Walk:
         return {"type": _TYPES.get(kind, "any") if isinstance(kind, str) else "any"}
 
     def _union(self, schema: dict[str, Any], key: str, place: _Place) -> dict[str, Any]:
-        """Return the definition that all choices share: of values the one that reads them all, of objects one with the fields of each."""
+        """Return the definition shared by all choices.
+
+        For values it is the one that reads them all, for objects one with the fields of each.
+        """
         choices = [
             (*self._resolved(choice, place.inside(key, position)), position)
             for position, choice in enumerate(schema[key])
             if isinstance(choice, dict)
         ]
         base = {name: value for name, value in schema.items() if name not in _UNIONS}
-        if base.get(
-            "properties"
-        ):  # the choices say more of the object, such as which of its fields are required
+        if base.get("properties"):  # the choices add to the object, such as its required fields
             choices = [(merged_all(choice, [base]), above, position) for choice, above, position in choices]
         simple = union_of([choice for choice, _, _ in choices])
         if simple is not None and len(choices) > 1:
@@ -274,7 +289,7 @@ class _Walk:
         }
 
     def _map(self, values: Sequence[tuple[str, Steps, Any]], place: _Place) -> dict[str, Any]:
-        """Return a tree with a pattern for each kind of value that a map may hold."""
+        """Return a tree with a pattern for each kind of value in a map."""
         patterns: dict[str, Any] = {}
         for glob, here, schema in values:
             path = (*place.path, f".{glob}")
@@ -294,7 +309,10 @@ class _Walk:
 
 
 def _telling_title(title: Any, place: _Place, above: Sequence[str]) -> Any:
-    """Return a title that says more than the name of the field or of the definition, as generated schemas repeat it; else None."""
+    """Return a title that adds to the name of the field or of the definition, else None.
+
+    Generated schemas repeat these names as titles.
+    """
     names = (
         {_folded(str(place.made[-1])), *(_folded(name.rpartition("/")[2]) for name in above)}
         if place.made

@@ -1,4 +1,4 @@
-"""Maps of JSON Schemas, objects with keys that nobody declared: the path patterns of what they hold."""
+"""Maps in JSON Schemas, objects with undeclared keys, as path patterns."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _WHOLE = re.compile(r"\^([\w-]+)\$")
 
 
 def value_schemas(schema: Mapping[str, Any]) -> list[tuple[str, Steps, Any]]:
-    """Return what a map may hold: a glob of keys, where the schema of their values stands, and that schema.
+    """Return the value schemas of a map: a glob of keys, the place of the schema, and the schema.
 
-    A regular expression becomes a glob where one says the same, and stands for every key if it is alone.
+    A regular expression becomes a glob if one is equivalent; alone, it stands for every key.
 
     >>> value_schemas({"additionalProperties": {"type": "number"}})
     [('*', ('additionalProperties',), {'type': 'number'})]
@@ -35,7 +35,7 @@ def value_schemas(schema: Mapping[str, Any]) -> list[tuple[str, Steps, Any]]:
 
 
 def _glob(expression: str) -> str | None:
-    """Return the glob that means the same as a simple regular expression, or None.
+    """Return the glob equivalent to a simple regular expression, or None.
 
     >>> _glob("^S_"), _glob("_unit$"), _glob("^[A-Z]+$")
     ('S_*', '*_unit', None)
@@ -67,7 +67,9 @@ def pattern_text(pieces: Sequence[str]) -> str:
 def patterns_of(
     definition: Mapping[str, Any], pieces: tuple[str, ...], made: Steps = ()
 ) -> Iterator[tuple[str, dict[str, Any], Steps]]:
-    """Yield the patterns of the values below a definition, each with the definition of its values and where that stood, from `made` on.
+    """Yield the patterns of the values below a definition, each with their definition and its place.
+
+    The places start at `made`.
 
     >>> prices = {"type": "object", "fields": {"net": {"type": "number"}}}
     >>> [(text, inner["type"]) for text, inner, _ in patterns_of(prices, (".rates", ".*"))]

@@ -1,4 +1,4 @@
-"""What unions and intersections of JSON Schemas come to."""
+"""The results of unions and intersections of JSON Schemas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNIONS = ("anyOf", "oneOf")
 
 
 def without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema without the choice of null; the same object if there is nothing to simplify.
+    """Return the schema without the choice of null; the same object if there is none.
 
     >>> without_null({"anyOf": [{"type": "string"}, {"type": "null"}], "title": "A"})
     {'type': 'string', 'title': 'A'}
@@ -47,7 +47,9 @@ def _is_null(option: Mapping[str, Any]) -> bool:
 
 
 def merged_all(schema: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return one schema that says what all parts say; later parts win, the schema's own keys last, properties join.
+    """Return one schema that combines all parts.
+
+    Later parts win, the schema's own keys come last, properties are joined.
 
     >>> merged_all({}, [{"properties": {"a": {}}}, {"properties": {"b": {}}}])
     {'properties': {'a': {}, 'b': {}}}
@@ -63,8 +65,8 @@ def merged_all(schema: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[
 def union_of(options: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """Return one schema for a union of resolved schemas, or None if they are unlike.
 
-    Enums join; a number beside a text (as Pydantic writes decimals) is a number; integer and number are number; different kinds of text are
-    text, and so is an integer beside a text.
+    Enums are joined; a number beside a text (Pydantic's form of decimals) is a number; integer and number are
+    number; different kinds of text are text, and so is an integer beside a text.
     """
     if len(options) == 1:
         return options[0]
@@ -82,9 +84,10 @@ def union_of(options: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def merged_definitions(definitions: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return one definition for values that are one of several: objects have the fields of all, enums the values of all.
+    """Return one definition for values that are one of several.
 
-    Where the definitions disagree the type is `any`, and the description says so.
+    Objects have the fields of all, enums the values of all. Where the definitions disagree the type is `any`,
+    and the description says so.
 
     >>> invoice = {"type": "object", "fields": {"total": {"type": "number"}, "due": {"type": "date"}}}
     >>> receipt = {"type": "object", "fields": {"total": {"type": "number"}}}

@@ -1,4 +1,4 @@
-"""A first spec from a schema and gold together: the structure of the one, and what the values of the other say of how to read them."""
+"""A first spec from a schema and gold: the structure of the one, the notation of the other's values."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ _MOST_NAMED = 10
 
 
 def with_gold(spec: Spec, found: Inferred) -> Inferred:
-    """Return a schema's spec with the id, locale, null values, document type and orders of dates that gold says, where it does not say them itself.
+    """Return a schema's spec completed from gold, with comments.
 
-    Comments say what was seen of each field, which keys of gold the schema lacks, and where gold looks like another type.
+    Gold gives the id, locale, null values, document type and orders of dates that the schema leaves open.
+    Comments list the counts of each field, keys of gold missing from the schema, and fields whose values look
+    like another type.
     """
     seen = found.spec
     names = {inner.name for inner in seen.fields}
@@ -46,7 +48,7 @@ def with_gold(spec: Spec, found: Inferred) -> Inferred:
 
 @dataclass(slots=True)
 class _Blend:
-    """One pass over the fields of a schema and of gold side by side."""
+    """One pass over the fields of a schema and of gold in parallel."""
 
     found: Inferred
     comments: dict[Place, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What gold records hold at each place: the raw material of an inferred spec."""
+"""The contents of gold records at each place: the raw material of an inferred spec."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ _NULLS = (
 
 @dataclass(slots=True, eq=False)
 class Sighting:
-    """What was seen at one place: `present` non-empty values, of which `scalars` are kept (texts as they are)."""
+    """The sightings at one place.
+
+    `present` is the number of non-empty values, of which `scalars` are kept (texts unchanged).
+    """
 
     present: int = 0
     lists: int = 0
@@ -78,7 +81,7 @@ class Sighting:
                 self.items.see(inner, depth + 1)
 
     def all_nulls(self) -> Counter[str]:
-        """Return the texts that mean empty, here and below, with how often they were seen."""
+        """Return the texts that mean empty, here and below, with their counts."""
         total = Counter(self.nulls)
         for inner in (*self.members.values(), *((self.items,) if self.items is not None else ())):
             total.update(inner.all_nulls())
@@ -88,7 +91,9 @@ class Sighting:
 def sight(
     records: Iterable[Mapping[str, Any]], is_whole: Callable[[str], object] = lambda _: False
 ) -> tuple[Sighting, int]:
-    """Return what the records hold, and how many there are; of top-level keys that `is_whole` names every scalar is kept.
+    """Return the sightings in the records, and the number of records.
+
+    All scalars are kept for the top-level keys named by `is_whole`.
 
     >>> seen, count = sight([{"a": "x"}, {"a": None, "b": [1, 2]}])
     >>> count, seen.members["a"].present, seen.members["b"].items.scalars
@@ -107,7 +112,7 @@ def sight(
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a value is none at all: null, NaN, white space, a list or object with nothing in it."""
+    """Return whether a value is empty: null, NaN, white space, an empty list or object."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return True
     if isinstance(value, str):
@@ -116,7 +121,7 @@ def is_empty(value: Any) -> bool:
 
 
 def _decoded(value: Any) -> Any:
-    """Return what a JSON cell holds; any other value as it is."""
+    """Return the content of a JSON cell; any other value unchanged."""
     if isinstance(value, str) and len(value) < _LONGEST_CELL and value.lstrip()[:1] in ("[", "{"):
         try:
             return json.loads(value)

@@ -1,4 +1,4 @@
-"""Where a spec comes from: a file, a text, a mapping, a Pydantic model, a JSON Schema."""
+"""The sources of a spec: a file, a text, a mapping, a Pydantic model, a JSON Schema."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from fieldassay.spec.yaml_text import DEEPEST, check_size, read_yaml, too_deep
 
 _HEADER = re.compile(r"\s*\[(\[)?([^\]\n]{1,400})\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(
-    r"""\s*((?:[A-Za-z0-9_-]+|"[^"\n]{0,200}"|'[^'\n]{0,200}')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"\n]{0,200}"|'[^'\n]{0,200}'))*)\s*="""
+    r"""\s*((?:[A-Za-z0-9_-]+|"[^"\n]{0,200}"|'[^'\n]{0,200}')"""
+    r"""(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"\n]{0,200}"|'[^'\n]{0,200}'))*)\s*="""
 )
 _PART = re.compile(r"""[A-Za-z0-9_-]+|"([^"\n]*)"|'([^'\n]*)'""")
 
 
 def toml_lines(text: str) -> dict[Steps, int]:
-    """Return the lines (from 1) of tables and of keys that begin a line; keys inside inline tables are found by the line of their table.
+    """Return the lines (from 1) of tables and of keys at the start of a line.
+
+    Keys inside inline tables have the line of their table.
 
     >>> toml_lines("name = 'a'\\n[fields]\\nTOTAL = {type = 'mony'}\\n")
     {('name',): 1, ('fields',): 2, ('fields', 'TOTAL'): 3}
@@ -58,7 +61,7 @@ _MODEL_FILE = re.compile(r"([^:\n]+\.py):([A-Za-z_]\w*)")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """The data of a source, and where its parts stand. `stem` is the name that a spec without one gets."""
+    """The data of a source with the places of its parts. `stem` is the default name of the spec."""
 
     data: Any
     places: Places
@@ -67,16 +70,19 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSpec:
-    """The text of a spec as another file holds it: it names no other file and no module, so that nobody's data decides what is imported."""
+    """The text of a spec inside another file.
+
+    It names no other file and no module, so that data cannot decide what is imported.
+    """
 
     text: str
 
 
 def read_source(source: Any) -> Source:
-    """Return the data behind a path, a text, a mapping, or a Pydantic model (a class or `module:Class`).
+    """Return the data of a path, a text, a mapping, or a Pydantic model (a class or `module:Class`).
 
-    A text of one line that ends like a spec file, or names a file, is a path; a `RecordedSpec` never is. Raises `ProblemsError` for what cannot
-    be read.
+    A text of one line with the ending of a spec file, or with the name of a file, is a path; a `RecordedSpec`
+    never is. Raises `ProblemsError` for an unreadable source.
     """
     if isinstance(source, RecordedSpec):
         return _read_string(source.text)
@@ -119,7 +125,7 @@ def _is_path(text: str) -> bool:
 def _is_file(text: str) -> bool:
     try:
         return Path(text).is_file()
-    except (OSError, ValueError):  # too long for a path, or not to be encoded as one
+    except (OSError, ValueError):  # too long for a path, or not encodable as one
         return False
 
 
@@ -203,7 +209,7 @@ def _read_json(text: str, label: str) -> Any:
 
 
 def _json_lines(text: str) -> Lines:
-    """Return the lines of JSON text: nearly all of it is YAML; what is not, or would take long, has no lines."""
+    """Return the lines of JSON text, parsed as YAML; no lines if it is not YAML or would take long."""
     if len(text) > _LONGEST_WITH_LINES:
         return {}
     try:
@@ -230,10 +236,11 @@ def _plain(data: Any, label: str, depth: int) -> Any:
 
 
 def named_source(text: str, folder: Path) -> Any:
-    """Return the source of a spec that a user names in a folder: a path, a text, or the class that `module:Class` or `shop/models.py:Class` means.
+    """Return the source of a spec named by a user in a folder.
 
-    Modules in the folder are found, as other programs that are started in a project find them. Only what a user wrote may come here: a name
-    that stands in a file must never be imported.
+    It is a path, a text, or the class of `module:Class` or `shop/models.py:Class`. Modules in the folder are
+    found, as by other programs started in a project. Only a user's text may be passed: a name from a file
+    must never be imported.
     """
     if _is_file(text):
         return Path(text)
@@ -265,7 +272,7 @@ def _module_of(text: str, folder: Path) -> str | None:
 
 
 def import_model(dotted: str, folder: Path | None = None) -> type[Any]:
-    """Return the class that `module:Class` names; with a folder, modules in it are found first while it is imported."""
+    """Return the class of `module:Class`; with a folder, its modules take precedence during the import."""
     import importlib
 
     module, _, name = dotted.partition(":")

@@ -1,4 +1,4 @@
-"""Rules per type (`types:`), and what a spec takes over from a protocol's preset."""
+"""Rules per type (`types:`), and the parts of a protocol's preset that a spec inherits."""
 
 from __future__ import annotations
 
@@ -34,21 +34,22 @@ _INHERITED = (
 class Templates:
     """Definitions that fields build on.
 
-    `types` are by type name, each with the rules of the types it stands for, `fields` by name of a preset's top-level field.
+    `types` are by type name, each with the rules of its base types, `fields` by name of a preset's top-level
+    field.
     """
 
     types: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     fields: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
     def names(self) -> tuple[str, ...]:
-        """Return every type name that a field may have."""
+        """Return every valid type name of a field."""
         return tuple(sorted({*type_names(), *self.types}))
 
     def __contains__(self, name: object) -> bool:
         return name in self.types or name in READERS or name in CONTAINERS
 
     def expanded(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """Return a field's definition over the rules of its type; what the field says itself wins."""
+        """Return a field's definition on top of the rules of its type; the field's own keys win."""
         name = raw.get("type", _implied_type(raw))
         rules = self.types.get(name) if isinstance(name, str) else None
         return raw if rules is None else {**rules, **raw, "type": rules.get("type", name)}
@@ -59,14 +60,20 @@ def _implied_type(raw: Mapping[str, Any]) -> str:
 
 
 def as_definition(raw: Any) -> dict[str, Any] | None:
-    """Return a field's definition as a mapping (`id` means `{type: id}`); None if it is neither a text nor a mapping."""
+    """Return a field's definition as a mapping (`id` means `{type: id}`).
+
+    None if it is neither a text nor a mapping.
+    """
     if isinstance(raw, str):
         return {"type": raw}
     return raw if isinstance(raw, dict) else None
 
 
 def read_types(raw: Mapping[str, Any], steps: Steps, report: Report) -> dict[str, dict[str, Any]]:
-    """Return the rules per type over those of the type it stands for; a name that is no built-in type must say which type that is."""
+    """Return the rules per type on top of those of its base type.
+
+    A name other than a built-in type must name its base type.
+    """
     types: dict[str, dict[str, Any]] = {}
     built_in = type_names()
     for name, value in raw.items():
@@ -90,7 +97,10 @@ def read_types(raw: Mapping[str, Any], steps: Steps, report: Report) -> dict[str
 
 
 def _joined(types: dict[str, dict[str, Any]], steps: Steps, report: Report) -> dict[str, dict[str, Any]]:
-    """Return each type's rules over those of the types it stands for; a type that stands for itself is a problem, and then is text."""
+    """Return each type's rules on top of those of its base types.
+
+    A type based on itself is a problem, and is then text.
+    """
     joined: dict[str, dict[str, Any]] = {}
     for start in types:
         chain: dict[str, None] = {}
@@ -115,7 +125,10 @@ def _joined(types: dict[str, dict[str, Any]], steps: Steps, report: Report) -> d
 
 
 def over_preset(data: dict[str, Any], preset: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a spec's data over a preset's: its own keys win, `types` join, and its own `fields` replace the preset's."""
+    """Return a spec's data on top of a preset's.
+
+    Its own keys win, `types` are joined, and its own `fields` replace the preset's.
+    """
     merged = {key: preset[key] for key in _INHERITED if key in preset}
     merged.update({key: value for key, value in data.items() if value is not None})
     own, given = data.get("types"), preset.get("types", {})
@@ -128,7 +141,7 @@ def over_preset(data: dict[str, Any], preset: Mapping[str, Any]) -> dict[str, An
 
 
 def over_preset_field(raw: dict[str, Any], preset: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a field's definition over the preset's field of that name, if the field does not name a type of its own."""
+    """Return a field's definition on top of the preset's field of that name, unless it has its own type."""
     if preset is None or "type" in raw:
         return raw
     return {**preset, **raw}

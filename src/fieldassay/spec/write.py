@@ -72,7 +72,7 @@ def _comment_lines(comment: str) -> list[str]:
 
 
 def _key(key: str, indent: str) -> str:
-    """Return the text before the colon; YAML reads a key of more than 1024 characters only if it is announced."""
+    """Return the text before the colon; YAML needs a mark before keys of more than 1024 characters."""
     text = _text(key)
     return f"{indent}{text}" if len(text) < _LONGEST_KEY else f"{indent}? {text}\n{indent}"
 
@@ -132,7 +132,7 @@ _TEXTS = ("metrics", "gates", "slices")
 
 
 def write_spec(spec: Spec, comments: Mapping[tuple[str, ...], str] | None = None) -> str:
-    """Return YAML that `read_spec` reads back as an equal spec; `comments` go above the keys that their places name.
+    """Return YAML that `read_spec` reads back as an equal spec; `comments` go above the keys at their places.
 
     >>> print(write_spec(Spec("receipts", (Field("total", "money", (("currency", "AUD"),)), Field("note")))))
     fieldassay: 1
@@ -145,7 +145,10 @@ def write_spec(spec: Spec, comments: Mapping[tuple[str, ...], str] | None = None
 
 
 def spec_data(spec: Spec) -> dict[str, Any]:
-    """Return the spec as a mapping in the spec language, without what is default; of a protocol's spec everything is said."""
+    """Return the spec as a mapping in the spec language, without defaults.
+
+    For a protocol's spec the defaults are included.
+    """
     says_all = spec.protocol is not None
     return {
         **_head_data(spec, says_all),
@@ -156,7 +159,7 @@ def spec_data(spec: Spec) -> dict[str, Any]:
 
 
 def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
-    """Return what comes before the fields."""
+    """Return the part before the fields."""
     texts = {"protocol": spec.protocol, "version": spec.edition, "citation": spec.citation}
     told: dict[str, Any] = {
         "fieldassay": spec.version,
@@ -191,7 +194,7 @@ def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
 
 
 def _measuring_data(spec: Spec, says_all: bool) -> dict[str, Any]:
-    """Return what comes after the fields."""
+    """Return the part after the fields."""
     given: dict[str, tuple[Any, Any]] = {
         "absent_fields": ("skip" if spec.skips_absent_fields else "judge", "judge"),
         "definitions": (
@@ -207,7 +210,10 @@ def _measuring_data(spec: Spec, says_all: bool) -> dict[str, Any]:
 
 
 def _type_resets(protocol: str | None) -> dict[str, Any]:
-    """Return `types` with the built-in types that a protocol has rules for, each as itself: the fields say everything, and no rule may add to it."""
+    """Return `types` that reset the built-in types with rules in a protocol.
+
+    The fields are complete already, and no rule may add to them.
+    """
     names: set[str] = set()
     seen: set[str] = set()
     while protocol is not None and protocol in preset_names() and protocol not in seen:
@@ -231,7 +237,7 @@ def _record_data(fields: tuple[Field, ...]) -> dict[str, Any]:
 
 
 def field_data(field: Field) -> Any:
-    """Return a field's definition in the spec language: its type alone, or a mapping without what is default."""
+    """Return a field's definition in the spec language: its type alone, or a mapping without defaults."""
     definition = _definition(field)
     return (
         definition["type"]

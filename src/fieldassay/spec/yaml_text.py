@@ -18,7 +18,8 @@ MOST_NODES = 200_000
 def read_yaml(text: str, label: str) -> tuple[Any, dict[Steps, int]]:
     """Return the data of one YAML document and the line (from 1) of each place in it.
 
-    Keys are always texts. Raises `ProblemsError` for text that is not YAML, duplicate keys, cycles, and text beyond the limits above.
+    Keys are always texts. Raises `ProblemsError` for invalid YAML, duplicate keys, cycles, and text beyond
+    the limits above.
 
     >>> read_yaml("a: [1, yes]", "spec.yaml")
     ({'a': [1, 'yes']}, {('a',): 1, ('a', 0): 1, ('a', 1): 1})
