@@ -13,10 +13,10 @@ from typing import TypeAlias
 import numpy as np
 
 Control: TypeAlias = tuple[Callable[[], int], Callable[[int], None]]
-"""Says how many threads there are, and changes it."""
+"""The functions that return and set the number of threads."""
 
 MOST = 16
-"""Threads that compute side by side; each has some 20 MB of intermediate results."""
+"""Parallel threads; each has some 20 MB of intermediate results."""
 _ONE_AT_A_TIME = threading.RLock()
 _NAMES = (("scipy_openblas_", "64_"), ("scipy_openblas_", ""), ("openblas_", "64_"), ("openblas_", ""))
 

@@ -31,7 +31,7 @@ class Outcome(IntEnum):
     ABSENT = 5
     """Neither side is present."""
     FAILED = 6
-    """Could not be judged; outside every denominator, and counted beside."""
+    """Not judged; outside every denominator, and counted separately."""
 
 
 class Kind(IntEnum):
@@ -57,7 +57,7 @@ FLAGS = (
     "lone_parent",  # a value, an item or a container below a node that only one side has
     "duplicate_item",  # the prediction repeats an item more often than gold has it
 )
-"""Names of the flags; bit i of `Evidence.flags` stands for `FLAGS[i]`."""
+"""Names of the flags; bit i of `Evidence.flags` is `FLAGS[i]`."""
 
 FLAG = {name: 1 << position for position, name in enumerate(FLAGS)}
 

@@ -18,7 +18,7 @@ class Aligner(ABC):
     """
 
     needs_similarity: ClassVar[bool] = True
-    """False if the pairing depends on positions only, so that no candidate pair need be compared."""
+    """False if the pairing depends on positions only, so that candidate pairs are not compared."""
     uses_order: ClassVar[bool] = False
     """True if the order of the items has a meaning: items are then neither sorted nor dropped when empty."""
     maximizes_total: ClassVar[bool] = False

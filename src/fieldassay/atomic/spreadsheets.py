@@ -18,9 +18,9 @@ _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u
 _BYTES_AT_ONCE = 1 << 20
 
 MOST_ROWS = 1_048_576
-"""The rows of a sheet in Excel; more go to a further sheet."""
+"""The maximum of rows in an Excel sheet; further rows go to another sheet."""
 MOST_CHARACTERS = 32_767
-"""The characters of a cell in Excel; what is longer is cut, with an ellipsis at its end."""
+"""The maximum of characters in an Excel cell; longer texts are cut and end with an ellipsis."""
 
 
 @dataclass(frozen=True, slots=True)

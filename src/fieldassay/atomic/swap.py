@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 _HERE = {"linux": -100, "darwin": -2}
-"""What the systems call the current folder."""
+"""The constant for the current folder, by system."""
 _CALLS = {"linux": "renameat2", "darwin": "renameatx_np"}
 _EXCHANGE = 2
 

@@ -11,7 +11,7 @@ from fieldassay.json_value import Json
 from fieldassay.paths import Step
 
 Null: TypeAlias = Literal["refused", "allowed"]
-"""What a check says of null: a violation, or nothing."""
+"""The result of a check for null: a violation, or none."""
 
 KINDS = {
     "text": "a text", "number": "a number", "boolean": "a boolean", "list": "a list", "object": "an object",

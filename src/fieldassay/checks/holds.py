@@ -18,9 +18,9 @@ from fieldassay.types.numbers.amounts import Money, Quantity
 _EXACT = Context(prec=1000)
 _CENT = Decimal("0.01")
 _LONGEST = 60
-"""Digits, and powers of ten, of the numbers that are computed with."""
+"""The maximum of digits, and of powers of ten, in arithmetic."""
 Chosen: TypeAlias = Mapping[tuple[Step, ...], int]
-"""The index of the item that is looked at, by the path of the items."""
+"""The index of the current item, by the path of the items."""
 
 
 @dataclass(frozen=True, slots=True)

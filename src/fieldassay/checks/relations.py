@@ -14,7 +14,7 @@ from fieldassay.paths import ITEM, Step, join_path, split_path
 FUNCTIONS: Final = ("sum", "count", "min", "max")
 COMPARISONS: Final = ("==", "!=", "<=", ">=", "<", ">")
 LONGEST: Final = 1_000
-"""Characters of a relation."""
+"""The maximum of characters in a relation."""
 _DEEPEST = 50
 
 _TOKEN = re.compile(

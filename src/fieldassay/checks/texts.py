@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 LONGEST_TEXT = 10_000
-"""Characters; a longer text does not match any pattern, so that matching takes bounded time."""
+"""The maximum of characters; a longer text matches no pattern, which bounds the time of matching."""
 
 LONGEST_PATTERN = 1_000
 

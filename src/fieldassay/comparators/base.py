@@ -36,13 +36,13 @@ class Comparator(ABC):
 
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different")
     accept: ClassVar[float] = 1.0
-    """The default acceptance threshold: a pair that scores at least this is a match."""
+    """The default acceptance threshold: the least score of a match."""
     by_canonical: ClassVar[bool] = False
-    """True if unequal canonical texts always score 0 with reason 1, so that nothing need be called."""
+    """True if unequal canonical texts always score 0 with reason 1, without a call."""
     settles_equal: ClassVar[bool] = True
-    """False if even equal values must be compared, because `extras` carry more than the score."""
+    """False if equal values must be compared too, because of `extras`."""
     is_dear: ClassVar[bool] = False
-    """True if a comparison costs more than finding repeated pairs (about 100 ns)."""
+    """True if a comparison costs more than the search for repeated pairs (about 100 ns)."""
 
     can_fail: ClassVar[bool] = False
     """The meaning of a NaN score.
@@ -52,7 +52,7 @@ class Comparator(ABC):
     """
 
     extra_names: ClassVar[tuple[str, ...]] = ()
-    """The names of the `extras`; a pair that is settled without the comparator has its score in each."""
+    """The names of the `extras`; a pair settled without the comparator has its score in each."""
 
     @abstractmethod
     def compare(self, gold: Column, pred: Column) -> Scores:

@@ -58,4 +58,4 @@ DEFAULTS: dict[str, str] = {
     "unit": "exact",
     "url": "exact",
 }
-"""The comparator of each type of value, where the field names none."""
+"""The default comparator of each type."""

@@ -22,7 +22,7 @@ _TINY = 1e-300
 _NO_TOLERANCE = Tolerance()
 _MACHINE_KINDS = {Decimal, int, float}
 NUMERIC_KINDS = frozenset({*_MACHINE_KINDS, NumberRange, type(None)})
-"""Types of values that mean the same if and only if their canonical texts are equal."""
+"""Types of values that are equal if and only if their canonical texts are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

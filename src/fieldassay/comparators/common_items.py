@@ -11,7 +11,7 @@ from fieldassay.comparators.settled import Floats
 from fieldassay.types.column import Indices
 
 _AT_ONCE = 4_000_000
-"""Items looked up together."""
+"""The number of items per lookup."""
 
 
 def common_counts(sets: Items, gold: Indices, pred: Indices) -> Floats:

@@ -17,7 +17,7 @@ from fieldassay.types.column import Column
 
 @dataclass(frozen=True)
 class SoftCoverage(Comparator):
-    """How well two sets cover each other, by the similarities of their items.
+    """The mutual coverage of two sets, by the similarities of their items.
 
     Coverage is the mean over gold items of the best similarity to a predicted one, specificity the mean over
     predicted items of the best similarity to a gold one, Chamfer their mean, SF1 their harmonic mean (0 where

@@ -26,7 +26,7 @@ _REASONS = (
 _SCORES = (1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _EQUAL, _DIFFERENT, _WITHIN, _COARSER, _PRECISION, _SWAPPED, _NO_DATE = range(7)
 _RANK = np.array([0, 5, 1, 2, 3, 4, 6])
-"""How bad each code is, to combine the two ends of a period."""
+"""The rank of each code from equal to worst, for the two ends of a period."""
 
 Parts = npt.NDArray[np.int64]
 

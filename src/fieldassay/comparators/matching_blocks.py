@@ -32,16 +32,16 @@ One bit stays free, so that the bit behind a block is always distinct from none.
 """
 
 LONGEST = 63
-"""The longest text of either side."""
+"""The maximum of characters on either side."""
 
 PORTION = 1 << 16
-"""Pairs whose texts are prepared together."""
+"""The number of pairs prepared together."""
 
 BLOCK_BYTES = 1 << 20
-"""The size of one level of the pairs that are matched together, so that it stays in the processor's cache."""
+"""The size of one level of the pairs matched together, small enough for the processor's cache."""
 
 TABLE_BYTES = 1 << 24
-"""The largest table of where each character stands in each prediction."""
+"""The maximum size of the table of character positions in each prediction."""
 
 
 def matched_characters(texts: Objects, gold: Indices, pred: Indices) -> Counts:

@@ -61,7 +61,7 @@ def column_codes(gold: Column, pred: Column, tolerance: Tolerance) -> Codes:
 
 @dataclass(frozen=True)
 class Range(Comparator):
-    """How well a predicted range (or number) agrees with gold's.
+    """The agreement of a predicted range (or number) with gold's.
 
     `by: ends`: 1 if both ends are equal or within the tolerance. `by: inside`: also 1 if the prediction lies
     within gold's range, widened by the tolerance. `by: overlap`: otherwise the length of the intersection

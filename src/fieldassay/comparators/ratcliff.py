@@ -18,7 +18,7 @@ LONGEST_MATCHED_PRODUCT = 4 * 10**8
 """Pairs whose lengths multiply to more (20,000 characters each) are not judged: too slow, several seconds."""
 
 FEWEST_TOGETHER = 2000
-"""Fewer pairs are faster one by one than together."""
+"""The least number of pairs for which a joint computation is faster."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any, ClassVar, Literal, TypeAlias
 
 EXACT = Context(prec=20_000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
-"""Wide enough that sums and products of readable numbers are never rounded."""
+"""Precise enough that sums and products of readable numbers are never rounded."""
 
 _LONGEST_NUMBER = 400
 _LONGEST_TEXT = 2_000

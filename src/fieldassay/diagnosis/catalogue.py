@@ -38,7 +38,7 @@ DIAGNOSES: tuple[str, ...] = (
     "spurious",
     "different",
 )
-"""Bit i of a set of diagnoses stands for `DIAGNOSES[i]`. The lowest set bit is the main diagnosis."""
+"""Bit i of a set of diagnoses is `DIAGNOSES[i]`. The lowest set bit is the main diagnosis."""
 
 BIT: dict[str, int] = {name: 1 << position for position, name in enumerate(DIAGNOSES)}
 

@@ -100,7 +100,7 @@ def _number_repeats(groups: npt.NDArray[np.intp]) -> Codes:
 
 
 MAX_CUT = 2000
-"""Longer texts are not cut into parts."""
+"""The maximum of characters in a text cut into parts."""
 
 _CUT = re.compile(r"[,;|/+&\n]|\s(?:and|und|et|y|e|o|or|oder)\s|\s[-\u2013]\s")
 
@@ -170,7 +170,7 @@ Bits = npt.NDArray[np.int64]
 
 _TWO_DIGITS = re.compile("-?[1-9][0-9]")
 SHORTEST_TELLING = 3
-"""Shorter canonical texts occur everywhere in a document: they are nobody's value."""
+"""The least length of an identifying canonical text; shorter ones occur everywhere in a document."""
 TRIVIAL = frozenset({"true", "false", "yes", "none", "null", "nil", "n/a"})
 
 

@@ -9,7 +9,7 @@ from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.folding import lengths, pick
 
 MAX_COMPARED = 64
-"""Texts longer than this are not compared position by position."""
+"""The maximum of characters for a comparison by position."""
 
 _SIGNS = np.array([ord(sign) for sign in ".,:/- '"], dtype=np.uint32)
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fieldassay.diagnosis.catalogue import BIT
 
 MAX_WRITTEN = 200
-"""Longer texts are not searched for numbers."""
+"""The maximum of characters in a text searched for numbers."""
 
 _DIGIT_RUN = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MAX_WORDS = 30
-"""Texts of more words are not looked at."""
+"""The maximum of words in an examined text."""
 
 _PUNCTUATION = ".,;:()[]\"'"
 _SMALL_WORDS = frozenset({

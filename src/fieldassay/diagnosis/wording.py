@@ -109,9 +109,9 @@ Bits = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int64]
 
 NEAR = 0.8
-"""The indel similarity of match keys from which two texts are near."""
+"""The least indel similarity of the match keys of near texts."""
 MAX_ALIGNED = 4096
-"""Texts longer than this are not aligned character by character: their bags of words are compared instead."""
+"""The maximum of characters for an alignment; longer texts are compared as bags of words."""
 _SHORTEST_PART, _SHORTEST_INNER = 3, 4
 _FEWEST_DROPPED = 2
 _MOST_OCCURRENCES = 20

@@ -33,9 +33,9 @@ class Pairs:
     is_under: Masks | None = None
     prefix: Prefix | None = None
     is_lone: Masks | None = None
-    """Which pairs are in a list, or below a container, that only one side has. None: no pair."""
+    """A mask of the pairs in a list, or below a container, that only one side has. None: no pair."""
     is_excused: Masks | None = None
-    """Which pairs are below a prediction that is accepted in place of gold's. None: no pair."""
+    """A mask of the pairs below a prediction accepted in place of gold's. None: no pair."""
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -82,7 +82,7 @@ class Block:
     gold_raws: Mapping[int, Any] = default(default_factory=dict)
     pred_raws: Mapping[int, Any] = default(default_factory=dict)
     critical: Masks | None = None
-    """Which rows are critical; None: as the field is."""
+    """A mask of the critical rows; None: as the field."""
 
     def __len__(self) -> int:
         return len(self.outcome)

@@ -11,10 +11,10 @@ from fieldassay.blas_threads import one_blas_thread
 from fieldassay.stats.poisson import MAX_WEIGHT, document_keys, weight_table, weights
 
 _NARROW, _WIDE = 2**24, 2**53
-"""Whole numbers up to here are exact in float32 and in float64."""
+"""The largest exact whole numbers in float32 and in float64."""
 
 _BLOCK = 1 << 18
-"""Weights made at once: few enough to stay in the processor's cache."""
+"""The number of weights per block, small enough for the processor's cache."""
 
 _LIMB = 26
 

@@ -21,7 +21,7 @@ from fieldassay.spec.freeze import thaw
 from fieldassay.types.column import Column, Reading
 
 _MOST_BITS = 10_000
-"""Python does not write integers of more than 4,300 digits; Decimal does."""
+"""Larger integers are written by Decimal, since str() refuses more than 4,300 digits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,11 +43,11 @@ class Coded:
     is_opaque: Masks
     is_container: Masks
     is_exact: bool
-    """True if values that do not mean the same are simply different."""
+    """True if values with different meanings always score 0."""
     accepted: Acceptance | None = None
-    """What is right beside gold, by code; a gold value with variations of its own has a code of its own."""
+    """The values accepted beside gold, by code; a gold value with variations of its own has its own code."""
     spared: Acceptance | None = None
-    """Which predictions (by code) are accepted at gold nodes that have no value."""
+    """A mask of the predictions (by code) accepted at gold nodes without a value."""
 
     def meanings(self, side: str) -> Codes:
         """Return the meaning at each node of a side, -1 without a value."""

@@ -35,13 +35,13 @@ from fieldassay.spec.freeze import thaw
 
 _NOTHING: dict[str, Any] = {}
 _UNLIKE = "\0"
-"""The content of what is compared with nothing."""
+"""The content of values that are not compared."""
 DEEPEST = 100
-"""Levels of nesting that a text may have and still be taken for the list or object that it holds."""
+"""The maximum nesting of a JSON text that is read as its list or object."""
 LONGEST_NULL = 200
-"""Longer texts are never looked up among the null values."""
+"""The maximum of characters in a null value."""
 _LONGEST_KEY = 200
-"""Longer keys are cut where they are counted."""
+"""The maximum of characters in a counted key; longer keys are cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,12 @@ class Flattener:
     undeclared: Undeclared
     null_values: frozenset[str] = frozenset()
     absent: Any = None
-    """What stands for a key that is not there: None, or ABSENT where null is a value."""
+    """The value of a missing key: None, or ABSENT where null is a value."""
     grown: frozenset[int] = frozenset()
     takes_null: bool = False
     """True inside a tree in which null is a value, and so are empty containers, each a kind of its own."""
     takes_blank: bool = False
-    """True inside a tree whose blank texts are values."""
+    """True inside a tree in which blank texts are values."""
 
     def flatten(
         self, root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any], noted: Noted | None = None

@@ -46,11 +46,11 @@ class FoldPlan:
     keeps_statistics: bool = False
     vocabulary: Vocabulary = CATALOGUE
     score: str | None = None
-    """The metric whose value in a document is the document's `score`; None: the document accuracy."""
+    """The metric for the document's `score`; None: the document accuracy."""
     compared: tuple[MetricCall, ...] = ()
-    """Metrics that systems are compared by: what they are made of is kept document by document."""
+    """The metrics for comparing systems, whose statistics are kept document by document."""
     also_kept: tuple[MetricCall, ...] = ()
-    """Further metrics of which that is kept: as they are, and field by field."""
+    """Further metrics with kept statistics: as they are, and field by field."""
 
     def __reduce__(self) -> tuple[type[FoldPlan], tuple[Any, ...]]:
         """Return the arguments for another process, which binds the recipes again."""

@@ -15,7 +15,7 @@ from fieldassay.spec.model import Accept
 from fieldassay.types.anything import AnyReader
 
 UNDECLARED = -1
-"""The slot of fields below a top-level key that the spec does not declare: none of the declared ones."""
+"""The slot of fields below an undeclared top-level key: none of the declared ones."""
 
 
 def grow(

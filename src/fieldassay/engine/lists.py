@@ -83,7 +83,7 @@ class Aligned:
     score: Floats
     union: Floats
     worth: PairWorth
-    """What each chosen cell is worth."""
+    """The agreement of each chosen cell."""
 
 
 def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> Aligned:
@@ -308,7 +308,7 @@ class _CellSums:
 
 
 _KEY_TIE = 1e-6
-"""What the similarity of whole items adds to that of their keys: it decides only between equal keys."""
+"""The weight of the whole items' similarity beside that of their keys: it only breaks ties."""
 _LACKING = 0.02
 """The worth of a field that gold lacks, where absence is no agreement: less than any field that is right."""
 

@@ -15,7 +15,7 @@ from fieldassay.evidence import FieldInfo, Outcome
 from fieldassay.printable import make_printable
 
 Gathered: TypeAlias = tuple[pl.Series, npt.NDArray[Any]]
-"""Texts, and for each row the position of its own among them; -1: null."""
+"""Texts, and for each row the position of its text; -1: null."""
 
 
 def gather(parts: Sequence[Gathered]) -> pl.Series:

@@ -16,7 +16,7 @@ from fieldassay.plan.nodes import Leaf, ListNode, ObjectNode
 
 Ints: TypeAlias = npt.NDArray[np.int32]
 Codes: TypeAlias = npt.NDArray[np.intp]
-"""Positions among distinct values; -1 where there is no value."""
+"""Positions among distinct values; -1 without a value."""
 Masks: TypeAlias = npt.NDArray[np.bool_]
 
 
@@ -30,7 +30,7 @@ class Absent:
 ABSENT = Absent()
 
 NONE, GOOD, WRONG = 0, 1, 2
-"""What a container's place holds: nothing, the declared kind of JSON, or another kind."""
+"""The content of a container's place: nothing, the declared kind of JSON, or another kind."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +72,7 @@ class ObjectPlace:
     ancestors: tuple[ObjectPlace, ...]
     is_grown: bool = False
     excuse: Acceptance | None = None
-    """Which predicted nodes are as good here as which gold nodes: what is below them is right."""
+    """The predicted nodes accepted in place of gold nodes here: everything below them is right."""
 
     @property
     def is_item(self) -> bool:
@@ -90,9 +90,9 @@ class LeafPlace:
     ancestors: tuple[ObjectPlace, ...]
     is_grown: bool = False
     accepted: Mapping[int, tuple[Any, ...]] = default(default_factory=dict)
-    """What gold documents accept here, by gold node."""
+    """The values that gold documents accept here, by gold node."""
     excuse: Acceptance | None = None
-    """In a tree: which predictions stand in place of which objects and lists of gold."""
+    """In a tree: the predictions accepted in place of objects and lists of gold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

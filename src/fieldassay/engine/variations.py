@@ -21,7 +21,7 @@ Masks = npt.NDArray[np.bool_]
 Positions = npt.NDArray[Any]
 
 NOTHING: Final = ""
-"""The content of what holds no value."""
+"""The content of a place without a value."""
 _LONGEST_NULL = 200
 _PLAIN = AnyReader(trim=False)
 
@@ -99,7 +99,7 @@ class Acceptance:
     lacking: Masks
 
     def of(self, gold: Positions, pred: Positions) -> Masks:
-        """Return which pairs of positions are accepted."""
+        """Return a mask of the accepted pairs of positions."""
         found: Masks = (
             np.isin(gold.astype(np.int64) * self.size + pred, self.pairs) & (pred >= 0) & (gold >= 0)
         )

@@ -42,9 +42,9 @@ class Parameter:
     is_number: bool = False
     is_required: bool = False
     each: tuple[float, ...] = ()
-    """What the value `each` stands for, one metric per value."""
+    """The values of `each`, one metric per value."""
     is_many: bool = False
-    """True: several choices may be given, joined by `|`."""
+    """True: several values may be given, joined by `|`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Metric:
     unit: str = "ratio"
     scope: str = "overall"
     granularity: str | None = None
-    """The granularity of metrics that have no such parameter."""
+    """The granularity of metrics without that parameter."""
 
 
 _REGIME = Parameter("regime", "filled", REGIMES)

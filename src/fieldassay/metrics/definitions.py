@@ -28,7 +28,7 @@ from fieldassay.metrics.statistics import Documents, IsDefined, OfDocument, form
 SCOPES = ("both", "overall", "field")
 DIRECTIONS = ("higher", "lower")
 DEEPEST = 20
-"""Definitions that stand on definitions, at most."""
+"""The maximum depth of definitions based on definitions."""
 
 
 @dataclass(frozen=True, slots=True)

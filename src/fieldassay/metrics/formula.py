@@ -15,7 +15,7 @@ The mean or the sum over documents of a formula's value in each document alone; 
 """
 
 DEEPEST = 50
-"""Formulas nested deeper are refused."""
+"""The maximum nesting of a formula."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ FUNCTIONS = ("value", "lower", "upper", "regression", "errors", "n")
 OPERATORS = (">=", "<=", "==", ">", "<")
 
 LONGEST = 10_000
-"""Longer expressions are refused."""
+"""The maximum of characters in an expression."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.|/-]*")

@@ -93,7 +93,7 @@ class AtLeast:
 Recipe: TypeAlias = Union[Ratio, FieldMean, Total, Quantile, Constant, Combined, Otherwise, AtLeast]
 
 SLACK = 1e-9
-"""How far below a threshold a value may be for the rounding of its parts."""
+"""The accepted distance below a threshold, for the rounding of a value's parts."""
 
 
 @dataclass(frozen=True, slots=True)

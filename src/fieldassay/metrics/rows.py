@@ -18,7 +18,7 @@ OUTCOMES = len(Outcome)
 _UNIT = float(2**FRACTION_BITS)
 
 REACH_SLACK = 1e-12
-"""How far below a threshold a value may be for the rounding of one subtraction."""
+"""The accepted distance below a threshold, for the rounding of one subtraction."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from fieldassay.metrics.grammar import MetricCall, Value, parse_metric
 from fieldassay.metrics.recipes import Recipe
 
 DEFAULT_METRICS = ("accuracy", "f1", "presence", "items", "counts", "latency", "cost")
-"""The groups that are computed when nobody chooses."""
+"""The groups computed by default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ FRACTION_BITS = 32
 """Scores, weights and shares are integers in units of 2^-32."""
 
 NUMBER_BITS = {"duration_ms": 20, "cost_usd": 36}
-"""Binary digits after the point of a document's numbers; columns without an entry are whole numbers."""
+"""Binary digits after the point of document numbers; columns without an entry are whole numbers."""
 
 VALUE_BITS = 36
 """Values of a formula in a document are integers in units of 2^-36: a mean times 100 is right to 1e-9."""

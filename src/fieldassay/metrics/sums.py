@@ -13,7 +13,7 @@ from fieldassay.errors import FieldassayError
 from fieldassay.metrics.statistics import Statistic
 
 LIMIT = 2**62
-"""Sums stay below this, so that adding two of them cannot overflow 64 bits."""
+"""The bound of sums: adding two of them cannot overflow 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -96,7 +96,7 @@ def _pattern(text: str, report: Report) -> Pattern | None:
 
 
 EVERYTHING = "**"
-"""The pattern that ends every tree's patterns."""
+"""The last pattern of every tree."""
 
 _ALIGN = Call("assignment")
 

@@ -34,13 +34,13 @@ class Leaf:
     """Casefolded texts that mean empty."""
     null_is_value: bool = False
     blank_is_value: bool = False
-    """True: a text of white space is a value."""
+    """True: a text of white space is a value, not empty."""
     is_empty_if_other: bool = False
-    """True: for a list judged as a whole, a value that is no list is nothing."""
+    """True: in place of a list judged as a whole, any other value counts as absent."""
     unit_fields: tuple[str, ...] = ()
-    """Keys beside it whose texts are read behind the value."""
+    """Keys beside it whose texts are appended to the value."""
     takes_only_item: bool = False
-    """True: a list that holds one value is that value."""
+    """True: a list of one value is read as that value."""
     is_gold_failable: bool = False
     """True: an unreadable gold value makes the row FAILED; False: it is compared as text and flagged."""
     is_list: bool = False
@@ -62,7 +62,7 @@ class ObjectNode:
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
     other_names: OtherNames = ()
-    """Other keys under which the object may hold its children."""
+    """Alternative keys of the object's children."""
     accepted: tuple[object, ...] = ()
 
 
@@ -84,7 +84,7 @@ class ListNode:
     separator: str | None = None
     is_distinct: bool = False
     keeps_empty: bool = False
-    """True: an item in which nothing is filled is an item all the same."""
+    """True: an empty item counts as an item."""
     is_empty_if_other: bool = False
     """True: a value of another JSON kind is an empty list, not a structure error."""
     accepted: tuple[object, ...] = ()
@@ -138,7 +138,7 @@ class Plan:
     document_types: tuple[tuple[str, str], ...] = ()
     """Casefolded alias -> canonical document type."""
     has_null_values: bool = False
-    """True if null is a value somewhere, so that null and an absent key differ."""
+    """True if null is a value in any field, so that null and a missing key differ."""
     checks: tuple[PlannedCheck, ...] = ()
     digest: str = ""
     """SHA-256 of the scoring-relevant content of the spec, in hexadecimal."""

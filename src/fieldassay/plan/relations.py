@@ -17,7 +17,7 @@ from fieldassay.plan.renaming import under_own_names
 from fieldassay.spec.report import Report, Steps
 
 RECORD = "."
-"""The pattern that means the whole record, beside the empty one."""
+"""A pattern for the whole record, like the empty one."""
 
 _COMPUTED = ("integer", "number", "money", "quantity", "any")
 _AS_VALUE = (*_COMPUTED, "date", "boolean")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 OtherNames: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
-"""By field, the other keys under which an object may hold it, in order of preference."""
+"""The alternative keys of each field, in order of preference."""
 
 
 def under_own_names(value: dict[str, Any], others: OtherNames) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class PresetHead:
     description: str
     citation: str
     protocol: str | None = None
-    """The protocol that it stands on."""
+    """The protocol that it builds on."""
     data: Mapping[str, Any] = default(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:

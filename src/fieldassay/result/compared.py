@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 SLACK = 1e-9
-"""How far a value may be off for the rounding of what it is made of, in units of its scale."""
+"""The accepted error of a value from the rounding of its parts, in units of its scale."""
 
 _SCALES = {"ratio": 1.0, "percent": 100.0, "count": 1.0}
 _DECIMALS = {"ratio": 3, "percent": 1, "count": 0, "ms": 0, "tokens": 0, "usd": 5, "documents/min": 1}

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 Outcome: TypeAlias = Literal["better", "worse", "no_difference_shown", "identical", "undefined"]
 
 VERDICTS: tuple[str, ...] = get_args(Outcome)
-"""What is said of the second system of a comparison."""
+"""The verdict on the second system of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from fieldassay.result.compared import show_compared, show_threshold
 SCHEMA_VERSION = 1
 
 UNGATED = "documents without a threshold"
-"""The title of outcomes that no gate asked for: they say which documents no gate is about."""
+"""The title of outcomes without a gate, about documents that no gate covers."""
 
 
 class Verdict(StrEnum):

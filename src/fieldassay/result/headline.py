@@ -8,7 +8,7 @@ from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 
 MAIN = ("overall_accuracy", "accuracy")
-"""The metrics that come first; without them it is the first ratio over all documents."""
+"""The preferred metrics; without them it is the first ratio over all documents."""
 POOLED = ("pooled_accuracy", "accuracy_pooled")
 PER_FIELD = ("field_accuracy",)
 

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 PARTS = ("spec", "formulas", "models", "gold")
-"""What the numbers of a run stand on: two runs that agree in all of it can be compared."""
+"""The basis of a run's numbers: runs with an equal basis can be compared."""
 
 Level = Annotated[float, Meta(gt=0.0, lt=1.0)]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _MOST_ROWS = 12
-"""So many metrics stand in a notebook's table."""
+"""The maximum of metrics in a notebook's table."""
 
 
 def frame_estimates(estimates: Sequence[Estimate]) -> pl.DataFrame:
@@ -93,7 +93,7 @@ def _cell(one: Estimate) -> str:
 
 
 _MOST_NAMED = 4
-"""Of more systems than this the `repr` of a result says how many there are."""
+"""The maximum of systems in the `repr` of a result; further ones are counted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -113,15 +113,15 @@ class Result:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     checks: tuple[CheckCount, ...] = ()
-    """How often the predictions of each system violate each check of the spec; empty if it has none."""
+    """The violations of each check of the spec by system; empty if it has no checks."""
     comparisons: tuple[Comparison, ...] = ()
-    """Each further system against the reference; empty for one system."""
+    """The comparisons of each further system with the reference; empty for one system."""
     rankings: tuple[Ranking, ...] = ()
-    """More than two systems by each metric that they are compared by."""
+    """The rankings of more than two systems, one for each compared metric."""
     paired: PairedData | None = None
-    """What other pairs can be compared by; None for one system, and in a result that was read from a file."""
+    """The statistics for comparing other pairs; None for one system, and for a result read from a file."""
     writer: Callable[[Result, Path, bool], Run] | None = None
-    """Writes the result as a run; None: it does not come from `fieldassay.score`."""
+    """The function that writes the result as a run; None unless it comes from `fieldassay.score`."""
 
     def __repr__(self) -> str:
         """Return one line: systems, documents, and the first estimate of each system."""

@@ -10,7 +10,7 @@ from fieldassay.spec.freeze import freeze_options, thaw
 from fieldassay.spec.model import Accept, Call
 
 FIRST = ""
-"""The option name that stands for an entry's first option, as in `{case: upper}`."""
+"""The option name for an entry's first option, as in `{case: upper}`."""
 
 _ACCEPT = re.compile(r"\s*(>=|>)?\s*([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*", re.ASCII)
 _HOW = "write a name, or {name: {option: value}}"

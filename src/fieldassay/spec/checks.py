@@ -14,7 +14,7 @@ from fieldassay.spec.report import Report, Steps
 Checks: TypeAlias = tuple[tuple[str, tuple[Call, ...]], ...]
 
 _RELATION = re.compile(r"^[^:]*[=<>]")
-"""What no name of a check holds: a text that compares is a relation, `{holds: …}` in short."""
+"""The signs of a relation, absent from names of checks; a text with one means `{holds: …}`."""
 
 _HOW = "write a check, or a list of checks, such as {one_of: [HIGH, LOW]}"
 

@@ -21,7 +21,7 @@ class DocumentId:
     name: str | None
     why: str
     is_beside: bool = False
-    """True if it stands beside the record, not in it."""
+    """True if it is beside the record, not in it."""
 
 
 def has_id_name(key: str) -> bool:

@@ -23,7 +23,7 @@ _TYPE_NAMES = ("document_type", "doc_type", "documenttype", "doctype")
 _SEPARATORS = ("|", ";")
 _UMLAUTS = frozenset("äöüßÄÖÜẞ")
 _COMMA_LOCALE = "de_DE"
-"""A locale with a decimal comma, by which types are told where only the comma is known."""
+"""A locale with a decimal comma, for guessing types if only the comma is known."""
 
 _MOST_KEYS = 60
 _MOST_CHARACTERS = 5_000_000
@@ -103,7 +103,7 @@ class _Walk:
     locale: str | None
     documents: int
     decimal: str | None = None
-    """The decimal sign that fields are given, where there is no locale to say it."""
+    """The decimal sign of fields without a locale."""
     comments: dict[Place, str] = field(default_factory=dict)
     facts: dict[Place, str] = field(default_factory=dict)
 

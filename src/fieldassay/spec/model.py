@@ -12,7 +12,7 @@ Options: TypeAlias = tuple[tuple[str, Any], ...]
 
 
 ONLY_ITEM = "only_item"
-"""What `other_kind` of a value says: a list that holds one value is that value."""
+"""The `other_kind` of values that reads a list of one value as that value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class Field:
     accepted: tuple[Any, ...] = ()
     applies_to: tuple[str, ...] = ()
     null: str = "empty"
-    """`empty`: null is no value. `value`: null is a value, equal only to null."""
+    """`empty`: null is absence. `value`: null is a value, equal only to null."""
     blank: str = "empty"
-    """`empty`: a text of white space is no value. `value`: it is one."""
+    """`empty`: a text of white space is absence. `value`: it is a value."""
     null_values: tuple[str, ...] | None = None
     """Texts that mean empty here, instead of the spec's."""
     unreadable_gold: str | None = None
@@ -67,7 +67,7 @@ class Field:
     In `agreement` a field absent on both sides agrees.
     """
     keeps_empty_items: bool = False
-    """True: an item of a list in which nothing is filled is an item all the same."""
+    """True: an empty item of a list counts as an item."""
     other_kind: str = "mismatch"
     """The reading of another JSON kind.
 
@@ -121,9 +121,9 @@ class Spec:
     document_type: DocumentType | None = None
     metrics: tuple[str, ...] = ()
     definitions: tuple[Definition, ...] = ()
-    """Metrics of the spec's own, as formulas over others."""
+    """Metrics defined by the spec, as formulas over others."""
     score: str | None = None
-    """The metric whose value in a document is the document's score; None: the document accuracy."""
+    """The metric for the document's score; None: the document accuracy."""
     skips_absent_fields: bool = False
     """True: declared top-level fields absent from all gold records (a missing column) are not judged."""
     gates: tuple[str, ...] = ()
@@ -132,15 +132,15 @@ class Spec:
     pred_keys: tuple[str, ...] = ()
     """The same of predictions."""
     groups_rows: bool = False
-    """Whether rows of a table that have one id are the items of one record."""
+    """True: table rows with equal ids are the items of one record."""
     slices: tuple[str, ...] = ()
     prices: Options = ()
     """Price table: model name -> ((token kind, USD per million tokens), …)."""
     description: str = ""
     protocol: str | None = None
     edition: str = ""
-    """The version that the spec gives itself (`version:`)."""
+    """The version of the spec itself (`version:`)."""
     citation: str = ""
-    """Where what the spec says is published."""
+    """The publication behind the spec."""
     checks: tuple[tuple[str, tuple[Call, ...]], ...] = ()
     """Checks of predictions alone: (path pattern, checks), in order; an empty pattern is the record."""

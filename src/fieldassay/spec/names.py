@@ -11,10 +11,10 @@ from fieldassay.registry import Catalogue
 from fieldassay.types.catalogue import NORMALIZERS, READERS
 
 CONTAINERS = ("list", "object", "any")
-"""Types that hold other fields."""
+"""Types with other fields inside."""
 
 CATALOGUES: dict[str, Catalogue] = {"compare": COMPARATORS, "normalize": NORMALIZERS, "align": ALIGNERS}
-"""Where the names under these keys of a field come from."""
+"""The catalogue of the names under these keys of a field."""
 
 FIELD_KEYS = (
     "type", "names", "compare", "normalize", "accept", "weight", "critical", "accepted", "applies_to", "null",

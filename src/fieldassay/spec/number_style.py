@@ -32,7 +32,7 @@ _OTHER_NAMES = {
     "mobile", "fax", "date", "datum", "day", "time", "zeit", "uhrzeit", "hour", "clock",
 }  # fmt: skip
 _DECIDES = 5
-"""A column tells of numbers if it has this many times more of them than of digits written otherwise."""
+"""The least ratio of numbers to other digits in a column that counts as evidence."""
 
 
 @dataclass(slots=True)

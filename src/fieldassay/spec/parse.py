@@ -26,7 +26,7 @@ _WAYS: tuple[Steps, ...] = (
     ("parameters",), ("input_schema",), ("inputSchema",),
 )  # fmt: skip
 _NO_WRAPPER = {"fieldassay", "fields", "protocol"}
-"""Keys of a spec; what has one of them is no wrapper."""
+"""Keys of a spec, which distinguish it from a wrapper."""
 
 
 def find_schema(

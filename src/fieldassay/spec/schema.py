@@ -24,7 +24,7 @@ _FORMATS = {
 _TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean", "null": "any"}
 _LARGEST = 50_000
 _LONGEST_TEXT = 100
-"""Characters of a description, or values of an enum, that count as one more part."""
+"""The characters of a description, or values of an enum, per counted part."""
 _KINDS = {
     "properties": dict,
     "patternProperties": dict,

@@ -53,7 +53,7 @@ class _Blend:
     found: Inferred
     comments: dict[Place, str] = field(default_factory=dict)
     lacking: list[str] = field(default_factory=list)
-    """Paths that gold has and the schema lacks."""
+    """Paths of gold that the schema lacks."""
 
     def fields(
         self, ours: tuple[Field, ...], theirs: tuple[Field, ...], place: Place, path: Steps

@@ -13,7 +13,7 @@ from typing import Any
 from fieldassay.json_value import Scalar
 
 MOST_VALUES = 20_000
-"""Values kept per place; the first ones."""
+"""The number of values kept per place, the first ones."""
 DEEPEST = 20
 _LONGEST_CELL = 200_000
 _MOST_BITS = 10_000  # Python writes no integer above 4300 digits
@@ -47,7 +47,7 @@ class Sighting:
     items: Sighting | None = None
     nulls: Counter[str] = field(default_factory=Counter)
     most: int = MOST_VALUES
-    """How many scalars are kept."""
+    """The number of scalars kept."""
 
     def see(self, value: Any, depth: int = 0) -> None:
         """Add one value; empty ones do not count, texts that mean empty are noted in `nulls`."""

@@ -8,11 +8,11 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.spec.report import Places, Report, Steps
 
 LARGEST_TEXT = 1_000_000
-"""Characters; a spec is written by hand or made from a schema."""
+"""The maximum of characters; a spec is written by hand or made from a schema."""
 DEEPEST = 100
-"""Levels of nesting."""
+"""The maximum nesting."""
 MOST_NODES = 200_000
-"""Values after aliases are followed, so that a few lines of aliases cannot fill the memory."""
+"""The maximum of values with aliases followed; a few lines of aliases could fill the memory."""
 
 
 def read_yaml(text: str, label: str) -> tuple[Any, dict[Steps, int]]:

@@ -20,8 +20,8 @@ TRUE = (
 )  # fmt: skip
 FALSE = (
     "false", "f", "no", "n", "0", "off", "nein", "non", "faux", "nao", "falso", "falsch", "nej", "nei", "nie",
-    "ne", "hayir", "tidak", "нет", "ні", "οχι", "ei", "否", "いいえ", "아니요", "لا", "unchecked", "[]", "☐", "✗",
-    "✘", "❌",
+    "ne", "hayir", "tidak", "нет", "ні", "οχι", "ei", "否", "いいえ", "아니요", "لا", "unchecked", "[]",
+    "☐", "✗", "✘", "❌",
 )  # fmt: skip
 _MOST_CHARACTERS = 60
 

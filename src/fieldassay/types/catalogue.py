@@ -44,4 +44,4 @@ NORMALIZERS = Catalogue(
         "white_space": "fieldassay.types.normalizers:WhiteSpace",
     },
 )
-"""What `normalize:` may list."""
+"""The normalizers for `normalize:`."""

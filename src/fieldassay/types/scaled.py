@@ -28,7 +28,7 @@ _POWERS = {
     12: "trillion trillions tn trn",
 }
 _SHORT = {3: "k", 6: "m mm", 7: "cr", 9: "b"}
-"""Letters that are units too, so that they scale numbers and money only."""
+"""Letters that are also units, and therefore scale only numbers and money."""
 _LONG_WORDS = {word: power for power, words in _POWERS.items() for word in words.split()}
 _WORDS = _LONG_WORDS | {word: power for power, words in _SHORT.items() for word in words.split()}
 _LONGEST = 1_000
@@ -57,7 +57,7 @@ class ScaledReader(Reader):
 
     inner: Reader
     takes_letters: bool = True
-    """True: single letters such as k and m count."""
+    """True: single letters such as k and m are scales."""
 
     def read(self, raw: Scalar) -> Reading:
         if not isinstance(raw, str) or len(raw) > _LONGEST:

@@ -16,7 +16,7 @@ from fieldassay.types.text import json_text
 from fieldassay.types.unreadable import UnreadableError, unreadable
 
 MOST_CHARACTERS = 120
-"""Texts longer than this are no date and no time."""
+"""The maximum of characters in a date or a time."""
 
 _HALF = r"(?:\s*(?P<half>[ap])\.?\s?m\b\.?)?"
 _ZONE = r"(?:\s*(?P<zone>z\b|(?:utc|gmt)?[+-]\d{1,2}(?::?\d{2})?\b|(?:utc|gmt)\b))?"

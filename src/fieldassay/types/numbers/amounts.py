@@ -7,10 +7,10 @@ from decimal import Context, Decimal
 from typing import TypeAlias, Union
 
 Number: TypeAlias = Union[int, float, Decimal]
-"""A number value. A finite float stands for its shortest decimal text: 0.1 is one tenth."""
+"""A number value. A finite float has the value of its shortest decimal text: 0.1 is one tenth."""
 
 PLAIN_LIMIT = 40
-"""Powers of ten beyond this, either way, are written in scientific notation."""
+"""The largest power of ten, either way, written without scientific notation."""
 
 _WIDE = Context(prec=200)
 

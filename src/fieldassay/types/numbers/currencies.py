@@ -55,7 +55,7 @@ GENERIC = MappingProxyType(
         "﷼": frozenset({"IRR", "OMR", "QAR", "SAR", "YER"}),
     }
 )
-"""Symbols that stand for several currencies, and these."""
+"""Symbols of several currencies, with these currencies."""
 
 SYMBOLS = spellings(
     """
@@ -145,7 +145,7 @@ COMMON = frozenset(
         "AED",
     }
 )
-"""Codes that are known in any case; all others only in capitals."""
+"""Codes recognized in any letter case; all others only in capitals."""
 
 WITHOUT_CENTS = frozenset(
     {

@@ -13,9 +13,9 @@ from fieldassay.types.numbers.locales import Convention
 from fieldassay.types.unreadable import UnreadableError
 
 LENGTH_LIMIT = 200
-"""Longer texts are not numbers."""
+"""The maximum of characters in a number."""
 EXPONENT_LIMIT = 6144
-"""Powers of ten beyond this, either way, are refused (the range of IEEE decimal128)."""
+"""The largest power of ten, either way (the range of IEEE decimal128)."""
 
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212\ufe58\ufe63\uff0d"
 _APOSTROPHES = "\u2018\u2019\u02bc\u2032`\u00b4\uff07"

@@ -209,7 +209,7 @@ WORDS = spellings(
 """Words for units, lower case: word -> canonical symbol."""
 
 POWERS_BEFORE = MappingProxyType({"square": 2, "sq": 2, "sq.": 2, "cubic": 3, "cu": 3, "cu.": 3})
-"""Words that raise the unit behind them to a power."""
+"""Words that raise the following unit to a power."""
 
 POWERS_AFTER = MappingProxyType(
     {
@@ -217,10 +217,10 @@ POWERS_AFTER = MappingProxyType(
         **dict.fromkeys(("cube", "cubes", "cúbico", "cúbicos", "cubico", "cubicos"), 3),
     }
 )
-"""Words that raise the unit before them to a power."""
+"""Words that raise the preceding unit to a power."""
 
 COMPOUNDS = MappingProxyType({"kubik": 3, "quadrat": 2})
-"""What German writes in one word with a length, and the power that it means."""
+"""Words joined to a length in German, and their powers."""
 
 NORMALS = frozenset({"normal", "norm", "normaux", "normales", "N", "(N)", "(n)", "i.N.", "i.n.", "N."})
 """Words beside a cubic meter that make it a normal one."""
@@ -229,4 +229,4 @@ PERS = frozenset({"per", "pro", "par", "por", "je"})
 """Words for the fraction stroke."""
 
 DEGREES = MappingProxyType({"c": "degC", "celsius": "degC", "f": "degF", "fahrenheit": "degF"})
-"""What stands behind a degree sign or word."""
+"""Letters and words after a degree sign or word."""

@@ -8,7 +8,7 @@ from fieldassay.types.numbers.unit_parsing import Factors, folded, taken_apart, 
 from fieldassay.types.numbers.unit_spellings import WHOLE
 
 LENGTH_LIMIT = 64
-"""Longer texts are not units."""
+"""The maximum of characters in a unit."""
 
 
 def canonical_unit(text: str) -> str | None:
