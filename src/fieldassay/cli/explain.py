@@ -82,7 +82,7 @@ def explain(**given: Any) -> int:
 
     \b
     fieldassay explain --type money '$1,234.56' 1234.6
-    fieldassay explain --protocol business-documents --field TOTAL_AMOUNT --gold-value '$100' --pred-value '$101'
+    fieldassay explain --protocol business-documents --field TOTAL_AMOUNT --gold-value 100 --pred-value 101
     fieldassay explain --spec spec.yaml --gold gold.jsonl --pred llama.jsonl inv-001 total
     fieldassay explain run inv-001 'lines[3].amount'
 
@@ -198,7 +198,7 @@ def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplana
 
 
 def _unread(found: DocumentExplanation) -> DocumentExplanation:
-    """Return the explanation without remarks from reading its values again: those differ from the judged ones."""
+    """Return the explanation without remarks from reading its values again, which differ from the judged."""
     from dataclasses import replace
 
     from fieldassay.scoring.explain import Side

@@ -58,14 +58,14 @@ def export(
     RUN is a folder that `score --out` wrote, or a run of the store: its id, tag, or `latest`.
 
     \b
-    fieldassay export run -o details.csv         one row per judged value; .xlsx for Excel, .parquet with all columns
+    fieldassay export run -o details.csv         one row per value; .xlsx for Excel, .parquet with all columns
     fieldassay export run -o result.json         per system: fields, documents, best and worst
     fieldassay export run -o executive.md        the comparison of the systems
     fieldassay export run -o errors.md           every error of every document
     fieldassay export run -o curve.csv           how similar paired items are: F(t); curve.svg draws it
     fieldassay export run --what losses          what to fix first, in each system; -o FILE: .json, .csv, .md
-    fieldassay export run --what suspicious-gold gold values that all systems contradict; -o FILE: .json, .csv, .md
-    fieldassay export run --what classification  precision, recall, F1 and support of each field, and their averages
+    fieldassay export run --what suspicious-gold gold values all systems contradict; -o FILE: .json, .csv, .md
+    fieldassay export run --what classification  precision, recall, F1, support of each field, and averages
     fieldassay export run --what pairs           the paired items of lists that are least alike
     """
     from fieldassay.cli.output import complain

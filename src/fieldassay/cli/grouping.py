@@ -34,7 +34,7 @@ class _Option(click.Option):
 
 
 def option(*names: str, group: OptionGroup, **attributes: Any) -> Callable[[Command], Command]:
-    """Return the decorator that adds an option of a group to a command, with arguments as in `click.option`."""
+    """Return the decorator that adds an option of a group to a command, otherwise as `click.option`."""
     return click.option(*names, cls=_Option, group=group, **attributes)
 
 

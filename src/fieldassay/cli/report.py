@@ -226,5 +226,5 @@ def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> 
 
 
 def _root() -> Path:
-    """Return the folder that file names in annotations are relative to: the checkout, else the current one."""
+    """Return the folder that file names in annotations are relative to: checkout, else current one."""
     return Path(os.environ.get(WORKSPACE) or Path.cwd())

@@ -197,7 +197,7 @@ def score(**given: Any) -> int:
     them.
 
     \b
-    fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama=llama.jsonl --pred qwen=qwen.jsonl --out run
+    fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama=a.jsonl --pred qwen=b.jsonl --out run
     """
     import sys
 

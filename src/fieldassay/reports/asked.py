@@ -1,4 +1,4 @@
-"""Tables of metrics that somebody asked for: the decision to fill a field, time, tokens and cost, and precision and recall field by field."""
+"""Tables of requested metrics: the decision to fill a field, time, tokens, cost, precision and recall."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ PRESENCE = {
 }
 DECISIONS = {"FDA": "fda", "HR": "hr", "MR": "mr", "RFA": "rfa", "out of type": "out_of_type"}
 LATENCY = {
-    "p50": "latency_p50", "p90": "latency_p90", "p95": "latency_p95", "p99": "latency_p99", "mean": "latency_mean", "min": "latency_min",
+    "p50": "latency_p50", "p90": "latency_p90", "p95": "latency_p95", "p99": "latency_p99",
+    "mean": "latency_mean", "min": "latency_min",
     "max": "latency_max",
 }  # fmt: skip
 TOKENS = {
@@ -34,7 +35,7 @@ TOKENS = {
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table of a report: its title, its head (the first column names the rows), its rows, and how many rows it does not show."""
+    """A table of a report: title, head (the first column names the rows), rows, and number of hidden rows."""
 
     title: str
     head: tuple[str, ...]
@@ -43,7 +44,7 @@ class Grid:
 
 
 def list_grids(result: Result) -> tuple[Grid, ...]:
-    """Return the tables of the metrics that were asked for by name or group; of those that are computed anyway there is none."""
+    """Return the tables of metrics requested by name or group; none of those that are always computed."""
     asked = _asked(result)
     grids = [
         grid
@@ -72,7 +73,7 @@ def _asked(result: Result) -> set[str]:
 
 
 def _presence(result: Result, system: str, asked: set[str]) -> list[Grid]:
-    """Return the four counts and the decisions made of them, field by field and over all; nothing without fields."""
+    """Return the four counts and their decisions, by field and over all; nothing without fields."""
     table = _estimates_by_field(result, system)
     columns = {label: name for label, name in DECISIONS.items() if name in asked}
     fields = list(dict.fromkeys(field for name in columns.values() for field in table.get(name, {})))
@@ -100,7 +101,10 @@ def _count(table: Mapping[str, Mapping[str | None, Estimate]], label: str, field
 
 
 def _estimates_by_field(result: Result, system: str) -> dict[str, dict[str | None, Estimate]]:
-    """Return a system's estimates over all documents by metric and field; of several regimes or granularities the first."""
+    """Return a system's estimates over all documents by metric and field.
+
+    Of several regimes or granularities the first.
+    """
     table: dict[str, dict[str | None, Estimate]] = {}
     for estimate in result.estimates:
         if estimate.system == system and not estimate.slice and not estimate.parameters:
@@ -109,7 +113,7 @@ def _estimates_by_field(result: Result, system: str) -> dict[str, dict[str | Non
 
 
 def _by_system(result: Result, title: str, columns: Mapping[str, str], asked: set[str]) -> list[Grid]:
-    """Return one row per system with the columns that were asked for and have a value somewhere."""
+    """Return one row per system with the requested columns that have any value."""
     tables = {system: _estimates_by_field(result, system) for system in result.systems}
     known = {
         label: name

@@ -28,13 +28,14 @@ _POINTS, _FIELDS, _WIDE, _LONG = 10, 40, 200, 600
 
 
 def render_calibration(found: CalibrationPage, words: str, screen: Screen) -> str:
-    """Return what a system's confidences are worth as text; `words` say what is promised."""
+    """Return the reliability of a system's confidences as text; `words` describe the promise."""
     page = Page(screen)
     page.title(f"Confidences of {show(found.system, 60)} in {show(found.run, _WIDE)}")
     census = found.pooled.census
     wrong = f"{census.wrong:,} wrong"
     page.line(
-        f"{show_count(census.observed, 'value')} with a confidence in {show_count(census.documents, 'document')}, {wrong}"
+        f"{show_count(census.observed, 'value')} with a confidence in "
+        f"{show_count(census.documents, 'document')}, {wrong}"
     )
     if found.pooled.calibration is not None:
         _add_calibration(page, found.pooled.calibration)
@@ -53,12 +54,14 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
     page = Page(screen)
     noun = "documents" if plan.promise.unit is Unit.DOCUMENT else "values"
     page.title(
-        f"Labels for at most {_percent(plan.promise.risk)} wrong at {_percent(plan.promise.confidence)} confidence"
+        f"Labels for at most {_percent(plan.promise.risk)} wrong at {_percent(plan.promise.confidence)} "
+        "confidence"
     )
     page.line(words)
     if plan.families > 1:
         page.line(
-            f"{plan.families} thresholds share that confidence: each is tested at {plan.delta:.4g}, so that all promises hold together"
+            f"{plan.families} thresholds share that confidence: each is tested at {plan.delta:.4g}, so "
+            "that all promises hold together"
         )
     page.line()
     heads = [f"chance at {_percent(risk)}" for risk, _ in plan.rows[0].chances]
@@ -74,14 +77,16 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
     page.table(columns, rows)
     each = " for each field" if plan.families > 1 else ""
     page.line(
-        f"Label at least {plan.rows[0].needed:,} {noun} that will be accepted{each}, and more than that in all: those below the "
-        "threshold do not count. A chance is that of no more than so many errors, if the true risk of what is accepted is as the column says."
+        f"Label at least {plan.rows[0].needed:,} {noun} that will be accepted{each}, and more than that in "
+        "all: those below the "
+        "threshold do not count. A chance is that of no more than so many errors, if the true risk of what "
+        "is accepted is as the column says."
     )
     return page.text()
 
 
 def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
-    """Return how a policy did on a run as text."""
+    """Return the results of a policy on a run as text."""
     page = Page(screen)
     page.title(f"{show(found.policy, _WIDE)} on {show(found.system, 60)} in {show(found.run, _WIDE)}")
     page.line(words)
@@ -103,11 +108,15 @@ def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
         [STYLES[check.standing] for check in found.checks],
     )
     page.line(
-        f"risk: share of wrong among accepted, weighted by {unit}; {_percent(found.level)} interval over documents"
+        f"risk: share of wrong among accepted, weighted by {unit}; {_percent(found.level)} interval over "
+        "documents"
     )
     for check in found.checks:
         if check.standing in (Standing.BROKEN, Standing.UNDECIDED):
-            what = f"{check.drawn_errors:,} of {check.drawn:,} accepted {unit} are wrong: the risk is at least {_percent(check.lower, 2)}"
+            what = (
+                f"{check.drawn_errors:,} of {check.drawn:,} accepted {unit} are wrong: the risk is at "
+                f"least {_percent(check.lower, 2)}"
+            )
             page.line(
                 f"{_names(check.fields)}: {what}; promised: at most {_percent(found.promise.risk)}",
                 STYLES[check.standing],
@@ -128,12 +137,16 @@ def render_queue(
     notes: Sequence[str],
     screen: Screen,
 ) -> str:
-    """Return what is to be reviewed as text; `counts` are documents, values and accepted ones, `rows` those of a queue (see `Queue`)."""
+    """Return the queue for review as text.
+
+    `counts` are documents, values and accepted ones, `rows` those of a queue (see `Queue`).
+    """
     page = Page(screen)
     documents, values, accepted = counts
     page.title(f"Review of {show(system, 60)}")
     page.line(
-        f"{show_count(values, 'value')} in {show_count(documents, 'document')}; {accepted:,} accepted, audited ones among them"
+        f"{show_count(values, 'value')} in {show_count(documents, 'document')}; {accepted:,} accepted, "
+        "audited ones among them"
     )
     page.line(
         "to review: "
@@ -180,8 +193,14 @@ def _add_calibration(page: Page, found: Calibration) -> None:
     ]
     page.table(columns, rows)
     brier = found.brier
-    parts = f"reliability {brier.reliability:.4f} - resolution {brier.resolution:.4f} + uncertainty {brier.uncertainty:.4f}"
-    chance = f"a calibrated scorer would show {found.ece_expected:.3f} here, 95 % of the time below {found.ece_limit:.3f}; {_p(found.p_value)}"
+    parts = (
+        f"reliability {brier.reliability:.4f} - resolution {brier.resolution:.4f} + uncertainty "
+        f"{brier.uncertainty:.4f}"
+    )
+    chance = (
+        f"a calibrated scorer would show {found.ece_expected:.3f} here, 95 % of the time below "
+        f"{found.ece_limit:.3f}; {_p(found.p_value)}"
+    )
     page.pairs(
         [
             ("calibration error", f"{found.ece:.3f} ({chance})"),
@@ -296,7 +315,10 @@ def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
 def _tell_nearest(found: Nearest) -> str:
     promised = f"at most {_percent(found.risk)} wrong (--risk {found.risk:g})"
     gives = f"accept from {found.threshold:.6g}, coverage {_percent(found.coverage, 1)}"
-    return f"nearest promise with these labels: {promised}: {gives}; it was chosen after a look at them, so check it on other documents"
+    return (
+        f"nearest promise with these labels: {promised}: {gives}; it was chosen after a look at them, "
+        "so check it on other documents"
+    )
 
 
 def _certificate_row(one: Certificate) -> list[str]:
@@ -350,7 +372,10 @@ def _auroc(found: Calibration, *, has_interval: bool) -> str:
     if not has_interval or found.auroc_interval is None:
         return f"{found.auroc:.3f}"
     low, high = found.auroc_interval
-    return f"{found.auroc:.3f} [{low:.3f}, {high:.3f}] (how well confidence tells right from wrong; {found.documents:,} documents)"
+    return (
+        f"{found.auroc:.3f} [{low:.3f}, {high:.3f}] (how well confidence tells right from wrong; "
+        f"{found.documents:,} documents)"
+    )
 
 
 def _p(value: float) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 STATUSES: tuple[Status, ...] = ("failed", "error", "passed", "skipped")
-"""What a case can be, in the order in which a file lists them."""
+"""The statuses of a case, in the order of a file."""
 
 MOST_VALUES = 20
 """The wrong values that a case names; more are counted."""
@@ -25,7 +25,10 @@ _KEY = ("system", "doc", "field")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One field of one document: `failed` if a value of it is wrong, `error` if one could not be judged, `skipped` if neither side has any."""
+    """One field of one document, with its status.
+
+    `failed` if a value of it is wrong, `error` if one could not be judged, `skipped` if neither side has any.
+    """
 
     system: str
     document: str
@@ -38,7 +41,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
-    """The cases of an evidence table: unread, cut where no document goes on, so that a portion holds whole documents."""
+    """The cases of an evidence table, unread and in portions of whole documents."""
 
     evidence: pl.LazyFrame
     portions: tuple[tuple[int, int], ...]
@@ -79,7 +82,10 @@ class Cases:
                 yield from self._describe(portion, keys, status)
 
     def _read_statuses(self, portion: tuple[int, int]) -> pl.DataFrame:
-        """Return the cases of a portion: `system`, `doc`, `field`, `status`; documents in the order of their first rows."""
+        """Return the cases of a portion: `system`, `doc`, `field`, `status`, in the order of documents.
+
+        Documents are in the order of their first rows.
+        """
         import polars as pl
 
         rows = self._read(portion, ("kind", "outcome", "flags")).filter(is_case_row())
@@ -105,7 +111,7 @@ class Cases:
         return self.evidence.slice(*portion).select(*_KEY, *columns).collect()
 
     def _describe(self, portion: tuple[int, int], keys: pl.DataFrame, status: Status) -> Iterator[Case]:
-        """Yield cases with what is wrong with them."""
+        """Yield cases with a description of their errors."""
         import polars as pl
 
         outcomes = WRONG if status == "failed" else ("failed",)
@@ -134,7 +140,9 @@ class Cases:
 
 
 def read_cases(evidence: pl.LazyFrame) -> Cases:
-    """Return the cases of an evidence table. It is read portion by portion: the rows of one batch of scoring, or about 50,000, at a time.
+    """Return the cases of an evidence table, read portion by portion.
+
+    A portion is the rows of one batch of scoring, or about 50,000.
 
     >>> import polars as pl
     >>> rows = pl.LazyFrame({"system": ["a"] * 3, "doc": ["1", "2", "1"]})

@@ -26,11 +26,14 @@ def list_checks(counts: Sequence[CheckCount]) -> tuple[CheckLine, ...]:
 
 
 def show_violation(violation: Violation, width: int) -> str:
-    """Return a violation in one line: where it is, what the value is, and what is wrong with it.
+    """Return a violation in one line: its place, the value, and the problem.
 
     >>> show_violation(Violation("d1", "flow.unit", "**.unit", "unit_format", "holds '³'", '"m³/h"'), 80)
     'd1: flow.unit "m³/h" holds \\'³\\''
     """
     room = max(8, width // 3)
     value = f" {show(violation.value, room)}" if violation.value is not None else ""
-    return f"{show(violation.doc, room)}: {show(violation.path, room) or '(the record)'}{value} {show(violation.message, width)}"
+    return (
+        f"{show(violation.doc, room)}: {show(violation.path, room) or '(the record)'}{value} "
+        f"{show(violation.message, width)}"
+    )

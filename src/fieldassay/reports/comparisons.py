@@ -1,4 +1,4 @@
-"""What could be shown of the differences between systems, in plain words."""
+"""The significant differences between systems, in plain words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fieldassay.wording.numbers import show_number, suffix_of
 from fieldassay.wording.shown import show
 
 MOST_LINES, MOST_SPOKEN = 8, 3
-"""More sentences than this are left to `comparisons.json`; of more systems than this against the reference, only the ranking is shown."""
+"""The most sentences shown (`comparisons.json` has all), and the most systems before only a ranking."""
 
 _NAME = 60
 _FEW = {"few_documents": "few documents", "few_differences": "few that differ"}
@@ -18,9 +18,10 @@ _FEW = {"few_documents": "few documents", "few_differences": "few that differ"}
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a report says of the systems side by side: sentences (systems against the reference), a ranking of more than two, and a method.
+    """The comparison of systems in a report: sentences against the reference, ranking, and method.
 
-    Of many systems the ranking says it all, and `verdicts` stands beside it: what is said of each system against `reference`.
+    The ranking is of more than two systems. For many systems it replaces the sentences, and `verdicts` are
+    short results of each system against `reference`.
     """
 
     lines: tuple[str, ...]
@@ -35,7 +36,7 @@ class Compared:
 def summarize_comparisons(
     comparisons: Sequence[Comparison], rankings: Sequence[Ranking], names: Mapping[str, str]
 ) -> Compared | None:
-    """Return what a report says; None where there is nothing to compare. `names` are those of metrics in reports."""
+    """Return the comparison of systems for a report, None without any; `names` are metrics' names there."""
     if not comparisons:
         return None
     overall = [one for one in comparisons if not one.slice and one.field is None] or list(comparisons)
@@ -57,7 +58,8 @@ def summarize_comparisons(
 def say(one: Comparison, names: Mapping[str, str] | None = None) -> str:
     """Return one comparison as a sentence.
 
-    >>> say(Comparison("accuracy", None, {}, ("llama", "qwen"), (0.8, 0.861), 0.061, (0.02, 0.104), 0.95, 0.004, 0.004, 0.4, 20, 9, 71, 100,
+    >>> say(Comparison("accuracy", None, {}, ("llama", "qwen"), (0.8, 0.861), 0.061, (0.02, 0.104), 0.95,
+    ...     0.004, 0.004, 0.4, 20, 9, 71, 100,
     ...     "sign_flip", "better"))
     'qwen is better than llama by 6.1 points of accuracy (95 % 2.0 to 10.4, p = .004)'
     """
@@ -65,12 +67,18 @@ def say(one: Comparison, names: Mapping[str, str] | None = None) -> str:
     metric = _place((names or {}).get(one.metric, one.metric), one)
     if one.verdict == "undefined":
         lacking = [name for name, value in zip((first, second), one.values, strict=True) if value is None]
-        return f"{second} and {first} cannot be compared in {metric}: it is undefined for {' and '.join(lacking)}"
+        return (
+            f"{second} and {first} cannot be compared in {metric}: it is undefined for "
+            f"{' and '.join(lacking)}"
+        )
     if one.verdict == "identical":
         return f"{second} and {first} are the same in {metric} (n = {one.documents:,})"
     if one.verdict == "no_difference_shown":
         gap = f"{_signed(one.difference or 0.0, one.unit)}{_unit(one.unit)}"
-        return f"no difference could be shown between {first} and {second} in {metric} ({gap}{_interval(one, 1.0)}, {_p(one)}, n = {one.documents:,})"
+        return (
+            f"no difference could be shown between {first} and {second} in {metric} "
+            f"({gap}{_interval(one, 1.0)}, {_p(one)}, n = {one.documents:,})"
+        )
     sign = 1.0 if (one.difference or 0.0) > 0 else -1.0
     size = f"{_plain(abs(one.difference or 0.0), one.unit)}{_unit(one.unit)}"
     interval = _interval(one, sign).removeprefix(", ")
@@ -79,9 +87,10 @@ def say(one: Comparison, names: Mapping[str, str] | None = None) -> str:
 
 
 def say_shortly(one: Comparison) -> str:
-    """Return what a cell of a table says of the second system.
+    """Return the second system's result for a cell of a table.
 
-    >>> say_shortly(Comparison("f1", None, {}, ("a", "b"), (0.8, 0.7), -0.1, None, 0.95, 0.0001, 0.0002, 1.0, 0, 9, 1, 10, "exchange", "worse"))
+    >>> say_shortly(Comparison("f1", None, {}, ("a", "b"), (0.8, 0.7), -0.1, None, 0.95, 0.0001, 0.0002, 1.0,
+    ...     0, 9, 1, 10, "exchange", "worse"))
     'worse by 10.0 points (p < .001)'
     """
     if one.verdict in ("better", "worse"):
@@ -160,7 +169,7 @@ def _unit(unit: str) -> str:
 
 
 def count_tested(family: Sequence[Comparison], rankings: Sequence[Ranking]) -> int:
-    """Return how many tests the p values of comparisons and rankings are adjusted for; what is in both is one test."""
+    """Return the number of tests in Holm's adjustment of comparisons and rankings; each test counts once."""
     compared = {
         (one.metric, one.field, *one.slice.items(), frozenset(one.systems))
         for one in family
@@ -175,4 +184,7 @@ def count_tested(family: Sequence[Comparison], rankings: Sequence[Ranking]) -> i
 def _method(overall: Sequence[Comparison], rankings: Sequence[Ranking]) -> str:
     tested = count_tested(overall, rankings)
     adjusted = f", adjusted by Holm for {tested} comparisons" if tested > 1 else ""
-    return f"p: two-sided test over documents, each answer as likely to be either system's{adjusted}; 1 point is 0.01"
+    return (
+        f"p: two-sided test over documents, each answer as likely to be either system's{adjusted}; 1 "
+        "point is 0.01"
+    )

@@ -14,11 +14,14 @@ _WIDTH, _ROW = 720, 20
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 _DASHES = ("none", "7 3", "2 3")
 MOST_CURVES = 21
-"""More curves than colors and dashes can tell apart are not drawn."""
+"""The most curves drawn: more cannot be distinguished by colors and dashes."""
 
 
 def draw_curves(curves: pl.DataFrame, title: str = "F(t)") -> str:
-    """Return an SVG drawing of the curves of whole systems (slice ``) from `trace_curves`, each with the area under it; the first `MOST_CURVES`."""
+    """Return an SVG drawing of the curves of whole systems (slice ``) from `trace_curves`.
+
+    Each has the area under it; only the first `MOST_CURVES` are drawn.
+    """
     import polars as pl
 
     whole = curves.filter(pl.col("slice") == "")
@@ -29,7 +32,8 @@ def draw_curves(curves: pl.DataFrame, title: str = "F(t)") -> str:
     ][:MOST_CURVES]
     height = max(_TOP + _SIDE + 48, _TOP + _ROW * (len(parts) + 1))
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12" role="img">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" '
+        'font-size="12" role="img">'
     ]
     lines += [
         f"<title>{_printable(title)}</title>",
@@ -63,7 +67,8 @@ def _axes() -> list[str]:
     lines.append(f'<path d="M{_LEFT} {_TOP}V{bottom}H{right}" stroke="#000" fill="none"/>')
     lines.append(f'<text x="{_LEFT + _SIDE // 2}" y="{bottom + 38}" text-anchor="middle">t</text>')
     lines.append(
-        f'<text x="16" y="{_TOP + _SIDE // 2}" text-anchor="middle" transform="rotate(-90 16 {_TOP + _SIDE // 2})">F(t)</text>'
+        f'<text x="16" y="{_TOP + _SIDE // 2}" text-anchor="middle" transform="rotate(-90 16 '
+        f'{_TOP + _SIDE // 2})">F(t)</text>'
     )
     return lines
 

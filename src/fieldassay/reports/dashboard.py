@@ -1,4 +1,4 @@
-"""The dashboard of an executive comparison: one SVG drawing of how right systems are, on what, and how fast."""
+"""The dashboard of an executive comparison: one SVG drawing of accuracy, slices and speed of systems."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#5
 _WIDTH, _NAMES, _RIGHT, _ROW = 760, 190, 90, 24
 _INK, _PALE = "#1f2328", "#d0d7de"
 MOST_ROWS = 24
-"""More rows than this are left out of a panel, which says so."""
+"""The most rows of a panel; omitted ones are counted in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Dot:
-    """A value in a row of a panel: of which system (by position), and its interval."""
+    """A value in a row of a panel: its system (by position) and its interval."""
 
     system: int
     value: float
@@ -50,9 +50,10 @@ class _Panel:
 
 
 def draw_dashboard(result: Result) -> str:
-    """Return the drawing: the main metric by system with intervals, by the values of each slice key, and the mean time of a document.
+    """Return the drawing: the main metric by system and by slice, and the mean time of a document.
 
-    Systems are told apart by their number and by color. A result without a main metric gets a drawing that says so.
+    Values by system have intervals. Systems are distinguished by their number and by color. A result without
+    a main metric gets a drawing with a note.
     """
     main = find_main(result)
     panels = [] if main is None else [*_main_panels(result, main), *_time_panel(result)]
@@ -62,7 +63,10 @@ def draw_dashboard(result: Result) -> str:
         top += panel.height
     lines += _legend(result.systems, top)
     height = top + 28 + 20 * len(result.systems[:MOST_ROWS])
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img"'
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
+        f'height="{height}" role="img"'
+    )
     title = "<title>Performance by system</title>" if panels else "<title>There is nothing to draw</title>"
     ground = f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>'
     return (
@@ -140,7 +144,7 @@ def _seconds(result: Result, estimate: Estimate) -> _Dot:
 
 
 def _round_up(most: float) -> float:
-    """Return the end of an axis from 0: the next of 1, 2, 4, 8, 10, 20 …, so that quarters of it are short numbers.
+    """Return the end of an axis from 0: the next of 1, 2, 4, 8, 10, 20 …, with short quarters.
 
     >>> _round_up(4.99), _round_up(0.03), _round_up(0.0)
     (8.0, 0.04, 1.0)
@@ -160,7 +164,8 @@ def _draw(panel: _Panel, top: int) -> list[str]:
         x = _x(panel, at)
         lines.append(f'<line x1="{x:.1f}" y1="{top + 26}" x2="{x:.1f}" y2="{bottom}" stroke="{_PALE}"/>')
         lines.append(
-            f'<text x="{x:.1f}" y="{bottom + 14}" font-size="11" text-anchor="middle" fill="{_INK}">{at:g}{panel.unit}</text>'
+            f'<text x="{x:.1f}" y="{bottom + 14}" font-size="11" text-anchor="middle" '
+            f'fill="{_INK}">{at:g}{panel.unit}</text>'
         )
     for place, (name, dots) in enumerate(panel.rows):
         y = top + 30 + panel.row * (place + 0.5)
@@ -183,11 +188,13 @@ def _draw_dot(panel: _Panel, dot: _Dot, y: float, is_alone: bool) -> list[str]:
     if dot.interval is not None:
         low, high = (_x(panel, bound) for bound in dot.interval)
         lines.append(
-            f'<line x1="{low:.1f}" y1="{y:.1f}" x2="{high:.1f}" y2="{y:.1f}" stroke="{color}" stroke-width="2"/>'
+            f'<line x1="{low:.1f}" y1="{y:.1f}" x2="{high:.1f}" y2="{y:.1f}" stroke="{color}" '
+            'stroke-width="2"/>'
         )
     lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{color}"/>')
     lines.append(
-        f'<text x="{x:.1f}" y="{y + 3:.1f}" font-size="8" font-weight="700" text-anchor="middle" fill="#ffffff">{dot.system + 1}</text>'
+        f'<text x="{x:.1f}" y="{y + 3:.1f}" font-size="8" font-weight="700" text-anchor="middle" '
+        f'fill="#ffffff">{dot.system + 1}</text>'
     )
     if is_alone:
         lines.append(
@@ -207,7 +214,8 @@ def _legend(systems: Sequence[str], top: int) -> list[str]:
         y, color = top + 20 + 20 * number, _COLORS[number % len(_COLORS)]
         lines.append(f'<circle cx="8" cy="{y}" r="6" fill="{color}"/>')
         lines.append(
-            f'<text x="8" y="{y + 3}" font-size="8" font-weight="700" text-anchor="middle" fill="#ffffff">{number + 1}</text>'
+            f'<text x="8" y="{y + 3}" font-size="8" font-weight="700" text-anchor="middle" '
+            f'fill="#ffffff">{number + 1}</text>'
         )
         lines.append(f'<text x="22" y="{y + 4}" fill="{_INK}">{_name(name)}</text>')
     return lines

@@ -13,7 +13,7 @@ _NAME = 32
 
 
 def add_comparisons(page: Page, compared: Compared) -> None:
-    """Add what could be shown of the differences: sentences, and a ranking of more than two systems."""
+    """Add the comparison of systems: sentences, and a ranking of more than two."""
     page.line()
     page.title(TITLE)
     for line in compared.lines:
@@ -45,7 +45,7 @@ def comparisons_markdown(compared: Compared) -> list[str]:
 
 
 def _sentence(line: str) -> str:
-    """Return a remark as a sentence; what begins with the sign of a p value stays small."""
+    """Return a remark as a sentence; the sign of a p value at its beginning stays small."""
     return line if line.startswith("p:") else line[:1].upper() + line[1:]
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 KINDS = ("unit", "value", "structure", "missing", "extra")
-"""What an error is: a wrong unit, another wrong value, another kind of JSON, a value that is not there, one that nobody expected."""
+"""The kinds of an error: wrong unit, other wrong value, other kind of JSON, missing, unexpected."""
 
 _COLUMNS = (
     "system",
@@ -33,7 +33,10 @@ _CONTAINERS = {"list": "a list", "object": "an object", "item": "an object"}
 
 @dataclass(frozen=True, slots=True)
 class ErrorLine:
-    """One error. `expected` and `actual` are JSON texts (None: nothing); of a container that gold has, `expected` says in words what it is."""
+    """One error. `expected` and `actual` are JSON texts (None: nothing).
+
+    For a container in gold, `expected` is its description in words.
+    """
 
     system: str
     document: str
@@ -48,8 +51,8 @@ class ErrorLine:
 def list_errors(evidence: pl.LazyFrame) -> tuple[ErrorLine, ...]:
     """Return the errors of an evidence table in its order.
 
-    A place of another kind of JSON is one error, and what gold has below it is none, but for critical values: those are lines of the kind
-    `structure` too, with their paths, and without an actual value.
+    A place of another kind of JSON is one error; gold values below it are none, but for critical values:
+    those are lines of the kind `structure` too, with their paths, and without an actual value.
     """
     import polars as pl
 
@@ -61,7 +64,7 @@ def list_errors(evidence: pl.LazyFrame) -> tuple[ErrorLine, ...]:
 
 
 def _is_beside(table: pl.DataFrame) -> Any:
-    """Return which rows only hold what the prediction has in place of a container: the row of the container is the error."""
+    """Return whether rows only hold the prediction in place of a container, whose own row is the error."""
     return (table["outcome"] == "spurious") & table["flags"].list.contains("wrong_kind")
 
 
@@ -86,9 +89,10 @@ def _lines(table: pl.DataFrame, beside: Mapping[tuple[str, str, str], str | None
 
 
 def error_kind(row: Mapping[str, Any]) -> str | None:
-    """Return the kind of error that a wrong row of the evidence is; None for rows that another row counts already.
+    """Return the kind of error of a wrong row of evidence; None for rows counted with another row.
 
-    >>> row = {"kind": "value", "type": "text", "outcome": "mismatch", "flags": [], "gold_path": "flow.unit", "critical": False}
+    >>> row = {"kind": "value", "type": "text", "outcome": "mismatch", "flags": [],
+    ...     "gold_path": "flow.unit", "critical": False}
     >>> error_kind(row), error_kind({**row, "gold_path": "flow.name"})
     ('unit', 'value')
     """

@@ -1,4 +1,4 @@
-"""Every error of every document, with what they add up to, as Markdown: for those who improve an extractor."""
+"""Every error of every document, with the totals, as Markdown: for improving an extractor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_CASES = 200
-"""Documents whose errors are listed."""
+"""The most documents with listed errors."""
 
 MOST_ERRORS = 100
 """Errors that are listed of one document."""
@@ -30,9 +30,10 @@ _OF_CASES = ("score", "critical_field_accuracy", "unit_accuracy", "value_accurac
 def render_error_report(
     result: Result, errors: Sequence[ErrorLine], decisions: Sequence[Decision] = ()
 ) -> str:
-    """Return the error report of a result as GitHub-flavored Markdown: per system the figures, the errors by kind, gates, and each document.
+    """Return the error report of a result as GitHub-flavored Markdown.
 
-    `errors` are those of the result's evidence; gates on slices stand side by side by the slice's values.
+    It has, per system, the figures, the errors by kind, gates, and each document. `errors` are those of the
+    result's evidence; gates on slices are side by side by the slice's values.
     """
     spec = result.run.get("spec")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
@@ -51,7 +52,7 @@ def render_error_report(
 
 
 def _statistics(result: Result, system: str) -> list[str]:
-    """Return the figures over all documents; a pooled one stands beside the mean of its name."""
+    """Return the figures over all documents; a pooled one follows the mean of its name."""
     whole = {
         estimate.metric: estimate
         for estimate in result.estimates
@@ -94,7 +95,7 @@ def _is_below(error: ErrorLine) -> bool:
 
 
 def _marked(errors: Sequence[ErrorLine]) -> list[ErrorLine]:
-    """Return one line for each error: a place of another kind that holds critical values is critical, and stands for them."""
+    """Return one line for each error; a place of another kind with critical values is critical for them."""
     below: dict[str, list[str]] = {}
     for error in errors:
         if _is_below(error):
@@ -115,7 +116,7 @@ def _holds(error: ErrorLine, path: str) -> bool:
 
 
 def _thresholds(decision: Decision) -> list[str]:
-    """Return the gates: those on slices as a table per slice key with a column per value, the others as a list."""
+    """Return the gates: those on slices in a table per slice key with a column per value, else in a list."""
     keys = dict.fromkeys(
         outcome.gate.metric.slice[0] for outcome in decision.outcomes if outcome.gate.metric.slice is not None
     )

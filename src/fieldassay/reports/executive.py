@@ -1,4 +1,4 @@
-"""The comparison of several systems for those who decide: how right, how fast, where, and what follows; as Markdown."""
+"""The comparison of several systems for decisions: accuracy, speed, slices and advice, as Markdown."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ MOST_REPAIRS = 3
 def render_executive(
     result: Result, generated: str = "", drawing: str = "", losses: Mapping[str, Sequence[Loss]] | None = None
 ) -> str:
-    """Return the comparison as GitHub-flavored Markdown. `generated` says when the run was made.
+    """Return the comparison as GitHub-flavored Markdown. `generated` is the time of the run.
 
-    `drawing` is the file of the dashboard beside it, if there is one; `losses` are the costliest of each system, the costliest first.
-
-    Nobody is said to lead unless the difference to every other system is beyond chance; without that the report says `highest`.
+    `drawing` is the file of the dashboard beside it, if any; `losses` are the costliest of each system, the
+    costliest first. A system leads only if the difference to every other one is beyond chance; otherwise it
+    is `highest`.
     """
     spec = result.run.get("spec")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
@@ -162,7 +162,8 @@ def _findings(result: Result, main: Estimate | None) -> list[str]:
         if fields:
             lowest, field = min(fields)
             lines.append(
-                f"- **Hardest field for {show_markdown(system)}**: {show_markdown(field)} ({show_percent(lowest)}%)"
+                f"- **Hardest field for {show_markdown(system)}**: {show_markdown(field)} "
+                f"({show_percent(lowest)}%)"
             )
     return lines or ["- Nothing was compared."]
 
@@ -187,7 +188,7 @@ def _fastest(result: Result) -> str:
 
 
 def _advice(result: Result, main: Estimate | None, losses: Mapping[str, Sequence[Loss]]) -> list[str]:
-    """Return the recommendations: whom to choose only where that is beyond chance, and what costs each system most."""
+    """Return the recommendations: a system only if significantly best, and the costliest losses of each."""
     order = None if main is None else order_systems(result, by_system(result, main))
     lines = [] if order is None else [_choice(order)]
     best = order.first if order is not None else next(iter(result.systems), "")
@@ -205,7 +206,10 @@ def _choice(order: Order) -> str:
         return f"- **Choose {show_markdown(order.first)}**: it is ahead of every other system beyond chance."
     rivals = [lead.other for lead in order.leads if lead.certainty != "beyond_chance"]
     named = f"{show_markdown(order.first)} and {show_markdown(join_names(rivals), 300)}"
-    return f"- **Do not choose by accuracy alone**: no difference could be shown between {named}. Go by cost and speed, or score more documents."
+    return (
+        f"- **Do not choose by accuracy alone**: no difference could be shown between {named}. Go by "
+        "cost and speed, or score more documents."
+    )
 
 
 def _remarks(result: Result) -> list[str]:

@@ -1,9 +1,10 @@
-"""What a report says in words, computed from numbers by fixed rules: no claim without the interval that carries it.
+"""Findings of a report in words, computed from numbers by fixed rules: no claim without its interval.
 
-1. A system is said to lead another only if their comparison says `better` or `worse`, which is after correction for all comparisons made.
-2. Otherwise no difference could be shown, and the sentence says which difference would have been found.
-3. Every value comes with its interval, or with its n where it has none. Few documents are said to be few.
-4. A loss is what a kind of wrong costs at most, with its interval.
+1. A system leads another only if their comparison is `better` or `worse`, after correction for all
+comparisons made.
+2. Otherwise there is no significant difference, and the sentence gives the detectable one.
+3. Every value comes with its interval, or with its n where it has none. Few documents are marked as few.
+4. A loss is the largest possible cost of a kind of wrong, with its interval.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _SCALES = {"ratio": 100.0, "percent": 1.0}
 
 
 def say_number(value: float, unit: str = "ratio") -> str:
-    """Return a number as reports for people show it: shares of one in percent.
+    """Return a number as in reports for readers: shares of one in percent.
 
     >>> say_number(0.94879), say_number(1234.5, "ms"), say_number(-0.012)
     ('94.9 %', '1,234 ms', '−1.2 %')
@@ -40,7 +41,7 @@ def say_number(value: float, unit: str = "ratio") -> str:
 
 
 def say_interval(interval: tuple[float, float] | None, level: float | None, unit: str = "ratio") -> str:
-    """Return an interval as it stands in brackets behind a value; the empty text where there is none.
+    """Return an interval for the brackets behind a value; the empty text without one.
 
     >>> say_interval((0.938, 0.958), 0.95), say_interval(None, None)
     ('95 %: 93.8 to 95.8', '')
@@ -54,10 +55,11 @@ def say_interval(interval: tuple[float, float] | None, level: float | None, unit
 
 
 def say_estimate(estimate: Estimate) -> str:
-    """Return a value with what it stands on.
+    """Return a value with its basis.
 
     >>> marks = ("few_documents",)
-    >>> say_estimate(Estimate("accuracy", "a", None, {}, None, 0.9, 12, 12, 0, None, interval=(0.8, 0.95), level=0.95, marks=marks))
+    >>> say_estimate(Estimate("accuracy", "a", None, {}, None, 0.9, 12, 12, 0, None,
+    ...     interval=(0.8, 0.95), level=0.95, marks=marks))
     '90.0 % (95 %: 80.0 to 95.0; only 12 documents, so the interval is too narrow)'
     """
     if estimate.value is None:
@@ -86,19 +88,28 @@ def say_difference(value: float, unit: str) -> str:
 def tell_comparison(one: Comparison, names: Mapping[str, str]) -> str:
     """Return a comparison as a sentence, the leading system first.
 
-    >>> tell_comparison(Comparison("accuracy", None, {"type": "invoice"}, ("llama", "qwen"), (0.8, 0.861), 0.061, (0.02, 0.104), 0.95, 0.004,
-    ...     0.004, 0.4, 20, 9, 71, 100, "sign_flip", "better"), {})
+    >>> tell_comparison(Comparison("accuracy", None, {"type": "invoice"}, ("llama", "qwen"),
+    ...     (0.8, 0.861), 0.061, (0.02, 0.104), 0.95, 0.004, 0.004, 0.4, 20, 9, 71, 100, "sign_flip", "better"), {})
     'qwen leads llama on invoice (type) in accuracy: +6.1 points (95 %: 2.0 to 10.4, p = .004)'
     """
     first, second = (show(name, _NAME) for name in one.systems)
     where = "".join(f" on {show(value, 40)} ({show(key, 30)})" for key, value in one.slice.items())
-    metric = f"{show(names.get(one.metric, one.metric.replace('_', ' ')), 80)}{f' of {show(one.field, 60)}' if one.field is not None else ''}"
+    metric = (
+        f"{show(names.get(one.metric, one.metric.replace('_', ' ')), 80)}"
+        f"{f' of {show(one.field, 60)}' if one.field is not None else ''}"
+    )
     if one.verdict == "undefined" or one.difference is None:
         return f"{first} and {second} cannot be compared{where} in {metric}: a value is undefined"
     if one.verdict == "identical":
-        return f"{first} and {second} are the same{where} in {metric} in all {show_count(one.documents, 'document')}"
+        return (
+            f"{first} and {second} are the same{where} in {metric} in all "
+            f"{show_count(one.documents, 'document')}"
+        )
     if one.verdict == "no_difference_shown":
-        return f"No difference could be shown between {first} and {second}{where} in {metric}: {second} stands at {_detail(one, 1.0)}{_power(one)}"
+        return (
+            f"No difference could be shown between {first} and {second}{where} in {metric}: {second} "
+            f"stands at {_detail(one, 1.0)}{_power(one)}"
+        )
     is_second = one.verdict == "better"
     sign = 1.0 if is_second else -1.0
     ahead, behind = (second, first) if is_second else (first, second)
@@ -110,34 +121,41 @@ def _detail(one: Comparison, sign: float) -> str:
     few = f"only {show_count(one.documents, 'document')}" if "few_documents" in one.marks else ""
     shown = say_interval((bounds[0], bounds[1]), one.level, one.unit) if bounds else f"n = {one.documents:,}"
     parts = [shown, "" if one.p_adjusted is None else show_p(one.p_adjusted), few]
-    return f"{say_difference(sign * float(one.difference or 0.0), one.unit)} ({', '.join(part for part in parts if part)})"
+    return (
+        f"{say_difference(sign * float(one.difference or 0.0), one.unit)} "
+        f"({', '.join(part for part in parts if part)})"
+    )
 
 
 def _power(one: Comparison) -> str:
     if one.detectable is None or "few_documents" in one.marks:
         return ""
     size = say_difference(abs(one.detectable), one.unit).removeprefix("+")
-    return f"; with {show_count(one.documents, 'document')} a difference of {size} would have been found four times out of five"
+    return (
+        f"; with {show_count(one.documents, 'document')} a difference of {size} would have been found "
+        "four times out of five"
+    )
 
 
 def tell_loss(loss: Loss) -> str:
-    """Return what one kind of wrong costs, as a sentence.
+    """Return the cost of one kind of wrong, as a sentence.
 
     >>> tell_loss(Loss("a", "total", "separator", 0.023, (0.016, 0.031), 41, 40, 72, "d1", "1", "2"))
-    'total: a decimal or thousands separator was misread, in 41 values of 40 documents. It costs 2.3 points of accuracy (95 %: 1.6 to 3.1).'
+    'total: a decimal or thousands separator was misread, in 41 values of 40 documents.
+        It costs 2.3 points of accuracy (95 %: 1.6 to 3.1).'
     """
     return f"{show(loss.field, _NAME)}: {tell_cost(loss)}" if loss.field else tell_cost(loss)
 
 
 def tell_cost(loss: Loss) -> str:
-    """Return what one kind of wrong is, how often it occurs and what it costs, without the name of the field."""
+    """Return one kind of wrong with its frequency and its cost, without the name of the field."""
     few = f"only {show_count(loss.of, 'document')}" if loss.is_marked else ""
     sure = "; ".join(part for part in (say_interval(loss.interval, 0.95), few) if part)
     return f"{tell_cause(loss)}. It costs {tell_points(loss)} of accuracy{f' ({sure})' if sure else ''}."
 
 
 def tell_points(loss: Loss) -> str:
-    """Return what a loss costs, in points."""
+    """Return the cost of a loss, in points."""
     return say_difference(loss.points, "ratio").removeprefix("+")
 
 
@@ -147,7 +165,7 @@ def tell_loss_shortly(loss: Loss) -> str:
 
 
 def tell_cause(loss: Loss) -> str:
-    """Return what went wrong and how often, without the name of the field.
+    """Return the error and its frequency, without the name of the field.
 
     >>> tell_cause(Loss("a", "", "answer_unreadable", 0.36, None, 144, 36, 100, "d1", "1", None, 36))
     '36 answers could not be read'
@@ -170,9 +188,10 @@ def tell_cause(loss: Loss) -> str:
 
 
 def tell_verdict(decisions: Sequence[Mapping[str, Any]]) -> str:
-    """Return what the gates say of all systems, in a sentence.
+    """Return the gates' verdict on all systems, in a sentence.
 
-    >>> tell_verdict([{"system": "a", "answer": "GO"}, {"system": "b", "answer": "NO-GO"}, {"system": "c", "answer": "NO-GO"}])
+    >>> answers = {"a": "GO", "b": "NO-GO", "c": "NO-GO"}
+    >>> tell_verdict([{"system": system, "answer": answer} for system, answer in answers.items()])
     'GO for a; NO-GO for b and c'
     >>> tell_verdict([])
     'This run has no gates, so there is no verdict'

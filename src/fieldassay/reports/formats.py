@@ -1,4 +1,4 @@
-"""The table of the formats of reports: what makes each, and what its file is called."""
+"""The table of the formats of reports: their writers and their file names."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of reports: the function that makes it (`module:name`), and what its file is called in a run folder.
+    """A format of reports: the function that makes it (`module:name`), and its file in a run folder.
 
-    The function takes what runs consist of (`Sequence[Reported]`) and `ReportOptions`, and yields text portion by portion.
+    The function takes runs (`Sequence[Reported]`) and `ReportOptions`, and yields text portion by portion.
     """
 
     maker: str

@@ -19,13 +19,13 @@ STYLES = {
     Answer.INCONCLUSIVE: "bold yellow",
 }
 SIDE_BY_SIDE = 4
-"""More systems than this stand below one another."""
+"""The most systems side by side; more are listed one below the other."""
 
 _WIDE, _LONG = 200, 600
 
 
 def add_gates(page: Page, decisions: Sequence[Decision]) -> None:
-    """Add the gates of a result to its report: a line per gate that applies, and why where a number alone does not say it."""
+    """Add the gates of a result to its report: a line per applicable gate, with reasons where needed."""
     if not decisions:
         return
     page.line()
@@ -136,7 +136,8 @@ def _run_lines(found: DecisionPage) -> list[str]:
         spec = f"{run.spec} ({run.digest[:8]}), " if run.digest else ""
         started = f", scored {run.started}" if run.started else ""
         lines.append(
-            f"{run.label}: {spec}{show_count(run.documents, 'document')}, {', '.join(run.systems) or 'no system'}{started}"
+            f"{run.label}: {spec}{show_count(run.documents, 'document')}, "
+            f"{', '.join(run.systems) or 'no system'}{started}"
         )
     return lines
 
@@ -168,7 +169,7 @@ def _evidence(outcome: GateOutcome) -> tuple[str, ...]:
 
 
 def _table(decisions: Sequence[Decision]) -> tuple[list[str], list[list[str]]]:
-    """Return the head and rows of the gates that apply: systems side by side, or counted where there are many."""
+    """Return the head and rows of the applicable gates: systems side by side, or counted if many."""
     gates = [_about(outcome) for outcome in decisions[0].outcomes]
     rows = []
     for place, gate in enumerate(gates):
@@ -208,7 +209,7 @@ def _cell(outcome: GateOutcome) -> str:
 
 
 def _undecided(decisions: Sequence[Decision]) -> list[str]:
-    """Return why gates are undecided, a line each; systems for which the same is true together."""
+    """Return the reasons for undecided gates, a line each; systems with the same reason together."""
     found: dict[tuple[str, str], list[str]] = {}
     for decision in decisions:
         for outcome in decision.outcomes:
@@ -219,14 +220,15 @@ def _undecided(decisions: Sequence[Decision]) -> list[str]:
 
 
 def _skipped(decisions: Sequence[Decision]) -> list[str]:
-    """Return why gates do not apply, a line for all that are skipped for one reason."""
+    """Return the reasons for gates that do not apply, a line for all with one reason."""
     found: dict[str, dict[str, None]] = {}
     for decision in decisions:
         for outcome in decision.outcomes:
             if outcome.verdict is Verdict.SKIPPED:
                 found.setdefault(outcome.rule, {})[str(outcome.gate)] = None
     return [
-        f"SKIPPED: {next(iter(gates)) if len(gates) == 1 else f'{len(gates):,} gates'}: {rule.removeprefix('does not apply: ')}"
+        f"SKIPPED: {next(iter(gates)) if len(gates) == 1 else f'{len(gates):,} gates'}: "
+        f"{rule.removeprefix('does not apply: ')}"
         for rule, gates in found.items()
     ]
 

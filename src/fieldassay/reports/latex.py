@@ -1,4 +1,4 @@
-"""Tables for papers: systems by metrics and fields by systems, in LaTeX (package booktabs), with significance marks."""
+"""Tables for papers in LaTeX (booktabs): systems by metrics, fields by systems, significance marks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from fieldassay.wording.numbers import show_number
 from fieldassay.wording.shown import show
 
 BETTER, WORSE, LEVEL = r"\textsuperscript{$\ast$}", r"\textsuperscript{$\dagger$}", r"\textsuperscript{$=$}"
-"""What stands behind a value: significantly better or worse than the reference, or no difference shown."""
+"""The marks behind a value: significantly better or worse than the reference, or no difference shown."""
 
 _MARKS = {"better": BETTER, "worse": WORSE, "no_difference_shown": LEVEL, "identical": LEVEL}
 _SPECIAL = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "—": "---", "…": r"\ldots{}",
 }  # fmt: skip
 _ESCAPED = frozenset("#$%&_{}")
@@ -37,8 +38,9 @@ def escape_latex(text: str) -> str:
 def render_latex(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
     """Yield the tables of runs: of each, systems by metrics, and fields by systems.
 
-    A value has its interval below it. The best value of a column is bold where it is the only best one. Marks say what the paired comparison with
-    the reference showed, after Holm's adjustment; a metric that systems were not compared by has none.
+    A value has its interval below it. The best value of a column is bold where it is the only best one. Marks
+    show the paired comparison with the reference, after Holm's adjustment; a metric without comparisons has
+    none.
     """
     yield "% needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}\n"
     for run in reported:
@@ -144,7 +146,10 @@ def _mark(result: Result, estimate: Estimate | None) -> str:
 
 
 def _find(comparisons: Sequence[Comparison], estimate: Estimate) -> Comparison | None:
-    """Return the comparison of the estimate's system with the reference, by its metric (with its parameters) and field, over all documents."""
+    """Return the comparison of the estimate's system with the reference over all documents.
+
+    It is by the metric of the estimate (with its parameters) and its field.
+    """
     names = (
         {estimate.metric, f"{estimate.metric}(regime={estimate.regime})"}
         if not estimate.parameters
@@ -173,10 +178,16 @@ def _caption(result: Result) -> str:
     told = f"{escape_latex(show(name or 'Results', 80))}, {documents:,} documents."
     drawn = result.run.get("bootstrap")
     if isinstance(drawn, Mapping) and drawn.get("replicates"):
-        told += rf" In brackets: {100 * float(drawn['level']):g}\,\% bootstrap intervals over documents ({drawn['replicates']:,} replicates)."
+        told += (
+            rf" In brackets: {100 * float(drawn['level']):g}\,\% bootstrap intervals over documents "
+            rf"({drawn['replicates']:,} replicates)."
+        )
     if result.comparisons:
         reference = escape_latex(show(result.comparisons[0].systems[0], 60))
-        marks = rf"{BETTER}\,/\,{WORSE}: significantly better\,/\,worse than {reference} (paired by document, Holm-adjusted)"
+        marks = (
+            rf"{BETTER}\,/\,{WORSE}: significantly better\,/\,worse than {reference} (paired by "
+            r"document, Holm-adjusted)"
+        )
         told += f" {marks}; {LEVEL}: no difference shown."
     return told
 

@@ -1,6 +1,7 @@
-"""What costs how much accuracy: the gap to a perfect score, split by cause, with intervals.
+"""Costs in accuracy: the gap to a perfect score, split by cause, with intervals.
 
-A cause is an answer that is missing or unusable, a missed or invented item of a list with all its fields, or a kind of wrong in one field.
+A cause is an answer that is missing or unusable, a missed or invented item of a list with all its fields, or
+a kind of wrong in one field.
 """
 
 from __future__ import annotations
@@ -27,18 +28,20 @@ ANSWERS = {
     "answer_error": ("has_error", True),
     "answer_unreadable": ("is_invalid", True),
 }
-"""What can be the matter with a whole answer: the column of the documents that says so, and its value; the first that holds counts."""
+"""The problems of whole answers: column of the documents and its value; the first that holds counts."""
 
 _JUDGED = ("match", "partial", "mismatch", "missing", "spurious")
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What one cause costs a system: a kind of wrong in one field, items of a list (`item_…`), or whole answers (`answer_…`, without a field).
+    """The cost of one cause to a system: a kind of wrong in a field, items of a list, or whole answers.
 
-    `points` are the accuracy (mean over documents, 0 to 1) that is missing for it, `interval` is theirs. All losses of a system add up to 1 less
-    its accuracy. `values` are so many values in `documents` documents, out of `of` documents with anything to judge. `gold` and `pred` are those of
-    the first example, as JSON text, `doc` is its document. `count` are the answers or items, 0 for a kind of wrong of values.
+    Items are `item_…`, answers `answer_…`, without a field. `points` are the loss of accuracy (mean over
+    documents, 0 to 1), `interval` is theirs. All losses of a system add up to 1 less its accuracy. `values`
+    are so many values in `documents` documents, out of `of` documents with anything to judge. `gold` and
+    `pred` are those of the first example, as JSON text, `doc` is its document. `count` are the answers or
+    items, 0 for a kind of wrong of values.
     """
 
     system: str
@@ -69,9 +72,10 @@ def find_losses(
 ) -> dict[str, tuple[Loss, ...]]:
     """Return the costliest losses of each system, the costliest first.
 
-    A document that has n leaves loses (1 - score) / n by each of them; what a cause costs is the mean of that over the documents with leaves.
-    Each leaf has one cause: its document's answer, else the outermost item that is missing or has no counterpart, else its field and main
-    diagnosis. Intervals are percentiles of bootstrap replicates over documents; none without replicates.
+    A document that has n leaves loses (1 - score) / n by each of them; the cost of a cause is the mean of
+    that over the documents with leaves. Each leaf has one cause: its document's answer, else the outermost
+    item that is missing or has no counterpart, else its field and main diagnosis. Intervals are percentiles
+    of bootstrap replicates over documents; none without replicates.
     """
     import polars as pl
 
@@ -111,7 +115,7 @@ def find_losses(
 
 
 def unusable_answers(columns: Sequence[str]) -> pl.Expr:
-    """Return what is the matter with a document's answer as a whole; null for an answer that could be judged."""
+    """Return the problem of a document's answer as a whole; null for an answer that could be judged."""
     import polars as pl
 
     found = pl.lit(None, dtype=pl.String)
@@ -124,7 +128,10 @@ def unusable_answers(columns: Sequence[str]) -> pl.Expr:
 
 
 def _with_items(rows: pl.LazyFrame, evidence: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows with the outermost item without a partner that each is in (`item`, null for none), and the field of that item (`list`)."""
+    """Return the rows with their outermost items without a partner (`item`, null for none).
+
+    `list` is the field of that item.
+    """
     import polars as pl
 
     alone = evidence.filter((pl.col("kind") == "item") & pl.col("outcome").is_in(("missing", "spurious")))

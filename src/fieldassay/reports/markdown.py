@@ -64,13 +64,14 @@ def _fields(summary: Summary, position: int) -> list[str]:
     parts = [f"## Worst fields of {system}", _table(head, [_field_row(line) for line in lines])]
     if summary.hidden_fields[position] or summary.flawless[position]:
         parts.append(
-            f"And {summary.hidden_fields[position]} more with errors, {summary.flawless[position]} without an error."
+            f"And {summary.hidden_fields[position]} more with errors, {summary.flawless[position]} without "
+            "an error."
         )
     return parts
 
 
 def _losses(summary: Summary) -> list[str]:
-    """Return what costs each system the most accuracy."""
+    """Return the costliest losses of accuracy of each system."""
     rows = [
         [system, tell_points(loss), tell_loss_shortly(loss), loss.doc]
         for system, losses in zip(summary.systems, summary.losses, strict=False)

@@ -1,4 +1,4 @@
-"""What each metric of the catalogue means, in a sentence, with its formula."""
+"""The meaning of each metric of the catalogue, in a sentence, with its formula."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LETTERS: dict[str, str] = {
     "A": "neither side has a value (absent)",
     "T": "the sum of the scores of C and W",
 }
-"""What is counted."""
+"""The counted quantities."""
 
 NAMES: dict[str, str] = {
     "f1": "F1",
@@ -28,7 +28,7 @@ NAMES: dict[str, str] = {
     "cost_usd": "cost per document",
     "cost_usd_total": "cost, all documents",
 }
-"""What reports call metrics whose names do not speak for themselves."""
+"""The names in reports of metrics whose own names need explanation."""
 
 MEANINGS: dict[str, tuple[str, str]] = {
     "accuracy": (
@@ -163,4 +163,4 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "support": ("How many values gold has.", "C+W+M"),
 }
-"""Metric -> what it means, and its formula in the letters above."""
+"""Metric -> its meaning, and its formula in the letters above."""

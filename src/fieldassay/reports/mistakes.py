@@ -1,4 +1,4 @@
-"""What is wrong how often, with an example: counted over the evidence."""
+"""The frequencies of kinds of wrong, with examples: counted over the evidence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ WRONG = ("partial", "mismatch", "missing", "spurious")
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """How often a main diagnosis was made in a field of a system; `gold` and `pred` are the first example's values, as JSON text."""
+    """The count of a main diagnosis in a field of a system; `gold` and `pred` are the first example's.
+
+    Both are JSON text.
+    """
 
     system: str
     field: str
@@ -25,7 +28,10 @@ class Mistake:
 
 
 def count_mistakes(evidence: pl.LazyFrame) -> tuple[Mistake, ...]:
-    """Return the mistakes in an evidence table, the most frequent first; each value counts once, by its main diagnosis."""
+    """Return the mistakes in an evidence table, the most frequent first.
+
+    Each value counts once, by its main diagnosis.
+    """
     import polars as pl
 
     is_wrong = (

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 ENOUGH = 8
-"""The width to which a column of prose may be pressed, whatever its words, before the table is set in blocks instead."""
+"""The least width of a column of prose, whatever its words, before the table is set in blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a column would like: the width of its longest line and of its longest word; a name (a path, an id) is not to be broken."""
+    """The widths of a column's longest line and longest word; a name (a path, an id) is not broken."""
 
     line: int
     word: int
@@ -43,7 +43,7 @@ def measure(texts: Sequence[str], *, is_name: bool = False) -> Extent:
 
 
 def fit(extents: Sequence[Extent], room: int) -> list[int] | None:
-    """Return a width for each column, at most `room` together; None if they cannot stand side by side without breaking a name.
+    """Return a width for each column, at most `room` together; None if names would have to be broken.
 
     Long lines are wrapped first, then the long words of prose are broken.
 
@@ -73,7 +73,10 @@ def _line(extent: Extent) -> int:
 
 
 def _share(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
-    """Return widths between two bounds that fill the room: the narrow columns get all that they want, the wide ones the same width."""
+    """Return widths between two bounds that fill the room.
+
+    Narrow columns get their full width, wide ones an equal share.
+    """
     cap = max(most, default=0)
     while sum(max(low, min(high, cap)) for low, high in zip(least, most, strict=True)) > room:
         cap -= 1
@@ -86,12 +89,12 @@ def _share(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
 
 NARROWEST, WIDEST = 40, 200
 _GAP = 3
-"""What stands between two columns: a space on each side of a line that is drawn in the head alone."""
+"""The gap between two columns: a space on each side of a line that is drawn in the head alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """Where a page goes: its width in columns, whether it shows colors, and whether it can show more than ASCII."""
+    """The target of a page: its width in columns, whether it has colors, and whether more than ASCII."""
 
     width: int = 100
     has_colors: bool = False
@@ -100,7 +103,10 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its head, whether it holds numbers, and whether it holds names, such as paths and ids, that are not broken."""
+    """A column of a table: its head, whether it holds numbers, and whether it holds names.
+
+    Names, such as paths and ids, are not broken.
+    """
 
     head: str
     is_number: bool = False
@@ -146,7 +152,8 @@ class Page:
     ) -> None:
         """Add a table; `styles` are those of the rows.
 
-        Every character of every cell is shown. Where the columns cannot stand side by side, each row is a block of lines.
+        Every character of every cell is shown. Where the columns do not fit side by side, each row is a block
+        of lines.
         """
         cells = [[*map(str, row)] for row in rows]
         extents = [
@@ -177,7 +184,7 @@ class Page:
         self._console.print(table)
 
     def _blocks(self, heads: Sequence[str], rows: Iterable[tuple[Sequence[str], str]]) -> None:
-        """Add rows as blocks: the first cell on a line of its own, the others below it, each with the head of its column."""
+        """Add rows as blocks: the first cell on a line, the others below it, each after its column's head."""
         for row, style in rows:
             first, *others = row
             self.line(first, style)

@@ -17,7 +17,7 @@ Certainty: TypeAlias = Literal["beyond_chance", "may_be_chance", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """How the best system stands to one other: its value, whether the difference is beyond chance, and the p value (None: no test)."""
+    """The best system compared with one other: its value, significance, and p value (None: no test)."""
 
     other: str
     value: float
@@ -27,7 +27,10 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The best system, its value, and how it stands to the others, the best of these first; values are in percent if `unit` says so."""
+    """The best system, its value, and its leads over the others, the best of these first.
+
+    Values are in percent if `unit` is.
+    """
 
     first: str
     value: float
@@ -39,9 +42,10 @@ class Order:
 def order_systems(
     result: Result, found: Mapping[str, Estimate], slice_: Mapping[str, str] | None = None
 ) -> Order | None:
-    """Return the order of systems by their estimates of one metric, over all documents or one slice; None unless at least two are defined.
+    """Return the order of systems by one metric's estimates, over all documents or one slice.
 
-    What is beyond chance is taken from the result's comparisons and rankings; nothing is tested here.
+    None unless at least two are defined. Significance is taken from the result's comparisons and rankings;
+    nothing is tested here.
     """
     known = [estimate for estimate in found.values() if estimate.value is not None]
     if len(known) < 2:
@@ -92,7 +96,7 @@ def _ranked_p(ranking: Ranking, first: str, other: str) -> float | None:
 
 
 def tell_order(order: Order) -> str:
-    """Return the order as a sentence. Only a system that is ahead of every other beyond chance is said to lead.
+    """Return the order as a sentence; only a system significantly ahead of every other one leads.
 
     >>> tell_order(Order("a", 0.9, (Lead("b", 0.7, "beyond_chance", 0.004),)))
     'a leads with 90.0%, ahead of b by 20.0 points (p = .004): beyond chance'

@@ -1,4 +1,4 @@
-"""Reports of runs for other programs and for pages: reading what they are made from, and writing them."""
+"""Reports of runs for other programs and for pages: reading their sources, and writing them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _RUN_FILES = OWN_FILES - {"report.html"}
 
 
 def read_reported(folders: Sequence[Path], root: Path | None = None) -> tuple[Reported, ...]:
-    """Return runs on disk as reports take them. `root` is the folder that places of gold are told from; None: no places.
+    """Return runs on disk for reports; places of gold are relative to `root` (None: no places).
 
-    Raises `ProblemsError` for everything that is wrong with any of the folders, and for one that is given twice.
+    Raises `ProblemsError` with all problems of all folders, and for a repeated one.
     """
     return tuple(
         read_runs(folders, lambda run: _read(run, str(run.folder) if len(folders) > 1 else "", root))
@@ -54,9 +54,9 @@ def _read(run: Run, label: str, root: Path | None) -> Reported:
 
 
 def read_diffs(before: Path, after: Path, systems: Sequence[str]) -> tuple[Diff, ...]:
-    """Return a run held against an earlier one: each of its systems that the earlier one has too, or the only system of both.
+    """Return the diffs of a run with an earlier one: of each common system, or of the only one of both.
 
-    Raises `ProblemsError` if they have no system in common, and for runs that do not stand on the same spec and gold.
+    Raises `ProblemsError` if they have no system in common, and for runs with another spec or other gold.
     """
     earlier = Run.open(before).result.systems
     common = [(name, name) for name in systems if name in earlier]
@@ -76,7 +76,10 @@ def report_scored(
     kept: str | None = None,
     root: Path | None = None,
 ) -> Reported:
-    """Return a run that was just scored as reports take it. `kept` says what its evidence has; None: everything, if there is any."""
+    """Return a run that was just scored for reports.
+
+    `kept` is the choice of judged values in its evidence; None: everything, if there is any.
+    """
     rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
     has = _kept("all" if kept is None else kept) if rows is not None else "none"
     run = Reported(result, rows, decisions, has)
@@ -88,7 +91,10 @@ def _kept(word: object) -> Kept:
 
 
 def decisions_of_run(run: Run) -> tuple[Decision, ...]:
-    """Return what came of a run's gates: decided again by its estimates; what that cannot tell (a loss against a baseline) as it was recorded."""
+    """Return the decisions by a run's gates, made again from its estimates.
+
+    Those that need more (a loss against a baseline) are as recorded.
+    """
     known = {
         (decision.system, outcome.gate): outcome
         for decision in run.decisions
@@ -112,7 +118,9 @@ def _settle(system: str, outcome: GateOutcome, known: Mapping[tuple[str, Any], G
 def write_report(
     reported: Sequence[Reported], name: str, target: Path, options: ReportOptions | None = None
 ) -> None:
-    """Write a report to a file, whole or not at all. Raises `ProblemsError` for an unknown format, and for a target that is in the way.
+    """Write a report to a file, whole or not at all.
+
+    Raises `ProblemsError` for an unknown format, and for a target that is in the way.
 
     >>> from fieldassay.scoring.score import score
     >>> result = score([{"id": 1, "n": 5}], [{"id": 1, "n": 4}], "fields: {n: number}")
@@ -126,7 +134,10 @@ def write_report(
 def render_report(
     reported: Sequence[Reported], name: str, options: ReportOptions | None = None
 ) -> Iterator[str]:
-    """Yield a report's text. Raises `ProblemsError` for an unknown format, and for a run whose evidence turns out to be damaged."""
+    """Yield a report's text.
+
+    Raises `ProblemsError` for an unknown format, and for a run with damaged evidence.
+    """
     with damage_told(*(Run(one.folder, one.facts) for one in reported if one.folder is not None)):
         yield from find_format(name).make(reported, options or ReportOptions())
 
@@ -134,7 +145,7 @@ def render_report(
 def append_report(
     reported: Sequence[Reported], name: str, target: Path, options: ReportOptions | None = None
 ) -> None:
-    """Append a report to a file that others write to as well. Raises `ProblemsError` where that cannot be."""
+    """Append a report to a shared file; raise `ProblemsError` if that is impossible."""
     _check_plain(target)
     used = target.stat().st_size if target.is_file() else 0
     text = "".join(render_report(reported, name, replace(options or ReportOptions(), used=used)))
@@ -149,7 +160,7 @@ def append_report(
 
 
 def check_target(target: Path, results: Sequence[Result]) -> None:
-    """Raise `ProblemsError` if a report would be written over an input of a run, or over a file of a run folder."""
+    """Raise `ProblemsError` if a report would overwrite an input of a run or a file of a run folder."""
     _check_plain(target)
     place = target.resolve()
     inputs = [result.run["inputs"] for result in results if result.run.get("inputs")]

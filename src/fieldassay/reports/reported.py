@@ -1,4 +1,4 @@
-"""What a report is made from: a result, its judged values, and what came of its gates."""
+"""The sources of a report: a result, its judged values, and the decisions by its gates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Kept: TypeAlias = Literal["all", "errors", "none"]
 
 MOST_CASES = 100_000
-"""The test cases that a JUnit file has at most, unless another number is asked for."""
+"""The default limit of test cases in a JUnit file."""
 
 
 FILE_SCREEN = Screen(120)
@@ -28,10 +28,10 @@ FILE_SCREEN = Screen(120)
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """How a report is made.
+    """The options of a report.
 
-    `name` tells comments of one pull request apart, `most_cases` bounds a JUnit file, `used` are the bytes that the page it is appended to
-    has, `screen` is where a table goes.
+    `name` distinguishes comments of one pull request, `most_cases` bounds a JUnit file, `used` are the bytes
+    already in the page it is appended to, `screen` is the target of a table.
     """
 
     name: str = "report"
@@ -41,17 +41,18 @@ class ReportOptions:
 
 
 def no_places(documents: Sequence[str]) -> Mapping[str, Place]:  # noqa: ARG001
-    """Return no place for any document: nobody knows where gold stands."""
+    """Return no place for any document: the places of gold are unknown."""
     return {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reported:
-    """One run as reports take it.
+    """One run for reports.
 
-    `evidence` is unread; `kept` says which judged values it has. `label` names the run where there are several. `facts` are those of `run.json`
-    (empty for a result that is in no folder). `find_places` says where the gold records of a few documents stand; those that it does not know
-    are left out. `diffs` hold the run against an earlier one, system by system.
+    `evidence` is unread; `kept` is its choice of judged values. `label` names the run among several. `facts`
+    are those of `run.json` (empty for a result outside any folder). `find_places` returns the places of the
+    gold records of a few documents, without unknown ones. `diffs` compare the run with an earlier one, system
+    by system.
     """
 
     result: Result

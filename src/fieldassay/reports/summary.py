@@ -1,4 +1,4 @@
-"""What a report says of a result, before anybody decides how it looks."""
+"""The content of a report on a result, before its layout."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ HEADLINE: dict[str, str] = {
     "failed": "judgements that failed",
     "check_violations": "violations of checks",
 }
-"""The metrics at the head of a report when nobody chose others, and their names there."""
+"""The default metrics at the head of a report, and their names there."""
 
 FAILURES = ("missing", "invalid", "error", "timeout")
 SIDE_BY_SIDE = 4
-"""More systems than this stand below one another, with fewer fields each."""
+"""The most systems side by side; more are one below the other, with fewer fields each."""
 MOST_FIELDS, FEW_FIELDS = 8, 3
 MOST_DIAGNOSES = 8
 MOST_CHECKS = 8
@@ -57,7 +57,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class FieldLine:
-    """One field of one system: how right it is, and what is wrong most often (None: nothing was kept to say so)."""
+    """One field of one system: its accuracy, and its most frequent error (None: not kept)."""
 
     field: str
     accuracy: Estimate
@@ -102,12 +102,12 @@ class Summary:
     compared: Compared | None = None
     """None: one system."""
     losses: tuple[tuple[Loss, ...], ...] = ()
-    """What costs each system the most accuracy, without intervals; empty where no judged values were kept."""
+    """The costliest losses of accuracy of each system, without intervals; empty without judged values."""
     suspicious: tuple[Suspicion, ...] = ()
     """Gold values that all systems contradict in the same way, the first ones."""
     hidden_suspicious: int = 0
     grids: tuple[Grid, ...] = ()
-    """Tables of metrics that were asked for."""
+    """Tables of requested metrics."""
 
 
 def summarize(
@@ -117,9 +117,9 @@ def summarize(
     shows_all: bool = False,
     decisions: tuple[Decision, ...] = (),
 ) -> Summary:
-    """Return the summary of a result; `evidence` stands in for the result's own rows where these went to a file.
+    """Return the summary of a result; `evidence` replaces the result's own rows where these are in a file.
 
-    `shows_all` puts every metric that was asked for at the head instead of the usual ones.
+    `shows_all` puts every requested metric at the head instead of the usual ones.
     """
     rows = (
         evidence if evidence is not None else result.evidence.lazy() if result.evidence is not None else None
@@ -182,7 +182,7 @@ def inner_mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _grouped(texts: Sequence[str], systems: Sequence[str]) -> tuple[str, ...]:
-    """Return sentences that begin with a system and are else the same as one sentence."""
+    """Return sentences that differ only in the system at their beginning as one sentence."""
     groups: dict[str, list[str]] = {}
     for text in texts:
         system = next((name for name in systems if text.startswith(f"{name}: ")), "")
@@ -222,7 +222,7 @@ def _definitions(result: Result) -> Sequence[str]:
 
 
 def _is_whole(call: MetricCall) -> bool:
-    """Return whether a metric is about all values of all documents: no field, no slice, no choice of values."""
+    """Return whether a metric covers all values of all documents: no field, slice, or choice of values."""
     return call.field is None and call.slice is None and all(name == "regime" for name, _ in call.parameters)
 
 
@@ -281,7 +281,7 @@ def _is_flawed(line: FieldLine) -> bool:
 
 
 def measure_name(lines: Sequence[FieldLine]) -> str:
-    """Return what fields are sorted by, in a word or two.
+    """Return the sort key of fields in a word or two.
 
     >>> measure_name(())
     'strict'
@@ -336,6 +336,7 @@ def _method(bootstrap: Mapping[str, Any]) -> str:
         return "no intervals"
     level = f"{100 * float(bootstrap.get('level', 0.95)):g} %"
     return (
-        f"in brackets: {level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, seed {bootstrap.get('seed', 0)});"
+        f"in brackets: {level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, "
+        f"seed {bootstrap.get('seed', 0)});"
         " few: too few documents, the interval is too narrow"
     )

@@ -1,4 +1,4 @@
-"""Gold values that all systems contradict in the same way: they may be wrong, and a person should look at them."""
+"""Gold values that all systems contradict in the same way: possibly wrong, and worth a look."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 FEWEST = 2
-"""One system alone agrees with itself: that says nothing of gold."""
+"""The fewest systems: a single one only agrees with itself, which is no evidence against gold."""
 
 _WRONG = ("partial", "mismatch", "missing", "spurious")
 
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """A place where all systems have the same typed value and gold has another (`gold` None: gold has none; `agreed` None: no system has one).
+    """A place where all systems have the same typed value and gold has another one.
 
-    `is_identical` says that the systems also wrote it in the same way. Values are JSON text; `path` is that of gold, else of the predictions.
+    `gold` is None where gold has none, `agreed` is None where no system has one. `is_identical`: the systems
+    also wrote it in the same way. Values are JSON text; `path` is that of gold, else of the predictions.
     """
 
     doc: str
@@ -37,9 +38,10 @@ class Suspicion:
 def find_suspicious_gold(
     evidence: pl.LazyFrame, documents: pl.DataFrame, systems: Sequence[str]
 ) -> tuple[Suspicion, ...]:
-    """Return where two systems or more, and all of them, contradict gold with one value; those who wrote the same text first.
+    """Return the places where all systems, two at least, contradict gold with one value.
 
-    Documents in which an answer is missing or unusable are left out: such an answer agrees with nobody.
+    Identically written values come first. Documents in which an answer is missing or unusable are left out:
+    such an answer agrees with no other.
     """
     import polars as pl
 
@@ -67,6 +69,8 @@ def find_suspicious_gold(
         .drop("place", "readings")
         .collect()
     )
-    ranked = found.sort(pl.col("is_identical"), pl.col("gold").is_null(), pl.col("agreed").is_null(), "doc", descending=[True, False, False, False],
-        maintain_order=True)  # fmt: skip
+    ranked = found.sort(
+        pl.col("is_identical"), pl.col("gold").is_null(), pl.col("agreed").is_null(), "doc",
+        descending=[True, False, False, False], maintain_order=True,
+    )  # fmt: skip
     return tuple(Suspicion(**row) for row in ranked.to_dicts())

@@ -23,11 +23,11 @@ from fieldassay.wording.shown import show, show_pair, visible
 
 _NAME, _LONG = 32, 100
 SHORT = 3
-"""So many losses of each system stand in the report of a scoring run."""
+"""The number of losses of each system in the report of a scoring run."""
 
 
 def render_terminal(summary: Summary, screen: Screen, most_losses: int = SHORT) -> str:
-    """Return the report of a result as text of at most the screen's width, with so many losses of each system."""
+    """Return the report of a result as text within the screen's width, with so many losses per system."""
     page = Page(screen)
     systems = show_count(len(summary.systems), "system")
     page.title(f"{visible(summary.name)}: {show_count(summary.documents, 'document')}, {systems}")
@@ -86,7 +86,7 @@ def _cell(line: Line, estimate: Estimate | None, room: int) -> str:
 
 
 def _below(page: Page, summary: Summary, names: list[str]) -> None:
-    """Add many systems, one below the other; the first metrics that fit, the first of all with its interval."""
+    """Add many systems, one below the other; the first metrics that fit, the first with its interval."""
     fitting = max(1, (page.width - max(map(len, names)) - 36) // 14)
     lines = summary.headline[:fitting]
     columns = [
@@ -140,7 +140,7 @@ def _field_row(line: FieldLine, width: int, has_both: bool) -> list[str]:
 
 
 def add_losses(page: Page, summary: Summary, most: int) -> None:
-    """Add what costs each system the most accuracy."""
+    """Add the costliest losses of accuracy of each system."""
     if not any(summary.losses):
         return
     page.line()

@@ -11,7 +11,7 @@ OUTCOMES: dict[str, str] = {
     "absent": "neither side has a value",
     "failed": "could not be judged; left out of every denominator",
 }
-"""What each outcome means."""
+"""The meaning of each outcome."""
 
 REASONS: dict[str, str] = {
     "absent": "neither side has a value",
@@ -59,7 +59,7 @@ REASONS: dict[str, str] = {
     "words_in_common": "some words are in both texts",
     "wrong_kind": "the prediction has another kind of JSON here",
 }
-"""What each reason means; reasons of plugins are shown by their names."""
+"""The meaning of each reason; reasons of plugins are shown by their names."""
 
 DIAGNOSES: dict[str, str] = {
     "case_only": "only upper and lower case differ",
@@ -97,7 +97,7 @@ DIAGNOSES: dict[str, str] = {
     "spurious": "gold has no value",
     "different": "different, and no rule says how",
 }
-"""What each diagnosis means."""
+"""The meaning of each diagnosis."""
 
 CAUSES: dict[str, tuple[str, str, str]] = {
     "answer_missing": ("answer", "is missing", "are missing"),
@@ -107,7 +107,7 @@ CAUSES: dict[str, tuple[str, str, str]] = {
     "item_missing": ("item", "is missing", "are missing"),
     "item_spurious": ("item", "has no counterpart in gold", "have no counterpart in gold"),
 }
-"""What is said of causes of loss that are larger than a value: what they are, and what is the matter with one and with several."""
+"""Descriptions of causes of loss larger than a value: the name, the problem of one and of several."""
 
 FLAGS: dict[str, str] = {
     "ambiguous": "the value can be read in two ways; the locale, or English without one, decided",
@@ -123,11 +123,11 @@ FLAGS: dict[str, str] = {
     "lone_parent": "something above this value has no partner on the other side",
     "duplicate_item": "the prediction repeats an item",
 }
-"""What each flag means."""
+"""The meaning of each flag."""
 
 
 def say(words: dict[str, str], name: str) -> str:
-    """Return what a name means, or the name with spaces where the table does not have it.
+    """Return the meaning of a name, or the name with spaces where the table lacks it.
 
     >>> say(REASONS, "within_days"), say(REASONS, "my_reason")
     ('the dates are within the tolerance', 'my reason')

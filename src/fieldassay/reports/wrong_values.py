@@ -19,7 +19,7 @@ _CONTAINERS = {"list": "a list", "object": "an object", "item": "an object"}
 
 @dataclass(frozen=True, slots=True)
 class WrongValue:
-    """A wrong value, or one that could not be judged: its path, both sides as JSON text (None: nothing), and what is known of it."""
+    """A wrong value, or one that could not be judged: path, both sides as JSON text (None: none), reason."""
 
     path: str
     gold: str | None
@@ -31,7 +31,10 @@ class WrongValue:
 
 @dataclass(frozen=True, slots=True)
 class WorstDocument:
-    """One document of one system: how many values are wrong, how many of those are critical, and its first wrong values (critical ones first)."""
+    """One document of one system: the numbers of wrong values and of critical ones among them.
+
+    Its first wrong values have critical ones first.
+    """
 
     system: str
     document: str
@@ -41,14 +44,14 @@ class WorstDocument:
 
 
 def is_case_row() -> pl.Expr:
-    """Return which rows of evidence are counted: values, and places where the prediction has another kind of JSON."""
+    """Return whether rows of evidence count: values, and places with another kind of JSON predicted."""
     import polars as pl
 
     return (pl.col("kind") == "value") | is_wrong_row()
 
 
 def is_wrong_row() -> pl.Expr:
-    """Return which rows of evidence are errors."""
+    """Return whether rows of evidence are errors."""
     import polars as pl
 
     return pl.col("outcome").is_in(WRONG) & (
@@ -57,7 +60,7 @@ def is_wrong_row() -> pl.Expr:
 
 
 def cut_values() -> list[pl.Expr]:
-    """Return gold and prediction as columns without more text than anybody reads."""
+    """Return gold and prediction as columns of bounded text."""
     import polars as pl
 
     sides = [(name, pl.col(name)) for name in ("gold", "pred")]
@@ -80,7 +83,10 @@ def read_wrong_value(row: dict[str, Any]) -> WrongValue:
 
 
 def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[WorstDocument, ...]:
-    """Return the documents with the most wrong values, those with wrong critical values first; with at most so many of the values."""
+    """Return the documents with the most wrong values, those with wrong critical values first.
+
+    Each has at most so many of its values.
+    """
     import polars as pl
 
     wrong = evidence.filter(is_wrong_row())

@@ -1,4 +1,4 @@
-"""Annotations of GitHub: workflow commands for gates that did not pass, and for the documents that are worst."""
+"""Annotations of GitHub: workflow commands for gates that did not pass, and for the worst documents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 
 
 def render_annotations(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
-    """Yield workflow commands, a line each: failed gates as errors, then the worst documents up to ten errors; undecided gates as warnings.
+    """Yield workflow commands, a line each: failed gates, worst documents, undecided gates.
+
+    Failed gates are errors, then documents up to ten errors; undecided gates are warnings.
 
     >>> list(render_annotations([], ReportOptions()))
     []
@@ -52,7 +54,7 @@ def render_annotations(reported: Sequence[Reported], options: ReportOptions) -> 
 
 
 def command(level: str, message: str, title: str, place: Place | None = None) -> str:
-    r"""Return one annotation as a line; whatever is in the texts, it stays one command.
+    r"""Return one annotation as a line; no text can start another command.
 
     >>> command("error", "100 % wrong\n::set-output name=a::b", "x: y, z", Place("gold.csv", 3))
     '::error file=gold.csv,line=3,title=x%3A y%2C z::100 %25 wrong%0A::set-output name=a::b\n'
@@ -108,7 +110,7 @@ def _worst(reported: Sequence[Reported], most: int) -> Iterator[str]:
 
 
 def tell_document(document: WorstDocument) -> str:
-    """Return what is wrong in a document, in a sentence.
+    """Return the errors of a document in a sentence.
 
     >>> value = WrongValue("total", "1", "2", "mismatch", "different", "off_by_one")
     >>> tell_document(WorstDocument("llama", "inv-1", 2, 1, (value,)))

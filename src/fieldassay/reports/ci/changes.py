@@ -1,4 +1,4 @@
-"""What changed since an earlier run, as parts of pages for GitHub."""
+"""The changes since an earlier run, as parts of pages for GitHub."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEAD = ("document", "value", "gold", "before", "after", "why")
 
 
 def changes_blocks(run: Reported) -> Iterator[Block]:
-    """Yield, for each system that an earlier run has too, how it compares, and which values were broken and fixed."""
+    """Yield the comparison of each system of both runs, with the values broken and fixed."""
     for diff in run.diffs:
         yield _heading(diff)
         if diff.changes is not None:
@@ -38,7 +38,8 @@ def _heading(diff: Diff) -> Block:
     else:
         fixed, broken = diff.changes.count("fixed"), diff.changes.count("broken")
         lines.append(
-            f"- {show_count(broken, 'value')} broken, {fixed:,} fixed, {diff.changes.still_wrong:,} wrong as before"
+            f"- {show_count(broken, 'value')} broken, {fixed:,} fixed, {diff.changes.still_wrong:,} wrong "
+            "as before"
         )
         if diff.changes.undecided:
             lines.append(

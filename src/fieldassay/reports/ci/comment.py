@@ -28,7 +28,10 @@ MOST_DOCUMENTS, MOST_ERRORS = 5, 50
 
 
 def render_comment(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
-    """Yield the comment: the marker alone on the first line, then the verdict, numbers, worst fields and documents, and details, folded."""
+    """Yield the comment: the marker alone on the first line, then the verdict, numbers, and details.
+
+    The worst fields and documents follow the numbers; details are folded.
+    """
     first = f"{mark(options.name)}\n"
     yield first
     yield from assemble(drop_empty(block for run in reported for block in _blocks(run)), LIMIT - len(first))

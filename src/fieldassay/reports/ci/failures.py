@@ -1,4 +1,4 @@
-"""What a test says that failed: the gates, the worst fields, and one example of each."""
+"""The failure message of a test: the gates, the worst fields, and one example of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def render_outcome(outcome: GateOutcome) -> str:
 
 
 def render_failure(summary: Summary, decision: Decision) -> str:
-    """Return what went wrong for one system: its gates, then its worst fields with what is wrong most often and an example."""
+    """Return the failures of one system: its gates, then its worst fields.
+
+    Each field has its most frequent error and an example.
+    """
     position = summary.systems.index(decision.system)
     lines = [f"{summary.name}: the extraction by {show(decision.system, _NAME)} is not good enough", ""]
     lines += [render_outcome(outcome) for outcome in decision.outcomes]
@@ -42,4 +45,7 @@ def _render_field(line: FieldLine) -> str:
     if line.mistake is None:
         return head
     gold, pred = show_pair(line.mistake.gold, line.mistake.pred, _VALUE)
-    return f"{head}  {line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count}): gold {gold}, predicted {pred}"
+    return (
+        f"{head}  {line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count}): gold {gold}, "
+        f"predicted {pred}"
+    )

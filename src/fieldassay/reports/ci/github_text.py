@@ -1,4 +1,4 @@
-"""Text for GitHub: values that are shown and never taken for markup, mentions, references or commands; tables that end within a limit."""
+"""Text for GitHub: inert values (no markup, mentions, references, commands), tables within a limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _NAME = re.compile(r"[^0-9A-Za-z._-]+")
 
 
 def code(text: str | None, width: int = 80) -> str:
-    """Return a value of a document in a monospaced font; Markdown, HTML, mentions and references in it are inert. `—` where there is none.
+    """Return a value of a document in a monospaced font; `—` for none.
+
+    Markdown, HTML, mentions and references in it are inert.
 
     >>> code("a|b`<x> @me")
     '<code>a&#124;b&#96;&#60;x&#62; &#64;me</code>'
@@ -29,7 +31,7 @@ def code(text: str | None, width: int = 80) -> str:
 
 
 def prose(text: str, width: int = 600) -> str:
-    """Return a sentence of ours, with whatever names are in it; nobody is mentioned and nothing is referred to.
+    """Return one of our sentences, with inert names in it: no mentions and no references.
 
     >>> prose("see *@me* and #12")
     'see \\\\*@&#8203;me\\\\* and \\\\#&#8203;12'
@@ -41,7 +43,9 @@ def prose(text: str, width: int = 600) -> str:
 
 
 def mark(name: str) -> str:
-    """Return the sticky marker by which a comment is found again; other characters than letters, digits, `.`, `_` and `-` become `-`.
+    """Return the sticky marker for finding a comment again.
+
+    Characters other than letters, digits, `.`, `_` and `-` become `-`.
 
     >>> mark("invoices v2 -->")
     '<!-- fieldassay:invoices-v2 -->'
@@ -52,7 +56,7 @@ def mark(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of a page: a text, then rows of a table, each cell ready for Markdown. `fold` is what a folded part is called."""
+    """A part of a page: a text, then rows of a table of Markdown cells; `fold` titles a folded part."""
 
     text: str = ""
     head: tuple[str, ...] = ()
@@ -65,7 +69,7 @@ class Block:
 
 @dataclass(slots=True)
 class _Room:
-    """What is left of a limit, in bytes of UTF-8."""
+    """The rest of a limit, in bytes of UTF-8."""
 
     left: int
 
@@ -78,11 +82,13 @@ class _Room:
 
 
 _RESERVE = 400
-"""Room for the sentence that says what is left out, and for what closes a part."""
+"""Room for the sentence on omitted rows, and for the end of a part."""
 
 
 def assemble(blocks: Iterable[Block], limit: int) -> Iterator[str]:
-    """Yield the Markdown of blocks, fewer than `limit` bytes of UTF-8 together; cut between two rows, with a sentence that says so.
+    """Yield the Markdown of blocks, fewer than `limit` bytes of UTF-8 together.
+
+    It is cut between two rows, with a sentence on the omission.
 
     >>> "".join(assemble([Block("# One"), Block("", ("a",), (("1",), ("2",)))], 1000))
     '# One\\n\\n| a |\\n| --- |\\n| 1 |\\n| 2 |\\n\\n'

@@ -29,7 +29,7 @@ _TAGS: dict[Status, str] = {"failed": "failure", "error": "error", "skipped": "s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Suite:
-    """One suite: how many cases of each status it lists and has, and whose documents they are of (None: all)."""
+    """One suite: its listed and total cases by status, and the system of its documents (None: all)."""
 
     name: str
     listed: Mapping[Status, int]
@@ -44,7 +44,7 @@ class _Suite:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Run:
-    """What one run puts into the file."""
+    """The part of one run in the file."""
 
     reported: Reported
     gates: _Suite | None
@@ -59,9 +59,10 @@ class _Run:
 def render_junit(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
     """Yield the text of a JUnit file about runs.
 
-    A case is one field of one document of one system: it fails if a value of it is wrong, and is an error if one could not be judged. A gate is a
-    case too: INCONCLUSIVE is an error. At most `options.most_cases` cases of documents are listed, failures first; a suite of which some are
-    left out says so. Every count in the file is of what is listed in it.
+    A case is one field of one document of one system: it fails if a value of it is wrong, and is an error if
+    one could not be judged. A gate is a case too: INCONCLUSIVE is an error. At most `options.most_cases`
+    cases of documents are listed, failures first; a suite with omitted cases has a note. Every count in the
+    file is of the listed cases.
 
     >>> from fieldassay.result.estimate import Estimate
     >>> estimate = Estimate("accuracy", "llama", None, {}, "filled", 0.5, 2, 2, 0, "leaf")
@@ -90,7 +91,9 @@ def render_junit(reported: Sequence[Reported], options: ReportOptions) -> Iterat
 
 
 def share_cases(sizes: Sequence[int], most: int) -> list[int]:
-    """Return how many cases each suite may list, so that there are at most `most` together: small suites all, large ones equally many.
+    """Return the number of listed cases of each suite, at most `most` together.
+
+    Small suites list all, large ones equally many.
 
     >>> share_cases([5, 100, 80], 65), share_cases([1, 2], 10), share_cases([], 5)
     ([5, 30, 30], [1, 2], [])
@@ -104,7 +107,7 @@ def share_cases(sizes: Sequence[int], most: int) -> list[int]:
 
 
 def _plan(reported: Reported, most: int) -> _Run:
-    """Return what a run puts into the file, counted before anything is written."""
+    """Return the part of a run in the file, counted before anything is written."""
     prefix = f"{show(reported.label, _NAME)}: " if reported.label else ""
     gates = _gate_suite(reported.decisions, prefix)
     if reported.evidence is None or reported.kept == "none":
@@ -122,7 +125,8 @@ def _plan(reported: Reported, most: int) -> _Run:
     if reported.kept == "errors":
         remark = (
             "evidence",
-            "errors: the run kept no judged value that is right, so that fields without an error are not listed",
+            "errors: the run kept no judged value that is right, so that fields without an error are not "
+            "listed",
         )
         suites = [replace(suite, properties=(*suite.properties, remark)) for suite in suites]
     return _Run(reported, gates, tuple(suites), cases)
@@ -171,7 +175,7 @@ def _sum(counted: pl.DataFrame, chosen: pl.DataFrame | None) -> dict[Status, int
 
 
 def _suite(name: str, chosen: pl.DataFrame | None, total: Mapping[Status, int], most: int) -> _Suite:
-    """Return a suite that lists at most so many cases: those that failed, then errors, then the others in their order."""
+    """Return a suite with at most `most` listed cases: failed ones, then errors, then the others in order."""
     size = sum(total.values())
     failed = min(total["failed"], most)
     error = min(total["error"], most - failed)
@@ -208,7 +212,10 @@ def _counts(suites: Sequence[_Suite]) -> str:
         return sum(suite.listed.get(status, 0) for suite in suites)
 
     tests = sum(suite.size for suite in suites)
-    return f'tests="{tests}" failures="{total("failed")}" errors="{total("error")}" skipped="{total("skipped")}" time="0"'
+    return (
+        f'tests="{tests}" failures="{total("failed")}" errors="{total("error")}" '
+        f'skipped="{total("skipped")}" time="0"'
+    )
 
 
 def _open(suite: _Suite) -> str:
@@ -224,7 +231,8 @@ def _gate_case(reported: Reported, decision: Decision, outcome: GateOutcome) -> 
     place = "/".join(_name(part) for part in parts if part)
     message = f"{outcome.verdict}: {show(outcome.rule, _RULE)}"
     details = [
-        f"value: {outcome.value_text}", f"threshold: {outcome.threshold_text}", f"n: {outcome.n:,} in {outcome.documents:,} documents",
+        f"value: {outcome.value_text}", f"threshold: {outcome.threshold_text}",
+        f"n: {outcome.n:,} in {outcome.documents:,} documents",
         *(show(line, _RULE) for line in outcome.evidence),
     ]  # fmt: skip
     return _case(
@@ -267,7 +275,10 @@ def _message(value: WrongValue, count: int) -> str:
 def _detail(value: WrongValue) -> str:
     gold, pred = show_pair(value.gold, value.pred, _VALUE)
     diagnosis = f" ({value.diagnosis})" if value.diagnosis else ""
-    return f"{show(value.path, _NAME)}: {value.outcome}, {value.reason}{diagnosis}: gold {gold}, predicted {pred}"
+    return (
+        f"{show(value.path, _NAME)}: {value.outcome}, {value.reason}{diagnosis}: gold {gold}, "
+        f"predicted {pred}"
+    )
 
 
 def _case(
@@ -283,7 +294,7 @@ def _case(
 
 
 def _name(text: str) -> str:
-    """Return a name that is not too long; what is cut off is told apart by a digest.
+    """Return a name of bounded length, with a digest in place of its end.
 
     >>> _name("a" * 300)[-12:]
     'aaa~9835fa6b'

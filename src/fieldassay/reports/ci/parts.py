@@ -1,4 +1,4 @@
-"""The parts of pages for GitHub: what a step summary and a comment of a pull request both say of a run."""
+"""The common parts of a step summary and of a pull request's comment on a run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def headline_block(summary: Summary) -> Block:
 
 
 def compared_block(summary: Summary) -> Block:
-    """Return what could be shown of the differences between systems, in sentences."""
+    """Return the significant differences between systems, in sentences."""
     if summary.compared is None or not summary.compared.lines:
         return Block()
     return Block(
@@ -65,7 +65,7 @@ def compared_block(summary: Summary) -> Block:
 
 
 def baseline_block(run: Reported) -> Block:
-    """Return what changed against the baseline, if a gate looks at that."""
+    """Return the changes against the baseline, if a gate uses it."""
     about = [
         (decision.system, outcome)
         for decision in run.decisions
@@ -139,7 +139,7 @@ def fields_blocks(summary: Summary) -> Iterator[Block]:
 
 
 def losses_block(summary: Summary) -> Block:
-    """Return what costs each system the most accuracy."""
+    """Return the costliest losses of accuracy of each system."""
     rows = [
         [code(system, _NAME), tell_points(loss), prose(tell_loss_shortly(loss), 300), code(loss.doc, _NAME)]
         for system, losses in zip(summary.systems, summary.losses, strict=False)

@@ -30,9 +30,10 @@ MOST_DOCUMENTS, MOST_ERRORS = 20, 2_000
 
 
 def render_step_summary(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
-    """Yield the step summary of runs: the verdict first, then numbers, gates, worst fields and documents, and wrong values, folded.
+    """Yield the step summary of runs: the verdict, numbers, gates, worst fields and documents, wrong values.
 
-    It has at most `LIMIT` bytes, less those that the page has already; what does not fit is cut between two rows, and counted.
+    Wrong values are folded. The summary has at most `LIMIT` bytes, less those already in the page; the rest
+    is cut between two rows, and counted.
     """
     return assemble(
         drop_empty(block for run in reported for block in _blocks(run)), max(0, LIMIT - options.used)

@@ -1,4 +1,4 @@
-"""A diff as one HTML section that stands alone: no scripts, nothing loaded from elsewhere, every text escaped."""
+"""A diff as one self-contained HTML section: no scripts, nothing loaded, every text escaped."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _align(table: Table, at: int) -> str:
 
 
 def _isolated(text: str) -> str:
-    """Return a cell's text, so that a value written from right to left does not turn what stands beside it."""
+    """Return a cell's text isolated, so that right-to-left text does not affect its surroundings."""
     return f"<bdi>{_text(text)}</bdi>"
 
 
@@ -61,5 +61,5 @@ def _element(name: str, text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text that is neither markup nor beyond ASCII, so that no encoding can be mistaken."""
+    """Return a text without markup and in ASCII, so that no encoding can be mistaken."""
     return escape(visible(text)).encode("ascii", "xmlcharrefreplace").decode()

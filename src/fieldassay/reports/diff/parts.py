@@ -1,4 +1,4 @@
-"""What a report says of a diff, before anybody decides how it looks: sentences and tables of texts."""
+"""The content of a diff's report before its layout: sentences and tables of texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fieldassay.wording.numbers import NOTHING, show_count, show_number, suffix_
 from fieldassay.wording.shown import show
 
 NAMES = {**HEADLINE, "f1": "F1"}
-"""What metrics are called in reports."""
+"""The names of metrics in reports."""
 
 _FEW = ("few_documents", "few_differences")
 
@@ -31,7 +31,7 @@ def show_one(value: float | None, unit: str) -> str:
 
 
 def show_difference(one: Comparison) -> str:
-    """Return the difference with its interval, in points of a hundred for shares; a mark says that the interval is too narrow."""
+    """Return the difference with its interval, in points for shares; a mark shows a too narrow interval."""
     if one.difference is None:
         return NOTHING
     interval = (
@@ -50,8 +50,10 @@ def is_narrow(one: Comparison) -> bool:
 def show_points(value: float, unit: str) -> str:
     """Return a signed difference: points of a hundred for shares, else in the unit of the metric.
 
-    >>> show_points(0.061, "ratio"), show_points(-0.2, "ratio"), show_points(-1e-9, "ratio"), show_points(3.0, "count")
-    ('+6.1', '−20.0', '0.0', '+3')
+    >>> show_points(0.061, "ratio"), show_points(-0.2, "ratio")
+    ('+6.1', '−20.0')
+    >>> show_points(-1e-9, "ratio"), show_points(3.0, "count")
+    ('0.0', '+3')
     """
     text = (
         f"{100 * value:,.1f}"
@@ -80,24 +82,30 @@ def verdict_of(one: Comparison) -> str:
 
 
 def tell_detectable(one: Comparison) -> str:
-    """Return what could have been found where no difference was, and how many documents a difference as small as this takes.
+    """Return the detectable difference where none was found, and the documents needed for the present one.
 
-    >>> tell_detectable(Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, (-0.01, 0.03), 0.95, 0.4, 0.4, 0.1, 3, 2, 5, 100, "exchange",
+    >>> tell_detectable(Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, (-0.01, 0.03), 0.95,
+    ...     0.4, 0.4, 0.1, 3, 2, 5, 100, "exchange",
     ...     "no_difference_shown", 0.03))
-    'F1: a difference of 3.0 points would have been found with probability 0.8; for one of 1.0 it takes about 900 documents'
+    'F1: a difference of 3.0 points would have been found with probability 0.8; for one of 1.0
+        it takes about 900 documents'
     """
     if one.verdict != "no_difference_shown" or one.detectable is None:
         return ""
     name = f"{NAMES.get(one.metric, one.metric)}" + (f" of {one.field}" if one.field else "")
     needed = documents_needed(one.documents, one.detectable, one.difference or 0.0)
-    told = f"{name}: a difference of {_size(one.detectable, one.unit)} would have been found with probability 0.8"
+    told = (
+        f"{name}: a difference of {_size(one.detectable, one.unit)} would have been found with "
+        "probability 0.8"
+    )
     more = (
         needed is not None
         and one.documents < needed < 10_000_000
         and _plain(one.difference or 0.0, one.unit).strip("0.,")
     )
     return told + (
-        f"; for one of {_plain(one.difference or 0.0, one.unit)} it takes about {show_count(_round_up(needed or 0), 'document')}"
+        f"; for one of {_plain(one.difference or 0.0, one.unit)} it takes about "
+        f"{show_count(_round_up(needed or 0), 'document')}"
         if more
         else ""
     )
@@ -114,7 +122,10 @@ def _round_up(count: int) -> int:
 
 
 def tell_field_detectable(family: Sequence[Comparison]) -> str:
-    """Return what could have been found in the fields for which no difference was, before Holm's adjustment; empty if there are none."""
+    """Return the detectable differences in fields without a found one, before Holm's adjustment.
+
+    Empty without such fields.
+    """
     open_ = [one for one in family if one.verdict == "no_difference_shown" and one.detectable is not None]
     if not open_:
         return ""
@@ -124,7 +135,10 @@ def tell_field_detectable(family: Sequence[Comparison]) -> str:
         if len(sizes) == 1
         else f"{_plain(sizes[0], open_[0].unit)} to {_size(sizes[-1], open_[0].unit)}"
     )
-    return f"where no difference could be shown, one of {span} would have been found with probability 0.8 in the field alone"
+    return (
+        f"where no difference could be shown, one of {span} would have been found with probability 0.8 "
+        "in the field alone"
+    )
 
 
 def _plain(value: float, unit: str) -> str:
@@ -139,7 +153,7 @@ _NAME = 48
 
 
 def tell_diff(found: Diff, most: int = 10) -> Told:
-    """Return what a report says of a diff; lists of values, documents and kinds of wrong have at most `most` rows."""
+    """Return the report of a diff; lists of values, documents and kinds of wrong have at most `most` rows."""
     parts = [_overall(found) if found.is_pair else _many(found)]
     parts += [_fields(found.by_field)] if found.by_field else []
     parts += [_slices(found)] if found.by_slice else []
@@ -185,7 +199,10 @@ def _all(found: Diff) -> Sequence[Comparison]:
 
 
 def _method(found: Diff) -> list[str]:
-    drawn = f"{100 * found.level:g} % intervals of the difference from {found.replicates:,} paired bootstrap replicates, seed {found.seed}"
+    drawn = (
+        f"{100 * found.level:g} % intervals of the difference from {found.replicates:,} paired "
+        f"bootstrap replicates, seed {found.seed}"
+    )
     return [
         "p: two-sided test over documents, each answer as likely to be either system's",
         *([drawn] if found.replicates else []),
@@ -263,7 +280,7 @@ def _metric(one: Comparison) -> str:
 
 
 def _decision(one: Comparison) -> tuple[str, str, str, str]:
-    """Return the adjusted p value, the effect size, the documents that are better, worse and equal, and the decision."""
+    """Return adjusted p value, effect size, counts of documents (better, worse, equal), and the decision."""
     return (
         _p(one.p_adjusted),
         show_effect(one.effect_size),
@@ -277,7 +294,10 @@ def _p(value: float | None) -> str:
 
 
 def _many(found: Diff) -> Part:
-    """Return more than two systems: a table by each metric, with the places that a system may have and how it stands to the reference."""
+    """Return the part on more than two systems: a table by each metric.
+
+    It has each system's possible ranks and its comparison with the reference.
+    """
     families: dict[tuple[Any, ...], list[Comparison]] = {}
     for one in found.overall:
         families.setdefault((one.metric, one.field, *one.slice.items()), []).append(one)
@@ -304,7 +324,7 @@ def _ranking_of(found: Diff, one: Comparison) -> Ranking | None:
 
 
 def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Table:
-    """Return more than two systems by one metric, against the reference, in the order of the ranking if there is one."""
+    """Return the table of more than two systems by one metric, in the order of the ranking if any."""
     name = show(NAMES.get(family[0].metric, family[0].metric), 40)
     heads = ("place", "system", name, "difference", "Holm", "effect", "+/−/=", "decision")
     against = {one.systems[1]: one for one in family}

@@ -1,4 +1,4 @@
-"""The parts of a diff's report, before anybody decides how they look."""
+"""The parts of a diff's report before their layout."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: what it shows in words, its heads, its rows, and the positions of the columns that hold numbers."""
+    """A table: a caption, its heads, its rows, and the positions of the columns of numbers."""
 
     caption: str
     heads: tuple[str, ...]
@@ -27,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The whole report: a title, what must not be missed, the systems, the parts, and notes."""
+    """The whole report: a title, the warnings, the systems, the parts, and notes."""
 
     title: str
     warnings: tuple[str, ...]

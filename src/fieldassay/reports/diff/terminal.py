@@ -74,7 +74,7 @@ def _without(table: Table, head: str) -> Table:
 
 
 def _needs(table: Table) -> list[int]:
-    """Return the columns' least widths, with the gap to the next: numbers and differences are never broken, names may be."""
+    """Return the least widths of columns with their gaps: numbers and differences are never broken."""
     natural = [max(len(row[at]) for row in (table.heads, *table.rows)) for at in range(len(table.heads))]
     return [_GAP + (width if _is_whole(table, at) else min(width, _NAME)) for at, width in enumerate(natural)]
 

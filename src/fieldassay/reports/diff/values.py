@@ -58,7 +58,10 @@ def _remarks(found: Diff, counts: dict[str, int], most: int) -> list[str]:
 
 
 def _tell_counts(changes: Changes, counts: dict[str, int]) -> str:
-    told = f"{show_count(counts['fixed'], 'value')} fixed, {counts['broken']:,} broken, {changes.still_wrong:,} wrong in both"
+    told = (
+        f"{show_count(counts['fixed'], 'value')} fixed, {counts['broken']:,} broken, "
+        f"{changes.still_wrong:,} wrong in both"
+    )
     return told + (
         f", {changes.undecided:,} wrong in one run and not judged in the other" if changes.undecided else ""
     )

@@ -1,4 +1,4 @@
-"""What a run says of each field and of each pair of items, as tables: the classification report, and the pairs that are least alike."""
+"""A run's results by field and by pair of items: the classification report, and the least similar pairs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MOST_PAIRS = 200
 
 
 def list_classification_of_run(run: Run, system: str | None = None) -> Listing:
-    """Return precision, recall, F1 and support of each field, and their averages, as scikit-learn lays them out. Raises `ProblemsError`.
+    """Return precision, recall, F1 and support of each field, and their averages, as in scikit-learn.
 
-    The numbers are those of the run's metrics; where it lacks one it is refused.
+    The numbers are those of the run's metrics; raises `ProblemsError` where it lacks one.
     """
     result = run.result
     check_system(run, system)
@@ -63,7 +63,10 @@ def list_classification_of_run(run: Run, system: str | None = None) -> Listing:
 
 
 def _whole_estimates(result: Result, system: str) -> dict[str, dict[str | None, Estimate]]:
-    """Return a system's estimates over all documents by metric and field; of several regimes or granularities the first."""
+    """Return a system's estimates over all documents by metric and field.
+
+    Of several regimes or granularities the first.
+    """
     table: dict[str, dict[str | None, Estimate]] = {}
     for estimate in result.estimates:
         if estimate.system == system and not estimate.slice and not estimate.parameters:
@@ -78,7 +81,10 @@ def _value(estimate: Estimate | None) -> float | int | None:
 
 
 def list_pairs_of_run(run: Run, system: str | None = None) -> Listing:
-    """Return the paired items of lists of objects that are least alike, with what both sides hold: for looking at. Raises `ProblemsError`."""
+    """Return the least similar pairs of items in lists of objects, with their contents, for inspection.
+
+    Raises `ProblemsError`.
+    """
     import polars as pl
 
     _, rows = kept_of_run(run)
@@ -117,7 +123,7 @@ def list_pairs_of_run(run: Run, system: str | None = None) -> Listing:
 def _hold_values(
     rows: pl.LazyFrame, pairs: pl.DataFrame
 ) -> Mapping[tuple[str, str, str, str], dict[str, Any]]:
-    """Return what the items of the pairs hold, by side, system, document and path."""
+    """Return the contents of the items of the pairs, by side, system, document and path."""
     import polars as pl
 
     wanted = {

@@ -1,4 +1,4 @@
-"""A run's judged values and comparisons as files for other programs and for people."""
+"""A run's judged values and comparisons as files for other programs and for readers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _BYTES_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Of which run what is written where, and of which system only (None: of all)."""
+    """A request: the run, the file, the export, and the system (None: all)."""
 
     run: Run
     target: Path
@@ -72,13 +72,15 @@ class _Asked:
 
 
 def export_run(folder: Path, target: Path, system: str | None = None, what: str | None = None) -> str:
-    """Write a run's export to a file and return what it holds, in words.
+    """Write a run's export to a file and return its content in words.
 
-    `what` is one of `EXPORTS`, and the ending of the file says how it is written. Without it the file's name decides: `.csv`, `.xlsx` and
-    `.parquet` are the judged values, `.json` the results by system, `.md` the executive comparison, `errors.md` (and any name that ends so) the
-    error report, `curve.csv` and `curve.svg` F(t) of lists paired by similarity. The executive comparison has a drawing beside it:
-    `executive.svg` for `executive.md`. The file appears whole or not at all. Raises `ProblemsError` for another ending, an unknown system, a run
-    that kept too little, and a target that is one of the run's own inputs or files.
+    `what` is one of `EXPORTS`, and the ending of the file determines its format. Without it the file's name
+    decides: `.csv`, `.xlsx` and `.parquet` are the judged values, `.json` the results by system, `.md` the
+    executive comparison, `errors.md` (and any name that ends so) the error report, `curve.csv` and
+    `curve.svg` F(t) of lists paired by similarity. The executive comparison has a drawing beside it:
+    `executive.svg` for `executive.md`. The file appears whole or not at all. Raises `ProblemsError` for
+    another ending, an unknown system, a run that kept too little, and a target that is one of the run's own
+    inputs or files.
     """
     name, ending = _choose(target, what)
     run = Run.open(folder)
@@ -89,7 +91,7 @@ def export_run(folder: Path, target: Path, system: str | None = None, what: str 
 
 
 def _choose(target: Path, what: str | None) -> tuple[str, str]:
-    """Return the name and the ending of what is to be written. Raises `ProblemsError` for what there is not."""
+    """Return the name and the ending of the export; raise `ProblemsError` for unknown ones."""
     named = target.name.lower()
     if what is None:
         found = next((choice for ending, choice in _BY_NAME.items() if named.endswith(ending)), None)
@@ -174,7 +176,7 @@ def _errors(asked: _Asked) -> Iterator[str]:
 
 
 def _curves(asked: _Asked) -> pl.DataFrame:
-    """Return the steps of F(t) of a run's lists. Raises `ProblemsError` where no list was paired by similarity."""
+    """Return the steps of F(t) of a run's lists; `ProblemsError` without lists paired by similarity."""
     import polars as pl
 
     result, rows = _with_evidence(asked)
@@ -263,7 +265,7 @@ Writer: TypeAlias = Callable[[_Asked], Iterable[str] | Iterable[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What can be exported: what it is, in words, and what writes it, by the ending of the file."""
+    """An export: its content in words, and its writers by the ending of the file."""
 
     held: str
     writers: Mapping[str, Writer]
@@ -284,7 +286,7 @@ EXPORTS: Mapping[str, Export] = {
         "suspicious gold values", dict.fromkeys((".json", ".csv", ".md"), _suspicious_gold)
     ),
 }
-"""What can be exported, by the name that `export --what` takes."""
+"""The exports by their names for `export --what`."""
 
 _BY_NAME = {
     "errors.md": "errors",
@@ -296,7 +298,7 @@ _BY_NAME = {
     ".json": "results",
     ".md": "executive",
 }
-"""What the name of a file means where nothing else is said; the first ending that fits counts."""
+"""The default export by the name of a file; the first ending that fits counts."""
 
 
 def _with_evidence(asked: _Asked) -> tuple[Result, pl.LazyFrame]:
@@ -318,7 +320,8 @@ def write_csv(judgements: Iterable[Judgement]) -> Iterator[str]:
 
     A cell that a spreadsheet would take for a formula begins with an apostrophe; numbers stay as they are.
 
-    >>> judged = Judgement("a", "1.png", "NAME", "Elm", "=1+1", False, 0.0, "mismatch", "different", ("different",))
+    >>> judged = Judgement("a", "1.png", "NAME", "Elm", "=1+1", False, 0.0, "mismatch",
+    ...     "different", ("different",))
     >>> print("".join(write_csv([judged])), end="")
     doc,system,field,extracted,ground_truth,correct,score,outcome,reason,diagnosis
     1.png,a,NAME,'=1+1,Elm,false,0.0,mismatch,different,different

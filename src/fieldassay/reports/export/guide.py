@@ -19,13 +19,13 @@ MOST_FIELDS = 5
 
 
 def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
-    """Return one system's result as the dictionary that the guide's programmatic evaluation returns; any spec will do.
+    """Return one system's result as the guide's programmatic evaluation does; any spec will do.
 
-    `overall_accuracy` is the main metric (`overall_accuracy`, else `accuracy`); `overall_correct` and `overall_total` are numerator and
-    denominator of the pooled one. Each field has `accuracy`, `correct` (a sum of scores) and `total`; each image its accuracy and its fields.
-    A value that is not there is None, and so is a figure that is undefined. `best_fields` and `worst_fields` pair names and figures.
-
-    Raises `ProblemsError` if the system is not clear, if the result kept no evidence or not all of it, or lacks one of these metrics.
+    `overall_accuracy` is the main metric (`overall_accuracy`, else `accuracy`); `overall_correct` and
+    `overall_total` are numerator and denominator of the pooled one. Each field has `accuracy`, `correct` (a
+    sum of scores) and `total`; each image its accuracy and its fields. A missing value is None, and so is an
+    undefined figure. `best_fields` and `worst_fields` pair names and figures. Raises `ProblemsError` if the
+    system is ambiguous, if the result kept no evidence or not all of it, or lacks one of these metrics.
 
     >>> from fieldassay.scoring.score import score
     >>> gold = [{"image_file": "a.png", "SUPPLIER_NAME": "Liberty Oil", "TOTAL_AMOUNT": "$94.87"}]
@@ -92,7 +92,7 @@ def _figures(estimate: Estimate) -> dict[str, Any]:
 
 
 def _count_perfect(estimate: Estimate | None, documents: pl.DataFrame) -> int:
-    """Return the spec's own count, else how many documents have no error."""
+    """Return the spec's own count, else the number of documents without errors."""
     if estimate is not None and estimate.unit == "count" and estimate.value is not None:
         return int(estimate.value)
     return int(documents["perfect"].fill_null(0.0).sum())

@@ -31,7 +31,10 @@ _AT_ONCE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One judged value. `gold` and `pred` are as given, None where there is no value; `score` is None where it could not be judged."""
+    """One judged value; `gold` and `pred` are as given, None without a value.
+
+    `score` is None where it could not be judged.
+    """
 
     system: str
     document: str

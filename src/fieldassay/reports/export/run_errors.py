@@ -15,12 +15,13 @@ _AGAIN = "score again with --evidence all, or errors"
 
 
 def error_report(result: Result) -> str:
-    """Return the error report of a result as Markdown: figures, errors by kind, thresholds, and every error of every document.
+    """Return the error report of a result as Markdown: figures, errors by kind, thresholds, all errors.
 
     Raises `ProblemsError` if the result kept no evidence.
 
     >>> from fieldassay.scoring.score import score
-    >>> result = score([{"id": 1, "flow": {"value": 5, "unit": "m3/h"}}], [{"id": 1, "flow": {"value": 5, "unit": "l"}}], "type: any")
+    >>> result = score([{"id": 1, "flow": {"value": 5, "unit": "m3/h"}}],
+    ...     [{"id": 1, "flow": {"value": 5, "unit": "l"}}], "type: any")
     >>> "| unit | flow.unit | m3/h | l |" in error_report(result)
     True
     """
@@ -30,7 +31,10 @@ def error_report(result: Result) -> str:
 
 
 def error_report_of_run(run: Run, system: str | None = None) -> str:
-    """Return the error report of a run, of all its systems or of one. Raises `ProblemsError` if the run kept no evidence."""
+    """Return the error report of a run, of all its systems or of one.
+
+    Raises `ProblemsError` if the run kept no evidence.
+    """
     import polars as pl
 
     result, evidence = run.result, run.evidence

@@ -1,4 +1,4 @@
-"""What a run gives a person to do, as tables: what to fix first, and which gold values to look at."""
+"""Tables of a run for further work: the costliest losses, and suspicious gold values."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ class Listing:
 
 
 def list_losses_of_run(run: Run, system: str | None = None) -> Listing:
-    """Return what costs each system of a run the most accuracy, or one of them. Raises `ProblemsError` for a system that it does not have."""
+    """Return the costliest losses of accuracy of each system of a run, or of one of them.
+
+    Raises `ProblemsError` for an unknown system.
+    """
     result, rows = kept_of_run(run)
     check_system(run, system)
     assert result.documents is not None
@@ -90,7 +93,10 @@ def list_losses_of_run(run: Run, system: str | None = None) -> Listing:
 
 
 def list_suspicious_gold_of_run(run: Run, system: str | None = None) -> Listing:
-    """Return the gold values of a run that all of its systems contradict in the same way. Raises `ProblemsError` for a run of one system."""
+    """Return the gold values of a run that all of its systems contradict in the same way.
+
+    Raises `ProblemsError` for a run of one system.
+    """
     if system is not None:
         raise refuse(
             run.folder, "gold is suspicious where all systems agree", "leave out --system", "invalid_option"
@@ -130,7 +136,7 @@ def check_system(run: Run, system: str | None) -> None:
 
 
 def refuse(place: Path, what: str, remedy: str, kind: str) -> ProblemsError:
-    """Return the problem of a run that lacks what is exported."""
+    """Return the problem of a run without the data of the export."""
     return ProblemsError([Problem(str(place), what, remedy, kind)])
 
 

@@ -1,4 +1,4 @@
-"""Evidence as the page carries it: chunks of documents, so that only what is shown is unpacked."""
+"""Evidence in the page: chunks of documents, so that only those shown are unpacked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST = 20_000
 """Longer values are cut in the page; `evidence.parquet` has them whole."""
 
 SAME = -2
-"""The code of a prediction that is the same as gold, of a path that is the same on both sides, and of a read value that is as it was given."""
+"""The code for equality: of a prediction with gold, of the two paths, of a read value with the given."""
 
 _PLAIN = ("field", "kind", "outcome", "reason", "type")
 _LISTS = ("diagnoses", "flags")
@@ -107,7 +107,7 @@ def _batches(bounds: Sequence[tuple[int, int]], size: int = 64) -> Iterator[tupl
 
 
 def _read(evidence: pl.LazyFrame, places: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of some documents in the order of the page: document, system, then as they were judged."""
+    """Return the rows of some documents in the order of the page: document, system, order of judgement."""
     import polars as pl
 
     order = pl.DataFrame(
@@ -163,7 +163,7 @@ def _is_bare(rows: pl.DataFrame, side: str) -> pl.Series:
 
 
 def _shorten(name: str) -> pl.Expr:
-    """Return a column with `SAME` where it says nothing new."""
+    """Return a column with `SAME` where it adds no information."""
     import polars as pl
 
     same = {

@@ -1,4 +1,4 @@
-"""The table of documents as the page has it: one row per document, the worst first, one column per system and number."""
+"""The table of documents in the page: one row each, the worst first, a column per system and number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _NUMBERS = ("score", "leaves", "matches", "duration_ms", "cost_usd")
 _CLAIMS = ("has_prediction", "is_invalid", "has_error", "is_timeout", "is_repaired")
 _KNOWN = {
-    "system", "doc", "score", "accuracy", "accuracy_strict", "accuracy_weighted", "critical_accuracy", "leaves", "matches", "perfect",
+    "system", "doc", "score", "accuracy", "accuracy_strict", "accuracy_weighted", "critical_accuracy",
+    "leaves", "matches", "perfect",
     "repairs", "is_unparsed", *ANSWER_COLUMNS,
 }  # fmt: skip
 MOST_DOCUMENTS = 200_000
@@ -28,7 +29,7 @@ MOST_GROUPS = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentOrder:
-    """The documents, the worst first (mean score over systems, then the id), and the block of the page that lists them."""
+    """The documents, the worst first (mean score over systems, then the id), and their blocks of the page."""
 
     ids: pl.Series
     block: Mapping[str, Any]
@@ -56,7 +57,10 @@ def _aligned(table: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
 
 
 def _of_system(table: pl.DataFrame, ids: pl.Series, system: str) -> dict[str, Any]:
-    """Return the columns of one system; those without any value are left out. `claims` lists the documents for which a claim is true."""
+    """Return the columns of one system, without those that have no value.
+
+    `claims` lists the documents for which a claim is true.
+    """
     import polars as pl
 
     rows = _aligned(table.filter(pl.col("system") == system), ids)
@@ -75,7 +79,7 @@ def _of_system(table: pl.DataFrame, ids: pl.Series, system: str) -> dict[str, An
 
 
 def _answers(rows: pl.DataFrame) -> dict[str, list[str]]:
-    """Return, by the place of the document, what is told of its answer: why it could not be read, what was repaired, and how it begins."""
+    """Return, by the place of the document, its answer's problem, repairs, and beginning."""
     names = [name for name in ("answer_problem", "repairs", "answer_start") if name in rows.columns]
     if len(names) < 3:
         return {}

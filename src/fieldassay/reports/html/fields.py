@@ -1,4 +1,7 @@
-"""What the page of fields shows: estimates, the distribution of scores, kinds of wrong with examples, confusions and residuals."""
+"""The content of the page of fields: estimates, scores, kinds of wrong, confusions, residuals.
+
+Scores are shown as a distribution, kinds of wrong with examples.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 MEASURES = (
-    "field_accuracy_strict", "field_accuracy", "precision", "recall", "f1", "fda", "hr", "mr", "rfa", "item_precision", "item_recall", "item_f1",
+    "field_accuracy_strict", "field_accuracy", "precision", "recall", "f1", "fda", "hr", "mr", "rfa",
+    "item_precision", "item_recall", "item_f1",
 )  # fmt: skip
-"""The metrics of fields that the page offers, in its order, behind those that the spec defines itself."""
+"""The metrics of fields on the page, in its order, behind those that the spec defines itself."""
 
 BINS = 20
 MOST_EXAMPLES = 3
@@ -55,7 +59,7 @@ def _values(source: ReportSource) -> pl.LazyFrame:
 
 
 def _measures(source: ReportSource) -> dict[str, dict[str, list[Any]]]:
-    """Return metric -> field -> one entry per system: value, low, high, n, failed, marks; null where there is no estimate."""
+    """Return metric -> field -> entries by system: value, low, high, n, failed, marks; null: no estimate."""
     own = tuple(source.definitions)
     place = {system: number for number, system in enumerate(source.systems)}
     found: dict[str, dict[str, list[Any]]] = {name: {} for name in (*own, *MEASURES)}
@@ -79,7 +83,10 @@ def _directions(source: ReportSource, measures: Mapping[str, Any]) -> dict[str, 
 
 
 def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[int]]]:
-    """Return field -> per system the counts of scores in `BINS` bins of [0, 1); the last of `BINS` + 1 counts are those of 1."""
+    """Return field -> per system the counts of scores in `BINS` bins of [0, 1).
+
+    The last of `BINS` + 1 counts are those of 1.
+    """
     import polars as pl
 
     known = values.filter(pl.col("score").is_not_null() & (pl.col("outcome") != "absent"))
@@ -98,7 +105,10 @@ def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[i
 
 
 def _mistakes(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dict[str, Any]]]:
-    """Return field -> kinds of wrong, the most frequent first: counts per system and some examples (system, document, gold, prediction)."""
+    """Return field -> kinds of wrong, the most frequent first, with counts per system and examples.
+
+    An example has system, document, gold and prediction.
+    """
     import polars as pl
 
     wrong = values.filter(pl.col("outcome").is_in(WRONG))
@@ -138,7 +148,10 @@ def _short(name: str) -> pl.Expr:
 
 
 def _confusions(values: pl.LazyFrame) -> dict[str, dict[str, Any]]:
-    """Return field -> labels and, per system, [gold, prediction, count] of enums and truth values; rare labels are joined as null."""
+    """Return field -> labels and, per system, [gold, prediction, count] of enums and truth values.
+
+    Rare labels are joined as null.
+    """
     import polars as pl
 
     chosen = values.filter(pl.col("type").is_in(["enum", "boolean"]) & (pl.col("outcome") != "absent"))
@@ -164,7 +177,7 @@ def _confusions(values: pl.LazyFrame) -> dict[str, dict[str, Any]]:
 
 
 def _cells(part: pl.DataFrame, labels: list[str]) -> dict[str, list[list[Any]]]:
-    """Return per system [gold, prediction, count]; a label that is not listed is `other`, a side without a value is null."""
+    """Return per system [gold, prediction, count]; an unlisted label is `other`, a missing value null."""
     import polars as pl
 
     cells: dict[str, dict[tuple[Any, Any], int]] = {}
@@ -183,7 +196,10 @@ def _cells(part: pl.DataFrame, labels: list[str]) -> dict[str, list[list[Any]]]:
 
 
 def _residuals(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dict[str, Any]]]:
-    """Return field -> per system how many predicted numbers are equal to gold, and up to `MOST_RESIDUALS` others: [document, gold, prediction]."""
+    """Return field -> per system the number of predicted numbers equal to gold, and some others.
+
+    There are up to `MOST_RESIDUALS` others: [document, gold, prediction].
+    """
     import polars as pl
 
     numbers = values.filter(pl.col("type").is_in(_NUMERIC) & pl.col("outcome").is_in(_BOTH))

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 _KEPT = ("all", "errors", "none")
-_BESIDE = "systems of different runs stand side by side but are not compared with each other here; `fieldassay diff` does that"
+_BESIDE = (
+    "systems of different runs stand side by side but are not compared with each other here; "
+    "`fieldassay diff` does that"
+)
 
 
 def join_runs(reported: Sequence[Reported]) -> ReportSource:
-    """Return what the report of some runs is made from. A system that several runs have gets the run's label behind its name."""
+    """Return the source of the report of some runs; a system of several runs has the run's label added."""
     reported = _shorten_labels(reported)
     names = _name_systems(reported)
     renamed = [_rename(run, mapping) for run, mapping in zip(reported, names, strict=True)]
@@ -121,7 +124,10 @@ def _decisions(run: Reported, names: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _join(results: Sequence[Result]) -> Result:
-    """Return the results as one: estimates and documents of all, provenance of the first with what all have of metrics and slices."""
+    """Return the results as one: estimates and documents of all, provenance of the first.
+
+    Its metrics and slices are those common to all.
+    """
     import polars as pl
 
     first = results[0].run

@@ -1,4 +1,4 @@
-"""What the page of methods shows: where the numbers come from, and what each of them means."""
+"""The content of the page of methods: the provenance of the numbers, and their meanings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ALWAYS = (
 
 @dataclass(frozen=True, slots=True)
 class MetricNote:
-    """A metric, what it means, and its formula; `group` is the one of the catalogue, or `spec`."""
+    """A metric, its meaning, and its formula; `group` is the one of the catalogue, or `spec`."""
 
     name: str
     meaning: str
@@ -53,7 +53,7 @@ class Methods:
 
 
 def methods(source: ReportSource) -> Methods:
-    """Return what the page of methods shows."""
+    """Return the content of the page of methods."""
     run = source.result.run
     spec = inner_mapping(run, "spec")
     return Methods(
@@ -88,7 +88,10 @@ def _facts(source: ReportSource) -> list[tuple[str, str]]:
         lines.append(("Limit", f"only the first {show_count(int(facts['limit']), 'document')} were scored"))
     if bootstrap.get("replicates"):
         level = f"{100 * float(bootstrap.get('level', 0.95)):g} %"
-        told = f"{level}, {bootstrap['replicates']:,} bootstrap replicates over documents, seed {bootstrap.get('seed', 0)}"
+        told = (
+            f"{level}, {bootstrap['replicates']:,} bootstrap replicates over documents, seed "
+            f"{bootstrap.get('seed', 0)}"
+        )
         lines.append(("Intervals", told))
     kept = {
         "all": "every judged value",

@@ -1,4 +1,4 @@
-"""What the summary page says: the verdict, each system's numbers, findings, and what to fix first."""
+"""The content of the summary page: the verdict, each system's numbers, findings, and first remedies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fieldassay.result.headline import find_main
 from fieldassay.wording.shown import show, show_pair
 
 MOST_CARDS = 4
-"""More systems than this stand in a table instead of cards."""
+"""The most systems shown as cards; more are in a table."""
 
 MOST_FINDINGS, MOST_LOSSES, MOST_REASONS = 6, 5, 2
 NAMES: Mapping[str, str] = {**HEADLINE, "f1": "F1"}
@@ -59,7 +59,7 @@ class Card:
     failures: str
     is_best: bool
     why: tuple[str, ...]
-    """What speaks against GO: the first reasons, and how many more there are."""
+    """The reasons against GO: the first ones, and the number of the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Fix:
 
     loss: Loss
     sentence: str
-    """What is wrong, how often, and what it costs; the field is said beside it."""
+    """The error, its frequency, and its cost, without the field, which is beside it."""
     gold: str
     pred: str
     share: float
@@ -119,7 +119,7 @@ def show_estimate(one: Estimate | None) -> Shown | None:
 
 
 def overview(source: ReportSource) -> Overview:
-    """Return what the summary page says of a result."""
+    """Return the content of the summary page on a result."""
     result = replace(source.result, evidence_table=None)
     summary = summarize(result)
     lines = summary.headline
@@ -236,7 +236,7 @@ def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
 
 
 def _head(source: ReportSource, line: Line, best: Estimate) -> str:
-    """Return what the best system has, and which others have exactly the same."""
+    """Return the value of the best system, and the others with exactly the same one."""
     if len(source.systems) == 1:
         return f"{_call(line).capitalize()} is {say_estimate(best)}"
     word = "lowest" if best.better == "lower" else "highest"
@@ -250,7 +250,7 @@ def _head(source: ReportSource, line: Line, best: Estimate) -> str:
 
 
 def _call(line: Line) -> str:
-    """Return what a sentence calls the metric of a line."""
+    """Return the name of the metric of a line for a sentence."""
     return line.label.replace("_", " ")
 
 
@@ -259,7 +259,7 @@ def _is_about(one: Comparison | Ranking, estimate: Estimate) -> bool:
 
 
 def _tell_ranking(ranking: Ranking, best: str) -> str:
-    """Return which other systems may be the best too; the empty text if none may, or for two systems."""
+    """Return the other systems that may be the best too; empty if none may, or for two systems."""
     others = [place.system for place in ranking.places if place.first == 1 and place.system != best]
     if len(ranking.places) < 3:
         return ""

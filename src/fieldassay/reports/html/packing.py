@@ -17,7 +17,7 @@ NOTHING = -1
 
 
 def pack(data: Any) -> str:
-    """Return JSON data as deflated base64 text, which holds no character that could end a script element.
+    """Return JSON data as deflated base64 text, without any character that could end a script element.
 
     >>> unpack(pack({"a": ["</script>", None]}))
     {'a': ['</script>', None]}
@@ -37,7 +37,9 @@ def unpack(packed: str) -> Any:
 
 
 def encode_texts(columns: Sequence[pl.Series]) -> tuple[list[str], list[pl.Series]]:
-    """Return the distinct texts of all columns in order of appearance, and each column as codes into them (`NOTHING` where null).
+    """Return the distinct texts of all columns in order of appearance, and each column as codes into them.
+
+    `NOTHING` is the code of null.
 
     >>> import polars as pl
     >>> texts, codes = encode_texts([pl.Series(["b", None]), pl.Series(["a", "b"])])
@@ -65,7 +67,7 @@ def encode_texts(columns: Sequence[pl.Series]) -> tuple[list[str], list[pl.Serie
 
 
 def shrink(values: Sequence[Any]) -> Any:
-    """Return a column as a list, or as its one value if all are the same; a column without rows is an empty list.
+    """Return a column as a list, or as its one value if all are the same; without rows an empty list.
 
     >>> shrink([1, 1]), shrink([1, 2]), shrink([])
     (1, [1, 2], [])

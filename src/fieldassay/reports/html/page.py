@@ -56,7 +56,7 @@ class GateLine:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The gates of one system, and what follows from them."""
+    """The gates of one system, and the verdict by them."""
 
     system: str
     run: str
@@ -80,7 +80,7 @@ def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]
 
 
 def have_common_gates(verdicts: Sequence[Verdict]) -> bool:
-    """Return whether all systems were measured by the same gates, as they may not be where several runs are in one report."""
+    """Return whether all systems have the same gates; those of several runs in one report may differ."""
     return len({tuple(line.gate for line in one.gates) for one in verdicts}) == 1
 
 
@@ -106,7 +106,10 @@ MOST = 2_000_000
 
 
 def index_errors(source: ReportSource, ids: pl.Series) -> dict[str, Any]:
-    """Return, as columns, each document (its position), system, field, kind of wrong and outcome that occur together, with their count."""
+    """Return the occurring combinations of document, system, field, kind of wrong, outcome, as columns.
+
+    The document is its position; each combination has its count.
+    """
     import polars as pl
 
     if source.evidence is None:
@@ -137,10 +140,11 @@ def index_errors(source: ReportSource, ids: pl.Series) -> dict[str, Any]:
 
 
 SCRIPTS = (
-    "dom.js", "blocks.js", "visible.js", "differences.js", "csv.js", "charts.js", "specs.js", "state.js", "summary.js", "systems.js", "fields.js",
+    "dom.js", "blocks.js", "visible.js", "differences.js", "csv.js", "charts.js", "specs.js", "state.js",
+    "summary.js", "systems.js", "fields.js",
     "field.js", "table.js", "documents.js", "alignment.js", "document.js", "keys.js", "main.js",
 )  # fmt: skip
-"""The page's own scripts, in the order in which they are put together."""
+"""The page's own scripts, in the order of their concatenation."""
 
 STYLES = ("base.css", "parts.css", "document.css", "print.css")
 
@@ -161,14 +165,17 @@ def join_styles() -> str:
 
 
 def join_charts() -> str:
-    """Return the libraries that draw charts, as one script: Vega, Vega-Lite, and the interpreter that lets Vega work without `eval`."""
+    """Return the libraries for charts as one script: Vega, Vega-Lite, and the expression interpreter.
+
+    The interpreter makes Vega work without `eval`.
+    """
     return "\n;".join(
         [read_asset("vendor/vega.min.js"), read_asset("vendor/vega-lite.min.js"), _interpreter()]
     )
 
 
 def _interpreter() -> str:
-    """Return the interpreter, which comes as a module, as a plain script that adds itself to `vega`."""
+    """Return the interpreter, a module, as a plain script that adds itself to `vega`."""
     text = re.sub(
         r"^import (\{[^}]*\}) from 'vega-util';",
         r"const \1 = vega;",
@@ -192,12 +199,13 @@ def hash_source(text: str) -> str:
 
 
 VIEWS = (
-    ("summary", "Summary"), ("systems", "Systems"), ("fields", "Fields"), ("documents", "Documents"), ("gates", "Gates"), ("methods", "Methods"),
+    ("summary", "Summary"), ("systems", "Systems"), ("fields", "Fields"), ("documents", "Documents"),
+    ("gates", "Gates"), ("methods", "Methods"),
 )  # fmt: skip
 
 
 def render_html_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
-    """Yield the report of runs, side by side, as one HTML page that needs nothing else: no file, no network."""
+    """Yield the report of runs, side by side, as one self-contained HTML page: no other file, no network."""
     yield from render_page(join_runs(reported))
 
 
@@ -209,9 +217,11 @@ def render_page(source: ReportSource) -> Iterator[str]:
     names = name_rows(source)
     gates = list_verdicts(source.decisions)
     yield _template().render(
-        policy=_policy(script, style, charts), style=style, views=VIEWS, source=source, page=page, gates=gates,
+        policy=_policy(script, style, charts), style=style, views=VIEWS, source=source, page=page,
+        gates=gates,
         has_common_gates=have_common_gates(gates),
-        methods=methods(source), answers=ANSWERS, most_cards=MOST_CARDS, show_estimate=show_estimate, meanings=MEANINGS, headline=_metric_names(page),
+        methods=methods(source), answers=ANSWERS, most_cards=MOST_CARDS, show_estimate=show_estimate,
+        meanings=MEANINGS, headline=_metric_names(page),
     )  # fmt: skip
     yield _block("documents", pack(documents.block))
     yield _block("errors", pack(index_errors(source, documents.ids)))
@@ -240,7 +250,7 @@ def _block(name: str, packed: str) -> str:
 
 
 def _core(source: ReportSource) -> dict[str, Any]:
-    """Return what every view of the page needs."""
+    """Return the data for every view of the page."""
     return {
         "name": source.name,
         "systems": list(source.systems),
@@ -260,7 +270,7 @@ def _core(source: ReportSource) -> dict[str, Any]:
 
 
 def _call(name: str, source: ReportSource) -> str:
-    """Return what the page calls a metric; a spec's own metric has the name that the spec gives it."""
+    """Return the name of a metric on the page; a spec's own metric has the name given in the spec."""
     spaced = name.replace("_", " ")
     return spaced if name in source.definitions else METRIC_NAMES.get(name, spaced)
 

@@ -1,4 +1,4 @@
-"""What a report is made from."""
+"""The source of a report."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ReportSource:
-    """A result with everything that a report shows of it.
+    """A result with all other data shown in its report.
 
-    `evidence` are its rows, unread (None: none were kept), of which `kept` says what they are. `decisions` are as `gates.json` has them. `runs`
-    are what `run.json` says of each run (the command, when it ran), under the run's label.
+    `evidence` are its rows, unread (None: none were kept), `kept` is their choice. `decisions` are as in
+    `gates.json`. `runs` are the facts of `run.json` of each run (command, time), under the run's label.
     """
 
     result: Result
@@ -34,7 +34,7 @@ class ReportSource:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return what `run.json` says of the one run; nothing where there are several."""
+        """Return the facts of `run.json` of a single run; nothing for several runs."""
         return self.runs[0][1] if len(self.runs) == 1 else {}
 
     @property
@@ -45,12 +45,12 @@ class ReportSource:
 
     @property
     def slice_keys(self) -> tuple[str, ...]:
-        """Return the keys by which the result was sliced."""
+        """Return the slice keys of the result."""
         return tuple(str(key) for key in self.result.run.get("slices", ()))
 
     @cached_property
     def definitions(self) -> Mapping[str, tuple[str, str]]:
-        """Return what the spec says of the metrics that it defines itself: description and formula."""
+        """Return the spec's descriptions and formulas of the metrics that it defines itself."""
         from fieldassay.errors import ProblemsError
         from fieldassay.spec.yaml_text import read_yaml
 
@@ -71,7 +71,7 @@ class ReportSource:
     def fields(self) -> pl.DataFrame:
         """Return the fields with evidence, in their order: `field`, `type`, `kind`, `critical`, `weight`.
 
-        Where only errors were kept, fields without any are there too, with nulls for what evidence would tell.
+        Where only errors were kept, fields without any are included, with nulls for the facts of evidence.
         """
         import polars as pl
 

@@ -1,4 +1,4 @@
-"""What the page of systems shows: intervals, differences, slices, cost and latency, as rows for charts and tables."""
+"""The page of systems: intervals, differences, slices, cost, latency, as rows for charts and tables."""
 
 from __future__ import annotations
 
@@ -63,8 +63,10 @@ def _difference(one: Comparison) -> dict[str, Any]:
     metric = NAMES.get(one.metric, one.metric.replace("_", " "))
     return {
         "metric": metric, "slice": key, "group": value, "reference": one.systems[0], "system": one.systems[1],
-        "difference": one.difference, "low": low, "high": high, "p": one.p_adjusted, "verdict": one.verdict, "documents": one.documents,
-        "wins": one.wins, "losses": one.losses, "ties": one.ties, "unit": one.unit, "better": one.better, "said": tell_comparison(one, NAMES),
+        "difference": one.difference, "low": low, "high": high, "p": one.p_adjusted, "verdict": one.verdict,
+        "documents": one.documents,
+        "wins": one.wins, "losses": one.losses, "ties": one.ties, "unit": one.unit, "better": one.better,
+        "said": tell_comparison(one, NAMES),
     }  # fmt: skip
 
 
