@@ -89,7 +89,8 @@ def tell_comparison(one: Comparison, names: Mapping[str, str]) -> str:
     """Return a comparison as a sentence, the leading system first.
 
     >>> tell_comparison(Comparison("accuracy", None, {"type": "invoice"}, ("llama", "qwen"),
-    ...     (0.8, 0.861), 0.061, (0.02, 0.104), 0.95, 0.004, 0.004, 0.4, 20, 9, 71, 100, "sign_flip", "better"), {})
+    ...     (0.8, 0.861), 0.061, (0.02, 0.104), 0.95, 0.004, 0.004, 0.4, 20, 9, 71, 100,
+    ...     "sign_flip", "better"), {})
     'qwen leads llama on invoice (type) in accuracy: +6.1 points (95 %: 2.0 to 10.4, p = .004)'
     """
     first, second = (show(name, _NAME) for name in one.systems)
