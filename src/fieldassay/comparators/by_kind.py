@@ -31,11 +31,8 @@ class ByKind(Comparator):
 
     number: Comparator = field(default_factory=Exact)
     text: Comparator = field(default_factory=Exact)
-    reasons: ClassVar[tuple[str, ...]] = (
-        "equal",
-        "different",
-        "other_kind",
-    )  # an instance has those of its comparators, see below
+    # An instance has those of its comparators (see `__post_init__`).
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "other_kind")
 
     def __post_init__(self) -> None:
         inner = (*self.number.reasons, *self.text.reasons)

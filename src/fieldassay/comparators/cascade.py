@@ -30,10 +30,8 @@ class Cascade(Comparator):
     steps: tuple[Comparator, ...]
     thresholds: tuple[float, ...] = ()
     scores: tuple[float | None, ...] = ()
-    reasons: ClassVar[tuple[str, ...]] = (
-        "equal",
-        "different",
-    )  # an instance has those of all its steps, see below
+    # An instance has those of all its steps (see `__post_init__`).
+    reasons: ClassVar[tuple[str, ...]] = ("equal", "different")
     accept: ClassVar[float] = 1.0  # an instance has its last step's
 
     def __post_init__(self) -> None:

@@ -15,9 +15,8 @@ Flags = npt.NDArray[np.bool_]
 _END = "\0"
 _UNKNOWN, _KEPT, _PUNCTUATION, _MARK = 0, 1, 2, 3
 _MINUS = "\N{MINUS SIGN}"
-_ASCII_PUNCTUATION = bytes(
-    code for code in range(1, 128) if unicodedata.category(chr(code))[0] in "PZC"
-)  # code 0 ends a text
+# Code 0 ends a text.
+_ASCII_PUNCTUATION = bytes(code for code in range(1, 128) if unicodedata.category(chr(code))[0] in "PZC")
 _CONFUSABLE = bytes.maketrans(b"oOQDlI|iSsBZzGbgq", b"00001111558226699")
 _CONFUSABLE_PAIRS = ((b"rn", b"m"), (b"cl", b"d"), (b"vv", b"w"))
 

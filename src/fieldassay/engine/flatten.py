@@ -238,9 +238,8 @@ class Flattener:
     def _as_objects(self, column: list[Any], node: ObjectNode, is_grown: bool) -> tuple[list[Any], Kinds]:
         """Return the values as objects (`{}` if absent), and the kind of each."""
         if set(map(type, column)) == {dict} and not (is_grown and self.takes_null):
-            is_filled = (
-                bool if node.path.endswith("[]") and not is_grown else self._has_content
-            )  # the row of an item depends on its values
+            # The row of an item depends on its values.
+            is_filled = bool if node.path.endswith("[]") and not is_grown else self._has_content
             return column, Kinds(
                 np.fromiter(map(is_filled, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column
             )

@@ -194,9 +194,8 @@ class _CellSums:
     def _combined(self, node: ListNode, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
         """Return the combination of the components under the list's `combine` rule."""
         odd = [self._odd(values, slice(None)) for values in self.items.odd]
-        if (
-            node.combine == "product"
-        ):  # a field absent on both sides has distance 0; a value of another kind is no field
+        # A field absent on both sides has distance 0; a value of another kind is no field.
+        if node.combine == "product":
             distance = np.ones(len(self.cells))
             for _, (share, is_there) in parts:
                 distance *= np.where(is_there, 1 - share, 0.0)

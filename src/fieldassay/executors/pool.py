@@ -35,9 +35,8 @@ def run_pool(function: Callable[[Work], Outcome], shards: Sequence[Work], worker
             for position, future in enumerate(futures):
                 yield _outcome(future, function, shards[position], position)
         except BaseException:
-            pool.shutdown(
-                wait=False, cancel_futures=True
-            )  # an interrupt must not wait for shards that will not be read
+            # An interrupt must not wait for shards that will not be read.
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 

@@ -136,9 +136,10 @@ def tabulate_rows(evidence: Evidence, rows: str) -> RowTable:
     if rows == "leaf":
         chosen, names = is_value, {Kind.VALUE}
     elif rows == "item":
+        # Items that are objects or lists have ITEM rows of their own.
         in_list = np.array(
             [info.path.endswith("[]") and info.kind == Kind.VALUE for info in evidence.fields], bool
-        )  # others have their own
+        )
         chosen = (evidence.kind == int(Kind.ITEM)) | (is_value & in_list[evidence.field])
         names = {Kind.ITEM}
     else:

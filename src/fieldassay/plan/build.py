@@ -174,9 +174,8 @@ def _nested(annotation: Any) -> tuple[Catalogue, bool] | None:
 @lru_cache(maxsize=512)
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
     if dataclasses.is_dataclass(annotation):
-        annotation = Union[
-            annotation, None
-        ]  # pydantic takes a configuration for a union, but for no dataclass alone
+        # Pydantic takes a configuration for a union, but for no dataclass alone.
+        annotation = Union[annotation, None]
     return TypeAdapter(annotation, config=ConfigDict(extra="forbid", arbitrary_types_allowed=True))
 
 

@@ -49,9 +49,8 @@ def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
     bound = bind_metric(call, vocabulary)
     if call.field is None and bound.metric.scope == "field":
         raise ValueError(f"{call.name} is defined per field only; name one: {call.name}[FIELD]")
-    unit = (
-        "" if bound.is_own and bound.metric.unit == "ratio" else bound.metric.unit
-    )  # a formula has no bounds unless declared
+    # A formula has no bounds unless declared.
+    unit = "" if bound.is_own and bound.metric.unit == "ratio" else bound.metric.unit
     nonsense = find_nonsense(gate, unit, bound.metric.better)
     if nonsense:
         raise ValueError(nonsense)

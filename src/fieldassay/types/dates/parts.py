@@ -109,9 +109,8 @@ def _with_word(parts: Parts, words: list[tuple[str, int]], known: Names) -> Part
         elif word not in known.weekdays and word not in known.fillers:
             raise UnreadableError(f"{word[:40]!r} is not a month or another word of a date")
     if len(parts.numbers) == 3 or (len(months) == 2 and months[0][1] == 0 and months[1][1] == 1):
-        months = [
-            (word, before) for word, before in months if word not in known.weekdays
-        ]  # mar. 5 août 2025, mar 5/8/2025
+        # Examples: mar. 5 août 2025, mar 5/8/2025.
+        months = [(word, before) for word, before in months if word not in known.weekdays]
     if len(months) > 1:
         raise UnreadableError("names more than one month")
     if not months:
