@@ -27,8 +27,8 @@ class UnitFormat(Check):
     """The value is the text of an allowed unit, without any of the `forbidden` texts.
 
     `allowed` is a list of units, or a mapping from kinds of unit to lists, of which `kind` selects one;
-    without `kind` all count. Without `allowed` every unit is allowed. Units are equal if their characters
-    are; white space and case count too.
+    without `kind` all count. Without `allowed` any other text is accepted. Units are equal if their
+    characters are; white space and case count too.
 
     >>> check = UnitFormat(allowed=("m3/h",))
     >>> [fault.message for unit in ("m3/h", "m³/h", "m3/s") for fault in check.faults(unit)]

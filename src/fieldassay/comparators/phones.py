@@ -22,9 +22,8 @@ from fieldassay.types.column import Column, Objects
 class PhoneDigits(Comparator):
     """1 if the digits of the texts are equal, else the score of the first step reached, else 0.
 
-    `steps` are pairs of a share of equal positions and its score; they apply to equally many digits. A text
-    without a digit scores 0.
-    Source: the phone rule of the business documents guide.
+    `steps` are pairs of a share of equal positions and its score; they apply to texts with equally many
+    digits. A text without a digit scores 0. Source: the phone rule of the business documents guide.
 
     >>> from fieldassay.types.column import Reading
     >>> PhoneDigits().compare_one(*(Reading(text, text, text) for text in ("02 9374 4000", "(02) 9374-4001")))

@@ -307,7 +307,7 @@ class _CellSums:
 
 
 _KEY_TIE = 1e-6
-"""The weight of the whole items' similarity beside that of their keys: it only breaks ties."""
+"""The weight of the whole items' similarity beside their keys': it decides only between equal keys."""
 _LACKING = 0.02
 """The worth of a field that gold lacks, where absence is no agreement: less than any field that is right."""
 

@@ -306,9 +306,9 @@ def _total_column(options: Options) -> Total:
 
 
 def _share_at_least(options: Options) -> Ratio:
-    """Return the share of rows with a score of at least `threshold`.
+    """Return the share of rows with at least `threshold` in a column.
 
-    Rows with gold only score 0; rows with a prediction only count in the regime `filled`.
+    Rows with gold only are worth 0; rows with a prediction only count in the regime `filled`.
     """
     column, threshold, rows = str(options["column"]), float(options["threshold"]), choose_rows(options)
     reaching = choose_rows(options, ("reaches", f"{column} {threshold!r}"))

@@ -47,7 +47,7 @@ class RecordedGiven(msgspec.Struct, frozen=True):
 
 
 class RecordedInputs(msgspec.Struct, frozen=True):
-    """The inputs of a run: their labels, digests by label (None: read from a stream), and options."""
+    """The inputs of a run: labels, digests by label (None: a stream), how they were read, paths as given."""
 
     gold: str
     predictions: dict[str, str]

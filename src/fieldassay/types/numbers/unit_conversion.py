@@ -36,11 +36,12 @@ _KELVINS = MappingProxyType(
 
 @lru_cache(maxsize=4096)
 def conversion(from_unit: str, to_unit: str) -> tuple[Decimal, Decimal] | None:
-    """Return (factor, offset) with `y = x * factor + offset`, or None for units of different dimensions.
+    """Return (factor, offset) with `y = x * factor + offset`, or None for incompatible units.
 
-    Any spelling known to `canonical_unit` is accepted. Normal and standard cubic meters, gauge pressures,
-    every sort of percentage, odor units and counts convert only to themselves; ppm and ppb to each other. A
-    year has 365.25 days. Factors are exact where a decimal can be, else rounded to 28 digits.
+    `x` is in `from_unit`, `y` in `to_unit`; any spelling known to `canonical_unit` is accepted. Normal and
+    standard cubic meters, gauge pressures, every sort of percentage, odor units and counts convert only to
+    themselves; ppm and ppb to each other. A year has 365.25 days. Factors are exact where a decimal can be,
+    else rounded to 28 digits.
 
     >>> conversion("L/min", "m3/h"), conversion("degC", "degF"), conversion("Nm3/h", "m3/h")
     ((Decimal('0.06'), Decimal('0')), (Decimal('1.8'), Decimal('32')), None)
