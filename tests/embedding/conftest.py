@@ -1,18 +1,17 @@
 """Every test encodes anew: nothing from the test before. What the tests of the cache share."""
 
 import pytest
+from tests.embedding.cache_cases import forget
 from tests.embedding.model_cases import TinyModel, write_model
 
-from fieldassay.comparators.embedding import known_vectors
 from fieldassay.comparators.embedding.comparator import Embedding
-from fieldassay.comparators.embedding.known_vectors import forget_vectors
 from fieldassay.comparators.embedding.numpy_encoder import NumpyEncoder
 
 
 @pytest.fixture(autouse=True)
 def without_cache(monkeypatch):
     monkeypatch.setenv("FIELDASSAY_CACHE", "off")
-    forget_vectors()
+    forget()
 
 
 @pytest.fixture
@@ -29,13 +28,12 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The texts that the model is asked for, but for the probes of the room."""
+    """The texts that the model is asked for."""
     texts = []
     encode = NumpyEncoder.encode
 
     def noting(self, given, batch):
-        if given is not known_vectors._PROBES:
-            texts.extend(given)
+        texts.extend(given)
         return encode(self, given, batch)
 
     monkeypatch.setattr(NumpyEncoder, "encode", noting)

@@ -12,7 +12,6 @@ from tests.embedding.cache_cases import SMALL
 from fieldassay.cli import progress
 from fieldassay.comparators.embedding import known_vectors
 from fieldassay.comparators.embedding.encoder import report_progress, watch_encoding
-from fieldassay.comparators.embedding.vector_file import CacheWarning
 
 # --- who is told
 
@@ -69,12 +68,12 @@ def test_nobody_who_is_not_watching_is_shown_anything(is_quiet, monkeypatch):
         report_progress(1, 2)
         assert add is None
         if is_quiet:
-            warnings.warn_explicit("the cache is full", CacheWarning, "fieldassay", 1)
+            warnings.warn_explicit("the disk is full", UserWarning, "fieldassay", 1)
     assert stream.getvalue() == ""
 
 
 def test_the_command_line_says_warnings_in_a_line(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with progress.show_progress(is_quiet=False):
-        warnings.warn_explicit("the cache is full", CacheWarning, "fieldassay", 1)
-    assert sys.stderr.getvalue() == "warning: the cache is full\n"
+        warnings.warn_explicit("the disk is full", UserWarning, "fieldassay", 1)
+    assert sys.stderr.getvalue() == "warning: the disk is full\n"

@@ -3,38 +3,111 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.comparators.embedding.activations import activate
 from fieldassay.comparators.embedding.model_settings import Settings, has_shifted_positions
-from fieldassay.comparators.embedding.products import Run, Tiling, multiply
 from fieldassay.comparators.embedding.weights import Affine, Array, Layer, Weights
 
 Tokens = npt.NDArray[np.int32]
-Laid: TypeAlias = tuple[Tiling, Sequence[Run]]
-"""How the rows of a batch are multiplied, and which of them belong together."""
+
+_TRIED = 3
+"""Random rows that show whether a tiling treats its rows alike. Each of their hundreds of products is a chance to see that it does not."""
+
+
+class Tiling(NamedTuple):
+    """The layout of every product of token rows and weights: `rows` at a time, transposed if `is_turned`.
+
+    A BLAS may sum differently for another number of rows, and, with some kernels, for another place of a row among them.
+    """
+
+    rows: int
+    is_turned: bool = False
+
+
+TILINGS = (Tiling(96), Tiling(16, is_turned=True))
+"""Fast first; the second is for the kernels of processors with AVX2 but not AVX-512."""
+
+
+class Run(NamedTuple):
+    """Neighboring texts with the same number of tokens: `texts` of them, `tokens` each, from row `start` of the batch on."""
+
+    start: int
+    texts: int
+    tokens: int
+
+    @property
+    def stop(self) -> int:
+        """Return the row after the last."""
+        return self.start + self.texts * self.tokens
+
+
+def multiply(rows: Array, weight: Array, tiling: Tiling) -> Array:
+    """Return `rows @ weight`; the number of rows must fill the tiles.
+
+    >>> multiply(np.ones((2, 2), dtype=np.float32), np.ones((2, 3), dtype=np.float32), Tiling(2)).tolist()
+    [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]
+    """
+    tiles = rows.reshape(-1, tiling.rows, rows.shape[1])
+    product = (weight.T @ tiles.swapaxes(1, 2)).swapaxes(1, 2) if tiling.is_turned else tiles @ weight
+    return np.ascontiguousarray(product).reshape(len(rows), -1)
+
+
+def choose_tiling(weights: Weights) -> Tiling:
+    """Return the first tiling in which this machine sums every row of a tile alike; the last one if there is none."""
+    first = weights.layers[0]
+    shapes = [affine.weight for affine in (first.qkv, first.mixed, first.wide, first.narrow)]
+    even = (tiling for tiling in TILINGS if all(is_even(weight, tiling) for weight in shapes))
+    return next(even, TILINGS[-1])
+
+
+def is_even(weight: Array, tiling: Tiling) -> bool:
+    """Return whether a row's product has the same bits wherever the row is in a tile."""
+    rows = np.random.default_rng(0).standard_normal((_TRIED, weight.shape[0]), dtype=np.float32)
+    repeated = (np.repeat(row[None], 2 * tiling.rows, axis=0) for row in rows)
+    products = (multiply(tile, weight, tiling) for tile in repeated)
+    return all(bool((product == product[0]).all()) for product in products)
 
 
 def pooled(weights: Weights, settings: Settings, tiling: Tiling, texts: Sequence[Tokens]) -> Array:
     """Return one vector per text, n x dimension, not normalized; texts with the same number of tokens must be neighbors.
 
     The rows of all texts lie end to end, so that nothing has to be masked and no text can touch another; rows of zeros fill the last tile.
-    Everything that is not a product of a tile works on one row, or on the rows of one text: no bit of a vector depends on the other texts.
     """
     runs = _runs(texts)
     hidden = _embedded(weights, settings, texts)
-    hidden = np.concatenate([hidden, np.zeros((tiling.pad(len(hidden)), hidden.shape[1]), dtype=np.float32)])
+    padding = np.zeros((-len(hidden) % tiling.rows, hidden.shape[1]), dtype=np.float32)
+    hidden = np.concatenate([hidden, padding])
     for layer in weights.layers:
         hidden = _through(layer, settings, hidden, (tiling, runs))
-    return np.concatenate(
-        [
-            _pool(hidden[run.start : run.stop].reshape(run.texts, run.tokens, -1), settings.pooling)
-            for run in runs
-        ]
-    )
+    parts = [
+        _pool(hidden[run.start : run.stop].reshape(run.texts, run.tokens, -1), settings.pooling)
+        for run in runs
+    ]
+    return np.concatenate(parts)
+
+
+def activate(rows: Array, activation: str) -> Array:
+    """Return the activation (`gelu`, `gelu_new`, `gelu_pytorch_tanh` or `relu`) of every number; `rows` is overwritten.
+
+    >>> activate(np.array([[-1, 0, 1]], dtype=np.float32), "gelu").round(4).tolist()
+    [[-0.15870000422000885, 0.0, 0.8413000106811523]]
+    """
+    from scipy.special import erf
+
+    if activation == "relu":
+        return np.maximum(rows, 0, out=rows)
+    half = np.float32(0.5)
+    if activation == "gelu":
+        inner = erf(rows * np.float32(0.5**0.5))
+    else:
+        inner = np.tanh((rows + np.float32(0.044715) * rows * rows * rows) * np.float32((2 / np.pi) ** 0.5))
+    inner += 1
+    rows *= inner
+    rows *= half
+    return rows
 
 
 def _runs(texts: Sequence[Tokens]) -> list[Run]:
@@ -61,21 +134,23 @@ def _positions(settings: Settings, text: Tokens) -> npt.NDArray[np.intp]:
     return np.where(is_real, np.cumsum(is_real), 0) + settings.pad
 
 
-def _through(layer: Layer, settings: Settings, hidden: Array, laid: Laid) -> Array:
-    projected = _apply(layer.qkv, hidden, laid)
+def _through(layer: Layer, settings: Settings, hidden: Array, laid: tuple[Tiling, Sequence[Run]]) -> Array:
+    tiling, runs = laid
+    projected = _apply(layer.qkv, hidden, tiling)
     context = np.zeros_like(hidden)
-    for run in laid[1]:
+    for run in runs:
         context[run.start : run.stop] = _attend(projected[run.start : run.stop], run, settings.heads)
-    mixed = _apply(layer.mixed, context, laid)
+    mixed = _apply(layer.mixed, context, tiling)
     mixed += hidden
     middle = _normalize(mixed, layer.first_norm, settings.epsilon)
-    narrow = _apply(layer.narrow, activate(_apply(layer.wide, middle, laid), settings.activation), laid)
+    wide = activate(_apply(layer.wide, middle, tiling), settings.activation)
+    narrow = _apply(layer.narrow, wide, tiling)
     narrow += middle
     return _normalize(narrow, layer.last_norm, settings.epsilon)
 
 
-def _apply(affine: Affine, rows: Array, laid: Laid) -> Array:
-    product = multiply(rows, affine.weight, *laid)
+def _apply(affine: Affine, rows: Array, tiling: Tiling) -> Array:
+    product = multiply(rows, affine.weight, tiling)
     product += affine.bias
     return product
 

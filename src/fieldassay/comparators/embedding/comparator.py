@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,38 +21,6 @@ from fieldassay.types.column import Column
 
 VARIABLE = "FIELDASSAY_CACHE"
 """The environment variable that names another cache folder, or says `off`."""
-
-
-def cache_folder(environment: Mapping[str, str], platform: str) -> Path | None:
-    """Return the folder of the embedding cache on a platform (as in `sys.platform`); None if it is switched off or cannot be anywhere.
-
-    >>> cache_folder({"FIELDASSAY_CACHE": "/scratch"}, "linux").as_posix()
-    '/scratch/embeddings'
-    >>> cache_folder({"FIELDASSAY_CACHE": "off"}, "linux") is None
-    True
-    """
-    given = environment.get(VARIABLE, "").strip()
-    if given.lower() == "off":
-        return None
-    try:
-        home = Path(given).expanduser() if given else _user_folder(environment, platform)
-        return home.absolute() / "embeddings"
-    except (RuntimeError, OSError):  # nobody's home; a working folder that is gone
-        return None
-
-
-def _user_folder(environment: Mapping[str, str], platform: str) -> Path:
-    if platform == "win32":
-        local = environment.get("LOCALAPPDATA")
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "fieldassay" / "Cache"
-    if platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "fieldassay"
-    told = Path(environment.get("XDG_CACHE_HOME", ""))
-    return (
-        told if told.is_absolute() else Path.home() / ".cache"
-    ) / "fieldassay"  # a relative one does not count, says the XDG standard
-
-
 _AT_ONCE = 16_384
 """Pairs whose vectors are gathered together."""
 _LONGEST_NAME = 100
@@ -103,11 +70,10 @@ class Embedding(Comparator):
     def encode(self, texts: list[str]) -> Array:
         """Return the unit vectors of the texts, n x dimension, float32; the only place where vectors come from.
 
-        The model is asked only for texts that neither this process nor the embedding cache knows, which changes no bit of a vector.
+        The model is asked only for texts that neither this process nor the embedding cache knows.
         """
-        return known_vectors(self.folder, self.backend).find(
-            texts, self.batch, cache_folder(os.environ, sys.platform)
-        )
+        folder = cache_folder(os.environ) if self.backend == "numpy" else None
+        return known_vectors(self.folder, self.backend).find(texts, self.batch, folder)
 
     def identity(self) -> Mapping[str, Any]:
         """Return the model's name, backend, digest, source, dimension, length and package versions; loads the model."""
@@ -122,6 +88,24 @@ class Embedding(Comparator):
             for at in range(0, len(left), _AT_ONCE)
         ]
         return np.concatenate(parts)
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path | None:
+    """Return the folder of the embedding cache; None if it is switched off or cannot be anywhere.
+
+    >>> cache_folder({"FIELDASSAY_CACHE": "/scratch"}).as_posix()
+    '/scratch/embeddings'
+    >>> cache_folder({"FIELDASSAY_CACHE": "off"}) is None
+    True
+    """
+    given = environment.get(VARIABLE, "").strip()
+    if given.lower() == "off":
+        return None
+    try:
+        home = Path(environment.get("XDG_CACHE_HOME") or "~/.cache") / "fieldassay"
+        return (Path(given) if given else home).expanduser().absolute() / "embeddings"
+    except (RuntimeError, OSError):  # no home folder; a working folder that is gone
+        return None
 
 
 def cosines(left: Array, right: Array) -> Floats:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,16 +26,16 @@ _watcher: ContextVar[Watcher] = ContextVar("encoding_watcher", default=_silent)
 class Encoder(ABC):
     """A loaded model: texts to vectors of length 1."""
 
-    is_repeatable: ClassVar[bool] = False
-    """True if not one bit of a vector depends on the other texts, on their order or on `batch`: then vectors may be kept between runs."""
-
     @abstractmethod
     def facts(self) -> Mapping[str, object]:
         """Return what decides the numbers besides the model's files: `dimension`, `max_length`, `pooling`, versions of packages."""
 
     @abstractmethod
     def encode(self, texts: Sequence[str], batch: int) -> Array:
-        """Return one unit vector per text, n x dimension; at most `batch` texts at a time. No text has a part in another's vector."""
+        """Return one unit vector per text, n x dimension; at most `batch` texts at a time.
+
+        No vector depends on the other texts by more than 1e-6 in a component.
+        """
 
 
 @contextmanager

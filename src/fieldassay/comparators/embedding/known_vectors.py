@@ -4,35 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
+import sqlite3
 import threading
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from fieldassay.comparators.embedding.encoder import (
-    Array,
-    Encoder,
-    encoding_part,
-    report_progress,
-    watch_encoding,
-)
+from fieldassay.comparators.embedding.encoder import Array, Encoder, encoding_part, report_progress
 from fieldassay.comparators.embedding.model_folders import ModelFolder
 from fieldassay.comparators.embedding.models import Backend, digest_model, load_encoder
-from fieldassay.comparators.embedding.vector_file import VectorFile
 
 MOST_BYTES = 128 << 20
 """Size of the vectors that a process keeps of one encoder; some 87,000 of 384 numbers."""
-PORTION = 1_024
-"""Texts that are encoded and put on the disk together: what an interrupted run loses at most, and how soon other processes share it."""
+MOST_FILE_BYTES = 1 << 30
+"""Size of one file; beyond it the file is begun anew."""
+PORTION = 512
+"""Texts that are encoded and saved together: the most that an interrupted run loses."""
 _STORED = np.dtype("<f4")
-_PROBES = ("", "a", "heart attack", "12.50", "the quick brown fox", "Überweisung, Straße 3", "x y z " * 20)
-"""Texts whose vectors say, to the last bit, what this machine computes."""
+_SEAL = 8
+_PATIENCE_SECONDS = 4.0
+_TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, sealed BLOB NOT NULL)"
+Vectors: TypeAlias = Mapping[bytes, Array]
+"""Vectors by the keys of their texts."""
+_Found = TypeVar("_Found")
 
 
 def text_key(text: str) -> bytes:
@@ -44,102 +45,106 @@ def text_key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Wanted:
-    """Distinct texts by their keys, the row of each, and the vectors as far as they are filled in."""
+@dataclass(frozen=True, slots=True)
+class VectorFile:
+    """The vectors of one encoder in `folder`; `name` is a SHA-256 in hexadecimal that tells encoders apart.
 
-    texts: Mapping[bytes, str]
-    rows: Mapping[bytes, int]
-    vectors: Array
+    A damaged vector is not found, a damaged file is removed, and without a usable file nothing is found or kept: none of it changes a number.
+    """
+
+    folder: Path
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """Return the file, a SQLite database: several processes may use it at once."""
+        return self.folder / f"{self.name}.sqlite"
+
+    def load(self, keys: Sequence[bytes]) -> dict[bytes, Array]:
+        """Return those of the vectors that the file has."""
+        query = f"SELECT key, CAST(sealed AS BLOB) FROM vectors WHERE key IN ({','.join('?' * len(keys))})"
+        nothing: list[tuple[bytes, bytes]] = []
+        rows = self._try(lambda connection: connection.execute(query, keys).fetchall(), nothing)
+        return {
+            key: np.frombuffer(sealed[:-_SEAL], dtype=_STORED)
+            for key, sealed in rows
+            if sealed[-_SEAL:] == self._seal(key, sealed[:-_SEAL])
+        }
+
+    def save(self, vectors: Vectors) -> None:
+        """Keep the vectors, as far as the disk allows."""
+        stored = ((key, vector.astype(_STORED).tobytes()) for key, vector in vectors.items())
+        rows = [(key, data + self._seal(key, data)) for key, data in stored]
+        with suppress(OSError):
+            if self.path.stat().st_size > MOST_FILE_BYTES:
+                self._remove()
+        insert = "INSERT OR REPLACE INTO vectors VALUES (?, ?)"
+        self._try(lambda connection: connection.executemany(insert, rows), None)
+
+    def _seal(self, key: bytes, data: bytes) -> bytes:
+        return hashlib.blake2b(key + data, key=bytes.fromhex(self.name), digest_size=_SEAL).digest()
+
+    def _try(self, work: Callable[[sqlite3.Connection], _Found], otherwise: _Found) -> _Found:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=_PATIENCE_SECONDS)) as connection, connection:
+                connection.execute(_TABLE)
+                return work(connection)
+        except (OSError, sqlite3.OperationalError):  # no room, no permission, another process for too long
+            return otherwise
+        except sqlite3.Error:
+            self._remove()
+            return otherwise
+
+    def _remove(self) -> None:
+        for path in (self.path, self.path.with_name(f"{self.path.name}-journal")):
+            with suppress(OSError):
+                path.unlink()
 
 
 class KnownVectors:
-    """An encoder that is asked for each text once. What it is not asked for has the bytes that it computed."""
+    """An encoder that is asked for each text once."""
 
-    def __init__(self, encoder: Encoder, told: Mapping[str, object]) -> None:
+    def __init__(self, encoder: Encoder, identity: Mapping[str, object]) -> None:
+        facts = {**identity, **encoder.facts()}
+        facts |= {"fieldassay": version("fieldassay"), "unicode": unicodedata.unidata_version}
+        self._name = hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
         self._encoder = encoder
-        self._told = {**told, **encoder.facts()}
-        self._dimension = int(str(self._told["dimension"]))
+        self._dimension = int(str(facts["dimension"]))
         self._kept: dict[bytes, Array] = {}
         self._lock = threading.RLock()
-        self._room = ""
 
     def find(self, texts: Sequence[str], batch: int, folder: Path | None) -> Array:
-        """Return one unit vector per text, n x dimension; `folder` holds those of other runs (None: they are not looked for, and none is left)."""
+        """Return one unit vector per text, n x dimension; `folder` holds those of other runs (None: they are neither read nor written)."""
         keys = [text_key(text) for text in texts]
         distinct = dict(zip(keys, texts, strict=True))
-        rows = {key: row for row, key in enumerate(distinct)}
-        wanted = _Wanted(distinct, rows, np.empty((len(distinct), self._dimension), dtype=np.float32))
+        file = None if folder is None else VectorFile(folder, self._name)
         with self._lock:
-            self._fill(wanted, batch, self._file(folder))
-        return wanted.vectors[[rows[key] for key in keys]] if len(keys) > len(distinct) else wanted.vectors
+            found = {key: self._kept[key] for key in distinct if key in self._kept}
+            missing = [key for key in distinct if key not in found]
+            report_progress(len(found), len(distinct))
+            for at in range(0, len(missing), PORTION):
+                part = missing[at : at + PORTION]
+                loaded = {} if file is None else file.load(part)
+                new = {key: distinct[key] for key in part if key not in loaded}
+                with encoding_part(len(found) + len(loaded), len(distinct)):
+                    made = self._encode(new, batch)
+                if made and file is not None:
+                    file.save(made)
+                found |= loaded | made
+                self._keep(loaded | made)
+                report_progress(len(found), len(distinct))
+        return np.array([found[key] for key in keys], dtype=np.float32).reshape(len(keys), self._dimension)
 
-    def room(self) -> str:
-        """Return the SHA-256 of all that decides a vector besides its text: the model, the packages, and what this machine computes.
+    def _encode(self, texts: Mapping[bytes, str], batch: int) -> dict[bytes, Array]:
+        made = self._encoder.encode(list(texts.values()), batch) if texts else ()
+        return dict(zip(texts, made, strict=True))
 
-        The kernels that a BLAS picks by the kind of processor round differently, so the vectors of a few texts are a part of it.
-        """
-        if not self._room:
-            with watch_encoding(lambda _done, _total: None):
-                probes = self._encoder.encode(_PROBES, len(_PROBES))
-            told = {
-                **self._told,
-                "fieldassay": version("fieldassay"),
-                "unicode": unicodedata.unidata_version,
-                "probes": hashlib.sha256(probes.astype(_STORED).tobytes()).hexdigest(),
-            }
-            self._room = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
-        return self._room
-
-    def _file(self, folder: Path | None) -> VectorFile | None:
-        if folder is None or not self._encoder.is_repeatable:
-            return None
-        return VectorFile(folder, self.room(), self._dimension * _STORED.itemsize)
-
-    def _fill(self, wanted: _Wanted, batch: int, file: VectorFile | None) -> None:
-        missing = [key for part in _portions(self._recall(wanted)) for key in self._fetch(wanted, part, file)]
-        total = len(wanted.texts)
-        done = total - len(missing)
-        report_progress(done, total)
-        for part in _portions(missing):
-            new = self._fetch(wanted, part, file)  # other processes may have been here since
-            with encoding_part(done + len(part) - len(new), total):
-                self._make(wanted, new, batch, file)
-            done += len(part)
-
-    def _recall(self, wanted: _Wanted) -> list[bytes]:
-        """Fill in what this process keeps; return the keys of the rest."""
-        missing = []
-        for key, row in wanted.rows.items():
-            kept = self._kept.get(key)
-            if kept is None:
-                missing.append(key)
-            else:
-                wanted.vectors[row] = kept
-        return missing
-
-    def _fetch(self, wanted: _Wanted, keys: Sequence[bytes], file: VectorFile | None) -> list[bytes]:
-        """Fill in what the file has; return the keys of the rest."""
-        found = {} if file is None else file.load(keys)
-        for key, stored in found.items():
-            self._keep(wanted, key, np.frombuffer(stored, dtype=_STORED))
-        return [key for key in keys if key not in found]
-
-    def _make(self, wanted: _Wanted, keys: Sequence[bytes], batch: int, file: VectorFile | None) -> None:
-        """Fill in what the encoder makes."""
-        if not keys:
-            return
-        made = self._encoder.encode([wanted.texts[key] for key in keys], batch)
-        for key, vector in zip(keys, made, strict=True):
-            self._keep(wanted, key, vector)
-        if file is not None:
-            file.save({key: vector.astype(_STORED).tobytes() for key, vector in zip(keys, made, strict=True)})
-
-    def _keep(self, wanted: _Wanted, key: bytes, vector: Array) -> None:
-        wanted.vectors[wanted.rows[key]] = vector
-        self._kept[key] = vector.astype(np.float32)
-        if len(self._kept) * self._dimension * _STORED.itemsize > MOST_BYTES:
-            del self._kept[next(iter(self._kept))]
+    def _keep(self, vectors: Vectors) -> None:
+        self._kept |= vectors
+        most = MOST_BYTES // (self._dimension * _STORED.itemsize)
+        for key in list(self._kept)[: max(0, len(self._kept) - most)]:
+            del self._kept[key]
 
 
 def known_vectors(folder: ModelFolder, backend: Backend) -> KnownVectors:
@@ -147,15 +152,6 @@ def known_vectors(folder: ModelFolder, backend: Backend) -> KnownVectors:
     return _known(load_encoder(folder, backend), backend, digest_model(folder))
 
 
-def forget_vectors() -> None:
-    """Drop the vectors that this process keeps; those on the disk stay."""
-    _known.cache_clear()
-
-
 @cache
 def _known(encoder: Encoder, backend: Backend, digest: str) -> KnownVectors:
-    return KnownVectors(encoder, {"backend": backend, "digest": digest, "byteorder": sys.byteorder})
-
-
-def _portions(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    return (keys[at : at + PORTION] for at in range(0, len(keys), PORTION))
+    return KnownVectors(encoder, {"backend": backend, "digest": digest})

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from fieldassay.blas_threads import one_blas_thread
-from fieldassay.comparators.embedding.bert import Tokens, pooled
+from fieldassay.comparators.embedding.bert import Tokens, choose_tiling, pooled
 from fieldassay.comparators.embedding.encoder import Array, Encoder, encodable, report_progress, unit_vectors
 from fieldassay.comparators.embedding.model_settings import read_settings
-from fieldassay.comparators.embedding.products import choose_tiling
 from fieldassay.comparators.embedding.weights import read_weights
 from fieldassay.errors import Problem, ProblemsError
 
@@ -31,16 +30,11 @@ _SPARE = 1_024
 class NumpyEncoder(Encoder):
     """The model in a folder, computed in float32."""
 
-    is_repeatable: ClassVar[bool] = True
-
     def __init__(self, folder: Path) -> None:
         self._settings = read_settings(folder)
         self._weights = read_weights(self._settings)
-        first = self._weights.layers[0]
         with one_blas_thread():
-            self._tiling = choose_tiling(
-                affine.weight for affine in (first.qkv, first.mixed, first.wide, first.narrow)
-            )
+            self._tiling = choose_tiling(self._weights)
         path = self._settings.folder / "tokenizer.json"
         self._tokenizer = _open_tokenizer(path, self._settings.max_length)
         known, made = len(self._weights.words), self._tokenizer.get_vocab_size()

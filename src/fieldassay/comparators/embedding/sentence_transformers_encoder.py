@@ -14,10 +14,7 @@ _PORTION = 4_096
 
 
 class SentenceTransformersEncoder(Encoder):
-    """The model in a folder, on the device that the package picks; which one that was is among the facts.
-
-    It pads the texts of a batch to one length, and so the last bits of a vector depend on the other texts: it is not repeatable.
-    """
+    """The model in a folder, on the device that the package picks; which one that was is among the facts."""
 
     def __init__(self, folder: Path) -> None:
         from sentence_transformers import SentenceTransformer
