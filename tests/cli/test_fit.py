@@ -278,3 +278,30 @@ def test_a_system_that_refused_every_document_is_scored(run: Run) -> None:
         SHOP, {"m": rows}, SHOP_SPEC, ScoreOptions(inputs=InputOptions(pred_key="answer"))
     )
     assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (0.0, 2)
+
+
+UNCLEAR = [{"id": 1, "date": "04/05/2025", "total": "1.250"}, {"id": 2, "date": "15/05/2025", "total": "1.250,00"}]
+REMARKS: dict[str, tuple[str, list[str]]] = {
+    "nothing decides": (
+        "fields: {date: date, total: money}",
+        [
+            "values that could be read in two ways were read by the locale: date (1), total (1); set `order`, "
+            "`decimal` or `currency` on them, and see `fieldassay validate` for examples"
+        ],
+    ),
+    "the fields decide": ("fields: {date: {type: date, order: dmy}, total: {type: money, decimal: ','}}", []),
+    "one field decides": (
+        "fields: {date: {type: date, order: dmy}, total: money}",
+        [
+            "values that could be read in two ways were read by the locale: total (1); set `decimal` or `currency` on "
+            "them, and see `fieldassay validate` for examples"
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REMARKS)
+def test_score_remarks_on_values_that_could_be_read_in_two_ways(case: str) -> None:
+    spec, remarks = REMARKS[case]
+    result = score_in_python(UNCLEAR, {"m": UNCLEAR, "n": UNCLEAR}, spec)
+    assert [text for text in result.warnings if "two ways" in text] == remarks

@@ -68,8 +68,9 @@ def _picker(node: Node) -> Picker | None:
         held = under_own_names(value, node.other_names) if node.other_names else value
         if not held.keys() <= known:
             held = {name: held[name] for name in held if name in known}
-        changed = {name: pick(held[name]) for name, pick in deeper.items() if name in held}
-        return {**held, **changed} if changed else held
+        if not deeper:
+            return held
+        return held | {name: pick(held[name]) for name, pick in deeper.items() if name in held}
 
     return pick_object
 

@@ -8,7 +8,7 @@ from typing import Any
 from fieldassay.comparators.base import Comparator
 from fieldassay.fingerprint.frozen import Part, part_of
 from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
-from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.plan.nodes import Plan, list_leaves
 
 _MODEL_FACTS = ("name", "backend", "digest")
 
@@ -26,7 +26,7 @@ def freeze_plan(plan: Plan) -> dict[str, Part]:
 def models(plan: Plan) -> list[dict[str, Any]]:
     """Return the identity of every model that a comparator of the plan runs, each once."""
     found: list[dict[str, Any]] = []
-    for leaf in leaves(plan.root):
+    for leaf in list_leaves(plan.root):
         for comparator in _nested(leaf.comparator):
             identity = getattr(comparator, "identity", None)
             if identity is not None and (told := dict(identity())) not in found:
@@ -43,14 +43,3 @@ def _nested(comparator: Comparator) -> list[Comparator]:
             if isinstance(inner, Comparator):
                 found += _nested(inner)
     return found
-
-
-def leaves(node: Node) -> list[Leaf]:
-    """Return the leaves under a node, in order."""
-    if isinstance(node, Leaf):
-        return [node]
-    if isinstance(node, ObjectNode):
-        return [leaf for child in node.children for leaf in leaves(child)]
-    if isinstance(node, ListNode):
-        return leaves(node.items)
-    return [template for _, template in node.patterns if isinstance(template, Leaf)]

@@ -142,3 +142,14 @@ class Plan:
     checks: tuple[PlannedCheck, ...] = ()
     digest: str = ""
     """SHA-256 of the scoring-relevant content of the spec, in hexadecimal."""
+
+
+def list_leaves(node: Node) -> list[Leaf]:
+    """Return the leaves under a node, in order."""
+    if isinstance(node, Leaf):
+        return [node]
+    if isinstance(node, ObjectNode):
+        return [leaf for child in node.children for leaf in list_leaves(child)]
+    if isinstance(node, ListNode):
+        return list_leaves(node.items)
+    return [template for _, template in node.patterns if isinstance(template, Leaf)]

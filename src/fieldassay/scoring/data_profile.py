@@ -149,7 +149,7 @@ def _look(finding: Finding, document: str, raw: Any, reading: Reading, reader: R
         _add(finding.unclear, Example(document, json_text(raw), f"read as {reading.canonical}"))
 
 
-_DECIDING: Mapping[str, tuple[str | None, ...]] = {
+DECIDING: Mapping[str, tuple[str | None, ...]] = {
     "order": ("dmy", "mdy"),
     "decimal": (".", ","),
     "currency": (None,),
@@ -167,11 +167,11 @@ def is_decided(reader: Any, raw: Any, reading: Reading) -> bool:
     >>> [is_decided(reader, text, reader.read(text)) for text in ("03/04/2025", "03/15/2025")]
     [True, False]
     """
-    given = {option: value for option in _DECIDING if (value := getattr(reader, option, None)) is not None}
+    given = {option: value for option in DECIDING if (value := getattr(reader, option, None)) is not None}
     others = (
         replace(reader, **{option: other})
         for option, value in given.items()
-        for other in _DECIDING[option]
+        for other in DECIDING[option]
         if other != value
     )
     found = (other.read(raw).value for other in others)

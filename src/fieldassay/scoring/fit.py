@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.engine.flatten import Undeclared
-from fieldassay.evidence import Evidence, Outcome
+from fieldassay.evidence import FLAG, Evidence, Outcome
 from fieldassay.json_value import Json
-from fieldassay.plan.nodes import Plan
+from fieldassay.plan.nodes import Plan, list_leaves
 from fieldassay.presets.catalogue import preset_names
 from fieldassay.records.matching import Matching
 from fieldassay.records.misplaced import find_misplaced
 from fieldassay.records.source import PROBED, Source
 from fieldassay.result.headline import find_headline
 from fieldassay.result.result import Result
+from fieldassay.scoring.data_profile import DECIDING
 from fieldassay.spec.names import ID_NAMES
 from fieldassay.wording.numbers import show_count
 from fieldassay.wording.shown import show
@@ -44,14 +45,13 @@ _LACKS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fill:
-    """The declared fields filled by one side: rows and values by position in `Plan.fields`.
-
-    Also the keys that the spec lacks, by path.
-    """
+    """One side's rows and values by position in `Plan.fields`, and its keys that the spec lacks, by path."""
 
     rows: npt.NDArray[np.int64]
     values: npt.NDArray[np.int64]
     undeclared: Counter[str]
+    ambiguous: npt.NDArray[np.int64]
+    """Rows by position in `Plan.fields` of which a value could be read in two ways; for gold zero."""
 
 
 def fills_of(plan: Plan, evidence: Evidence, undeclared: Undeclared) -> tuple[Fill, Fill]:
@@ -69,8 +69,15 @@ def fills_of(plan: Plan, evidence: Evidence, undeclared: Undeclared) -> tuple[Fi
 
     def count(side: str, keys: Mapping[str, int]) -> Fill:
         values = np.bincount(at[~_LACKS[side][evidence.outcome]], minlength=size + 1)[:size]
-        return Fill(np.bincount(at, minlength=size + 1)[:size], values, Counter(keys))
+        unclear = at[is_ambiguous] if side else at[:0]
+        return Fill(
+            np.bincount(at, minlength=size + 1)[:size],
+            values,
+            Counter(keys),
+            np.bincount(unclear, minlength=size + 1)[:size],
+        )
 
+    is_ambiguous = evidence.flags & FLAG["ambiguous"] != 0
     return count(GOLD, undeclared.gold), count("pred", undeclared.pred)
 
 
@@ -91,6 +98,7 @@ def _sum(fills: Sequence[Fill]) -> Fill:
         np.sum([fill.rows for fill in fills], axis=0),
         np.sum([fill.values for fill in fills], axis=0),
         undeclared,
+        np.sum([fill.ambiguous for fill in fills], axis=0),
     )
 
 
@@ -179,6 +187,35 @@ def describe_fit(plan: Plan, matching: Matching, fills: Mapping[str, Fill]) -> t
             told = f"{system}: predicted keys that the spec does not declare are not judged: {_counted(more)}"
             said.append(f"{told}; {hint}" if hint else told)
     return tuple(said)
+
+
+def describe_ambiguity(plan: Plan, fills: Mapping[str, Fill]) -> tuple[str, ...]:
+    """Return the remark on values that could be read in two ways and that no option of their field decided.
+
+    A field counts the rows of the system that has most of them: gold is the same for all systems.
+    """
+    counts = np.max([fill.ambiguous for name, fill in fills.items() if name != GOLD], axis=0)
+    leaves = {leaf.path: leaf for leaf in list_leaves(plan.root)}
+    found = Counter({info.path: count for info, count in zip(plan.fields, counts.tolist(), strict=True)})
+    open_options = {
+        path: [name for name in DECIDING if hasattr(leaves[path].reader, name)]
+        for path, count in found.items()
+        if count and path in leaves and not any(getattr(leaves[path].reader, name, None) for name in DECIDING)
+    }
+    if not open_options:
+        return ()
+    ranked = [(path, count) for path, count in _ranked(found) if path in open_options]
+    options = list(dict.fromkeys(name for path, _ in ranked for name in open_options[path]))
+    named = f"; set {_either(options)} on them" if options else ""
+    return (
+        f"values that could be read in two ways were read by the locale: {_counted(ranked)}{named}, "
+        "and see `fieldassay validate` for examples",
+    )
+
+
+def _either(names: Sequence[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
 def describe_empty(plan: Plan, matching: Matching, side: str, undeclared: Counter[str]) -> str:

@@ -47,7 +47,15 @@ from fieldassay.scoring.checking import (
 from fieldassay.scoring.choosing import CHOSEN
 from fieldassay.scoring.document_status import count_classes
 from fieldassay.scoring.explain import unknown_document
-from fieldassay.scoring.fit import GOLD, Fill, count_fill, describe_fit, describe_misfit, merge_fills
+from fieldassay.scoring.fit import (
+    GOLD,
+    Fill,
+    count_fill,
+    describe_ambiguity,
+    describe_fit,
+    describe_misfit,
+    merge_fills,
+)
 from fieldassay.scoring.inputs import Records, fitted, open_inputs
 from fieldassay.scoring.options import ScoreOptions, with_keywords
 from fieldassay.scoring.provenance import provenance
@@ -252,7 +260,12 @@ def _result(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> Resul
         },
         _counts(run, done, fills),
         tuple(map(str, run.matching.notes)),
-        (*_warnings(run, done), *describe_fit(run.plan, run.matching, fills), *remark_contest(paired)),
+        (
+            *_warnings(run, done),
+            *describe_fit(run.plan, run.matching, fills),
+            *describe_ambiguity(run.plan, fills),
+            *remark_contest(paired),
+        ),
         checks=_checks(run, done),
         comparisons=compared.comparisons,
         rankings=compared.rankings,
