@@ -280,7 +280,10 @@ def test_a_system_that_refused_every_document_is_scored(run: Run) -> None:
     assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (0.0, 2)
 
 
-UNCLEAR = [{"id": 1, "date": "04/05/2025", "total": "1.250"}, {"id": 2, "date": "15/05/2025", "total": "1.250,00"}]
+UNCLEAR = [
+    {"id": 1, "date": "04/05/2025", "total": "1.250"},
+    {"id": 2, "date": "15/05/2025", "total": "1.250,00"},
+]
 REMARKS: dict[str, tuple[str, list[str]]] = {
     "nothing decides": (
         "fields: {date: date, total: money}",
