@@ -1,8 +1,9 @@
-"""Writes the benchmark's work: invoices with about one value in five perturbed, and single invoices with long lists.
+"""Writes the benchmark's work: invoices with about one value in five perturbed, and ones with long lists.
 
-`python bench/generate.py DIRECTORY [DOCUMENTS]`. The same numbers come out on every machine: one seeded generator, and a fixed
-order of draws. A document has 12 scalars and 10 line items of 5 values. Perturbed values keep their JSON type or become null; keys and
-whole items get lost, items are invented, and all items are shuffled.
+`python bench/generate.py DIRECTORY [DOCUMENTS]`. The same numbers come out on every machine: one seeded
+generator, and a fixed order of draws. A document has 12 scalars and 10 line items of 5 values. Perturbed
+values keep their JSON type or become null; keys and whole items get lost, items are invented, and all items
+are shuffled.
 """
 
 from __future__ import annotations
@@ -24,16 +25,20 @@ PERTURBED, NULLED, KEY_LOST = 0.20, 0.12, 0.1
 ITEM_LOST, ITEM_INVENTED = 0.03, 0.03
 
 COMPANIES = (
-    "Acme Industrial Supply", "Globex Corporation", "Initech Systems GmbH", "Umbrella Logistics", "Stark Components Ltd",
-    "Wayne Office Products", "Soylent Foods Inc", "Tyrell Optics", "Cyberdyne Tooling", "Wonka Packaging", "Hooli Cloud Services",
+    "Acme Industrial Supply", "Globex Corporation", "Initech Systems GmbH", "Umbrella Logistics",
+    "Stark Components Ltd",
+    "Wayne Office Products", "Soylent Foods Inc", "Tyrell Optics", "Cyberdyne Tooling", "Wonka Packaging",
+    "Hooli Cloud Services",
     "Vandelay Imports",
 )  # fmt: skip
 PARTS = (
-    "bolt", "washer", "bracket", "gasket", "valve", "cable", "sensor", "panel", "filter", "bearing", "hinge", "motor", "relay", "switch",
+    "bolt", "washer", "bracket", "gasket", "valve", "cable", "sensor", "panel", "filter", "bearing", "hinge",
+    "motor", "relay", "switch",
     "pump", "clamp", "nozzle", "spring", "gear", "flange",
 )  # fmt: skip
 QUALITIES = (
-    "stainless steel", "galvanised", "heavy duty", "low profile", "M8", "M10", "insulated", "high torque", "corrosion resistant",
+    "stainless steel", "galvanised", "heavy duty", "low profile", "M8", "M10", "insulated", "high torque",
+    "corrosion resistant",
     "twin pack", "industrial", "precision", "flexible", "thermal",
 )  # fmt: skip
 STREETS = (
@@ -52,7 +57,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A gold document, its prediction, and for every predicted item the position of the gold item it came from (None: invented)."""
+    """A gold document, its prediction, and the gold position of every predicted item (None: invented)."""
 
     gold: Record
     prediction: Record
@@ -87,7 +92,9 @@ def draw_invoice(rng: Random, items: int = 10) -> Record:
         "invoice_date": draw_date(rng),
         "due_date": draw_date(rng),
         "vendor_name": rng.choice(COMPANIES),
-        "vendor_address": f"{rng.randint(1, 999)} {rng.choice(STREETS)}, {rng.choice(TOWNS)} {rng.randint(10_000, 99_999)}",
+        "vendor_address": (
+            f"{rng.randint(1, 999)} {rng.choice(STREETS)}, {rng.choice(TOWNS)} {rng.randint(10_000, 99_999)}"
+        ),
         "vendor_tax_id": f"{rng.choice(['DE', 'GB', 'FR'])}{rng.randint(100_000_000, 999_999_999)}",
         "customer_name": rng.choice(COMPANIES),
         "po_number": f"PO-{rng.randint(10_000, 99_999)}",
@@ -112,7 +119,10 @@ def perturb_number(rng: Random, value: float) -> float:
 
 
 def perturb_text(rng: Random, text: str) -> str:
-    """Return a text with other case or white space, with one to three characters misread, or two words of it or about it."""
+    """Return a text with other case or white space, misread characters, or added or missing words.
+
+    One to three characters are misread, two words are left of it or put about it.
+    """
     kind = rng.random()
     if kind < 0.25:
         return text.upper() if rng.random() < 0.5 else "  " + text.lower()

@@ -1,6 +1,7 @@
-"""The true scores of the benchmark's predictions: items paired as the generator made them, not as an aligner would.
+"""The true scores of the benchmark's predictions, with items paired as generated, not by an aligner.
 
-`python bench/oracle.py [DOCUMENTS]` prints them as JSON. A default score that is far from these numbers misleads.
+`python bench/oracle.py [DOCUMENTS]` prints them as JSON. A default score that is far from these numbers
+misleads.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ def fold_case(value: Any) -> Any:
 def true_scores(
     pairs: Iterable[Pair], normalize: Callable[[Any], Any] = lambda value: value
 ) -> dict[str, float]:
-    """Return pooled precision, recall and F1, and `accuracy`, the mean over documents of right values / values on either side."""
+    """Return pooled precision, recall, F1, and `accuracy`: mean of right values / values on either side.
+
+    The mean is over documents.
+    """
     right = gold_total = predicted_total = 0
     accuracies = []
     for pair in pairs:

@@ -1,4 +1,7 @@
-"""Times fieldassay on the benchmark's work: parsed records in memory to estimates, with evidence, intervals and optimal alignment."""
+"""Times fieldassay on the benchmark's work: parsed records in memory to estimates.
+
+Evidence, intervals and optimal alignment are included.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Runs one peer on the benchmark's work; started by `run.py` with the interpreter of that peer's own environment.
+"""Runs one peer on the benchmark's work; started by `run.py` in the environment of that peer.
 
-`work/venvs/PEER/bin/python peers.py ADAPTER WORK documents COUNT ROUNDS` or `… ADAPTER WORK list ITEMS 1` prints one line of JSON: the
-seconds of the best round, the peer's headline score, and its version. Only the standard library and the peer are imported;
-imports are outside the clock, and what the peer builds per document (models, for one) is inside.
+`work/venvs/PEER/bin/python peers.py ADAPTER WORK documents COUNT ROUNDS` or `… ADAPTER WORK list ITEMS 1`
+prints one line of JSON: the seconds of the best round, the peer's headline score, and its version. Only the
+standard library and the peer are imported; imports are outside the clock, and what the peer builds per
+document (models, for one) is inside.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def leaves(record: Record) -> Iterator[tuple[str, Any]]:
 
 
 def entities(record: Record, spans: dict[tuple[str, Any], int]) -> list[Record]:
-    """Return the record as labelled spans: one span per distinct (field, value), so that equal spans mean equal values."""
+    """Return the record as labelled spans, one per distinct (field, value): equal spans, equal values."""
     numbered = ((field, spans.setdefault((field, value), len(spans))) for field, value in leaves(record))
     return [{"label": field, "start": 10 * place, "end": 10 * place + 9} for field, place in numbered]
 
@@ -108,7 +109,10 @@ MONEY_FIELDS = ("subtotal", "tax", "total")
 
 
 def stickler_model() -> Any:
-    """Return stickler's model of the work: numbers to 1 %, dates as dates, texts by edit distance from 0.8, items matched from 0.5."""
+    """Return stickler's model of the work.
+
+    Numbers to 1%, dates as dates, texts by edit distance from 0.8, items matched from 0.5.
+    """
     from pydantic import create_model
     from stickler import (
         ComparableField,

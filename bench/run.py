@@ -1,8 +1,9 @@
 """Measures fieldassay and its peers on the same documents, on one core, in one run, and writes what it found.
 
-`python bench/run.py [--quick] [--peers-only]` prints a table, writes bench/results.json and renews the table of docs/benchmarks.md
-(`--quick` and `--peers-only` only print). Peers that are slow get a stated part of the documents; a list that takes a peer longer than the
-limit is reported as such, and so is a peer that could not be installed or that failed.
+`python bench/run.py [--quick] [--peers-only]` prints a table, writes bench/results.json and renews the table
+of docs/benchmarks.md (`--quick` and `--peers-only` only print). Peers that are slow get a stated part of the
+documents; a list that takes a peer longer than the limit is reported as such, and so is a peer that could not
+be installed or that failed.
 """
 
 from __future__ import annotations
@@ -193,7 +194,10 @@ def prepare() -> dict[str, Any]:
 
 
 def measure(plan: Plan, are_peers_only: bool) -> list[Row]:
-    """Return all rows; fieldassay is measured before and after the peers, since machines drift, and the better of the two counts."""
+    """Return all rows; the better of fieldassay's two measurements, before and after the peers, counts.
+
+    Machines drift.
+    """
     installed = prepare()
     before = [] if are_peers_only else [measure_ours(plan)]
     peers = [measure_peer(name, plan, installed) for name in ADAPTERS]

@@ -1,8 +1,9 @@
 """Scores many documents with the command line, and reports wall time and peak memory.
 
-`python bench/scale.py [DOCUMENTS] [--workers N]` writes gold and predictions as JSON lines under bench/work/scale/, once (100,000 documents
-unless told otherwise), runs `fieldassay score` on them in a process of its own, and prints one line of JSON. The work is that of generate.py,
-repeated with new ids after the first 2,000 documents.
+`python bench/scale.py [DOCUMENTS] [--workers N]` writes gold and predictions as JSON lines under
+bench/work/scale/, once (100,000 documents unless told otherwise), runs `fieldassay score` on them in a
+process of its own, and prints one line of JSON. The work is that of generate.py, repeated with new ids after
+the first 2,000 documents.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def write_documents(count: int) -> tuple[Path, Path]:
 
 
 def run_command(gold: Path, predicted: Path, more: list[str]) -> dict[str, Any]:
-    """Return wall seconds, peak resident megabytes of the process and its largest worker, and the exit code."""
+    """Return wall seconds, peak megabytes of the process and its largest worker, and the exit code."""
     command = [
         str(Path(sys.executable).with_name("fieldassay")),
         "score",

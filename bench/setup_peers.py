@@ -1,6 +1,7 @@
 """Makes one virtual environment per peer under bench/work/, each with the peer's pinned release from PyPI.
 
-Run by hand, once: `python bench/setup_peers.py`. What could not be installed is written down with the reason, not left out.
+Run by hand, once: `python bench/setup_peers.py`. What could not be installed is written down with the reason,
+not left out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Runs the commands of a page's `console` blocks, in order and in one folder, and returns the page with what they print.
+"""Runs the commands of a page's `console` blocks and returns the page with their output.
 
-`python docs/consoles.py` writes the pages again, `python docs/consoles.py PAGE…` some of them; a test checks that what they show is what comes out.
+The commands run in order and in one folder.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ _BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 def run_page(text: str, programs: Path = Path(sys.executable).parent) -> str:
     """Return the page with the real output of its commands; `programs` is the folder that has `fieldassay`.
 
-    A block's lines that begin with `$ ` are commands, the lines below each its output. `$ cat FILE` of a file that is not there yet makes the file
-    of the lines below it, so that a reader sees what the commands work on.
+    A block's lines that begin with `$ ` are commands, the lines below each its output. `$ cat FILE` of a file
+    that is not there yet makes the file of the lines below it, so that a reader sees what the commands work
+    on.
     """
     with tempfile.TemporaryDirectory() as folder:
         return _BLOCK.sub(lambda found: _run_block(found[0], Path(folder), programs), text)

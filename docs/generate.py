@@ -16,14 +16,16 @@ This page is made from `fieldassay --help` by `docs/generate.py`. How to use the
 - [Write and check a spec](task-spec.md): `init`, `validate`
 - [Score predictions](task-score.md): `score`, `demo`
 - [Find out why](task-explain.md): `explain`
-- [Compare two runs](task-compare-runs.md): `diff`; [compare every run with a baseline](baseline.md): `baseline`
+- [Compare two runs](task-compare-runs.md): `diff`;
+  [compare every run with a baseline](baseline.md): `baseline`
 - [Choose a report](task-reports.md): `report`, `export`
 - [Choose what a person reviews](task-review-threshold.md): `calibrate`
 - [Decide GO or NO-GO](task-decide.md): `gate`; [freeze what a baseline stands on](lock.md): `lock`
 - [Keep runs and look back](task-runs.md): `runs`
 - [The published protocols](protocols/index.md): `protocols`
 
-Inputs are described in [inputs](inputs.md), specs in [the spec language](spec.md), metrics in [metrics](metrics.md).
+Inputs are described in [inputs](inputs.md), specs in [the spec language](spec.md), metrics in
+[metrics](metrics.md).
 
 ## Exit codes
 
@@ -38,7 +40,8 @@ Inputs are described in [inputs](inputs.md), specs in [the spec language](spec.m
 | 70 | an internal error; `FIELDASSAY_DEBUG=1` shows the traceback |
 | 130 | interrupted |
 
-Results go to standard output, everything else to standard error. `NO_COLOR=1` turns colors off. `COLUMNS` sets the width where there is no terminal.
+Results go to standard output, everything else to standard error. `NO_COLOR=1` turns colors off.
+`COLUMNS` sets the width where there is no terminal.
 """
 
 

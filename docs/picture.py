@@ -19,7 +19,7 @@ _FONT = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 
 
 def draw(report: str) -> str:
-    """Return the head of a report and the fields of its first system as SVG, after the command that prints it."""
+    """Return the head of a report and the fields of its first system as SVG, below the command."""
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, legacy_windows=False)
     head, first, *_ = report.split("Worst fields of ")
     lines = f"{head}Worst fields of {first}".rstrip().splitlines()

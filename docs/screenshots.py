@@ -1,4 +1,4 @@
-"""Writes the pictures of the HTML report in docs/images again: the sample, scored and opened in headless Chromium."""
+"""Renews the pictures of the HTML report in docs/images: the sample in headless Chromium."""
 
 from __future__ import annotations
 

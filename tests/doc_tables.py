@@ -7,7 +7,10 @@ from pathlib import Path
 
 
 def rows(path: Path, heading: str) -> list[dict[str, str]]:
-    """Return the rows of the first pipe table under the heading, by column name; a cell that is one code span loses its backticks."""
+    """Return the rows of the first pipe table under the heading, by column name.
+
+    A cell that is one code span loses its backticks.
+    """
     lines = path.read_text(encoding="utf-8").splitlines()
     start = next(
         index for index, line in enumerate(lines) if re.fullmatch(rf"#+ {re.escape(heading)}\s*", line)

@@ -1,4 +1,4 @@
-"""How much work a run of the tests does, by its profile (`dev`, `ci` or `full`; see `conftest.py`), and how much a test's own work is."""
+"""The work of a test run by its profile (`dev`, `ci` or `full`; see `conftest.py`), and of one test."""
 
 from __future__ import annotations
 
@@ -24,17 +24,20 @@ def trials(number: int) -> int:
 
 
 def characters(number: int) -> int:
-    """Return the length of a hostile text: a tenth unless the run is full, which is still far too long for what is not linear."""
+    """Return the length of a hostile text: a tenth unless the run is full.
+
+    That is still far too long for anything not linear.
+    """
     return number if is_full() else number // 10
 
 
 def few_examples() -> settings:
-    """Return the settings of a property of which one example is dear: a quarter of the examples, and at least 10."""
+    """Return the settings of a property with costly examples: a quarter of them, and at least 10."""
     return settings(max_examples=max(settings.default.max_examples // 4, 10))
 
 
 def cost(work: Callable[[], object]) -> float:
-    """Return the processor time of some work in units of a loop of a million additions, which takes about 0.03 s.
+    """Return the processor time of some work in units of a loop of a million additions, about 0.03 s.
 
     A slow or a busy machine takes longer for both, so that a bound means the same on each.
     """
@@ -45,7 +48,7 @@ def cost(work: Callable[[], object]) -> float:
 
 @contextmanager
 def costs_at_most(bound: float) -> Iterator[Callable[[], bool]]:
-    """Assert that the block takes at most so many units of `cost`; yields a function that tells whether it already took more."""
+    """Assert that the block takes at most so many units of `cost`; yields a function: is it over already?"""
     unit, start = _unit(), time.process_time()
 
     def is_over() -> bool:

@@ -34,7 +34,7 @@ def evidence(
     documents: Sequence[str] | None = None,
     slots: Sequence[str] | None = None,
 ) -> Evidence:
-    """Each row is (document, path, outcome[, score[, flags …]]); a path's field is the first of `fields` that has it."""
+    """Rows are (document, path, outcome[, score[, flags …]]); a field is the first with the path."""
     names = tuple(documents if documents is not None else dict.fromkeys(row[0] for row in rows))
     place = {info.path: number for number, info in reversed(list(enumerate(fields)))}
     field = np.array([place[row[1]] for row in rows], np.int32)

@@ -25,7 +25,7 @@ def rows_of(spec: Any, gold: Any, pred: Any) -> pl.DataFrame:
 
 
 def leaves_of(spec: Any, gold: Any, pred: Any) -> list[tuple[str, str]]:
-    """Return the (path, outcome) of every value row, in the order of the rows; the path is gold's where it has one."""
+    """Return the (path, outcome) of every value row, in order; the path is gold's where it has one."""
     rows = rows_of(spec, gold, pred).filter(pl.col("kind") == "value")
     return [
         (row["gold_path"] or row["pred_path"] or row["field"], row["outcome"])

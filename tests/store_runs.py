@@ -27,7 +27,8 @@ from fieldassay.scoring.score import score
 from fieldassay.scoring.options import ScoreOptions
 
 gold = [{"id": number, "total": number, "name": "n" * 200} for number in range(300)]
-result = score(gold, gold, "{name: tiny, fields: {total: number, name: text}}", ScoreOptions(replicates=20, keeps_statistics=True))
+options = ScoreOptions(replicates=20, keeps_statistics=True)
+result = score(gold, gold, "{name: tiny, fields: {total: number, name: text}}", options)
 place, is_store, count = Path(sys.argv[1]), sys.argv[2] == "store", int(sys.argv[3])
 print("ready", flush=True)
 for _ in range(count):
@@ -38,7 +39,7 @@ for _ in range(count):
 
 
 def start_writer(place: Path, kind: str, count: int) -> subprocess.Popen[str]:
-    """Return a process that writes runs (`store`: into a store, `folder`: again and again into one folder), when it is about to begin."""
+    """Return a process about to write runs (`store`: into a store, `folder`: repeatedly into one folder)."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", WRITER, str(place), kind, str(count)]
     process = subprocess.Popen(
@@ -62,8 +63,10 @@ def kill(process: subprocess.Popen[str], delay: float) -> None:
 def estimate(system: str = "llama", value: float | None = 0.5, metric: str = "accuracy") -> dict[str, Any]:
     """Return an estimate as `metrics.json` has it."""
     return {
-        "metric": metric, "system": system, "field": None, "slice": {}, "regime": "filled", "value": value, "n": 10, "documents": 10, "failed": 0,
-        "granularity": "leaf", "parameters": {}, "interval": [0.4, 0.6], "level": 0.95, "marks": [], "unit": "ratio", "better": "higher",
+        "metric": metric, "system": system, "field": None, "slice": {}, "regime": "filled", "value": value,
+        "n": 10, "documents": 10, "failed": 0,
+        "granularity": "leaf", "parameters": {}, "interval": [0.4, 0.6], "level": 0.95, "marks": [],
+        "unit": "ratio", "better": "higher",
     }  # fmt: skip
 
 
@@ -88,8 +91,10 @@ def make_run(
         "failed": 0,
     }
     record = {
-        "schema_version": SCHEMA_VERSION, "format": FORMAT, "id": id, "files": {"metrics.json": len(data)}, "started": started.isoformat(),
-        "spec": {"name": "tiny", "digest": "d", "text": "fields: {total: number}"}, "limit": None, "headline": [estimate()],
+        "schema_version": SCHEMA_VERSION, "format": FORMAT, "id": id, "files": {"metrics.json": len(data)},
+        "started": started.isoformat(),
+        "spec": {"name": "tiny", "digest": "d", "text": "fields: {total: number}"}, "limit": None,
+        "headline": [estimate()],
         "counts": {"documents": 10, "systems": {"llama": {"classes": classes}}},
         **(facts or {}),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Random specs with records to match: small alphabets, so that ties are common, and every kind of value where it does not belong."""
+"""Random specs with matching records: small alphabets for ties, and values of every kind anywhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ VALUES: dict[str, list[Any]] = {
     "money": ["$5", "5 AUD", "€5", 5, "5.05", "1,234.50", "5%", "free"],
     "quantity": ["5 kg", "5000 g", "5 lb", "5", "1-2 m", "heavy"],
     "unit": ["m3/h", "m³/h", "kg", "lb", "furlongs?"],
-    "date": ["2024-03-04", "04/03/2024", "03/04/2024", "4 March 2024", "March 2024", "2024", "soon", "31/02/2024"],
+    "date": ["2024-03-04", "04/03/2024", "03/04/2024", "4 March 2024", "March 2024", "2024", "soon",
+        "31/02/2024"],
     "datetime": ["2024-03-04T09:00", "2024-03-04T09:00Z", "2024-03-04T10:00+01:00", "2024-03-04", "later"],
     "time": ["09:00", "9 am", "09:00Z", "9:00 pm", "noonish"],
     "duration": ["1 h", "60 min", "PT1H", "3600", "long"],
@@ -63,13 +64,15 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "phone": [{"region": "AU"}],
 }
 TEXT_COMPARATORS: list[Any] = [
-    "exact", "digits", "contains", "indel", "levenshtein", "jaro_winkler", "ratcliff", "anls", "words", "token_set", "phone_digits", "number",
+    "exact", "digits", "contains", "indel", "levenshtein", "jaro_winkler", "ratcliff", "anls", "words",
+    "token_set", "phone_digits", "number",
     "range", "date_parts", "bare_number", {"synonyms": {"words": {"a": ["b"], "5": ["five"]}}},
     {"cascade": {"steps": ["exact", "levenshtein"]}},
 ]  # fmt: skip
 LIST_COMPARATORS = ["iou", "overlap", "bag", "by_position", "sequence", "contained_items", "soft_coverage"]
 TYPED_COMPARATORS = {
-    "date": ["date", "date_components"], "money": ["money"], "quantity": ["quantity"], "number": ["number", "range"],
+    "date": ["date", "date_components"], "money": ["money"], "quantity": ["quantity"],
+    "number": ["number", "range"],
 }  # fmt: skip
 OF_ANY_KIND = ["by_kind"]
 """Comparators only of values of any kind."""

@@ -1,4 +1,4 @@
-"""CI runs everything at its full size where the commits touch files that compute numbers, or where nobody can tell."""
+"""CI runs everything at full size where commits touch files that compute numbers, or in doubt."""
 
 from __future__ import annotations
 

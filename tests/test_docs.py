@@ -53,7 +53,7 @@ def source_trees() -> Iterator[ast.Module]:
 
 
 def problem_makers() -> dict[str, int]:
-    """Return the functions that note or raise a problem of a given kind, with the position of the kind among their arguments."""
+    """Return the functions that note or raise a problem, with the position of the kind in their arguments."""
     makers = {"Problem": 3}
     for tree in source_trees():
         for node in ast.walk(tree):
@@ -208,7 +208,8 @@ def test_every_name_is_documented(what: str) -> None:
 def test_every_part_of_a_spec_is_documented(model: type) -> None:
     own_words = {
         "edition": "version", "gold_keys": "data", "pred_keys": "data", "groups_rows": "data",
-        "skips_absent_fields": "absent_fields", "keeps_empty_items": "empty_items", "unit_fields": "unit_field",
+        "skips_absent_fields": "absent_fields", "keeps_empty_items": "empty_items",
+        "unit_fields": "unit_field",
     }  # fmt: skip
     own_words |= {
         "version": "fieldassay",

@@ -1,4 +1,4 @@
-"""What `import fieldassay` offers: the same as the command line, and nothing loaded before it is asked for."""
+"""The content of `import fieldassay`: that of the command line, with nothing loaded before its use."""
 
 from __future__ import annotations
 
@@ -175,7 +175,10 @@ def test_public_names_are_what_they_say_with_an_example(name: str) -> None:
 
 
 def test_public_names_stand_beside_folders_of_the_same_name() -> None:
-    code = "import fieldassay as fa, fieldassay.reports.report; print([name for name in fa.__all__[1:] if getattr(fa, name).__name__ != name])"
+    code = (
+        "import fieldassay as fa, fieldassay.reports.report; print([name for name in fa.__all__[1:] if "
+        "getattr(fa, name).__name__ != name])"
+    )
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "[]\n"

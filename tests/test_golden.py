@@ -1,6 +1,7 @@
-"""Golden files: the numbers, the keys of `run.json` and the report texts of the sample and of the examples of the protocols.
+"""Golden files: the numbers, `run.json` keys and reports of the sample and of the protocols' examples.
 
-`python tests/test_golden.py` writes `tests/golden/` anew: for a change of a number or of a text that is meant.
+`python tests/test_golden.py` writes `tests/golden/` anew: for a change of a number or of a text that is
+meant.
 """
 
 from __future__ import annotations
@@ -41,8 +42,14 @@ CASES = {
     "--pred examples/clinical/lab-v1.jsonl --pred examples/clinical/lab-v2.jsonl",
     "engineering-extractor": "--protocol engineering-extractor --gold examples/engineering/cases "
     "--pred examples/engineering/v1.jsonl --pred examples/engineering/v2.jsonl",
-    "entry-matching": "--protocol entry-matching --gold examples/entries/gold.jsonl --pred examples/entries/predictions.jsonl",
-    "entry-matching-mean": "--protocol entry-matching-mean --gold examples/entries/gold.jsonl --pred examples/entries/predictions.jsonl",
+    "entry-matching": (
+        "--protocol entry-matching --gold examples/entries/gold.jsonl --pred "
+        "examples/entries/predictions.jsonl"
+    ),
+    "entry-matching-mean": (
+        "--protocol entry-matching-mean --gold examples/entries/gold.jsonl --pred "
+        "examples/entries/predictions.jsonl"
+    ),
     "slot-filling": "--spec examples/slot-filling/spec.yaml --gold examples/slot-filling/gold.jsonl "
     "--pred examples/slot-filling/zero-shot.jsonl --pred examples/slot-filling/schema-guided.jsonl",
 }
@@ -75,7 +82,7 @@ def produce(case: str, tmp: Path) -> dict[str, str]:
 
 
 def describe(run: Path, is_exact: bool) -> dict[str, Any]:
-    """Return the numbers of a run as digests, by metric, and what its files say besides; without what depends on the machine."""
+    """Return the numbers of a run as digests by metric, and its other machine-independent content."""
     metrics = json.loads((run / "metrics.json").read_bytes())
     estimates: dict[str, list[Any]] = {}
     for one in metrics["estimates"]:
@@ -101,7 +108,7 @@ def describe(run: Path, is_exact: bool) -> dict[str, Any]:
 
 
 def list_keys(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys of an object in their order, and those of the objects in it whose keys are names of parts."""
+    """Return the keys of an object in order, and of objects in it whose keys are names of parts."""
     named = ("timings", "options", "git", "host", "spec", "kept", "bootstrap", "inputs", "digests", "given")
     return {
         key: list_keys(value) if key in named and isinstance(value, dict) else type(value).__name__

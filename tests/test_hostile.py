@@ -1,4 +1,4 @@
-"""Hostile records through the front doors: a judged row or a clear problem, in bounded time, never a traceback."""
+"""Hostile records through the front doors: a row or a clear problem, in bounded time, no traceback."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ T = TypeVar("T")
 
 
 def within(work: Callable[[], T], most: float = 1000) -> T:
-    """Return the value of the work, or fail where it takes more processor time; a work that never ends does not hold the tests up."""
+    """Return the value of the work, or fail where it takes more processor time.
+
+    A work that never ends does not hold the tests up.
+    """
     done: list[T] = []
     raised: list[BaseException] = []
 

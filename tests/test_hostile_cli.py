@@ -51,7 +51,7 @@ Score = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def score(programs: Path, tmp_path: Path) -> Score:
-    """Return a function that runs `fieldassay score` on files with these contents, in a process of its own, with a time limit."""
+    """Return a function that runs `fieldassay score` on such files, in a process with a time limit."""
     return lambda *contents: run_score(programs / "fieldassay", tmp_path, *contents)
 
 

@@ -1,4 +1,4 @@
-"""Ids, names and paths with control characters, terminal escapes and marks of direction are shown as escapes, in every format."""
+"""Ids, names and paths with control characters, escapes and direction marks are escaped everywhere."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_nothing_hidden_is_shown(
 
 
 def names_in(text: str, command: tuple[str, ...]) -> str:
-    """Return the names of a text: without the values in tables for programs, and without what an HTML page keeps in attributes of its own."""
+    """Return the names of a text: without values in program tables and own attributes of an HTML page."""
     if "csv" in command[-1]:
         rows = csv.DictReader(io.StringIO(text, newline=""))
         values = ("extracted", "ground_truth", "gold", "pred", "before", "after")

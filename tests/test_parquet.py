@@ -62,7 +62,10 @@ def test_a_panic_is_a_problem_and_its_text_is_not_printed(capfd: pytest.CaptureF
 def test_what_others_write_to_standard_error_meanwhile_comes_out_whole(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    panic = b"\nthread '<unnamed>' (7) panicked at crates/x.rs:1:2:\nmessage\nnote: run with `RUST_BACKTRACE=1` environment variable to display\n"
+    panic = (
+        b"\nthread '<unnamed>' (7) panicked at crates/x.rs:1:2:\nmessage\nnote: run with "
+        b"`RUST_BACKTRACE=1` environment variable to display\n"
+    )
     with guarded("p.parquet"):
         os.write(2, b"before\n" + panic + b"after\n")
     assert capfd.readouterr().err == "before\nafter\n"

@@ -203,7 +203,10 @@ def test_a_prediction_of_nothing_gets_nothing() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_a_list_of_one_is_scored_like_a_list_of_two(count: int) -> None:
-    """stickler#224, #231: the same share of errors scores differently in a list of one item, and a pair is matched and missing at once."""
+    """stickler#224, #231: the same share of errors scores differently in a list of one item.
+
+    A pair is matched and missing at once.
+    """
     wrong = [{**line, "n": -5} for line in LINE[:count]]
     result = compare(LINES, {"lines": LINE[:count]}, {"lines": wrong})
     assert [result.value(name) for name in ("f1", "accuracy", "missing", "spurious")] == [0.75, 0.75, 0, 0]
@@ -224,7 +227,10 @@ def test_a_spec_says_the_same_in_every_form() -> None:
             },
         },
     }
-    text = "fields: {name: {type: text, compare: levenshtein}, lines: {type: list, items: {type: object, fields: {sku: text, n: number}}}}"
+    text = (
+        "fields: {name: {type: text, compare: levenshtein}, lines: {type: list, items: {type: object, "
+        "fields: {sku: text, n: number}}}}"
+    )
     mapping = spec_of(name={"type": "text", "compare": "levenshtein"}, lines=rows("sku", n="number"))
     gold = {"name": "abcd", "lines": [{"sku": "a", "n": 1}, {"sku": "b", "n": 2}]}
     pred = {"name": "abcx", "lines": [{"sku": "b", "n": 2}, {"sku": "a", "n": 9}]}
@@ -292,7 +298,7 @@ def test_silence_counts_only_where_the_name_of_the_number_says_so() -> None:
 
 
 def test_an_exact_key_pairs_only_exact_keys() -> None:
-    """Row 19: that is what `key` means; the items without a partner then say so, and nothing of gold is lost."""
+    """Row 19: the meaning of `key`; items without a partner are marked, and nothing of gold is lost."""
     result = compare(KEYED, TYPO_GOLD, TYPO_PRED)
     assert [result.value(name) for name in ("f1", "missing", "spurious")] == [0.5, 3, 3]
 

@@ -14,7 +14,10 @@ import pytest
 
 from fieldassay.pytest_plugin import ExtractionError
 
-SPEC = "name: bills\nfields: {total: money, name: text}\ngates: [accuracy >= 0.9, 'field_accuracy[total] >= 0.5']\n"
+SPEC = (
+    "name: bills\nfields: {total: money, name: text}\ngates: [accuracy >= 0.9, 'field_accuracy[total] "
+    ">= 0.5']\n"
+)
 GOLD = [{"id": k, "total": f"{k}.00", "name": f"Shop {k}"} for k in range(4)]
 GOOD = [{"id": k, "total": k, "name": f"Shop {k}"} for k in range(4)]
 BAD = [{"id": k, "total": k, "name": "Shop \x1b[31m <x>"} for k in range(4)]
@@ -263,7 +266,8 @@ def test_an_extraction_of_which_every_gate_is_skipped_does_not_hold(folder: Path
     (folder / "test_own.py").write_text(
         "def test_own(assert_extraction):\n"
         "    rows = [{'id': 1, 'n': 5, 'type': 'a'}]\n"
-        "    assert_extraction(rows, rows, 'fields: {n: number, type: text}', 'accuracy{type=b} >= 0.9 if present')\n"
+        "    assert_extraction(rows, rows, 'fields: {n: number, type: text}', 'accuracy{type=b} >= 0.9 if "
+        "present')\n"
     )
     code, out = session("test_own.py")
     assert (code, "is not good enough" in out, "SKIPPED" in out) == (1, True, True), out

@@ -12,7 +12,10 @@ from fieldassay.errors import ProblemsError
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import InputOptions, ScoreOptions
 
-SPEC = "name: r\nfields: {kind: text, shop: text, total: money}\ndocument_type: {field: kind, aliases: {invoice: [tax invoice], receipt: [slip]}}\n"
+SPEC = (
+    "name: r\nfields: {kind: text, shop: text, total: money}\ndocument_type: {field: kind, aliases: "
+    "{invoice: [tax invoice], receipt: [slip]}}\n"
+)
 GOLD: list[dict[str, Any]] = [
     {"id": "a", "kind": "invoice", "difficulty": "easy", "tags": ["scan"], "shop": "Oak", "total": 1},
     {

@@ -1,9 +1,6 @@
-"""The programs `fieldassay` and `pytest`, imported once and forked for each command, so that a page with twenty commands starts once.
+"""The programs `fieldassay` and `pytest`, imported once and forked for each command.
 
-`python warm_program.py FOLDER` puts executables of these names into FOLDER, which hand their arguments, environment, folder and streams
-to the process that waits beside them. A fork runs the command as a process of its own would; nothing that it does is seen by the next. No
-command runs before the first fork, for Polars does not survive a fork once its threads are there; imports and the month names, the dear
-part of a start, do no harm.
+A page with twenty commands starts once.
 """
 
 from __future__ import annotations
@@ -38,7 +35,8 @@ sys.exit(code[0] if code else 70)
 _ENTRIES = {"fieldassay": "fieldassay.cli.main:main", "pytest": "pytest:main"}
 
 _LATE = (
-    "babel.units", "charset_normalizer", "jinja2", "numpy.ma", "numpy.random", "phonenumbers", "pydantic.dataclasses", "pytest", "rich.console",
+    "babel.units", "charset_normalizer", "jinja2", "numpy.ma", "numpy.random", "phonenumbers",
+    "pydantic.dataclasses", "pytest", "rich.console",
     "rich.table", "rich.text", "ruamel.yaml", "scipy.optimize", "scipy.sparse", "scipy.special", "stdnum.au",
 )  # fmt: skip
 """Modules that commands import when they need them."""

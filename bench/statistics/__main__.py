@@ -1,7 +1,8 @@
-"""Measures what fieldassay promises of its intervals and tests, on simulated extractors whose quality is known.
+"""Measures the coverage of fieldassay's intervals and the errors of its tests on simulated extractors.
 
-`python bench/statistics [--trials N] [--seed N]` prints a Markdown table (about ten minutes with 600 trials); `--json` prints JSON instead,
-and `--publish` writes the table into docs/statistics.md. The exit code is 1 if a promise is not kept.
+`python bench/statistics [--trials N] [--seed N]` prints a Markdown table (about ten minutes with 600 trials);
+`--json` prints JSON instead, and `--publish` writes the table into docs/statistics.md. The exit code is 1 if
+a promise is not kept.
 """
 
 from __future__ import annotations
@@ -57,7 +58,10 @@ def measure_all(trials: int, seed: int) -> Iterator[Rate]:
 
 def publish(rates: list[Rate], trials: int, seed: int) -> None:
     """Write the table of docs/statistics.md, with the command and the date."""
-    said = f"Measured on {datetime.now(UTC).date()} with `python bench/statistics --trials {trials} --seed {seed}`."
+    said = (
+        f"Measured on {datetime.now(UTC).date()} with `python bench/statistics --trials {trials} "
+        f"--seed {seed}`."
+    )
     page = PAGE.read_text(encoding="utf-8")
     before, after = page.split(BEGIN)[0], page.split(END)[1]
     PAGE.write_text(f"{before}{BEGIN}\n\n{said}\n\n{write_table(rates)}\n{END}{after}", encoding="utf-8")

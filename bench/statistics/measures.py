@@ -49,7 +49,7 @@ REGRESSIONS = ((100, -0.02), (400, -0.02), (400, 0.0), (400, -0.08))
 def measure_coverage(
     trials: int, seed: int, sizes: Sequence[int] = (50, 100, 200), fewest: int | None = None
 ) -> Iterator[Rate]:
-    """Yield how often the 95 % interval of each metric holds the true value; 6 % of the documents are hard."""
+    """Yield the coverage of the 95% interval of each metric; 6% of the documents are hard."""
     for size in sizes:
         world = World({"a": SHARED}, documents=size, hard=0.06, fewest=fewest)
         done = simulate(world, trials, seed + size, MEANS)
@@ -74,7 +74,7 @@ def _near(size: int) -> tuple[float, float]:
 
 
 def measure_nulls(trials: int, seed: int, worlds: Sequence[str] = tuple(NULLS)) -> Iterator[Rate]:
-    """Yield how often two equal extractors are told apart at 5 %; and by a test of single fields, which no one should use."""
+    """Yield the rejections at 5% of equal extractors, also by a test of single fields, not for real use."""
     part = "Two equal extractors, told apart at p <= 0.05"
     for name in worlds:
         done = simulate(NULLS[name], trials, seed, TESTED, TESTED, replicates=0)
@@ -100,7 +100,7 @@ def field_p_values(done: Trials) -> Iterator[float]:
 
 
 def measure_families(trials: int, seed: int) -> Iterator[Rate]:
-    """Yield false alarms among 12 fields: without adjustment, by Holm, and the false share by Benjamini and Hochberg."""
+    """Yield false alarms among 12 fields: unadjusted, by Holm, and the false share by Benjamini-Hochberg."""
     part = "Twelve fields at once"
     like = Extractor(0.3, 0.06, 0.9)
     fields = [f"field_accuracy[{name}]" for name in World({}).names]
@@ -169,13 +169,13 @@ def measure_rankings(
 
 
 def with_gap(gap: float, base: float = 0.15) -> World:
-    """Return a world in which b's accuracy is above a's by exactly `gap`; both fail on 6 % of the documents."""
+    """Return a world with b's accuracy above a's by exactly `gap`; both fail on 6% of the documents."""
     a = Extractor(base)
     return World({"a": a, "b": Extractor(base - gap / (1.0 - a.failing))})
 
 
 def measure_power(trials: int, seed: int, many: int = 200) -> Iterator[Rate]:
-    """Yield how often real differences are found: small and large ones, few and many documents, and the one called detectable."""
+    """Yield the power for real differences: small, large, few or many documents, and the detectable one."""
     part = "Real differences in accuracy, found at p <= 0.05"
     for size, gap in ((50, 0.02), (50, 0.05), (50, 0.1), (many, 0.02), (many, 0.05)):
         yield count(
@@ -227,7 +227,10 @@ def say_regression(arena: Arena, gate: Gate) -> Verdict:
 def measure_regressions(
     trials: int, seed: int, cases: Sequence[tuple[int, float]] = REGRESSIONS, margin: float = 0.02
 ) -> Iterator[Rate]:
-    """Yield the verdicts of a regression gate by the true difference: a loss of the margin may rarely pass, and rarely fail."""
+    """Yield the verdicts of a regression gate by the true difference.
+
+    A loss of the margin may rarely pass, and rarely fail.
+    """
     part = f"Regression gates with a margin of {100 * margin:g} points"
     gate = parse_gate(f"regression(accuracy) > -{margin}")
     for size, gap in cases:
@@ -246,7 +249,7 @@ def measure_regressions(
 
 
 def _allow(size: int) -> float:
-    """Return what may pass or fail wrongly: 2.5 % by the level, and what an interval from few bad documents adds to it."""
+    """Return the allowed share of wrong verdicts: 2.5% by the level, and more for few bad documents."""
     return 0.045 if size < 200 else 0.04
 
 
@@ -270,7 +273,8 @@ def measure_limits(trials: int, seed: int) -> Iterator[Rate]:
         told = [_p(one) <= LEVEL for one in done.comparisons("accuracy")]
         yield count(
             part,
-            f"{size} documents, the same against 2 % of all fields wrong, equal in accuracy: told apart at p <= 0.05",
+            f"{size} documents, the same against 2 % of all fields wrong, equal in accuracy: told apart at "
+            "p <= 0.05",
             told,
         )
     gate = parse_gate("regression(accuracy) > -0.02")

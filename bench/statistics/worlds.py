@@ -1,7 +1,8 @@
-"""Simulated extractors with known quality: many small experiments, scored in one run, each as a slice of its own.
+"""Simulated extractors with known quality: many small experiments in one run, each one slice.
 
-A document can be hard for everybody (a bad scan), and any extractor can fail on a document of its own (an answer that cannot be read). In both
-cases most of the document's fields are wrong at once: this is what makes fields dependent.
+A document can be hard for everybody (a bad scan), and any extractor can fail on a document of its own (an
+answer that cannot be read). In both cases most of the document's fields are wrong at once: this is what makes
+fields dependent.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ NAMES = tuple(f"f{number:02}" for number in range(40))
 
 @dataclass(frozen=True)
 class Extractor:
-    """How often a field is wrong; how often the extractor fails on a document, and gets `ruin` of it wrong; how often it is silent if wrong."""
+    """The error rate of a field; the rate of failed documents, and their wrong share `ruin`; and silence.
+
+    Silence is the share of missing values among wrong ones.
+    """
 
     error: float = 0.05
     failing: float = 0.06
@@ -52,7 +56,10 @@ class Extractor:
 
 @dataclass(frozen=True)
 class World:
-    """Documents and who reads them. `hard` documents are so for all extractors; `fewest` < `fields` gives each document its own number of fields."""
+    """Documents and their extractors; `hard` documents are hard for all extractors.
+
+    `fewest` < `fields` gives each document its own number of fields.
+    """
 
     extractors: Mapping[str, Extractor]
     documents: int = 50
@@ -66,7 +73,7 @@ class World:
         return NAMES[: self.fields]
 
     def rates(self, extractor: Extractor) -> tuple[Floats, Floats]:
-        """Return an extractor's error rates by field, in ordinary documents and in those that it fails on or that are hard."""
+        """Return an extractor's error rates by field, in ordinary documents and in failed or hard ones."""
         ordinary = np.array(
             [extractor.weak_fields.get(number, extractor.error) for number in range(self.fields)]
         )
@@ -108,7 +115,10 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """The documents of many trials, one after the other: which fields they have, and which each extractor has wrong or leaves out."""
+    """The documents of many trials, one after the other: their fields, and each extractor's errors.
+
+    An error is a wrong value or one left out.
+    """
 
     world: World
     trials: int
@@ -146,7 +156,10 @@ class Drawn:
         return [NAMES[at] for at in np.flatnonzero(row).tolist()]
 
     def score(self, metrics: Sequence[str], compared: Sequence[str] = (), **options: Any) -> Block:
-        """Return the trials, scored in one run by the library's front door, and ready to be compared by some metrics, trial by trial."""
+        """Return the trials, scored in one run by the front door, for comparisons by some metrics.
+
+        Each trial is compared separately.
+        """
         spec = {"name": "simulated", "fields": dict.fromkeys(self.world.names, "boolean")}
         chosen: dict[str, Any] = {
             "evidence": "none",
@@ -188,7 +201,7 @@ class Block:
         return tuple(whole.narrow(np.flatnonzero(trial == number)) for number in range(self.drawn.trials))
 
     def _take(self, statistics: Mapping[Statistic, Sum]) -> dict[Statistic, Sum]:
-        """Return the statistics that comparing takes, added up over the fields where the fields do not matter."""
+        """Return the statistics of comparisons, summed over the fields where fields do not matter."""
         return {
             statistic: statistics[statistic]
             if is_by_field

@@ -8,7 +8,10 @@ from fieldassay import score
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 
-SPEC = "{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text, tags: {type: list, items: text}}}"
+SPEC = (
+    "{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text, tags: {type: list, items: "
+    "text}}}"
+)
 
 
 def score_rows(
@@ -22,7 +25,7 @@ def score_rows(
 
 
 def bills(n: int, wrong: int, first: int = 0) -> Result:
-    """Return a run of n documents with one value each, confidences falling from 0.99; the least sure ones are wrong."""
+    """Return a run of n documents with one value each, confidences falling from 0.99, the last wrong."""
     gold = [{"id": f"d{first + number}", "total": 5, "kind": "ab"[number % 2]} for number in range(n)]
     pred = [
         {

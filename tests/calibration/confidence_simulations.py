@@ -15,7 +15,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scorer:
-    """Values whose confidence is Beta(a, b), right with the probability 1 - (1 - c) ** power; `decimals` rounds what is reported."""
+    """Values with confidence from Beta(a, b), right with probability 1 - (1 - c) ** power.
+
+    `decimals` rounds the reported confidences.
+    """
 
     a: float
     b: float
@@ -43,7 +46,10 @@ class Scorer:
 
 
 def clustered(generator: np.random.Generator, documents: int, values: int, bad: float) -> Observations:
-    """Return documents of several values each. Values of one document have nearly the same confidence; in a bad document all are wrong."""
+    """Return documents of several values each, with nearly the same confidence within a document.
+
+    In a bad document all values are wrong.
+    """
     whole = generator.beta(9.0, 1.0, (documents, 1))
     confidence = whole * (1.0 - 0.01 * generator.random((documents, values)))
     is_right = np.repeat(generator.random((documents, 1)) >= bad, values, axis=1)

@@ -1,4 +1,4 @@
-"""Reliability bins and calibration error: cut as promised, worked by hand, uniform p values where the scorer is calibrated."""
+"""Reliability bins and calibration error: the cuts, worked examples, uniform p values if calibrated."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def test_no_bin_splits_a_tie_or_is_too_small(values: list[float]) -> None:
 
 
 def test_the_calibration_error_is_that_worked_by_hand() -> None:
-    # bin 1: 0.2 and 0.4, one of two right: |0.5 - 0.3| = 0.2; bin 2: 0.7, 0.8, 0.9, two of three right: |0.6667 - 0.8| = 0.1333
+    # bin 1: 0.2 and 0.4, one of two right: |0.5 - 0.3| = 0.2; bin 2: 0.7, 0.8, 0.9, two of three right:
+    # |0.6667 - 0.8| = 0.1333
     ordered, is_right = np.array([0.2, 0.4, 0.7, 0.8, 0.9]), np.array([False, True, True, False, True])
     assert calibration_error(ordered, is_right, np.array([0, 2])) == pytest.approx(
         (2 * 0.2 + 3 * (0.8 - 2 / 3)) / 5

@@ -1,4 +1,4 @@
-"""Review policies: who looks at what, the file they live in, the audit, and what another run says of their promise."""
+"""Review policies: routing of values, the file, the audit, and the check on another run."""
 
 from __future__ import annotations
 
@@ -346,7 +346,8 @@ def test_fields_with_enough_labels_share_the_confidence() -> None:
 
 
 def test_the_risk_of_another_run_counts_every_document_once() -> None:
-    # a: four values, two of them accepted, one of those wrong; b: one value, accepted and right: (1/4) / (2/4 + 1)
+    # a: four values, two of them accepted, one of those wrong; b: one value, accepted and right: (1/4) / (2/4
+    # + 1)
     gold = [{"id": "a", "tags": ["p", "q", "r", "s"]}, {"id": "b", "tags": ["p"]}]
     pred = [
         {"id": "a", "tags": ["p", "no", "r", "s"], "confidence": {"tags": [0.9, 0.9, 0.1, 0.1]}},

@@ -62,7 +62,10 @@ def test_taking_the_lowest_threshold_that_seems_good_breaks_the_promise_about_ha
 
 
 def share_certified(unit: Unit, bad: float, trials: int = 400) -> float:
-    """Return how often documents, of which this share is bad whatever the confidence, are certified for a risk of 3 %."""
+    """Return how often documents with this share of bad ones are certified for a risk of 3%.
+
+    The share does not depend on the confidence.
+    """
     generator = np.random.default_rng(5)
     found = (
         certify_fields(clustered(generator, 400, 10, bad), ("total",), Promise(0.03, 0.95, unit))[0]

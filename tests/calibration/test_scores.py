@@ -25,7 +25,8 @@ def sides(values: list[tuple[int, bool]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_the_brier_score_is_that_worked_by_hand() -> None:
-    # (0.2 - 0)^2, (0.4 - 1)^2, (0.9 - 1)^2, (0.9 - 0)^2: 0.04 + 0.36 + 0.01 + 0.81 = 1.22; two bins of two, both half right
+    # (0.2 - 0)^2, (0.4 - 1)^2, (0.9 - 1)^2, (0.9 - 0)^2: 0.04 + 0.36 + 0.01 + 0.81 = 1.22; two bins of two,
+    # both half right
     found = brier_parts(
         np.array([0.2, 0.4, 0.9, 0.9]), np.array([False, True, True, False]), np.array([0, 2])
     )
@@ -103,7 +104,8 @@ def test_intervals_are_wider_where_documents_hold_several_values() -> None:
 
 
 def test_intervals_hold_the_true_area_about_as_often_as_they_say() -> None:
-    # each document moves all of its five confidences up or down together; the true area is that of a large draw
+    # each document moves all of its five confidences up or down together; the true area is that of a large
+    # draw
     generator, held = np.random.default_rng(3), 0
 
     def draw(documents: int) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +134,8 @@ def test_the_curve_is_that_worked_by_hand() -> None:
     assert [point.joint_risk for point in found.points] == pytest.approx([0, 0.25, 0.5])
     # after 1 .. 4 values, the tie in average order: 0, 0.5 / 2, 1 / 3, 2 / 4
     assert found.aurc == pytest.approx((0 + 0.25 + 1 / 3 + 0.5) / 4)
-    # under joint risk: 0, a straight line from 0 to 0.25 over half of the coverage, one from 0.25 to 0.5 over a quarter
+    # under joint risk: 0, a straight line from 0 to 0.25 over half of the coverage, one from 0.25 to 0.5 over
+    # a quarter
     assert found.augrc == pytest.approx(0.5 * 0.125 + 0.25 * 0.375)
     assert [one.share for one in found.captures] == pytest.approx([0.5, 0.75, 1.0])
 

@@ -1,4 +1,4 @@
-"""Checks over predictions: violations, counts, metrics, the table of documents, files; in any batches and with several workers."""
+"""Checks over predictions: violations, counts, metrics, table, files, for any batches and workers."""
 
 import json
 import pickle
@@ -76,7 +76,8 @@ def test_a_record_has_the_violations_that_its_values_earn(case):
 
 def test_several_checks_of_one_path_all_count_and_a_name_counts_by_its_first_path():
     plan = read_plan(
-        "fields: {x: text}\nchecks: {x: [{range: {least: 5}}, {range: {most: 1}}], '*': {range: {least: 100}}}"
+        "fields: {x: text}\nchecks: {x: [{range: {least: 5}}, {range: {most: 1}}], '*': {range: {least: "
+        "100}}}"
     )
     found = []
     check_records(

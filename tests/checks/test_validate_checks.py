@@ -60,7 +60,8 @@ def test_json_lists_every_violation(run):
     data = json.loads(out)
     assert code == 1 and len(data["violations"]) == 5000
     assert data["violations"][0] == {
-        "system": "llama", "doc": "0", "path": "total", "check": "number", "message": "is a text, not a number", "value": '"x"', "at": "total",
+        "system": "llama", "doc": "0", "path": "total", "check": "number",
+        "message": "is a text, not a number", "value": '"x"', "at": "total",
     }  # fmt: skip
     assert data["check_counts"][0] == {
         "system": "llama",

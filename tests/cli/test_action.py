@@ -1,4 +1,4 @@
-"""The action of this repository: its steps run here by bash, as a runner would run them, on the shipped sample."""
+"""The action of this repository: its steps run by bash, as on a runner, on the shipped sample."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ WORKFLOW: dict[str, Any] = YAML(typ="safe").load(
     (ROOT / "examples" / "ci" / "extraction.yml").read_text(encoding="utf-8")
 )
 
-# Stands in for GitHub's command-line program: keeps comments in a file, and answers the three calls that the action makes.
+# Stands in for GitHub's command-line program: keeps comments in a file, and answers the three calls that the
+# action makes.
 GH = """
 import json, os, pathlib, shutil, subprocess, sys
 store, arguments = pathlib.Path(os.environ["COMMENTS"]), sys.argv[2:]
@@ -38,9 +39,11 @@ comments = json.loads(store.read_text())
 if "--jq" in arguments:
     if shutil.which("jq"):
         asked = ["jq", "-r", arguments[arguments.index("--jq") + 1]]
-        print(subprocess.run(asked, input=json.dumps(comments), capture_output=True, text=True, check=True).stdout, end="")
+        done = subprocess.run(asked, input=json.dumps(comments), capture_output=True, text=True, check=True)
+        print(done.stdout, end="")
     else:
-        own = [one for one in comments if one["user"]["type"] == "Bot" and one["body"].splitlines()[:1] == [os.environ["MARKER"]]]
+        bots = [one for one in comments if one["user"]["type"] == "Bot"]
+        own = [one for one in bots if one["body"].splitlines()[:1] == [os.environ["MARKER"]]]
         print("".join(f"{one['id']}\\n" for one in own), end="")
     sys.exit()
 place = arguments[arguments.index("--method") + 2]
@@ -56,7 +59,7 @@ store.write_text(json.dumps(comments))
 
 @dataclass
 class Ended:
-    """How the action ended: the exit code of the first step that failed, what each step printed, and the steps' outputs."""
+    """The end of the action: exit code of the first failed step, printed text and outputs of the steps."""
 
     code: int = 0
     logs: dict[str, str] = field(default_factory=dict)
@@ -174,8 +177,10 @@ def runner(programs: Path, tmp_path: Path) -> Runner:
     )
     (tmp_path / "summary").touch()
     environment = {
-        "PATH": os.pathsep.join(map(str, (own, programs, os.environ["PATH"]))), "PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(tmp_path),
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"), "GITHUB_WORKSPACE": str(folder), "GITHUB_REPOSITORY": "me/it",
+        "PATH": os.pathsep.join(map(str, (own, programs, os.environ["PATH"]))),
+        "PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(tmp_path),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"), "GITHUB_WORKSPACE": str(folder),
+        "GITHUB_REPOSITORY": "me/it",
         "GITHUB_ACTION_PATH": str(ROOT), "COMMENTS": str(tmp_path / "comments"),
     }  # fmt: skip
     return Runner(folder, environment)

@@ -34,7 +34,8 @@ TOLD = {
         'the answer begins: Here: {"n": 1,}',
     ],
     "error": [
-        "there is an error instead of an answer (HTTP 500 from the service); it is judged as an empty prediction"
+        "there is an error instead of an answer (HTTP 500 from the service); it is judged as an empty "
+        "prediction"
     ],
     "timeout": ["there is a timeout instead of an answer (request timed out after 60 s)"],
     "absent": ["there is no prediction for this document"],

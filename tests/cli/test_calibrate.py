@@ -13,7 +13,7 @@ Run = Callable[..., Ran]
 
 
 def make_run(run: Run, files: Files, name: str, n: int = 400, wrong: int = 40, *more: str) -> Path:
-    """Return the folder of a run: confidences fall with the document's number, the last documents are wrong."""
+    """Return the folder of a run: confidences fall with the document's number, the last ones are wrong."""
     spec = files.folder / "bills.yaml"
     spec.write_text(
         "{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text}}", encoding="utf-8"

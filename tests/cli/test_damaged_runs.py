@@ -1,4 +1,4 @@
-"""Damaged run folders: one sentence with the file and what is wrong with it, by every command, and never an import."""
+"""Damaged run folders: one sentence with file and damage, by every command, and never an import."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def bad(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a copy of the run, to be damaged; its digests are taken off, so that nothing but its content tells."""
+    """Return a copy of the run, to be damaged, without digests, so that only its content shows it."""
     shutil.copytree(made, tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
     shutil.copytree("good", "bad")

@@ -1,4 +1,4 @@
-"""The specs under `examples/` compile and read values as their comments say, and the commands of its pages run."""
+"""The specs under `examples/` compile and read values as commented; the commands of its pages run."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def commands(text: str) -> list[str]:
 
 
 def run_all(run: Callable[..., Ran], lines: list[str]) -> None:
-    """Run each command; an example may fail a gate, and do nothing worse. A line `NAME=value` gives a name to a value."""
+    """Run each command; an example may fail a gate at worst. A line `NAME=value` names a value."""
     names: dict[str, str] = {}
     for line in lines:
         words = [names.get(word, word) for word in shlex.split(line)]

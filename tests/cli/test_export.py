@@ -124,8 +124,10 @@ def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path
     atlas = found["atlas"]
     assert list(found) == ["atlas", "birch"]
     assert list(atlas) == [
-        "overall_accuracy", "overall_correct", "overall_total", "field_accuracies", "detailed_results", "images_evaluated", "perfect_documents",
-        "best_performing_image", "best_performance_accuracy", "worst_performing_image", "worst_performance_accuracy", "summary_stats",
+        "overall_accuracy", "overall_correct", "overall_total", "field_accuracies", "detailed_results",
+        "images_evaluated", "perfect_documents",
+        "best_performing_image", "best_performance_accuracy", "worst_performing_image",
+        "worst_performance_accuracy", "summary_stats",
     ]  # fmt: skip
     assert (atlas["overall_total"], atlas["images_evaluated"], atlas["perfect_documents"]) == (110, 8, 1)
     assert atlas["field_accuracies"]["SUPPLIER_NAME"] == pytest.approx(
@@ -310,7 +312,9 @@ def test_what_a_result_lacks_is_told(options: ScoreOptions, system: str | None, 
 
 
 ENTRIES = {
-    "gold.jsonl": '{"id": 1, "entries": [{"name": "Dupont", "pages": [1, 2]}, {"name": "Durand", "pages": [7]}]}\n',
+    "gold.jsonl": (
+        '{"id": 1, "entries": [{"name": "Dupont", "pages": [1, 2]}, {"name": "Durand", "pages": [7]}]}\n'
+    ),
     "=a.jsonl": '{"id": 1, "entries": [{"name": "Dupond", "pages": [1, 3]}]}\n',
 }
 

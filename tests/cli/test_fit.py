@@ -124,7 +124,8 @@ REMARKS = {
         ["gold never has a value in to: "], ["street"],
     ),
     "keys of gold beside the spec": (
-        "fields: {supplier: text}", SHOP, SHOP, ["gold: keys that the spec does not declare are not judged: total (2)"], ["s0: ", "id (2)"],
+        "fields: {supplier: text}", SHOP, SHOP,
+        ["gold: keys that the spec does not declare are not judged: total (2)"], ["s0: ", "id (2)"],
     ),
     "keys that only predictions have": (
         "fields: {supplier: text}", SHOP, [{**SHOP[0], "bic": 1}],
@@ -132,16 +133,19 @@ REMARKS = {
     ),
     "gold without any declared field": (
         "fields: {supplier: text}", [{"id": "a1", "gold": {"supplier": "Oak"}}], SHOP,
-        ["no gold record has a value in a field of the spec, so every predicted value is spurious; keys in gold: gold (1)",
+        ["no gold record has a value in a field of the spec, so every predicted value is spurious; keys "
+         "in gold: gold (1)",
          "did you mean `--gold-key gold`?"], [],
     ),
     "predictions one level down": (
         "fields: {supplier: text, total: money}", SHOP, [{"id": row["id"], "result": row} for row in SHOP],
-        ["s0: no prediction has a value in a field of the spec", "keys in them: result (2); did you mean `--pred-key result`?"],
+        ["s0: no prediction has a value in a field of the spec",
+         "keys in them: result (2); did you mean `--pred-key result`?"],
         [],
     ),
     "a protocol says nothing of the rest of gold": (
-        "prescription", [{"doc_id": "1", "ward": 3, "medications": [{"nombre_medicamento": "a", "dosis": "1"}]}],
+        "prescription", [{"doc_id": "1", "ward": 3,
+            "medications": [{"nombre_medicamento": "a", "dosis": "1"}]}],
         [{"doc_id": "1", "medications": [{"nombre_medicamento": "a", "dosis": "1"}]}], [], ["ward"],
     ),
 }  # fmt: skip

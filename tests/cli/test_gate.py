@@ -228,7 +228,8 @@ def test_gates_of_a_file_over_several_systems_are_decided_one_by_one(
 
 
 @pytest.mark.parametrize(("system", "options", "code"), [
-    (None, [], 2), (None, ["--system", "perfect"], 0), ("perfect", [], 0), ("llama", ["--system", "perfect"], 2), ("nobody", [], 2),
+    (None, [], 2), (None, ["--system", "perfect"], 0), ("perfect", [], 0),
+    ("llama", ["--system", "perfect"], 2), ("nobody", [], 2),
 ])  # fmt: skip
 def test_records_of_one_system_never_stand_for_another(
     run: Run, files: Files, tmp_path: Path, system: str | None, options: list[str], code: int

@@ -185,7 +185,10 @@ def test_a_lock_that_changes_while_a_run_lasts_is_not_overwritten(
 
     def score_while_another_resets(*given: Any) -> Any:
         found = whole(*given)
-        code = f"import sys; from fieldassay.cli.main import main; sys.exit(main({['lock', *locked.files.inputs[:4], '--lock', str(locked.file)]!r}"
+        code = (
+            "import sys; from fieldassay.cli.main import main; "
+            f"sys.exit(main({['lock', *locked.files.inputs[:4], '--lock', str(locked.file)]!r}"
+        )
         code += " + ['--reset-baseline', '--reason', 'theirs']))"
         subprocess.run(
             [sys.executable, "-c", code],

@@ -1,4 +1,4 @@
-"""Where output goes and how it is written: the same option everywhere, and the ending of a file says its format."""
+"""The place and format of output: the same option everywhere, and the format by the file's ending."""
 
 from __future__ import annotations
 

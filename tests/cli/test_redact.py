@@ -33,15 +33,20 @@ gates: ["accuracy >= 0.01", "accuracy{type=invoice} >= 0.99"]
 """
 GOLD = [
     {
-        "id": f"doc{at}", "sort": ["Rechnung", "Quittung"][at % 2], "total": f"12{at}4,56", "customer": ["Feuerstein", "Geroellheimer"][at % 2],
-        "region": ["Nordland", "Suedland"][at % 2], "lines": [{"sku": f"Artikel{at}", "price": 70001 + at}], "extra": {"Geheimfeld": "Kopfnote"},
+        "id": f"doc{at}", "sort": ["Rechnung", "Quittung"][at % 2], "total": f"12{at}4,56",
+        "customer": ["Feuerstein", "Geroellheimer"][at % 2],
+        "region": ["Nordland", "Suedland"][at % 2], "lines": [{"sku": f"Artikel{at}", "price": 70001 + at}],
+        "extra": {"Geheimfeld": "Kopfnote"},
     }
     for at in range(6)
 ]  # fmt: skip
 PRED: list[dict[str, Any]] = [
     {
         "id": "doc0",
-        "raw": '```json\n{"sort": "Rechnung", "total": "1204,56", "customer": "Feuerstein", "region": "Nordland",}\n```',
+        "raw": (
+            '```json\n{"sort": "Rechnung", "total": "1204,56", "customer": "Feuerstein", "region": '
+            '"Nordland",}\n```'
+        ),
     },
     {"id": "doc1", "raw": "Leider unlesbar, sagt Wilma"},
     {"id": "doc2", "error": "Fehler im Dienst Bedrock"},

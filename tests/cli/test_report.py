@@ -36,7 +36,8 @@ def scored(files: Files, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 OWN = ("junit", "markdown", "github", "annotations", "comment")
 STARTS = {
-    "junit": "<?xml", "markdown": "# tiny", "github": "## NO-GO: tiny", "annotations": "::error title=", "comment": "<!-- fieldassay:report -->\n"
+    "junit": "<?xml", "markdown": "# tiny", "github": "## NO-GO: tiny", "annotations": "::error title=",
+    "comment": "<!-- fieldassay:report -->\n"
 }  # fmt: skip
 
 
@@ -129,12 +130,12 @@ def test_what_was_fixed_and_broken_since_an_earlier_run_is_told(run: Run, scored
         page = run("report", "next", "--against", "run", "--format", name).out
         assert "### llama since run" in page and "- 1 value broken, 1 fixed" in page
         assert (
-            "| <code>d1</code> | <code>name</code> | <code>Ada</code> | <code>Ada</code> | <code>Adda &#124; &#60;b&#62;</code> |"
-            in page
+            "| <code>d1</code> | <code>name</code> | <code>Ada</code> | <code>Ada</code> | <code>Adda "
+            "&#124; &#60;b&#62;</code> |" in page
         )
         assert (
-            "| <code>d3</code> | <code>total</code> | <code>&#34;7&#34;</code> | <code>seven</code> | <code>7</code> | critical: "
-            in page
+            "| <code>d3</code> | <code>total</code> | <code>&#34;7&#34;</code> | <code>seven</code> | "
+            "<code>7</code> | critical: " in page
         )
 
 

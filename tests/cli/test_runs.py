@@ -491,7 +491,8 @@ HOSTILE: dict[str, Any] = {
     "true": True,
 }
 KEYS = (
-    "id", "files", "started", "spec", "digests", "inputs", "options", "bootstrap", "models", "versions", "git", "host", "headline", "counts", "limit",
+    "id", "files", "started", "spec", "digests", "inputs", "options", "bootstrap", "models", "versions",
+    "git", "host", "headline", "counts", "limit",
     "rescored_from", "evidence", "timings",
 )  # fmt: skip
 

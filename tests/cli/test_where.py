@@ -1,4 +1,4 @@
-"""`--where` in every command that reads gold: what is printed, what a run records, and what reads it again."""
+"""`--where` in every command that reads gold: the output, the record of the run, and reading it again."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from fieldassay.types.numbers.amounts import (
 
 
 def build(call: str | Mapping[str, Any]) -> Comparator:
-    """A comparator from a name or `{name: {options}}`, its options validated by the annotations of its class."""
+    """A comparator from a name or `{name: {options}}`, with options validated by its annotations."""
     name, options = (call, {}) if isinstance(call, str) else next(iter(call.items()))
     kind = COMPARATORS.load(name)
     hints = get_type_hints(kind)

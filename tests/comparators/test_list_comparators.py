@@ -1,4 +1,4 @@
-"""List comparators: the published worked examples, definitions by brute force, and one inner call per batch."""
+"""List comparators: published worked examples, definitions by brute force, one inner call per batch."""
 
 from collections import Counter
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""Values that the published protocols work out, and those that other tools are known to judge wrong, each under the comparator meant for it."""
+"""Worked values of the published protocols, and values misjudged by other tools.
+
+Each is under the comparator meant for it.
+"""
 
 import pytest
 from tests.comparators.comparator_cases import build, reading

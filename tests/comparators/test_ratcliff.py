@@ -21,12 +21,14 @@ def words(text):
 
 
 SENATORS = words("""
-    Poher Monnerville Larcher Poncelet Lecanuet Pasqua Gaudin Badinter Mauroy Chevènement Mélenchon Raffarin Retailleau Debré Dailly Hoeffel
-    Marcilhacy Bonnefous Kanner Assouline Karoutchi Doineau Deroche Estrosi~Sassone Goulet Jouve Lienemann Malhuret Canayer Cukierman
+    Poher Monnerville Larcher Poncelet Lecanuet Pasqua Gaudin Badinter Mauroy Chevènement Mélenchon Raffarin
+    Retailleau Debré Dailly Hoeffel Marcilhacy Bonnefous Kanner Assouline Karoutchi Doineau Deroche
+    Estrosi~Sassone Goulet Jouve Lienemann Malhuret Canayer Cukierman
     Delattre Morin-Desailly Pécresse Primas Rossignol Vérien Vogel de~Rohan d'Ornano Le~Pors
 """)
 FIRST_NAMES = words(
-    "Jean Pierre Michel André Philippe René Louis Alain Gaston Marie-Thérèse Hélène Éliane Nathalie François Gérard Loïc Hervé"
+    "Jean Pierre Michel André Philippe René Louis Alain Gaston Marie-Thérèse Hélène Éliane Nathalie "
+    "François Gérard Loïc Hervé"
 )
 MISREAD = {
     "l": "1",

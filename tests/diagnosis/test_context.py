@@ -1,4 +1,4 @@
-"""Diagnoses that need the document agree with a plain loop, and do not depend on how documents are batched."""
+"""Diagnoses that need the document agree with a plain loop, and do not depend on the batching."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of a diff against plain computations that share no code with it, and against comparing the same systems in one run."""
+"""The numbers of a diff against plain computations without shared code, and against one run."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def field_sums(field: str) -> Callable[[Row, Row], Sums]:
 def oracle(
     sums: Callable[[Row, Row], Sums], gold: list[Row], before: list[Row], after: list[Row]
 ) -> dict[str, Any]:
-    """Return difference, p by going through all exchanges, wins, losses and ties, of a ratio of sums over documents."""
+    """Return difference, p by all exchanges, wins, losses and ties, of a ratio of sums over documents."""
     first, second = (
         np.array([sums(one, other) for one, other in zip(gold, side, strict=True)])
         for side in (before, after)

@@ -182,7 +182,8 @@ def test_no_shown_difference_says_what_could_have_been_found(make_run: Make) -> 
     text = rendered(make_run, lambda at, row: {**row, "name": "y"} if at < 2 else row)
     assert "no difference could be shown between old and new in accuracy (−8.3 points" in text
     found = re.search(
-        r"accuracy: a difference of ([\d.]+) points would have been found with probability 0.8; for one of 8.3 it takes about ([\d,]+) doc",
+        r"accuracy: a difference of ([\d.]+) points would have been found with probability 0.8; for one of "
+        r"8.3 it takes about ([\d,]+) doc",
         text,
     )
     assert found is not None

@@ -26,7 +26,10 @@ TEXTS = [
 
 @dataclass(frozen=True)
 class TinyModel:
-    """A model to write: `family` is the model type, `pooling` the key in `1_Pooling/config.json` (None: no such file)."""
+    """A model to write: `family` is the model type, `pooling` the key in `1_Pooling/config.json`.
+
+    None: no such file.
+    """
 
     family: str
     pooling: str | None = "pooling_mode_mean_tokens"

@@ -1,4 +1,4 @@
-"""Records reference vectors with sentence-transformers: `python record_references.py MODEL_FOLDER`, in an environment that has it."""
+"""Records reference vectors: `python record_references.py MODEL_FOLDER`, with sentence-transformers."""
 
 import json
 import sys

@@ -47,13 +47,18 @@ def test_blank_items_at_the_end_move_no_figure(align: str, empty_items: str, at:
 
 LEAVES: dict[str, tuple[str, str, Any, Any, list[tuple[str, str]]]] = {
     "ordered: an empty place stays a place": (
-        "ordered", "drop", ["a", "", "c"], ["a", "b", "c"], [("t[0]", "match"), ("t[1]", "spurious"), ("t[2]", "match")],
+        "ordered", "drop", ["a", "", "c"], ["a", "b", "c"],
+        [("t[0]", "match"), ("t[1]", "spurious"), ("t[2]", "match")],
     ),
-    "ordered: blank beside blank is no row": ("ordered", "drop", ["a", "", "c"], ["a", None, "c"], [("t[0]", "match"), ("t[2]", "match")]),
-    "sequence: blank beside blank is no row": ("sequence", "drop", ["a", "", "c"], ["a", "", "c"], [("t[0]", "match"), ("t[2]", "match")]),
-    "kept: blank beside blank agrees": ("ordered", "keep", ["a", ""], ["a", ""], [("t[0]", "match"), ("t[]", "absent")]),
+    "ordered: blank beside blank is no row": ("ordered", "drop", ["a", "", "c"], ["a", None, "c"],
+        [("t[0]", "match"), ("t[2]", "match")]),
+    "sequence: blank beside blank is no row": ("sequence", "drop", ["a", "", "c"], ["a", "", "c"],
+        [("t[0]", "match"), ("t[2]", "match")]),
+    "kept: blank beside blank agrees": ("ordered", "keep", ["a", ""], ["a", ""],
+        [("t[0]", "match"), ("t[]", "absent")]),
     "kept: blank beside nothing is no row": ("ordered", "keep", ["a", "", ""], ["a"], [("t[0]", "match")]),
-    "kept and assigned: blanks meet nothing": ("assignment", "keep", ["a", "", ""], ["a", ""], [("t[0]", "match")]),
+    "kept and assigned: blanks meet nothing": ("assignment", "keep", ["a", "", ""], ["a", ""],
+        [("t[0]", "match")]),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Laws that hold for every spec and every record: identity, bounds, order, partition, monotonicity, denominators."""
+"""Laws for every spec and every record: identity, bounds, order, partition, monotonicity, denominators."""
 
 from __future__ import annotations
 

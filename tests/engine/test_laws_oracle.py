@@ -41,9 +41,10 @@ def count(value: Any) -> int:
 
 
 def pair(gold: Any, pred: Any) -> tuple[float, int, int]:
-    """Return the similarity of two items, how many of their leaves match, and how many there are on either side.
+    """Return the similarity of two items, the number of matching leaves, and that on either side.
 
-    An item's similarity is the mean over its fields; a list among them counts as one field, with matches / leaves.
+    An item's similarity is the mean over its fields; a list among them counts as one field, with matches /
+    leaves.
     """
     if not isinstance(gold, dict):
         return float(gold == pred), int(gold == pred), 1
@@ -66,14 +67,14 @@ def pair_leaves(gold: Any, pred: Any) -> tuple[int, int]:
 
 
 def pair_lists(gold: list[Any], pred: list[Any]) -> tuple[int, int]:
-    """Return matches and leaves of the one best pairing; a case in which equally good pairings differ in them is given up."""
+    """Return matches and leaves of the one best pairing; a case with differing best pairings is given up."""
     ways = best_pairings(gold, pred)
     assume(len(ways) == 1)
     return next(iter(ways))
 
 
 def best_pairings(gold: list[Any], pred: list[Any]) -> set[tuple[int, int]]:
-    """Return (matches, leaves) of every pairing whose total similarity is the largest; items that share nothing stay apart."""
+    """Return (matches, leaves) of every pairing with the largest total; unlike items stay apart."""
     gold, pred = ([item for item in items if not is_nothing(item)] for items in (gold, pred))
     table = [[pair(item, other) for other in pred] for item in gold]
     places = [*range(len(pred)), *([None] * len(gold))]

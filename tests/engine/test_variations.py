@@ -12,7 +12,8 @@ from tests.judging import result_of, rows_of
 pytestmark = pytest.mark.slow
 
 METRICS = ["accuracy", "accuracy_strict", "accuracy_pooled", "precision", "recall", "f1", "hr", "fda", "absent", "spurious", "missing",
-           "accuracy(regime=baseline)", "accuracy(granularity=slot)", "critical_accuracy", "structure_errors"]  # fmt: skip
+           "accuracy(regime=baseline)", "accuracy(granularity=slot)", "critical_accuracy",
+           "structure_errors"]  # fmt: skip
 TEXTS = {"type": "list", "items": "text"}
 LINES = {"type": "list", "items": {"fields": {"n": "text", "amount": "money", "tags": TEXTS}}}
 TREE = {

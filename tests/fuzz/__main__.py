@@ -20,7 +20,7 @@ AT_ONCE = 200
 
 
 def main() -> int:
-    """Run cases until the count or the time is reached; print each kind of failure once, and how to run it again."""
+    """Run cases up to the count or the time; print each kind of failure once, with the command for it."""
     given = _arguments()
     if given.corpus is not None:
         return _work(given)
@@ -56,7 +56,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _run_process(corpus: Path, seed: int, count: int, failures: Counter[str]) -> int:
-    """Run cases in a process of its own, and return how many were done; one that ends the process is a failure."""
+    """Run cases in a process of its own, and return their number; one that ends the process is a failure."""
     only = [word for at, word in enumerate(sys.argv) if word == "--only" or sys.argv[at - 1] == "--only"]
     command = [
         sys.executable,

@@ -41,7 +41,10 @@ definitions: {own: {formula: 0.5 * accuracy + 0.5 * f1, description: mine}}
 checks: {total: number}
 gates: [accuracy >= 0.1, lower(f1) > 0.01, regression(accuracy) > -0.5]
 """
-TOML = '[fields]\nname = "text"\ntotal = {type = "money", currency = "AUD"}\n[fields.lines]\ntype = "list"\nitems = {fields = {sku = "id"}}\n'
+TOML = (
+    '[fields]\nname = "text"\ntotal = {type = "money", currency = "AUD"}\n[fields.lines]\n'
+    'type = "list"\nitems = {fields = {sku = "id"}}\n'
+)
 SCHEMA = {
     "$defs": {
         "line": {
@@ -67,16 +70,21 @@ SCHEMA = {
         },
     },
 }
-GATES = "gates:\n  - accuracy >= 0.5\n  - {gate: lower(f1) > 0.1, title: sure}\n  - field_accuracy[total] >= 0.2\nname: release\n"
+GATES = (
+    "gates:\n  - accuracy >= 0.5\n  - {gate: lower(f1) > 0.1, title: sure}\n  - "
+    "field_accuracy[total] >= 0.2\nname: release\n"
+)
 
 
 def records(offset: int) -> list[dict[str, object]]:
     """Return gold (offset 0) or predictions, which differ in some documents."""
     return [
         {
-            "id": f"d{number}", "total": number + offset * (number % 3), "name": f"Ada {number}", "kind": "ab"[number % 2],
+            "id": f"d{number}", "total": number + offset * (number % 3), "name": f"Ada {number}",
+            "kind": "ab"[number % 2],
             "when": f"{number + 1:02}.03.2025",
-            "lines": [{"sku": f"s{line}", "amount": line + offset * number} for line in range(number % 4)], "tags": "x|y",
+            "lines": [{"sku": f"s{line}", "amount": line + offset * number} for line in range(number % 4)],
+            "tags": "x|y",
         }
         for number in range(8)
     ]  # fmt: skip
@@ -105,13 +113,18 @@ def _score(*more: str) -> tuple[str, ...]:
 _RUN_COMMANDS = (
     ("report", "work", "--format", "html", "--out", "page.html"), ("report", "work", "--format", "junit"),
     ("report", "work", "--format", "github"),
-    ("report", "work", "--format", "latex"), ("diff", "run:m", "work:m"), ("explain", "work", "d1"), ("explain", "work", "d1", "total"),
-    ("export", "work", "-o", "out.csv"), ("export", "work", "-o", "out.xlsx"), ("export", "work", "-o", "out.json"),
+    ("report", "work", "--format", "latex"), ("diff", "run:m", "work:m"), ("explain", "work", "d1"),
+    ("explain", "work", "d1", "total"),
+    ("export", "work", "-o", "out.csv"), ("export", "work", "-o", "out.xlsx"),
+    ("export", "work", "-o", "out.json"),
     ("export", "work", "-o", "out.md"),
-    ("export", "work", "-o", "errors.md"), ("export", "work", "--what", "losses"), ("gate", "work", "--gates", "gates.yaml"),
+    ("export", "work", "-o", "errors.md"), ("export", "work", "--what", "losses"),
+    ("gate", "work", "--gates", "gates.yaml"),
     ("redact", "work", "--out", "shared"),
-    ("calibrate", "work", "--system", "m"), ("baseline", "set", "work", "--out", "new.json"), ("baseline", "check", "work", "baseline.json"),
-    ("score", "--run", "work", "--out", "again", *FAST), ("runs", "show", "work"), ("runs", "list", "--runs", "."),
+    ("calibrate", "work", "--system", "m"), ("baseline", "set", "work", "--out", "new.json"),
+    ("baseline", "check", "work", "baseline.json"),
+    ("score", "--run", "work", "--out", "again", *FAST), ("runs", "show", "work"),
+    ("runs", "list", "--runs", "."),
 )  # fmt: skip
 _PARTS = ("run.json", "metrics.json", "comparisons.json", "gates.json")
 _TABLES = ("documents.parquet", "evidence.parquet", "statistics.parquet")

@@ -1,4 +1,4 @@
-"""Files made wrong: a value of another kind, a part that is gone or twice, a text cut short, a flipped byte."""
+"""Files made wrong: a value of another kind, a part missing or twice, a text cut short, a flipped byte."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from random import Random
 from typing import Any
 
 HOSTILE: tuple[Any, ...] = (
-    None, True, False, 0, -1, 7, 10**30, -(2**63), 0.5, -0.0, 1e308, "", " ", "x", "null", "NaN", "1,5", "\x00", "\x1b[2J", "\u202e", "\ud800",
-    "=1+1", "evil_module:Spec", "../../x", "a" * 5000, "[", "9" * 5000, "accuracy(", "lines[].amount", "\r\n", [], {}, [[]], [None], [{}],
-    {"": ""}, {"a": {"b": []}}, [1, "x", None], ["a", "a"], "2026-13-45", "1e999", "module.py", "{}", "- a: b", "&a [*a]",
+    None, True, False, 0, -1, 7, 10**30, -(2**63), 0.5, -0.0, 1e308, "", " ", "x", "null", "NaN", "1,5",
+    "\x00", "\x1b[2J", "\u202e", "\ud800",
+    "=1+1", "evil_module:Spec", "../../x", "a" * 5000, "[", "9" * 5000, "accuracy(", "lines[].amount", "\r\n",
+    [], {}, [[]], [None], [{}],
+    {"": ""}, {"a": {"b": []}}, [1, "x", None], ["a", "a"], "2026-13-45", "1e999", "module.py", "{}",
+    "- a: b", "&a [*a]",
 )  # fmt: skip
 """Values that are put in the place of others."""
 
 _SHORT = rb"""" ' , : ; { } [ ] \r\n - # & * ! | > % @ ` null true NaN Infinity -1 1e999 \\ \u0000 \ud800"""
 TOKENS = (
-    *_SHORT.split(b" "), b"\n", b"\r\n", b"\t", b"\xff", b"\x00", b"\xef\xbb\xbf", b"\x1b[31m", b" " * 200, b"[" * 2000, b"9" * 5000,
+    *_SHORT.split(b" "), b"\n", b"\r\n", b"\t", b"\xff", b"\x00", b"\xef\xbb\xbf", b"\x1b[31m", b" " * 200,
+    b"[" * 2000, b"9" * 5000,
     b"a: &a [*a]\n", "\u202e".encode(), b'{"a": ' * 300,
 )  # fmt: skip
 """Pieces that are put into texts."""

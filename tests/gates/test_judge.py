@@ -92,16 +92,22 @@ def test_each_function_looks_at_its_part_of_the_estimate(gate: str, verdict: Ver
 
 
 UNDECIDED = {
-    "undefined": ("accuracy >= 0", replace(ACCURACY, value=None, n=0, documents=0, interval=None), "undefined (n = 0)"),
-    "undefined below": ("accuracy <= 1", replace(ACCURACY, value=None, n=0, documents=0, interval=None), "undefined (n = 0)"),
-    "errors of undefined": ("errors(accuracy) == 0", replace(ACCURACY, value=None, n=0, interval=None), "undefined"),
+    "undefined": ("accuracy >= 0", replace(ACCURACY, value=None, n=0, documents=0, interval=None),
+        "undefined (n = 0)"),
+    "undefined below": ("accuracy <= 1", replace(ACCURACY, value=None, n=0, documents=0, interval=None),
+        "undefined (n = 0)"),
+    "errors of undefined": ("errors(accuracy) == 0", replace(ACCURACY, value=None, n=0, interval=None),
+        "undefined"),
     "no interval": ("lower(accuracy) >= 0", replace(ACCURACY, interval=None), "no interval"),
     "count has none": ("upper(documents_missing) <= 5", count("documents_missing", 0), "counts have none"),
-    "few documents": ("lower(accuracy) >= 0.1", replace(ACCURACY, documents=3, n=3, marks=("few_documents",)), "too few documents (3"),
-    "few above": ("upper(accuracy) <= 1", replace(ACCURACY, marks=("wilson", "few_documents")), "too few documents"),
+    "few documents": ("lower(accuracy) >= 0.1", replace(ACCURACY, documents=3, n=3, marks=("few_documents",)),
+        "too few documents (3"),
+    "few above": ("upper(accuracy) <= 1", replace(ACCURACY, marks=("wilson", "few_documents")),
+        "too few documents"),
     "regression": ("regression(accuracy) > -0.01", ACCURACY, "no baseline"),
     "missing metric": ("accuray >= 0", ACCURACY, "did you mean 'accuracy'?"),
-    "missing field": ("field_accuracy[total] >= 0", replace(ACCURACY, metric="field_accuracy", field="date"), "no such field"),
+    "missing field": ("field_accuracy[total] >= 0", replace(ACCURACY, metric="field_accuracy", field="date"),
+        "no such field"),
     "missing slice": ("accuracy{type=a} >= 0", ACCURACY, "not broken down by 'type'"),
     "other regime": ("accuracy >= 0", replace(ACCURACY, regime="baseline"), "no estimate"),
     "other granularity": ("accuracy >= 0", replace(ACCURACY, granularity="slot"), "no estimate"),
@@ -112,8 +118,10 @@ UNDECIDED = {
     "true": ("accuracy >= 0", replace(ACCURACY, value=True), "no number"),
     "count over nothing": ("documents_missing == 0", count("documents_missing", 0, n=0), "over nothing"),
     "n of nothing": ("n(accuracy) <= 5", replace(ACCURACY, value=None, n=0), "over nothing"),
-    "errors of a time": ("errors(latency_p95) == 0", replace(count("latency_p95", 1), unit="ms"), "needs a share"),
-    "errors of what is right": ("errors(correct) == 0", replace(count("correct", 0, better="higher"), granularity="leaf"), "counts what is right"),
+    "errors of a time": ("errors(latency_p95) == 0", replace(count("latency_p95", 1), unit="ms"),
+        "needs a share"),
+    "errors of what is right": ("errors(correct) == 0",
+        replace(count("correct", 0, better="higher"), granularity="leaf"), "counts what is right"),
 }  # fmt: skip
 
 
@@ -144,7 +152,8 @@ def test_a_count_over_nothing_can_fail() -> None:
 
 
 @pytest.mark.parametrize(("failed", "gate", "verdict"), [
-    (0, "errors(accuracy) <= 5", PASS), (1, "errors(accuracy) <= 5", OPEN), (1, "errors(accuracy) <= 6", PASS), (9, "errors(accuracy) < 5", FAIL),
+    (0, "errors(accuracy) <= 5", PASS), (1, "errors(accuracy) <= 5", OPEN),
+    (1, "errors(accuracy) <= 6", PASS), (9, "errors(accuracy) < 5", FAIL),
 ])  # fmt: skip
 def test_judgements_that_failed_may_be_errors(failed: int, gate: str, verdict: Verdict) -> None:
     outcome = judge(gate, replace(ACCURACY, failed=failed))

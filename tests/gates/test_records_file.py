@@ -91,7 +91,11 @@ def test_stable_runs_are_counted_back_from_the_last(tmp_path: Path, case: str) -
 INVALID_RUNS = {
     "no code": (without(RUN, "code"), "has no 'code'"),
     "code is a number": ({**RUN, "code": 1.10}, "must be a text"),
-    "code overflows": ('reliability: [{success: true, code: 12e4567, configuration: a, restarted: false, started: "2026-03-01"}]', "must be a text"),
+    "code overflows": (
+        "reliability: [{success: true, code: 12e4567, configuration: a, restarted: false, "
+        'started: "2026-03-01"}]',
+        "must be a text",
+    ),
     "placeholder": ({**RUN, "code": "TODO"}, "says nothing"),
     "no restarted": (without(RUN, "restarted"), "has no 'restarted'"),
     "typo": ({**without(RUN, "restarted"), "restartd": False}, "there is 'restartd'"),
@@ -136,8 +140,10 @@ OFFLINES = {
     "no latency": (without(OFFLINE, "latency_seconds"), 0, "has no 'latency_seconds'"),
     "zero latency": ({**OFFLINE, "latency_seconds": 0}, 0, "above 0"),
     "negative latency": ({**OFFLINE, "latency_seconds": -1}, 0, "above 0"),
-    "infinite latency": ('offline: [{backend: a, command: b, hardware: c, latency_seconds: .inf}]', 0, "above 0"),
-    "latency is not a number": ('offline: [{backend: a, command: b, hardware: c, latency_seconds: .nan}]', 0, "above 0"),
+    "infinite latency": ('offline: [{backend: a, command: b, hardware: c, latency_seconds: .inf}]', 0,
+        "above 0"),
+    "latency is not a number": ('offline: [{backend: a, command: b, hardware: c, latency_seconds: .nan}]', 0,
+        "above 0"),
     "latency in words": ({**OFFLINE, "latency_seconds": "fast"}, 0, "above 0"),
     "latency is true": ({**OFFLINE, "latency_seconds": True}, 0, "above 0"),
 }  # fmt: skip

@@ -170,11 +170,16 @@ def timed_rows(durations: Sequence[float | None]) -> Rows:
 
 TIMES = [100.0 + at % 7 for at in range(200)]
 TIMINGS: dict[str, tuple[Sequence[float | None], str, Verdict, str]] = {
-    "every document alike slower": ([one + 200 for one in TIMES], "> -5", FAIL, "all documents show the same difference, and -200"),
-    "every document alike slower, wide margin": ([one + 200 for one in TIMES], "> -500", OPEN, "how much another sample could differ"),
-    "every document alike faster": ([one - 50 for one in TIMES], "> -5", OPEN, "how much another sample could differ"),
-    "half of them not measured any more": ([one if at % 2 else None for at, one in enumerate(TIMES)], "> -50", OPEN, "100 documents that"),
-    "only the fastest measured": ([one / 2 if at < 20 else None for at, one in enumerate(TIMES)], "> -5", OPEN, "are not measured now"),
+    "every document alike slower": ([one + 200 for one in TIMES], "> -5", FAIL,
+        "all documents show the same difference, and -200"),
+    "every document alike slower, wide margin": ([one + 200 for one in TIMES], "> -500", OPEN,
+        "how much another sample could differ"),
+    "every document alike faster": ([one - 50 for one in TIMES], "> -5", OPEN,
+        "how much another sample could differ"),
+    "half of them not measured any more": ([one if at % 2 else None for at, one in enumerate(TIMES)], "> -50",
+        OPEN, "100 documents that"),
+    "only the fastest measured": ([one / 2 if at < 20 else None for at, one in enumerate(TIMES)], "> -5",
+        OPEN, "are not measured now"),
     "measured again": (TIMES, "> -5", PASS, "nothing changed"),
 }  # fmt: skip
 
@@ -197,11 +202,15 @@ WORSE = spoil(OLD, 0.1, 2)
 TYPED = [{**row, "type": "x" if at % 2 else "y"} for at, row in enumerate(GOLD)]
 LONG = "no baseline"
 ATTACKS: dict[str, tuple[Callable[[Bench], GateOutcome], str]] = {
-    "gold of other documents": (lambda bench: bench.judge("regression(accuracy) > -0.5", gold(201), WORSE), "other gold (gold digest"),
-    "gold of other values": (lambda bench: bench.judge("regression(accuracy) > -0.5", [{**GOLD[0], "a": "z"}, *GOLD[1:]], WORSE), "other gold"),
-    "only the first documents": (lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE, limit=50), "150 are no longer there"),
+    "gold of other documents": (lambda bench: bench.judge("regression(accuracy) > -0.5", gold(201), WORSE),
+        "other gold (gold digest"),
+    "gold of other values": (lambda bench: bench.judge("regression(accuracy) > -0.5",
+        [{**GOLD[0], "a": "z"}, *GOLD[1:]], WORSE), "other gold"),
+    "only the first documents": (lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE,
+        limit=50), "150 are no longer there"),
     "another spec": (
-        lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE, SPEC.replace("a: text", "a: id")),
+        lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE,
+            SPEC.replace("a: text", "a: id")),
         "another spec (spec digest",
     ),
     "other formulas": (
@@ -209,14 +218,20 @@ ATTACKS: dict[str, tuple[Callable[[Bench], GateOutcome], str]] = {
         "other formulas (formulas digest",
     ),
     "a metric under an old name": (
-        lambda bench: bench.judge("regression(f1) > -0.5", GOLD, WORSE, SPEC + "\ndefinitions: {f1: accuracy_strict}"),
+        lambda bench: bench.judge("regression(f1) > -0.5", GOLD, WORSE,
+            SPEC + "\ndefinitions: {f1: accuracy_strict}"),
         "other formulas",
     ),
-    "a percentile": (lambda bench: bench.judge("regression(latency_p95) > -5", GOLD, WORSE), "not made of sums"),
-    "a metric that was not kept": (lambda bench: bench.judge("regression(accuracy(regime=baseline)) > -0.5", GOLD, WORSE), "keeps nothing of"),
-    "no bootstrap": (lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE, replicates=0), "without a bootstrap"),
-    "a slice that nobody asked for": (lambda bench: bench.judge("regression(accuracy{kind=x}) > -0.5", GOLD, WORSE), "slice"),
-    "a count": (lambda bench: bench.judge("regression(documents_missing) >= -5", GOLD, WORSE[:150]), "keeps nothing of"),
+    "a percentile": (lambda bench: bench.judge("regression(latency_p95) > -5", GOLD, WORSE),
+        "not made of sums"),
+    "a metric that was not kept": (lambda bench: bench.judge("regression(accuracy(regime=baseline)) > -0.5",
+        GOLD, WORSE), "keeps nothing of"),
+    "no bootstrap": (lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE, replicates=0),
+        "without a bootstrap"),
+    "a slice that nobody asked for": (lambda bench: bench.judge("regression(accuracy{kind=x}) > -0.5", GOLD,
+        WORSE), "slice"),
+    "a count": (lambda bench: bench.judge("regression(documents_missing) >= -5", GOLD, WORSE[:150]),
+        "keeps nothing of"),
     "systems of other names": (
         lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, {"x": OLD, "y": WORSE}),
         "has no system 'y'; it has: prediction",

@@ -19,7 +19,10 @@ GOLD: list[dict[str, Any]] = [
     {"id": "d2", "total": 7, "name": None, "lines": []},
     {"id": "d3", "total": -0.0, "name": "", "flag": True},
 ]
-SPEC = "fields: {total: money, name: text, flag: boolean, lines: {type: list, items: {type: object, fields: {sku: id, n: number}}}}"
+SPEC = (
+    "fields: {total: money, name: text, flag: boolean, lines: {type: list, items: {type: object, "
+    "fields: {sku: id, n: number}}}}"
+)
 
 
 def labels(records: Any, spec: Any = SPEC) -> Labels:

@@ -69,7 +69,7 @@ OTHER: dict[str, Any] = {
     "checks": (("a", (Call("number"),)),),
     "version": 2,
 }
-"""Another value for the parts of a spec or a field for which a number more, the other claim or the text `x` will not do."""
+"""Another value for spec parts or fields where a larger number, other claim or text `x` will not do."""
 
 NOT_FROZEN = {"name", "description", "edition", "citation", "protocol", "gates", "slices"}
 FORMULAS = {"metrics", "definitions", "score", "prices"}

@@ -239,7 +239,10 @@ def test_a_changed_value_is_found_in_its_document_alone(gold: dict[str, Any], va
 @pytest.mark.parametrize("seed", ["0", "1"])
 def test_the_digest_does_not_depend_on_the_process(seed: str, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "gold.jsonl", GOLD)
-    code = f"from fieldassay.gates.baseline.locking import freeze; from pathlib import Path; print(freeze({SPEC!r}, Path({str(path)!r})).gold.digest)"
+    code = (
+        "from fieldassay.gates.baseline.locking import freeze; from pathlib import Path; "
+        f"print(freeze({SPEC!r}, Path({str(path)!r})).gold.digest)"
+    )
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(sys.path),

@@ -228,7 +228,8 @@ def test_an_older_version_is_told_and_not_refused(path: Path, frozen: Frozen) ->
 
 
 DIFFERENT: dict[str, tuple[Any, Any, list[str]]] = {
-    "an option": (SPEC.replace("money", "{type: money, currency: AUD}"), GOLD, ['the spec differs: fields.total.currency was added ("AUD")']),
+    "an option": (SPEC.replace("money", "{type: money, currency: AUD}"), GOLD,
+        ['the spec differs: fields.total.currency was added ("AUD")']),
     "a type below": (
         SPEC.replace("n: number", "n: integer"),
         GOLD,
@@ -249,7 +250,8 @@ DIFFERENT: dict[str, tuple[Any, Any, list[str]]] = {
         [
             'the spec differs: locale was added ("es")',
             'the formulas differ: metrics was [], is now ["f1"]',
-            "the gold differs: 2 documents added (d4, d5), 1 removed (d1) (or the specs declare other fields of it)",
+            "the gold differs: 2 documents added (d4, d5), 1 removed (d1) (or the specs declare other "
+            "fields of it)",
         ],
     ),
     "many documents": (
@@ -260,7 +262,8 @@ DIFFERENT: dict[str, tuple[Any, Any, list[str]]] = {
     "many fields": (
         "fields: {" + ", ".join(f"f{at}: text" for at in range(20)) + "}",
         GOLD,
-        ["the spec differs: " + ", ".join(f'fields.f{at} was added ("text")' for at in (0, 1, 10, 11, 12)) + " and 19 more",
+        ["the spec differs: " + ", ".join(f'fields.f{at} was added ("text")' for at in (0, 1, 10, 11,
+         12)) + " and 19 more",
          "the gold differs: 3 documents changed (d1, d2, d3) (or the specs declare other fields of it)"],
     ),
 }  # fmt: skip

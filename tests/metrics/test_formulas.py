@@ -26,13 +26,17 @@ FIELDS = [
 ]
 ROWS = [
     ("a", "drugs[]", "match"), ("a", "drugs[].name", "match"), ("a", "drugs[].dose", "mismatch"),
-    ("a", "drugs[]", "missing"), ("a", "drugs[].name", "missing", None, "lone_parent"), ("a", "drugs[].dose", "absent", None, "lone_parent"),
+    ("a", "drugs[]", "missing"), ("a", "drugs[].name", "missing", None, "lone_parent"),
+    ("a", "drugs[].dose", "absent", None, "lone_parent"),
     ("a", "note", "partial"),
-    ("b", "drugs[]", "match"), ("b", "drugs[].name", "match"), ("b", "drugs[].dose", "absent"), ("b", "note", "absent"),
-    ("c", "drugs[]", "spurious"), ("c", "drugs[].name", "spurious", None, "lone_parent"), ("c", "note", "match"),
-    ("d", "drugs[]", "missing"), ("d", "drugs[].name", "missing", None, "lone_parent"), ("d", "note", "missing"),
+    ("b", "drugs[]", "match"), ("b", "drugs[].name", "match"), ("b", "drugs[].dose", "absent"),
+    ("b", "note", "absent"),
+    ("c", "drugs[]", "spurious"), ("c", "drugs[].name", "spurious", None, "lone_parent"),
+    ("c", "note", "match"),
+    ("d", "drugs[]", "missing"), ("d", "drugs[].name", "missing", None, "lone_parent"),
+    ("d", "note", "missing"),
 ]  # fmt: skip
-"""Items: a has one pair and one missing, b one pair, c only a spurious one, d only a missing one. Scores: partial is 0.5."""
+"""Items: a has one pair and one missing, b one pair, c a spurious one, d a missing one; partial is 0.5."""
 
 RECALL = "items_matched / (items_matched + items_missing)"
 PAIRED = "(correct(fields=dose, without=lone_parent) + absent(fields=dose, without=lone_parent))"

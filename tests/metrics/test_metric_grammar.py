@@ -32,7 +32,8 @@ calls = st.builds(
     st.none() | st.tuples(st.text(max_size=6), st.text(max_size=6)),
 )
 gates = st.builds(
-    lambda call, function, operator, threshold, is_optional: Gate(call, function, operator, threshold, is_optional and call.slice is not None),
+    lambda call, function, operator, threshold,
+    is_optional: Gate(call, function, operator, threshold, is_optional and call.slice is not None),
     calls, st.sampled_from(FUNCTIONS), st.sampled_from(OPERATORS), numbers, st.booleans(),
 )  # fmt: skip
 

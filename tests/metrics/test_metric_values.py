@@ -15,12 +15,14 @@ FIELDS = [
 ]
 
 ROWS = [
-    ("a", "total", "match"), ("a", "name", "partial"), ("a", "date", "missing"), ("a", "iban", "spurious", None, "unreadable_pred"),
+    ("a", "total", "match"), ("a", "name", "partial"), ("a", "date", "missing"),
+    ("a", "iban", "spurious", None, "unreadable_pred"),
     ("a", "note", "absent"),
     ("b", "total", "mismatch", None, "unreadable_pred"),
     ("b", "name", "match"), ("b", "date", "match"), ("b", "iban", "absent"), ("b", "note", "absent"),
     *(("c", name, "absent") for name in ("total", "name", "date", "iban", "note")),
-    ("d", "total", "spurious", None, "unreadable_pred"), ("d", "name", "match"), *(("d", name, "absent") for name in ("date", "iban", "note")),
+    ("d", "total", "spurious", None, "unreadable_pred"), ("d", "name", "match"),
+    *(("d", name, "absent") for name in ("date", "iban", "note")),
 ]  # fmt: skip
 """C = 4, W = 2, M = 1, S = 2, A = 11, sum of scores T = 4.5; document c is empty on both sides."""
 
@@ -135,18 +137,25 @@ ITEMS = {
 
 NUMBERS = {"duration_ms": [100.0, 200.0, np.nan, 400.0], "cost_usd": [0.01, np.nan, 0.03, 0.02],
            "prompt_tokens": [900.0, 1000.0, np.nan, 500.0], "completion_tokens": [80.0, np.nan, np.nan, 20.0],
-           "embedding_tokens": [np.nan, np.nan, np.nan, 7.0], "total_tokens": [980.0, 1000.0, np.nan, 527.0]}  # fmt: skip
-CLAIMED = {"has_prediction": [True, True, False, False], "is_invalid": [True, False, False, False], "has_error": [False, False, True, True],
+           "embedding_tokens": [np.nan, np.nan, np.nan, 7.0],
+           "total_tokens": [980.0, 1000.0, np.nan, 527.0]}  # fmt: skip
+CLAIMED = {"has_prediction": [True, True, False, False], "is_invalid": [True, False, False, False],
+           "has_error": [False, False, True, True],
            "is_timeout": [False, False, True, False],
            "is_repaired": [True, True, True, False], "is_unparsed": [True, False, True, False]}  # fmt: skip
 OF_DOCUMENTS = {
-    "documents_missing": (2, 4), "documents_invalid": (1, 4), "documents_error": (2, 4), "documents_timeout": (1, 4),
+    "documents_missing": (2, 4), "documents_invalid": (1, 4), "documents_error": (2, 4),
+    "documents_timeout": (1, 4),
     "documents_repaired": (3, 4), "documents_unparsed": (2, 4),
-    "latency_mean": (700 / 3, 3), "latency_min": (100.0, 3), "latency_max": (400.0, 3), "latency_p50": (200.0, 3),
-    "latency_p90": (360.0, 3), "latency_p95": (380.0, 3), "latency_p99": (396.0, 3), "throughput": (3 * 60_000 / 700, 3), "cost_usd": (0.02, 3),
+    "latency_mean": (700 / 3, 3), "latency_min": (100.0, 3), "latency_max": (400.0, 3),
+    "latency_p50": (200.0, 3),
+    "latency_p90": (360.0, 3), "latency_p95": (380.0, 3), "latency_p99": (396.0, 3),
+    "throughput": (3 * 60_000 / 700, 3), "cost_usd": (0.02, 3),
     "cost_usd_total": (0.06, 3),
-    "prompt_tokens": (800.0, 3), "completion_tokens": (50.0, 2), "embedding_tokens": (7.0, 1), "total_tokens": (2507 / 3, 3),
-    "prompt_tokens_sum": (2400.0, 3), "completion_tokens_sum": (100.0, 2), "embedding_tokens_sum": (7.0, 1), "total_tokens_sum": (2507.0, 3),
+    "prompt_tokens": (800.0, 3), "completion_tokens": (50.0, 2), "embedding_tokens": (7.0, 1),
+    "total_tokens": (2507 / 3, 3),
+    "prompt_tokens_sum": (2400.0, 3), "completion_tokens_sum": (100.0, 2), "embedding_tokens_sum": (7.0, 1),
+    "total_tokens_sum": (2507.0, 3),
 }  # fmt: skip
 
 

@@ -81,7 +81,8 @@ def test_fields_come_in_the_order_of_declaration_parents_first():
     """
     assert [(info.path, info.kind.name, info.slot) for info in read_plan(text).fields] == [
         ("a", "VALUE", 0),
-        ("lines", "LIST", 1), ("lines[]", "ITEM", 1), ("lines[].sku", "VALUE", 1), ("lines[].parts", "LIST", 1), ("lines[].parts[]", "VALUE", 1),
+        ("lines", "LIST", 1), ("lines[]", "ITEM", 1), ("lines[].sku", "VALUE", 1),
+        ("lines[].parts", "LIST", 1), ("lines[].parts[]", "VALUE", 1),
         ("grid", "LIST", 2), ("grid[]", "ITEM", 2), ("grid[]", "LIST", 2), ("grid[][]", "VALUE", 2),
         ("whole", "VALUE", 3),
         ("sets", "LIST", 4), ("sets[]", "VALUE", 4),

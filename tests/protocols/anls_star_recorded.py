@@ -1,4 +1,4 @@
-"""What the package anls_star 1.0.1 says of pairs of trees: gold, prediction, score. Recorded, not computed by this project."""
+"""The scores of anls_star 1.0.1 for pairs of trees: gold, prediction, score. Recorded, not computed."""
 
 from __future__ import annotations
 

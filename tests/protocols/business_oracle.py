@@ -40,9 +40,12 @@ FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 ALIASES = {
     "invoice": "invoice", "tax invoice": "invoice", "tax_invoice": "invoice", "estimate": "invoice",
-    "quote": "invoice", "quotation": "invoice", "proforma": "invoice", "proforma invoice": "invoice", "pro forma invoice": "invoice",
-    "receipt": "receipt", "sales receipt": "receipt", "purchase receipt": "receipt", "payment receipt": "receipt",
-    "bank_statement": "bank_statement", "bank statement": "bank_statement", "account statement": "bank_statement", "statement": "bank_statement",
+    "quote": "invoice", "quotation": "invoice", "proforma": "invoice", "proforma invoice": "invoice",
+    "pro forma invoice": "invoice",
+    "receipt": "receipt", "sales receipt": "receipt", "purchase receipt": "receipt",
+    "payment receipt": "receipt",
+    "bank_statement": "bank_statement", "bank statement": "bank_statement",
+    "account statement": "bank_statement", "statement": "bank_statement",
     "credit card statement": "bank_statement",
 }  # fmt: skip
 YES, NO = {"true", "1", "yes", "y"}, {"false", "0", "no", "n"}
@@ -216,7 +219,7 @@ def agree(one: int, other: int, part: str) -> bool:
 
 
 def day_parts(text: str) -> dict[str, int]:
-    """Day, month and year of a date as these are written on statements: 15/03/2025, 15/03, 15 Mar 2025, 15-Mar, 2025-03-15."""
+    """Return day, month and year of a statement date: 15/03/2025, 15/03, 15 Mar 2025, 15-Mar, 2025-03-15."""
     parts: dict[str, int] = {}
     numbers = re.findall(r"\d+", text)
     for word in re.findall(r"[a-z]{3,}", text):

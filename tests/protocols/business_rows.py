@@ -1,4 +1,7 @@
-"""Rows of the business documents guide, and edge cases of the protocol, with scores worked out by hand: (field, gold, prediction, score)."""
+"""Rows of the business documents guide, and edge cases with scores worked out by hand.
+
+A row is (field, gold, prediction, score).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from typing import Any
 
 Row = tuple[str, Any, Any, float]
 
-# The guide's own rows. Where its tables contradict its cascade, the cascade wins; the figure printed in the guide is noted then.
+# The guide's own rows. Where its tables contradict its cascade, the cascade wins; the figure printed in the
+# guide is noted then.
 IDS: list[Row] = [
     ("BUSINESS_ABN", "06082698025", "06 082 698 025", 1.0),
     ("BUSINESS_ABN", "06 082 698 025", "06-082-698-025", 1.0),

@@ -1,4 +1,4 @@
-"""The two clinical protocols as their page words them, written apart from the package: plain loops, and pairings tried one by one."""
+"""The two clinical protocols as worded, apart from the package: plain loops, pairings one by one."""
 
 from __future__ import annotations
 
@@ -125,7 +125,10 @@ def pairings(size: int, others: int) -> Iterator[list[tuple[int, int]]]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a document comes to; of equal names the pairing with most fields right is taken, of those the one in which fewest count."""
+    """The score of a document, by the pairing of equal names with most fields right.
+
+    Of several such pairings the one with the fewest counted fields.
+    """
 
     gold: int
     predicted: int

@@ -10,18 +10,24 @@ from tests.protocols.clinical_oracle import Item, Kind
 
 NAMES: dict[str, list[Any]] = {
     "medications": [
-        "METFORMINA", "Metformina.", "metformina ", "LOSARTÁN", "losartan", "Losarta\u0301n", "ASPIRINA 100", "ASPIRINA-100", "A\u00a0B", "a b",
+        "METFORMINA", "Metformina.", "metformina ", "LOSARTÁN", "losartan", "Losarta\u0301n", "ASPIRINA 100",
+        "ASPIRINA-100", "A\u00a0B", "a b",
         "", "-", "  ", None, "…", 12, 12.5, True,
     ],
-    "results": ["Glucosa", "GLUCOSA", "glucosa:", "Colesterol (HDL)", "colesterol hdl", "Na+", "Na", "", None, "--", 7],
+    "results": ["Glucosa", "GLUCOSA", "glucosa:", "Colesterol (HDL)", "colesterol hdl", "Na+", "Na", "", None,
+        "--", 7],
 }  # fmt: skip
 """The first three of each are one name."""
 
 VALUES: list[Any] = [
-    "5,0", "5.1", "5.11", "5.0", "-5", "- 5", "A-5", "5-", "1-2 TABLETAS", "12 TABLETAS", "1 2 tabletas", ". 5", ".5", "5", "1,000,5", "1.000.5",
-    "½", "1/2", "1⁄2", "ﬁn", "fin", "٥", "٥,٥", "5٫5", "µg", "μg", "1e3", "1000", "1E+03", "1020", "1020.0001", "1e-3", "<5", "5 mg/dL",
-    "5 mg dl", "％", "%", "", "-", "—", None, [], {}, " ", "\u00a0", "\u200b", "５，０", "–5", "−5", "+5", "0", "0.0", "-0", "inf", "NaN", "ß",
-    "SS", "ss", "İ", "i", 5, 5.0, 5.1, 1e-7, True, False, 0, "true", "normal", "NORMAL.", "70-100", "70 100", "70–100", 10**20, "1e9999",
+    "5,0", "5.1", "5.11", "5.0", "-5", "- 5", "A-5", "5-", "1-2 TABLETAS", "12 TABLETAS", "1 2 tabletas",
+    ". 5", ".5", "5", "1,000,5", "1.000.5",
+    "½", "1/2", "1⁄2", "ﬁn", "fin", "٥", "٥,٥", "5٫5", "µg", "μg", "1e3", "1000", "1E+03", "1020",
+    "1020.0001", "1e-3", "<5", "5 mg/dL",
+    "5 mg dl", "％", "%", "", "-", "—", None, [], {}, " ", "\u00a0", "\u200b", "５，０", "–5", "−5", "+5",
+    "0", "0.0", "-0", "inf", "NaN", "ß",
+    "SS", "ss", "İ", "i", 5, 5.0, 5.1, 1e-7, True, False, 0, "true", "normal", "NORMAL.", "70-100", "70 100",
+    "70–100", 10**20, "1e9999",
     "2e9999", "🜁", "a\u0000b", "\ud800",
 ]  # fmt: skip
 NO_LISTS: list[Any] = [None, "", "ninguno", 5, True, {}, [], [{}], [None, ""], [None]]

@@ -1,4 +1,4 @@
-"""The protocol `engineering-extractor` written down a second time, as plain recursive Python, to hold the engine against."""
+"""The protocol `engineering-extractor` a second time, as plain recursive Python, to check the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ ABSENT = object()
 
 @dataclass
 class Case:
-    """What one case counts: right and wrong leaves by kind, structure errors, missing (leaf by leaf, and as published), extra, critical."""
+    """The counts of one case: right and wrong leaves by kind, structure errors, missing, extra, critical.
+
+    Missing is counted leaf by leaf, and as published.
+    """
 
     matches: int = 0
     unit_errors: int = 0
@@ -88,7 +91,7 @@ def compare(
     critical: Sequence[str] = (),
     variations: Mapping[str, Sequence[Any]] | None = None,
 ) -> Case:
-    """Return what one case counts; the paths are those of the protocol: `a.b[0].c`, odd keys quoted in brackets."""
+    """Return the counts of one case; paths are those of the protocol: `a.b[0].c`, odd keys quoted."""
     case = Case()
     _walk(case, (expected, actual), ("", None), (frozenset(critical), variations or {}))
     return case

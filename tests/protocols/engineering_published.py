@@ -1,4 +1,4 @@
-"""The comparison and the five figures of the engineering strategy, written again from its description, with its defaults."""
+"""The comparison and the five figures of the engineering strategy, again from its description."""
 
 from __future__ import annotations
 

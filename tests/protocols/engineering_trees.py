@@ -11,8 +11,10 @@ from tests.protocols.engineering_oracle import member
 KEYS = ["a", "b", "unit", "flow_unit", "_unit", "units", "Unit", "value", "x.y", 'q"t', "br[0]", "sp ace", ""]
 UNITS: list[Any] = ["m3/h", "M3 / h", "kg/h", "KG/H", "m³/h", "°C", "", 5, None, True]
 LEAVES: list[Any] = [
-    None, True, False, 0, 1, 1.0, -1, -0.0, "1", "true", "null", "", " ", "x", "X", " x", "[]", "{}", "m3/h", "M3 / h", "5.000", "NOT_FOUND",
-    5000, 5000.5, 4950, 5050, 5050.01, 4949.99, -5000, "5000", 0.0001, 0.0099, 0.01, 1.01, 1.0101, 1e-5, 1e300, 10**30, 10**30 + 1,
+    None, True, False, 0, 1, 1.0, -1, -0.0, "1", "true", "null", "", " ", "x", "X", " x", "[]", "{}", "m3/h",
+    "M3 / h", "5.000", "NOT_FOUND",
+    5000, 5000.5, 4950, 5050, 5050.01, 4949.99, -5000, "5000", 0.0001, 0.0099, 0.01, 1.01, 1.0101, 1e-5,
+    1e300, 10**30, 10**30 + 1,
 ]  # fmt: skip
 
 Case = tuple[dict[str, Any], dict[str, Any], list[str], dict[str, list[Any]]]

@@ -1,4 +1,4 @@
-"""Entry matching as its protocol page words it, written apart from the package: difflib, scipy and plain loops."""
+"""Entry matching as worded on its page, apart from the package: difflib, scipy and plain loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slot filling once more, slot by slot, in plain Python from the protocol's own words; shares nothing with the engine but the encoder."""
+"""Slot filling again, slot by slot, in plain Python from the protocol's words; shares only the encoder."""
 
 from __future__ import annotations
 

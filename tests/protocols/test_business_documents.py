@@ -1,4 +1,4 @@
-"""The business documents protocol: every row of the guide, its worked figures, and an oracle on random records."""
+"""The business documents protocol: the guide's rows, its worked figures, and an oracle on random ones."""
 
 from __future__ import annotations
 
@@ -210,7 +210,10 @@ PRED = [
 
 
 def test_every_figure_of_three_small_documents_is_as_worked_by_hand() -> None:
-    """Invoice: type 1, amount 0, payer 0 of 3. Receipt: type 0, amount 0, payer 1 (both empty). Statement, no prediction: type 0, dates 0."""
+    """Invoice: type 1, amount 0, payer 0 of 3. Receipt: type 0, amount 0, payer 1 (both empty).
+
+    Statement, no prediction: type 0, dates 0.
+    """
     result = run(GOLD, PRED)
     expected = {
         "overall_accuracy": (1 / 3 + 1 / 3 + 0) / 3,

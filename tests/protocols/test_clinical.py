@@ -89,13 +89,20 @@ def test_the_worked_prescription_scores_0_575() -> None:
 
 
 VALUES: list[tuple[Any, Any, bool]] = [
-    ("5,0", "5.1", True), ("5,0", "5.11", False), ("5,0", 5.1, True), ("5,0", "4.9", True), ("5,0", "4,89", False), (5.0, "5", True),
-    ("-5", "-5.1", True), ("-5", "5", False), ("-5", "-5.11", False), ("0", "0.0", True), ("0", "0.001", False), ("1e3", "1020", True),
-    ("1E+03", "1020.0001", False), ("1e3", "1000", True), ("1e-3", "0.001", False), ("<5", "5", False), ("<5", "< 5", False), ("<5", "<5.", True),
-    ("5 mg/dL", "5.05 mg/dL", False), ("5 mg/dL", "5 MG DL", True), ("5%", "5.1", True), ("٥", "5", True), ("５，０", "5.1", True),
-    ("normal", "NORMAL.", True), ("", None, True), ("-", "", True), ("5", "", False), ("", "5", False), ("inf", "5", False), ("NaN", "nan", True),
-    ("1,000,5", "1.000.5", True), ("1,000", "1000", False), ("100", "102", True), ("100", "98", True), ("100", "97.999999999999999", False),
-    ("1e9999", "2e9999", False), ("9" * 3000, "9" * 2999 + "8", False), (True, "true", True), ([], None, True), (["5"], "5", False),
+    ("5,0", "5.1", True), ("5,0", "5.11", False), ("5,0", 5.1, True), ("5,0", "4.9", True),
+    ("5,0", "4,89", False), (5.0, "5", True),
+    ("-5", "-5.1", True), ("-5", "5", False), ("-5", "-5.11", False), ("0", "0.0", True),
+    ("0", "0.001", False), ("1e3", "1020", True),
+    ("1E+03", "1020.0001", False), ("1e3", "1000", True), ("1e-3", "0.001", False), ("<5", "5", False),
+    ("<5", "< 5", False), ("<5", "<5.", True),
+    ("5 mg/dL", "5.05 mg/dL", False), ("5 mg/dL", "5 MG DL", True), ("5%", "5.1", True), ("٥", "5", True),
+    ("５，０", "5.1", True),
+    ("normal", "NORMAL.", True), ("", None, True), ("-", "", True), ("5", "", False), ("", "5", False),
+    ("inf", "5", False), ("NaN", "nan", True),
+    ("1,000,5", "1.000.5", True), ("1,000", "1000", False), ("100", "102", True), ("100", "98", True),
+    ("100", "97.999999999999999", False),
+    ("1e9999", "2e9999", False), ("9" * 3000, "9" * 2999 + "8", False), (True, "true", True),
+    ([], None, True), (["5"], "5", False),
 ]  # fmt: skip
 
 
@@ -109,7 +116,8 @@ def test_a_value_is_right_if_equal_or_within_2_percent(gold: Any, predicted: Any
 
 
 RANGES: list[tuple[Any, Any, float]] = [
-    ("70-100", "70 – 100", 4 / 4), ("70-100", "70-99", 3 / 4), ("70-100", None, 3 / 4), (None, "70-100", 3 / 3), (None, None, 3 / 3),
+    ("70-100", "70 – 100", 4 / 4), ("70-100", "70-99", 3 / 4), ("70-100", None, 3 / 4),
+    (None, "70-100", 3 / 3), (None, None, 3 / 3),
     ("-", "70-100", 3 / 3),
 ]  # fmt: skip
 
@@ -126,14 +134,17 @@ def test_a_range_of_reference_counts_where_gold_has_one(gold: Any, predicted: An
 
 
 EQUAL = [
-    ("LOSARTÁN", "losarta\u0301n"), ("Con alimentos.", "con  alimentos"), ("1-2 TABLETAS", "1 2 tabletas"), ("1–2 tabletas", "1-2 TABLETAS"),
+    ("LOSARTÁN", "losarta\u0301n"), ("Con alimentos.", "con  alimentos"), ("1-2 TABLETAS", "1 2 tabletas"),
+    ("1–2 tabletas", "1-2 TABLETAS"),
     ("5,0 mg", "5.0 MG"),
     ("５，０ mg", "5.0 mg"), ("ﬁltro", "FILTRO"), ("µg", "μG"), ("a\u00a0b", "A B"), ("½", "1⁄2"),
     (". 5", "5"), ("5-", "5"), ("A-5", "a 5"), ("–5", "5"),
-    ("(-5)", "-5"), ("…", ""), ("—", None), ("Straße", "STRASSE"), (850, "850"), (True, "TRUE"), ("[a]", "a"), ("1.000.5", "1,000,5"),
+    ("(-5)", "-5"), ("…", ""), ("—", None), ("Straße", "STRASSE"), (850, "850"), (True, "TRUE"), ("[a]", "a"),
+    ("1.000.5", "1,000,5"),
 ]  # fmt: skip
 UNEQUAL = [
-    ("1-2 TABLETAS", "12 TABLETAS"), ("-5", "5"), ("5.0", "50"), ("½", "1/2"), ("−5", "-5"), ("5.0", "5"), ("a+b", "a b"), ("850 mg", "850"),
+    ("1-2 TABLETAS", "12 TABLETAS"), ("-5", "5"), ("5.0", "50"), ("½", "1/2"), ("−5", "-5"), ("5.0", "5"),
+    ("a+b", "a b"), ("850 mg", "850"),
     ("٥", "5"), ("a\u200bb", "ab"), ("3-5", "3 -5"),
 ]  # fmt: skip
 
@@ -241,7 +252,8 @@ def test_a_document_without_a_prediction_scores_0_and_is_a_run_without_success()
 def test_of_equal_names_the_pairing_with_most_attributes_right_is_taken() -> None:
     gold = [rx("A", "1", "x", "p", "k"), rx("a", "2", "y", "q", "l"), rx("A.", "3", "z", "r", "m")]
     predicted = [rx("A", "2", "y", "r", "m"), rx("A", "1", "y", "p", "k"), rx("A", "3", "x", "r", "l")]
-    # 1 with 2: x is wrong (3); 2 with 1: q, l (2); 3 with 3: z, m (2); every other pairing has fewer than 7 right
+    # 1 with 2: x is wrong (3); 2 with 1: q, l (2); 3 with 3: z, m (2); every other pairing has fewer than 7
+    # right
     assert figure(judge("prescription", gold, predicted), "attribute_accuracy") == 7 / 12
 
 
@@ -253,9 +265,12 @@ def test_a_test_without_a_range_wins_among_equally_good_pairings() -> None:
 
 
 RUNS: list[tuple[dict[str, Any], Any, int]] = [
-    ({}, [METFORMIN], 100), ({"error": "boom"}, [METFORMIN], 0), ({"error": "timeout"}, [METFORMIN], 0), ({"error": ""}, [METFORMIN], 100),
-    ({"parse_success": False}, [METFORMIN], 0), ({"parse_success": True}, [METFORMIN], 100), ({"parse_success": True}, [], 0),
-    ({}, [rx(None, "5 mg")], 0), ({}, [rx("OTRO")], 100), ({"error": "boom", "parse_success": False}, [METFORMIN], 0),
+    ({}, [METFORMIN], 100), ({"error": "boom"}, [METFORMIN], 0), ({"error": "timeout"}, [METFORMIN], 0),
+    ({"error": ""}, [METFORMIN], 100),
+    ({"parse_success": False}, [METFORMIN], 0), ({"parse_success": True}, [METFORMIN], 100),
+    ({"parse_success": True}, [], 0),
+    ({}, [rx(None, "5 mg")], 0), ({}, [rx("OTRO")], 100),
+    ({"error": "boom", "parse_success": False}, [METFORMIN], 0),
 ]  # fmt: skip
 
 

@@ -41,7 +41,8 @@ def read_value(run: str, metric: str) -> Any:
 
 
 DECISIONS = {
-    # medications found, attributes right, of rx-001 to rx-009: 1/2 3/4, none, 1/2 1, 1/3 1, 1/1 3/4, 1/2 1, 1/1 1, 1/3 1, none; 7/10 and 7/8 runs
+    # medications found, attributes right, of rx-001 to rx-009: 1/2 3/4, none, 1/2 1, 1/3 1, 1/1 3/4, 1/2 1,
+    # 1/1 1, 1/3 1, none; 7/10 and 7/8 runs
     "v1": (
         1,
         "NO-GO",

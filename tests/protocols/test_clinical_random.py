@@ -1,4 +1,4 @@
-"""The clinical presets agree with an implementation of their own on random documents with hostile values, number by number."""
+"""The clinical presets agree with an independent implementation on random, hostile documents."""
 
 from __future__ import annotations
 

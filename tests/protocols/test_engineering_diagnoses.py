@@ -1,4 +1,4 @@
-"""What most likely went wrong, for the classes of error that the engineering strategy names; the scores do not know of it."""
+"""The likeliest errors, by the classes that the engineering strategy names; scores ignore them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The five published figures equal those of the source's description on any case, but for what the page names."""
+"""The five published figures equal those of the source's description, but for documented differences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYS = ["flow", "unit", "value", "unit_b", "value_b", "min_value", "a"]
 
 
 def leaves(key: str) -> st.SearchStrategy[Any]:
-    """Values; texts that differ in case and blanks alone only where the source and the protocol read units alike."""
+    """Values; texts that differ in case and blanks only where source and protocol read units alike."""
     return st.sampled_from([None, *NUMBERS, *(TEXTS if key == "unit" else PLAIN)])
 
 

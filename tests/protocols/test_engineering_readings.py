@@ -34,7 +34,8 @@ def test_a_number_whose_notation_is_clear_means_the_same_under_every_locale(
     ("text", "locale", "meaning"),
     [
         ("5.000", "de_DE", "5000"), ("5.000", "en_US", "5"), ("5.000", None, "5"),
-        ("5,000", "de_DE", "5"), ("5,000", "en_US", "5000"), ("1.000", "de_DE", "1000"), ("1,000", "en_US", "1000"),
+        ("5,000", "de_DE", "5"), ("5,000", "en_US", "5000"), ("1.000", "de_DE", "1000"),
+        ("1,000", "en_US", "1000"),
     ],
 )  # fmt: skip
 def test_a_lone_group_of_three_is_decided_by_the_locale_and_said_to_be_ambiguous(
@@ -77,8 +78,10 @@ def test_an_ambiguous_amount_of_a_quantity_is_decided_by_the_locale_too() -> Non
 
 UNITS = [
     ("m³/h", "m3/h"), ("m^3/h", "m3/h"), ("m³ h⁻¹", "m3/h"), ("m3 per hour", "m3/h"), ("m3/h", "m3/h"),
-    ("Nm³/h", "Nm3/h"), ("Nm3 per hour", "Nm3/h"), ("mg/Nm³", "mg/Nm3"), ("mg/m³", "mg/m3"), ("°C", "degC"), ("degC", "degC"),
-    ("vol%", "vol%"), ("ppm", "ppm"), ("ppb", "ppb"), ("g/h", "g/h"), ("mbar", "mbar"), ("Pa", "Pa"), ("kPa", "kPa"), ("bar", "bar"), ("atm", "atm"),
+    ("Nm³/h", "Nm3/h"), ("Nm3 per hour", "Nm3/h"), ("mg/Nm³", "mg/Nm3"), ("mg/m³", "mg/m3"), ("°C", "degC"),
+    ("degC", "degC"),
+    ("vol%", "vol%"), ("ppm", "ppm"), ("ppb", "ppb"), ("g/h", "g/h"), ("mbar", "mbar"), ("Pa", "Pa"),
+    ("kPa", "kPa"), ("bar", "bar"), ("atm", "atm"),
 ]  # fmt: skip
 
 

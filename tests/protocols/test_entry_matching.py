@@ -1,4 +1,4 @@
-"""The protocols entry-matching and entry-matching-mean, against their worked examples and an oracle written apart."""
+"""The protocols entry-matching and entry-matching-mean against worked examples and an oracle."""
 
 from __future__ import annotations
 
@@ -103,12 +103,18 @@ def test_a_perfect_prediction_in_any_order_is_worth_1(protocol: str) -> None:
 @pytest.mark.parametrize(
     ("gold", "predicted", "wanted"),
     [
-        pytest.param([], [], {"imq": None, "imq_predicted": None, "matching_f1": None}, id="nothing-on-either-side"),
-        pytest.param(GOLD, [], {"imq": 0, "imq_predicted": None, "imq_f1": None, "matching_precision": None}, id="none-predicted"),
-        pytest.param(GOLD, [], {"matching_recall": 0, "matching_f1": None, "average_matching_quality": None}, id="none-matched"),
-        pytest.param([], GOLD, {"imq": None, "imq_predicted": 0, "imq_f1": None, "matching_precision": 0}, id="none-in-gold"),
-        pytest.param([{"name": "a", "pages": [1]}], [{"name": "b", "pages": [2]}], {"imq": 0, "imq_f1": 0, "matching_f1": 1}, id="nothing-in-common"),
-        pytest.param([{}], [{"name": "b", "pages": []}], {"imq": 1, "matching_f1": 1}, id="an-empty-entry-is-an-entry"),
+        pytest.param([], [], {"imq": None, "imq_predicted": None, "matching_f1": None},
+            id="nothing-on-either-side"),
+        pytest.param(GOLD, [], {"imq": 0, "imq_predicted": None, "imq_f1": None, "matching_precision": None},
+            id="none-predicted"),
+        pytest.param(GOLD, [], {"matching_recall": 0, "matching_f1": None, "average_matching_quality": None},
+            id="none-matched"),
+        pytest.param([], GOLD, {"imq": None, "imq_predicted": 0, "imq_f1": None, "matching_precision": 0},
+            id="none-in-gold"),
+        pytest.param([{"name": "a", "pages": [1]}], [{"name": "b", "pages": [2]}],
+            {"imq": 0, "imq_f1": 0, "matching_f1": 1}, id="nothing-in-common"),
+        pytest.param([{}], [{"name": "b", "pages": []}], {"imq": 1, "matching_f1": 1},
+            id="an-empty-entry-is-an-entry"),
     ],
 )  # fmt: skip
 def test_what_is_undefined_and_what_is_0(

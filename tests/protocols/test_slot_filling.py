@@ -56,7 +56,10 @@ def cosine(first: str, second: str) -> float:
 
 
 def test_worked_example_of_the_protocol() -> None:
-    """G = {tide, diet}, P = {tide}: the similarity of tide and diet is 1 - 4/8 = 0.5 by indel, so coverage (1 + 0.5)/2, specificity 1."""
+    """G = {tide, diet}, P = {tide}: coverage (1 + 0.5)/2, specificity 1.
+
+    The similarity of tide and diet is 1 - 4/8 = 0.5 by indel.
+    """
     result = one({"victim": ["tide", "diet"]}, {"victim": ["tide"]}, **INDEL)
     found = {
         name: result.value(f"{name}(regime=gold_nonempty)", field="victim")

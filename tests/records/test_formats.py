@@ -209,7 +209,8 @@ def test_files_of_a_directory_are_named_by_id_or_stem(
 
 def test_case_files_are_gold_with_critical_paths_and_variations(tmp_path: Path) -> None:
     case = {
-        "test_case_id": "c1", "description": "pump", "difficulty": "hard", "focus_areas": ["units"], "expected_extraction": {"flow": {"value": 5}},
+        "test_case_id": "c1", "description": "pump", "difficulty": "hard", "focus_areas": ["units"],
+        "expected_extraction": {"flow": {"value": 5}},
         "critical_fields": ["flow.value"], "acceptable_variations": {"flow.value": [5.0, None]},
     }  # fmt: skip
     (tmp_path / "c1_expected.json").write_text(json.dumps(case))

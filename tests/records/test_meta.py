@@ -58,8 +58,10 @@ def test_meta_is_read_with_and_without_a_data_key(name: str) -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        {"error": 5}, {"confidence": "high"}, {"timing": "late"}, {"usage": 3}, {"tags": 7}, {"variant": 1}, {"raw": {}},
-        {"value": "v", "status": "ok"}, {"m": {"value": 3, "score": 1}}, {"processing_time": "soon"}, {"critical_fields": "x"},
+        {"error": 5}, {"confidence": "high"}, {"timing": "late"}, {"usage": 3}, {"tags": 7}, {"variant": 1},
+        {"raw": {}},
+        {"value": "v", "status": "ok"}, {"m": {"value": 3, "score": 1}}, {"processing_time": "soon"},
+        {"critical_fields": "x"},
     ],
     ids=str,
 )  # fmt: skip

@@ -97,7 +97,8 @@ ANSWERED = {
     "response": response(THOUGHT, SAID),
     "response, a function": response(THOUGHT, CALL),
     "message": message({"type": "text", "text": TEXT}),
-    "message, thoughts and a tool": message({"type": "thinking", "thinking": "{}"}, {"type": "tool_use", "id": "t", "name": "x", "input": OAK}),
+    "message, thoughts and a tool": message({"type": "thinking", "thinking": "{}"},
+        {"type": "tool_use", "id": "t", "name": "x", "input": OAK}),
     "OpenAI batch": openai_row(chat(content=TEXT)),
     "OpenAI batch of responses": openai_row(response(SAID)),
     "Anthropic batch": anthropic_row("succeeded", message=message({"type": "text", "text": TEXT})),
@@ -112,7 +113,7 @@ def test_the_answer_and_what_it_used_are_taken_from_a_response(name: str) -> Non
 
 
 def short(body: dict[str, Any]) -> dict[str, Any]:
-    """Return a body without the keys that only say what kind of body it is, as some servers and exports write it."""
+    """Return a body without the keys that only name its kind, as some servers and exports write it."""
     return {key: value for key, value in body.items() if key not in ("object", "type", "role")}
 
 
@@ -253,10 +254,11 @@ def test_a_key_may_lead_into_lists(key: str, tmp_path: Path) -> None:
     assert score(GOLD, {"m": path}, SPEC, options).value("accuracy") == 0.5
 
 
+ITEM_NEEDED = "'response.body.choices' is a list of 1: name an item, such as response.body.choices[0]"
 WRONG = {
     "response.body.foo": "'response.body' has the keys choices, created, id, model, object, usage",
-    "response.body.choices.message": "'response.body.choices' is a list of 1: name an item, such as response.body.choices[0]",
-    "response.body.choices[1].message": "'response.body.choices' is a list of 1: name an item, such as response.body.choices[0]",
+    "response.body.choices.message": ITEM_NEEDED,
+    "response.body.choices[1].message": ITEM_NEEDED,
     "response.body.model.name": "'response.body.model' is a string",
     "answer": "",
 }

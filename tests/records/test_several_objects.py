@@ -1,4 +1,7 @@
-"""Which object of a raw answer is the record: that with most declared keys, then most readable values, then the last, outside of thoughts."""
+"""The record among the objects of a raw answer, outside of thoughts.
+
+It is the one with most declared keys, then most readable values, then the last.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,15 @@ NOISE = {
     "thinking": f"<thinking>{DRAFT}</thinking>{RECORD}",
     "reasoning": f"<reasoning>\n{TEMPLATE}\n</reasoning>\n```json\n{RECORD}\n```",
     "unused tokens": f"<unused94>thought\nI fill {TEMPLATE}<unused95>{RECORD}",
-    "unused tokens, an answer in a fence": f"<unused94>thought\nI fill {TEMPLATE}<unused95>```json\n{RECORD}\n```",
+    "unused tokens, an answer in a fence": (
+        f"<unused94>thought\nI fill {TEMPLATE}<unused95>```json\n{RECORD}\n```"
+    ),
     "THINK in brackets": f"[THINK]{TEMPLATE}[/THINK]{RECORD}",
     "kimi": f"◁think▷{TEMPLATE}◁/think▷{RECORD}",
-    "channels": f"<|channel|>analysis<|message|>So {TEMPLATE}<|end|><|start|>assistant<|channel|>final<|message|>{RECORD}<|return|>",
+    "channels": (
+        "<|channel|>analysis<|message|>So "
+        f"{TEMPLATE}<|end|><|start|>assistant<|channel|>final<|message|>{RECORD}<|return|>"
+    ),
     "channels without their marks": f"analysisWe fill {TEMPLATE}.assistantfinal{RECORD}",
     "thoughts after the answer": f"{RECORD}\n<think>Let me check: {TEMPLATE}</think>",
     "two candidates": f"First reading: {DRAFT}\nAfter a second look: {RECORD}",
@@ -71,8 +79,10 @@ def test_the_record_is_found_among_other_objects(name: str) -> None:
 
 
 CUT = {
-    "after a template": (f"Format: {TEMPLATE}\nResult:\n" + RECORD[:41], {"shop": "Oak & Sons", "date": "2025-03-0"}),
-    "after a template in fences": (f"```json\n{TEMPLATE}\n```\n```json\n{RECORD[:35]}", {"shop": "Oak & Sons", "date": "202"}),
+    "after a template": (f"Format: {TEMPLATE}\nResult:\n" + RECORD[:41],
+        {"shop": "Oak & Sons", "date": "2025-03-0"}),
+    "after a template in fences": (f"```json\n{TEMPLATE}\n```\n```json\n{RECORD[:35]}",
+        {"shop": "Oak & Sons", "date": "202"}),
     "repeating the answer": (f"{RECORD}\n{RECORD[:40]}", OAK),
     "other than the answer, without a declared key": (f'{RECORD}\n{{"notes": "the total is ha', OAK),
     "before its first key": (f'{RECORD}\n{{"sh', OAK),
@@ -172,7 +182,10 @@ def test_the_run_says_how_many_answers_held_several_objects() -> None:
 
 
 PINE = {"shop": "Pine", "date": "2024-01-02", "total": "7.00"}
-HELD = "held several objects; the one with most declared keys was taken, of equals that with most readable values, or the last"
+HELD = (
+    "held several objects; the one with most declared keys was taken, of equals that with most "
+    "readable values, or the last"
+)
 SEVERAL = f"m: 1 of 1 answers {HELD}"
 
 
@@ -296,10 +309,12 @@ def test_of_several_calls_of_tools_in_a_response_that_with_most_readable_values_
 
 
 LAST_OF_EQUALS = {
-    "scores of numbers": ("fields: {net: number, gross: number}", {"net": 5, "gross": 6}, {"net": 0.9, "gross": 0.8}),
+    "scores of numbers": ("fields: {net: number, gross: number}", {"net": 5, "gross": 6},
+        {"net": 0.9, "gross": 0.8}),
     "a correction": (SPEC, OAK, {**OAK, "shop": "Elm"}),
     "a correction with fewer items": (
-        "fields: {total: number, lines: {type: list, items: text}}", {"total": 5, "lines": ["a", "a", "b"]}, {"total": 5, "lines": ["a", "b"]},
+        "fields: {total: number, lines: {type: list, items: text}}", {"total": 5, "lines": ["a", "a", "b"]},
+        {"total": 5, "lines": ["a", "b"]},
     ),
 }  # fmt: skip
 
@@ -315,7 +330,10 @@ def test_where_types_cannot_tell_the_last_of_equals_counts(name: str) -> None:
 
 def test_a_template_of_a_tree_with_a_data_key_gives_way() -> None:
     gold = [{"test_case_id": "a", "expected_extraction": {"flow": 5, "unit": "m3/h"}}]
-    raw = '{"extraction": {"flow": 5, "unit": "m3/h"}}\n{"extraction": {"flow": "<number>", "unit": "<string>"}}'
+    raw = (
+        '{"extraction": {"flow": 5, "unit": "m3/h"}}\n{"extraction": {"flow": "<number>", "unit": '
+        '"<string>"}}'
+    )
     assert (
         score(gold, {"m": [{"id": "a", "raw": raw}]}, {"protocol": "engineering-extractor"}).value(
             "overall_accuracy"
@@ -326,11 +344,17 @@ def test_a_template_of_a_tree_with_a_data_key_gives_way() -> None:
 
 PAGES = {
     "lines of JSON": '{"shop": "Oak & Sons", "date": "2025-03-04"}\n{"total": "1250.00"}',
-    "half fences": '```json\n{"shop": "Oak & Sons", "date": "2025-03-04"}\n```\nPage 2:\n```json\n{"total": "1250.00"}\n```',
+    "half fences": (
+        '```json\n{"shop": "Oak & Sons", "date": "2025-03-04"}\n```\nPage 2:\n```json\n{"total": '
+        '"1250.00"}\n```'
+    ),
     "a list": '[{"total": "1250.00"}, {"shop": "Oak & Sons", "date": "2025-03-04"}]',
     "calls": calling({"total": "1250.00"}) + calling({"shop": "Oak & Sons", "date": "2025-03-04"}),
 }
-IN_PARTS = "held their fields in several objects, of which only one was taken; put the fields of a document into one object"
+IN_PARTS = (
+    "held their fields in several objects, of which only one was taken; put the fields of a document "
+    "into one object"
+)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,4 +1,4 @@
-"""In a tree without declared fields the keys that may stand beside data are data, on both sides, if gold has them."""
+"""In a tree without declared fields, possible keys of metadata are data on both sides, if in gold."""
 
 from __future__ import annotations
 

@@ -9,7 +9,10 @@ import pytest
 
 from fieldassay import score
 
-SPEC = "fields: {total: number, tags: {type: list, items: text}, lines: {type: list, items: {type: object, fields: {n: number}}}, seller: {type: object, fields: {name: text}}}"  # noqa: E501
+SPEC = (
+    "fields: {total: number, tags: {type: list, items: text}, lines: {type: list, items: {type: "
+    "object, fields: {n: number}}}, seller: {type: object, fields: {name: text}}}"
+)
 GOLD = [{"id": "1", "total": 5, "tags": ["a", "b"], "lines": [{"n": 1}, {"n": 2}], "seller": {"name": "Oak"}}]
 
 
@@ -25,19 +28,25 @@ def confidences(row: dict[str, Any]) -> tuple[float | None, dict[str, float]]:
 TAKEN = {
     "value": ({"total": {"value": 5, "confidence": 0.9}}, {"total": 0.9}),
     "confidence as text": ({"total": {"value": "5", "confidence": "0.9"}}, {"total": 0.9}),
-    "content, with its place": ({"total": {"type": "number", "content": "5", "confidence": 0.9, "spans": [{}]}}, {"total": 0.9}),
-    "in an object": ({"seller": {"name": {"value": "Oak", "confidence": 0.8, "page": 1}}}, {"seller.name": 0.8}),
-    "in a list of objects": ({"lines": [{"n": {"value": 1, "confidence": 0.7}}, {"n": 2}]}, {"lines[0].n": 0.7}),
+    "content, with its place": ({"total": {"type": "number", "content": "5", "confidence": 0.9,
+        "spans": [{}]}}, {"total": 0.9}),
+    "in an object": ({"seller": {"name": {"value": "Oak", "confidence": 0.8, "page": 1}}},
+        {"seller.name": 0.8}),
+    "in a list of objects": ({"lines": [{"n": {"value": 1, "confidence": 0.7}}, {"n": 2}]},
+        {"lines[0].n": 0.7}),
     "in a list": ({"tags": [{"value": "a", "confidence": 0.6}, "b"]}, {"tags[0]": 0.6}),
     "beside": ({"total_confidence": 0.9}, {"total": 0.9}),
-    "what stands under confidence first": ({"total": {"value": 5, "confidence": 0.9}, "confidence": {"total": 0.1}}, {"total": 0.1}),
+    "what stands under confidence first": ({"total": {"value": 5, "confidence": 0.9},
+        "confidence": {"total": 0.1}}, {"total": 0.1}),
     "in words": ({"total": {"value": 5, "confidence": "high"}}, {}),
     "unknown": ({"total": {"value": 5, "confidence": None}}, {}),
     "in percent": ({"total": {"value": 5, "confidence": "95%"}}, {"total": 0.95}),
     "in percent with a decimal comma": ({"total_confidence": "99,5 %"}, {"total": 0.995}),
     "in percent, under confidence": ({"confidence": {"total": "95 %"}}, {"total": 0.95}),
-    "of a list": ({"lines": {"value": [{"n": 1}, {"n": {"value": 2, "confidence": 0.7}}], "confidence": 0.9}}, {"lines": 0.9, "lines[1].n": 0.7}),
-    "of an object": ({"seller": {"value": {"name": {"value": "Oak", "confidence": 0.8}}, "confidence": 0.9}}, {"seller": 0.9, "seller.name": 0.8}),
+    "of a list": ({"lines": {"value": [{"n": 1}, {"n": {"value": 2, "confidence": 0.7}}], "confidence": 0.9}},
+        {"lines": 0.9, "lines[1].n": 0.7}),
+    "of an object": ({"seller": {"value": {"name": {"value": "Oak", "confidence": 0.8}}, "confidence": 0.9}},
+        {"seller": 0.9, "seller.name": 0.8}),
 }  # fmt: skip
 
 
@@ -100,8 +109,8 @@ def test_a_column_of_confidences_is_taken_from_a_table(tmp_path: Path) -> None:
 def test_the_run_says_that_values_were_taken_and_counts_no_repair() -> None:
     result = score(GOLD, {"m": [{**GOLD[0], "total": {"value": 5, "confidence": 0.9}}]}, SPEC)
     assert (
-        "m: 1 of 1 answers gave values as objects with a confidence; the values were judged, and the confidences are theirs"
-        in result.warnings
+        "m: 1 of 1 answers gave values as objects with a confidence; the values were judged, and the "
+        "confidences are theirs" in result.warnings
     )
     assert (result.counts["systems"]["m"]["repaired"], result.counts["systems"]["m"]["repairs"]) == (
         0,

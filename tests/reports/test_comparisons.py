@@ -22,8 +22,10 @@ FINRAG = Path(__file__).resolve().parents[3] / "shared" / "data" / "finrag-2024"
 
 def made(**changed: Any) -> Comparison:
     parts: dict[str, Any] = {
-        "metric": "accuracy", "field": None, "slice": {}, "systems": ("llama", "qwen"), "values": (0.8, 0.861), "difference": 0.061,
-        "interval": (0.02, 0.104), "level": 0.95, "p": 0.004, "p_adjusted": 0.0041, "effect_size": 0.3, "wins": 20, "losses": 9, "ties": 71,
+        "metric": "accuracy", "field": None, "slice": {}, "systems": ("llama", "qwen"),
+        "values": (0.8, 0.861), "difference": 0.061,
+        "interval": (0.02, 0.104), "level": 0.95, "p": 0.004, "p_adjusted": 0.0041, "effect_size": 0.3,
+        "wins": 20, "losses": 9, "ties": 71,
         "documents": 100, "method": "sign_flip", "verdict": "better",
     }  # fmt: skip
     return Comparison(**{**parts, **changed})
@@ -55,7 +57,8 @@ def made(**changed: Any) -> Comparison:
         ),
         pytest.param(
             {"interval": (-0.02, 0.14), "verdict": "no_difference_shown", "p_adjusted": 0.148},
-            "no difference could be shown between llama and qwen in accuracy (+6.1 points, 95 % −2.0 to 14.0, p = .15, n = 100)",
+            "no difference could be shown between llama and qwen in accuracy (+6.1 points, 95 % −2.0 to "
+            "14.0, p = .15, n = 100)",
             id="nothing shown",
         ),
         pytest.param(
@@ -73,12 +76,14 @@ def made(**changed: Any) -> Comparison:
         ),
         pytest.param(
             {"field": "total", "marks": ("few_documents",)},
-            "qwen is better than llama by 6.1 points of accuracy of total (95 % 2.0 to 10.4, few documents, p = .004)",
+            "qwen is better than llama by 6.1 points of accuracy of total (95 % 2.0 to 10.4, few "
+            "documents, p = .004)",
             id="field, few documents",
         ),
         pytest.param(
             {"marks": ("few_differences",)},
-            "qwen is better than llama by 6.1 points of accuracy (95 % 2.0 to 10.4, few that differ, p = .004)",
+            "qwen is better than llama by 6.1 points of accuracy (95 % 2.0 to 10.4, few that differ, p = "
+            ".004)",
             id="few that differ",
         ),
         pytest.param(

@@ -1,4 +1,4 @@
-"""The error report: every error once, under its kind, escaped; its counts are those of the protocol's metrics."""
+"""The error report: every error once, under its kind, escaped; counts equal the protocol's metrics."""
 
 from __future__ import annotations
 

@@ -60,16 +60,16 @@ def test_a_leader_must_be_ahead_of_every_other_system() -> None:
     )
     text = report({"far": [False] * 40, "one": [True] * 40, "half": HALF})
     assert (
-        "- **Accuracy**: one leads with 100.0%, ahead of half by 25.0 points (p &lt; .001), far by 50.0 points (p &lt; .001): beyond chance"
-        in text
+        "- **Accuracy**: one leads with 100.0%, ahead of half by 25.0 points (p &lt; .001), far by 50.0 "
+        "points (p &lt; .001): beyond chance" in text
     )
 
 
 def test_within_a_slice_systems_are_only_known_by_the_reference() -> None:
     text = report({"far": [False] * 40, "one": [True] * 40, "half": HALF})
     assert (
-        "- **Best for invoice**: one is highest with 100.0% (half 75.0%, far 50.0%); whether that is chance is not known"
-        in text
+        "- **Best for invoice**: one is highest with 100.0% (half 75.0%, far 50.0%); whether that is "
+        "chance is not known" in text
     )
 
 
@@ -93,8 +93,8 @@ def test_each_system_has_its_accuracy_time_and_throughput() -> None:
     text = report({"a": [True] * 30, "b": [True] * 15 + [False] * 15})
     assert "**Run**: 2026-01-02" in text
     assert (
-        "- **Average processing time**: 3.0 seconds (n = 30)\n- **Throughput**: 20.0 documents per minute\n- **Perfect documents**: 15 of 30"
-        in text
+        "- **Average processing time**: 3.0 seconds (n = 30)\n- **Throughput**: 20.0 documents per minute\n"
+        "- **Perfect documents**: 15 of 30" in text
     )
     assert "| type | documents | a | b |" in text
     assert "| invoice | 15 | 100.0% | 73.3% |" in text

@@ -21,8 +21,10 @@ from fieldassay.result.comparison import VERDICTS, Comparison
 from fieldassay.result.estimate import Estimate
 
 QWEN = Comparison(
-    metric="accuracy", field=None, slice={}, systems=("llama", "qwen"), values=(0.8, 0.861), difference=0.061, interval=(0.02, 0.104),
-    level=0.95, p=0.004, p_adjusted=0.008, effect_size=0.4, wins=20, losses=9, ties=71, documents=100, method="sign_flip", verdict="better",
+    metric="accuracy", field=None, slice={}, systems=("llama", "qwen"), values=(0.8, 0.861), difference=0.061,
+    interval=(0.02, 0.104),
+    level=0.95, p=0.004, p_adjusted=0.008, effect_size=0.4, wins=20, losses=9, ties=71, documents=100,
+    method="sign_flip", verdict="better",
     detectable=0.05,
 )  # fmt: skip
 FOUND = "+6.1 points (95 %: 2.0 to 10.4, p = .008)"
@@ -35,11 +37,14 @@ LATER: dict[str, Any] = {"difference": -0.061, "interval": (-0.104, -0.02), "ver
     [
         pytest.param({}, f"qwen leads llama in accuracy: {FOUND}", id="better"),
         pytest.param(LATER, f"llama leads qwen in accuracy: {FOUND}", id="worse: the other leads"),
-        pytest.param({"slice": {"type": "invoice"}}, f"qwen leads llama on invoice (type) in accuracy: {FOUND}", id="slice"),
+        pytest.param({"slice": {"type": "invoice"}},
+            f"qwen leads llama on invoice (type) in accuracy: {FOUND}", id="slice"),
         pytest.param({"field": "total"}, f"qwen leads llama in accuracy of total: {FOUND}", id="field"),
         pytest.param(
-            {"verdict": "no_difference_shown", "difference": 0.003, "interval": (-0.01, 0.016), "p_adjusted": 0.6},
-            "No difference could be shown between llama and qwen in accuracy: qwen stands at +0.3 points (95 %: −1.0 to 1.6, p = .60);"
+            {"verdict": "no_difference_shown", "difference": 0.003, "interval": (-0.01, 0.016),
+             "p_adjusted": 0.6},
+            "No difference could be shown between llama and qwen in accuracy: qwen stands at +0.3 points "
+            "(95 %: −1.0 to 1.6, p = .60);"
             " with 100 documents a difference of 5.0 points would have been found four times out of five",
             id="no difference shown",
         ),
@@ -49,10 +54,14 @@ LATER: dict[str, Any] = {"difference": -0.061, "interval": (-0.104, -0.02), "ver
             " +6.1 points (95 %: 2.0 to 10.4, p = .008, only 6 documents)",
             id="few documents: no word on what would have been found",
         ),
-        pytest.param({"verdict": "identical", "difference": 0.0}, "llama and qwen are the same in accuracy in all 100 documents", id="identical"),
-        pytest.param({"verdict": "undefined"}, "llama and qwen cannot be compared in accuracy: a value is undefined", id="undefined"),
-        pytest.param({"interval": None}, "qwen leads llama in accuracy: +6.1 points (n = 100, p = .008)", id="no interval"),
-        pytest.param(IN_TIME, "qwen leads llama in accuracy: +250 ms (95 %: 100 to 400, p = .008)", id="unit"),
+        pytest.param({"verdict": "identical", "difference": 0.0},
+            "llama and qwen are the same in accuracy in all 100 documents", id="identical"),
+        pytest.param({"verdict": "undefined"},
+            "llama and qwen cannot be compared in accuracy: a value is undefined", id="undefined"),
+        pytest.param({"interval": None}, "qwen leads llama in accuracy: +6.1 points (n = 100, p = .008)",
+            id="no interval"),
+        pytest.param(IN_TIME, "qwen leads llama in accuracy: +250 ms (95 %: 100 to 400, p = .008)",
+            id="unit"),
     ],
 )  # fmt: skip
 def test_comparisons_in_words(changes: dict[str, Any], sentence: str) -> None:

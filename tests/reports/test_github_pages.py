@@ -1,4 +1,4 @@
-"""The step summary, the comment and the annotations: within GitHub's limits, and inert whatever a document says."""
+"""The step summary, comment and annotations: within GitHub's limits, and inert for any document."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def text(maker: Maker, *runs: Reported, options: ReportOptions = OPTIONS) -> str
 
 
 def large(documents: int = 1500) -> Reported:
-    """Return a run with thousands of wrong values, each as long as a page shows them, in characters of several bytes."""
+    """Return a run with thousands of wrong values, each as long as displayed, in multi-byte characters."""
     gold = [{"id": f"d{k}", "name": f"{'日本' * 60}{k}"} for k in range(documents)]
     pred = [{"id": f"d{k}", "name": f"{'本日' * 60}{k}"} for k in range(documents)]
     return made(gold, pred, spec="fields: {name: text}")

@@ -14,8 +14,9 @@ from fieldassay.reports.cases import read_cases
 from fieldassay.reports.ci.junit import render_junit, share_cases
 from fieldassay.reports.reported import Reported, ReportOptions
 
-CHILDREN = {"testsuites": {"testsuite"}, "testsuite": {"properties", "testcase"}, "properties": {"property"}, "property": set(),
-            "testcase": {"failure", "error", "skipped"}, "failure": set(), "error": set(), "skipped": set()}  # fmt: skip
+CHILDREN = {"testsuites": {"testsuite"}, "testsuite": {"properties", "testcase"}, "properties": {"property"},
+            "property": set(), "testcase": {"failure", "error", "skipped"}, "failure": set(),
+            "error": set(), "skipped": set()}  # fmt: skip
 COUNTS = {"tests", "failures", "errors", "skipped", "time"}
 REQUIRED = {
     "testsuites": {"name", *COUNTS},

@@ -58,7 +58,8 @@ LOOKUPS = {
 }
 
 KEYS = [
-    "metric", "system", "field", "slice", "regime", "value", "n", "documents", "failed", "granularity", "parameters", "interval", "level", "marks",
+    "metric", "system", "field", "slice", "regime", "value", "n", "documents", "failed", "granularity",
+    "parameters", "interval", "level", "marks",
     "unit", "better",
 ]  # fmt: skip
 """The contract of `metrics.json`: names and order."""
@@ -138,7 +139,9 @@ BROKEN = {
     b'{"schema_version": 2}': "schema version 1",
     b"[]": "schema version 1",
     b'{"schema_version": 1, "run": {}, "counts": {}}': "$: `estimates` is missing",
-    b'{"schema_version": 1, "run": {}, "estimates": [{"metric": "f1"}], "counts": {}}': "$.estimates[0]: `system` is missing",
+    b'{"schema_version": 1, "run": {}, "estimates": [{"metric": "f1"}], "counts": {}}': (
+        "$.estimates[0]: `system` is missing"
+    ),
     b'{"schema_version": 1, "run": {}, "estimates": [NaN], "counts": {}}': "NaN is not a JSON number",
 }
 

@@ -1,4 +1,4 @@
-"""Baselines on disk: the same bytes for the same baseline, read back as they were, and refused if anything was changed."""
+"""Baselines on disk: the same bytes for the same baseline, read back equal, and refused if changed."""
 
 from __future__ import annotations
 

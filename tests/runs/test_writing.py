@@ -83,7 +83,8 @@ def test_a_run_in_the_making_is_alive_and_no_run(tmp_path: Path) -> None:
         (folder.staging / "run.json").write_text("{}")
         code = f"""
 from datetime import *; from pathlib import Path; from fieldassay.atomic.staging import list_leftovers
-print(*[one.is_alive for one in list_leftovers(Path({str(store)!r}), datetime.now(UTC) + timedelta(days=400))])
+later = datetime.now(UTC) + timedelta(days=400)
+print(*[one.is_alive for one in list_leftovers(Path({str(store)!r}), later)])
 """
         seen = subprocess.run(
             [sys.executable, "-c", code],

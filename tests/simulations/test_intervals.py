@@ -1,4 +1,4 @@
-"""Intervals hold the true value about as often as they say, where the fields of a document depend on each other."""
+"""Intervals have about their nominal coverage where the fields of a document depend on each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Real differences are found the more often the larger they are and the more documents there are, and as often as is said beforehand."""
+"""Real differences are found more often the larger they are and the more documents there are.
+
+They are found as often as predicted.
+"""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_the_replicates_of_a_whole_are_the_sums_of_those_of_its_parts() -> None:
 
 
 def compare_constant(right: int, wrong: int) -> Comparison:
-    """Return the comparison of a system that has all documents right with one that has `wrong` of them wrong."""
+    """Return the comparison of a system with all documents right with one with `wrong` of them wrong."""
     gold = [{"id": f"d{at}", "x": at, "y": at} for at in range(right)]
     bad = [{**row, "x": -1, "y": -1} if at < wrong else row for at, row in enumerate(gold)]
     options = ScoreOptions(metrics=("accuracy",), compare=("accuracy",), replicates=200, evidence="none")

@@ -135,7 +135,8 @@ def test_id_nulls_and_document_type_are_found():
 IDS = [
     ("a usual name", [{"id": "a", "x": 1}, {"id": "b", "x": 1}], ("id",)),
     ("a usual name in other letters", [{"docId": "a"}, {"docId": "b"}], ("docId",)),
-    ("extracted values that differ", [{"vendor_tax_id": f"INV-{n}", "total": "10.00", "vendor": "Oak"} for n in range(3)], ()),
+    ("extracted values that differ",
+     [{"vendor_tax_id": f"INV-{n}", "total": "10.00", "vendor": "Oak"} for n in range(3)], ()),
     ("extracted numbers that differ", [{"invoice_number": f"INV-{n}"} for n in range(3)], ()),
     ("a usual name twice", [{"id": "a"}, {"id": "a"}], ()),
     ("a usual name twice, another once", [{"id": "a", "file": "1"}, {"id": "a", "file": "2"}], ("file",)),

@@ -271,7 +271,10 @@ def test_a_type_that_stands_for_itself_is_a_problem():
 
 @pytest.fixture
 def preset(monkeypatch):
-    text = "name: p\nid: image\nmetrics: [accuracy]\ntypes: {text: {compare: words}}\nfields: {A: {type: text, weight: 3}, B: money}\n"
+    text = (
+        "name: p\nid: image\nmetrics: [accuracy]\ntypes: {text: {compare: words}}\nfields: {A: {type: "
+        "text, weight: 3}, B: money}\n"
+    )
     for module in (catalogue, parse):
         monkeypatch.setattr(module, "preset_names", lambda: ("p",))
         monkeypatch.setattr(module, "preset_text", lambda name: text, raising=True)
@@ -332,7 +335,8 @@ def test_a_pydantic_model_is_a_spec():
     types = {field.name: field.type for field in spec.fields}
     assert spec.name == "Invoice" and spec.description == "An invoice."
     assert types == {
-        "number": "text", "day": "date", "color": "enum", "total": "money", "paid": "boolean", "count": "integer", "lines": "list",
+        "number": "text", "day": "date", "color": "enum", "total": "money", "paid": "boolean",
+        "count": "integer", "lines": "list",
         "tags": "list", "more": "any",
     }  # fmt: skip
     named = {field.name: field for field in spec.fields}

@@ -1,4 +1,4 @@
-"""JSON Schemas and Pydantic models as specs: unions, maps, titles, wrappers, and schemas that are wrong or very large."""
+"""JSON Schemas and Pydantic models as specs: unions, maps, titles, wrappers, wrong or large schemas."""
 
 import copy
 import json
@@ -136,11 +136,14 @@ def test_a_title_that_repeats_the_name_is_left_out_and_another_is_the_descriptio
 
 RAW = {"type": "object", "properties": {"total": {"type": "number"}}, "additionalProperties": False}
 WRAPPED = [
-    ("OpenAI response_format", {"type": "json_schema", "json_schema": {"name": "invoice", "strict": True, "schema": RAW}}),
+    ("OpenAI response_format", {"type": "json_schema",
+     "json_schema": {"name": "invoice", "strict": True, "schema": RAW}}),
     ("OpenAI json_schema", {"name": "invoice", "strict": True, "schema": RAW}),
     ("OpenAI responses", {"text": {"format": {"type": "json_schema", "name": "invoice", "schema": RAW}}}),
-    ("OpenAI request", {"model": "m", "messages": [], "response_format": {"type": "json_schema", "json_schema": {"name": "invoice", "schema": RAW}}}),
-    ("OpenAI tool", {"type": "function", "function": {"name": "invoice", "description": "d", "parameters": RAW}}),
+    ("OpenAI request", {"model": "m", "messages": [],
+     "response_format": {"type": "json_schema", "json_schema": {"name": "invoice", "schema": RAW}}}),
+    ("OpenAI tool", {"type": "function",
+     "function": {"name": "invoice", "description": "d", "parameters": RAW}}),
     ("OpenAI function", {"name": "invoice", "parameters": RAW}),
     ("Anthropic tool", {"name": "invoice", "description": "d", "input_schema": RAW}),
     ("Anthropic request", {"tools": [{"name": "invoice", "input_schema": RAW}]}),
@@ -171,15 +174,21 @@ def problems(source: object) -> list[str]:
 
 
 WRONG = [
-    ({"properties": {"x": {"allOf": [TOTAL, {"properties": "abc"}]}}}, "$.properties.x.allOf[1].properties: must be a mapping, not the text 'abc'"),
-    ({"properties": {"x": {"allOf": [TOTAL], "properties": ["a"]}}}, "$.properties.x.properties: must be a mapping, not a list"),
-    ({"properties": {"x": {"$ref": "#/$defs/D", "properties": 3}}, "$defs": {"D": TOTAL}}, "$.properties.x.properties: must be a mapping"),
-    ({"properties": {"x": {"$ref": "#/$defs/D"}}, "$defs": {"D": {"properties": []}}}, "$.properties.x.properties: must be a mapping"),
-    ({"properties": {"x": {"anyOf": [{"properties": 1}, TOTAL]}}}, "$.properties.x.anyOf[0].properties: must be a mapping"),
+    ({"properties": {"x": {"allOf": [TOTAL, {"properties": "abc"}]}}},
+     "$.properties.x.allOf[1].properties: must be a mapping, not the text 'abc'"),
+    ({"properties": {"x": {"allOf": [TOTAL], "properties": ["a"]}}},
+     "$.properties.x.properties: must be a mapping, not a list"),
+    ({"properties": {"x": {"$ref": "#/$defs/D", "properties": 3}}, "$defs": {"D": TOTAL}},
+     "$.properties.x.properties: must be a mapping"),
+    ({"properties": {"x": {"$ref": "#/$defs/D"}}, "$defs": {"D": {"properties": []}}},
+     "$.properties.x.properties: must be a mapping"),
+    ({"properties": {"x": {"anyOf": [{"properties": 1}, TOTAL]}}},
+     "$.properties.x.anyOf[0].properties: must be a mapping"),
     ({"properties": {"x": {"anyOf": "y"}}}, "$.properties.x.anyOf: must be a list, not the text 'y'"),
     ({"properties": {"x": {"allOf": {}}}}, "$.properties.x.allOf: must be a list"),
     ({"properties": {"x": {"enum": "abc"}}}, "$.properties.x.enum: must be a list"),
-    ({"properties": {"x": {"patternProperties": [1]}}}, "$.properties.x.patternProperties: must be a mapping"),
+    ({"properties": {"x": {"patternProperties": [1]}}},
+     "$.properties.x.patternProperties: must be a mapping"),
 ]  # fmt: skip
 
 
@@ -262,8 +271,10 @@ VALUES = [
     {"properties": 3},
 ]
 KEYS = [
-    "type", "properties", "items", "anyOf", "oneOf", "allOf", "$ref", "$defs", "enum", "const", "additionalProperties", "patternProperties",
-    "x-fieldassay", "title", "description", "format", "prefixItems", "required", "$schema", "fields", "compare", "values",
+    "type", "properties", "items", "anyOf", "oneOf", "allOf", "$ref", "$defs", "enum", "const",
+    "additionalProperties", "patternProperties",
+    "x-fieldassay", "title", "description", "format", "prefixItems", "required", "$schema", "fields",
+    "compare", "values",
 ]  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def test_order_statistics_cover_the_true_quantile_at_least_as_often_as_promised(
 
 
 def test_bootstrap_over_documents_covers_where_one_over_fields_would_not() -> None:
-    """100 documents x 12 fields, 10 % bad documents: intervals from document weights cover about 95 %, those from independent fields do not."""
+    """100 documents x 12 fields, 10% bad documents: weights of documents cover about 95%, of fields not."""
     generator, trials, documents, fields = np.random.default_rng(3), 200, 100, 12
     table, truth = weight_table(np.float64), 0.9 * 0.95 + 0.1 * 0.3
     covered = {"documents": 0, "fields": 0}

@@ -18,13 +18,13 @@ NAMES = [f"d{number}" for number in range(DOCUMENTS)]
 
 
 def clustered(rng: np.random.Generator, error: float = 0.05, bad: float = 0.06) -> Floats:
-    """Return which values an extractor gets right, documents x fields: in bad documents it gets most wrong."""
+    """Return the values that an extractor has right, documents x fields: few in bad documents."""
     rate = np.where(rng.random(DOCUMENTS) < bad, 0.7, error)
     return (rng.random((DOCUMENTS, FIELDS)) >= rate[:, None]).astype(np.float64)
 
 
 def allowed(trials: int, level: float = 0.05) -> float:
-    """Return the largest share of rejections that a true level explains, in all but one of a thousand cases."""
+    """Return the largest share of rejections at a true level, in all but one of a thousand cases."""
     return level + 3.1 * math.sqrt(level * (1 - level) / trials)
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update",
     "--disable-sync", "--disable-dev-shm-usage",
 )  # fmt: skip
 WITHOUT = "FIELDASSAY_TEST_WITHOUT_BROWSER"

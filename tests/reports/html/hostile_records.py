@@ -1,4 +1,4 @@
-"""Records made to break a page: markup, formulas, invisible characters, and names that mean something to a program."""
+"""Records made to break a page: markup, formulas, invisible characters, names with a meaning in code."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import Any
 
 SCRIPT = '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=2">'
 TEXTS = (
-    "plain \u202etext", SCRIPT, "\u2028line\u2029", "plain\u00a0text", "a\x00b", "y" * 200_000, " plain text ", "plain\u200btext", "{{7*7}}${7*7}",
+    "plain \u202etext", SCRIPT, "\u2028line\u2029", "plain\u00a0text", "a\x00b", "y" * 200_000,
+    " plain text ", "plain\u200btext", "{{7*7}}${7*7}",
     '=HYPERLINK("http://x")', "-->", "]]>", "\\u003cscript\\u003e", "%3Cscript%3E",
 )  # fmt: skip
 IDS = (
-    "=cmd|calc", "<svg onload=window.hacked=4>", "a\u202edcb\u202c", "x" * 300, "__proto__", '"><script>window.hacked=5</script>',
+    "=cmd|calc", "<svg onload=window.hacked=4>", "a\u202edcb\u202c", "x" * 300, "__proto__",
+    '"><script>window.hacked=5</script>',
     "#documents?doc=1", "new\nline", "%00", "{{7*7}}", "constructor", "a&b=c", "1",
 )  # fmt: skip
 FIELDS = (SCRIPT, "__proto__", "constructor", "a b", "=1+1", "lines")

@@ -62,11 +62,16 @@ def _rows(system: str, names: pl.Series, gold: pl.Series, wrong: np.ndarray, fie
     )
     changed = pl.when("wrong").then(pl.col("gold").str.replace("0", "O")).otherwise("gold")
     text = {"system": system, "kind": "value", "type": "text"}
-    return frame.with_columns(**{name: pl.lit(value) for name, value in text.items()}, pred=changed).with_columns(
+    return frame.with_columns(**{name: pl.lit(value) for name, value in text.items()},
+    pred=changed).with_columns(
         gold_path=pl.col("field"), pred_path=pl.col("field"), gold_value=pl.col("gold").str.strip_chars('"'),
-        pred_value=pl.col("pred").str.strip_chars('"'), outcome=pl.when("wrong").then(pl.lit("mismatch")).otherwise(pl.lit("match")),
-        score=(~pl.col("wrong")).cast(pl.Float64), reason=pl.when("wrong").then(pl.lit("different")).otherwise(pl.lit("equal")),
-        diagnoses=pl.when("wrong").then(pl.lit(["ocr_confusion"])).otherwise(pl.lit([], dtype=pl.List(pl.String))),
-        flags=pl.lit([], dtype=pl.List(pl.String)), confidence=pl.Series(np.linspace(0, 1, count).round(3)), weight=pl.lit(1.0),
+        pred_value=pl.col("pred").str.strip_chars('"'),
+        outcome=pl.when("wrong").then(pl.lit("mismatch")).otherwise(pl.lit("match")),
+        score=(~pl.col("wrong")).cast(pl.Float64),
+        reason=pl.when("wrong").then(pl.lit("different")).otherwise(pl.lit("equal")),
+        diagnoses=pl.when("wrong").then(pl.lit(["ocr_confusion"])).otherwise(pl.lit([],
+            dtype=pl.List(pl.String))),
+        flags=pl.lit([], dtype=pl.List(pl.String)), confidence=pl.Series(np.linspace(0, 1, count).round(3)),
+        weight=pl.lit(1.0),
         critical=pl.lit(False), other_field=pl.lit(None, dtype=pl.String),
     ).drop("wrong")  # fmt: skip

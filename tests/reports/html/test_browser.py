@@ -265,7 +265,8 @@ def test_nothing_is_cut_off_on_paper(demo: OpenReport, view: str) -> None:
     assert set(styles) <= {"100%"}
     demo.page.set_viewport_size({"width": 700, "height": 900})
     demo.page.wait_for_timeout(300)
-    cut = """boxes => boxes.map(box => [box.className.baseVal ?? box.className, box.getBoundingClientRect().right])
+    cut = """boxes => boxes
+        .map(box => [box.className.baseVal ?? box.className, box.getBoundingClientRect().right])
         .filter(([, right]) => right > 702)"""
     assert (
         demo.page.locator("main section:not([hidden]) :is(.plot svg, .tree table, .card dd)").evaluate_all(

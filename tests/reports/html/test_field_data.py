@@ -12,7 +12,10 @@ import fieldassay as fa
 from fieldassay import score
 from fieldassay.scoring.options import ScoreOptions
 
-SPEC = "{fields: {kind: {type: enum, values: [a, b, c]}, total: money, name: {type: text, compare: indel}}, locale: en}"
+SPEC = (
+    "{fields: {kind: {type: enum, values: [a, b, c]}, total: money, name: {type: text, compare: "
+    "indel}}, locale: en}"
+)
 GOLD = [
     {"id": str(number), "kind": "abc"[number % 3], "total": 10 + number, "name": f"river stone {number}"}
     for number in range(30)

@@ -49,7 +49,10 @@ def test_ten_thousand_documents_open_at_once(browser: Browser, large_report: Pat
         context.close()
 
 
-LOOP = "() => { let total = 0; for (let at = 0; at < 5e6; at += 1) total = (total + at * at) % 1000003; return total; }"
+LOOP = (
+    "() => { let total = 0; for (let at = 0; at < 5e6; at += 1) total = (total + at * at) % 1000003; "
+    "return total; }"
+)
 
 
 def _spent(metrics: Any) -> float:

@@ -1,4 +1,4 @@
-"""Reports of runs that kept errors only, and of a run without its table of documents: nothing is told that they cannot tell."""
+"""Reports of runs that kept errors only, and of a run without its table of documents: no unknowns."""
 
 from __future__ import annotations
 

@@ -54,7 +54,8 @@ def list_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("objects[1].parts", "one: 2 of 2 gold items paired, 0 missing, 1 spurious"),
         (
             "long",
-            f"one: {LENGTH - 1} of {LENGTH} gold items paired, 1 missing, 0 spurious; the first 60 of each side are drawn",
+            f"one: {LENGTH - 1} of {LENGTH} gold items paired, 1 missing, 0 spurious; the first 60 of each "
+            "side are drawn",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Reports of more systems than colors, with names that mean something to a program, and shares that end in the middle of two digits."""
+"""Reports with more systems than colors, meaningful names, and shares that end between two digits."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 
 SAME_COLUMNS = (
-    "system", "doc", "field", "kind", "outcome", "reason", "type", "gold_path", "pred_path", "gold", "pred", "gold_value", "pred_value",
+    "system", "doc", "field", "kind", "outcome", "reason", "type", "gold_path", "pred_path", "gold", "pred",
+    "gold_value", "pred_value",
     "other_field", "critical",
 )  # fmt: skip
 _TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
