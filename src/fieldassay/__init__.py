@@ -83,13 +83,13 @@ _HOMES = {
     "ProblemsError": "fieldassay.errors",
     "NothingEvaluatedError": "fieldassay.errors",
 }
-"""Where each public name is defined; it is loaded when it is first asked for, so that importing the package loads nothing."""
+"""The module of each public name, loaded on first use, so that importing the package loads nothing."""
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604, RUF100
 
 
 class _Public:
-    """A name of the package that is found where it is defined, also where a folder of the package has the same name (`diff`)."""
+    """A public name of the package, with precedence over a subpackage of the same name (`diff`)."""
 
     def __init__(self, name: str, home: str) -> None:
         self.name, self.home = name, home

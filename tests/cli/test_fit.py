@@ -292,7 +292,8 @@ REMARKS: dict[str, tuple[str, list[str]]] = {
     "nothing decides": (
         "fields: {date: date, total: money}",
         [
-            "values that could be read in two ways were read by the locale: date (1), total (1); set `order`, "
+            "values that could be read in two ways were read by the locale: date (1), total (1); set "
+            "`order`, "
             "`decimal` or `currency` on them, and see `fieldassay validate` for examples"
         ],
     ),
@@ -300,7 +301,8 @@ REMARKS: dict[str, tuple[str, list[str]]] = {
     "one field decides": (
         "fields: {date: {type: date, order: dmy}, total: money}",
         [
-            "values that could be read in two ways were read by the locale: total (1); set `decimal` or `currency` on "
+            "values that could be read in two ways were read by the locale: total (1); set `decimal` or "
+            "`currency` on "
             "them, and see `fieldassay validate` for examples"
         ],
     ),

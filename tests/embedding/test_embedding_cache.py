@@ -1,4 +1,4 @@
-"""Keeping vectors changes when they are computed, and not what they are; a damaged or contested cache costs time alone."""
+"""Caching changes the time of vectors, never their values; a damaged or contested cache only costs time."""
 
 import resource
 import sqlite3

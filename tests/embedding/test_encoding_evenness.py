@@ -36,8 +36,14 @@ def test_no_score_depends_on_the_other_pairs(tiny):
 @pytest.mark.parametrize("threads", ["1", "2"])
 @pytest.mark.parametrize("kernels", ["Haswell", "Nehalem"])
 def test_nor_with_the_kernels_of_other_processors(kernels, threads):
-    """OpenBLAS on x86 takes the kernels from the environment (older ones than Nehalem crash numpy 2.5); others compute as they do anyway."""
-    names = "from tests.embedding.cache_cases import SHORT, changed, raw; from fieldassay.comparators.embedding.comparator import Embedding"
+    """OpenBLAS on x86 takes the kernels from the environment; others compute as they do anyway.
+
+    Older kernels than Nehalem crash numpy 2.5.
+    """
+    names = (
+        "from tests.embedding.cache_cases import SHORT, changed, raw; from "
+        "fieldassay.comparators.embedding.comparator import Embedding"
+    )
     code = f"{names}; print(changed(raw(Embedding()), SHORT[:20]))"
     environment = {**os.environ, "OPENBLAS_CORETYPE": kernels, "OPENBLAS_NUM_THREADS": threads}
     done = subprocess.run(
