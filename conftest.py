@@ -14,7 +14,7 @@ from tests.warm_program import warm_program
 
 os.environ["FIELDASSAY_CACHE"] = "off"
 
-EXAMPLES = {"dev": 20, "ci": 60, "full": 200}
+EXAMPLES = {"dev": 20, "ci": 60, "full": 100}
 """Examples of a property in each profile: `pytest --hypothesis-profile ci`."""
 
 for name, examples in EXAMPLES.items():

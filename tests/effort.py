@@ -10,7 +10,7 @@ from functools import cache
 
 from hypothesis import settings
 
-_FULL = 200
+_FULL = 100
 
 
 def is_full() -> bool:
