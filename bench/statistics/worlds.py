@@ -52,6 +52,10 @@ class Extractor:
     silent: float = 0.3
     weak_fields: Mapping[int, float] = field(default_factory=dict)
     """Error rates of single fields that differ from the others."""
+    follows: str = ""
+    """Another extractor whose answers it gives, but for the documents that it fails on."""
+    uneven: float = 0.0
+    """How much the error rate differs between documents: 0, all have the same; near 1, a document is right or wrong as a whole."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class World:
     fields: int = 12
     hard: float = 0.0
     fewest: int | None = None
+    is_skewed: bool = False
+    """Most documents have few fields, and some have all."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,16 +107,50 @@ class World:
             if self.fewest is None
             else rng.integers(self.fewest, self.fields + 1, count)
         )
+        if self.is_skewed:
+            leaves = np.clip(
+                np.exp(rng.normal(0.5, 1.5, count)).astype(np.int64), self.fewest or 1, self.fields
+            )
         present = rng.random((count, self.fields)).argsort(axis=1) < leaves[:, None]
         wrong, silent = {}, {}
         for name, extractor in self.extractors.items():
             ordinary, ruined = self.rates(extractor)
             is_spoilt = hard | (rng.random(count) < extractor.failing)
+            if extractor.uneven:
+                weight = 1.0 / extractor.uneven - 1.0
+                ordinary = np.maximum(
+                    rng.beta(extractor.error * weight, (1.0 - extractor.error) * weight, count), 0.0
+                )[:, None]
             wrong[name] = present & (
                 rng.random((count, self.fields)) < np.where(is_spoilt[:, None], ruined, ordinary)
             )
+            if extractor.follows:
+                wrong[name] = np.where(is_spoilt[:, None], wrong[name], wrong[extractor.follows])
             silent[name] = wrong[name] & (rng.random((count, self.fields)) < extractor.silent)
         return Drawn(self, trials, present, wrong, silent)
+
+
+def measure_truth(
+    world: World, metrics: Sequence[str], name: str, documents: int = 400_000
+) -> dict[str, float]:
+    """Return the values of metrics over so many documents of a world that chance has no part in them."""
+    large = replace(world, documents=documents).draw(np.random.default_rng(99), 1)
+    present, wrong, silent = large.present, large.wrong[name], large.silent[name]
+    sizes, errors = present.sum(axis=1), wrong.sum(axis=1)
+    right, lost, unsaid = (part.sum(axis=0) for part in (present & ~wrong, wrong, silent))
+    f1 = 2 * right / (2 * right + 2 * lost - unsaid)
+    found = {
+        "accuracy": (1.0 - errors / sizes).mean(),
+        "accuracy_pooled": 1.0 - errors.sum() / sizes.sum(),
+        "accuracy_by_field": (right / present.sum(axis=0)).mean(),
+        "f1": 2 * right.sum() / (2 * right + 2 * lost - unsaid).sum(),
+        "macro_f1": f1.mean(),
+        "perfect_documents": (errors == 0).mean(),
+        "accuracy_strict": (1.0 - errors / sizes).mean(),
+        "field_accuracy[f03]": (right / present.sum(axis=0))[3],
+        "recall[f03]": (right / present.sum(axis=0))[3],
+    }
+    return {metric: float(found[metric]) for metric in metrics}
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +203,7 @@ class Drawn:
         spec = {"name": "simulated", "fields": dict.fromkeys(self.world.names, "boolean")}
         chosen: dict[str, Any] = {
             "evidence": "none",
-            "replicates": 500,
+            "replicates": 1000,
             "slices": () if compared else (TRIAL,),
             "compare": (),
             **options,

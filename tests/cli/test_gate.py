@@ -320,12 +320,12 @@ SCORED: dict[str, tuple[str, list[str], int, str]] = {
     "exits with zero": ("[accuracy >= 0.99]", ["--exit-zero"], 0, "failed: llama"),
     "threshold exits with zero": ("[]", ["--fail-under", "accuracy=0.99", "--exit-zero"], 0, "failed: llama"),
     "too few": (
-        "[lower(accuracy) >= 0.1]",
-        [],
+        "[lower(accuracy) >= 0.6]",
+        ["--bootstrap", "800"],
         0,
-        "inconclusive: llama: lower(accuracy) >= 0.1: too few documents (3;",
+        "inconclusive: llama: lower(accuracy) >= 0.6: not shown: the lower bound (95 % interval) of",
     ),
-    "too few, strict": ("[lower(accuracy) >= 0.1]", ["--strict"], 4, "inconclusive"),
+    "too few, strict": ("[lower(accuracy) >= 0.6]", ["--strict"], 4, "inconclusive"),
     "passes, strict": ("[accuracy >= 0.5]", ["--strict"], 0, ""),
     "failed before open": ("[lower(accuracy) >= 0.1, accuracy >= 0.99]", ["--strict"], 1, "failed"),
     "metric that is not listed": (

@@ -22,7 +22,7 @@ from fieldassay.metrics.selection import select_metrics
 from fieldassay.metrics.statistics import Rows, RowSum
 from fieldassay.metrics.sums import Sum, add_sums
 from fieldassay.result.estimate import Estimate
-from fieldassay.stats.poisson import document_keys, weight_table, weights
+from fieldassay.stats.poisson import document_keys, half_weights, weight_table, weights
 
 FIELDS = [
     value("total", 0, weight=2.0, critical=True, type="money"),
@@ -169,7 +169,11 @@ def test_replicates_are_the_metric_under_the_documents_weights() -> None:
     has_pred = np.isin(judged.outcome, [0, 1, 2, 4])
     top = np.bincount(judged.doc[leaf & correct], minlength=42) @ drawn
     bottom = np.bincount(judged.doc[leaf & has_pred], minlength=42) @ drawn
-    assert overall.interval == pytest.approx(tuple(np.quantile(top / bottom, [0.1, 0.9])))
+    assert overall.interval_resampled == pytest.approx(tuple(np.quantile(top / bottom, [0.1, 0.9])))
+    each = np.bincount(judged.doc[leaf & has_pred], minlength=42)
+    size, (right, wrong) = (each**2).sum() / each.sum(), half_weights(11, 500)
+    halved = (top + size * right) / (bottom + size * (right + wrong))
+    assert overall.interval == pytest.approx(tuple(np.quantile(halved, [0.1, 0.9])))
 
 
 def test_fields_that_differ_between_batches_are_joined_by_path() -> None:

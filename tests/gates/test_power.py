@@ -41,16 +41,20 @@ def judge(gate: str, estimate: Estimate) -> GateOutcome:
 
 
 NEEDS = [
-    ("lower(accuracy) >= 0.85", ACCURACY, 200),
-    ("lower(accuracy) > 0.89", ACCURACY, 5000),
+    ("lower(accuracy) >= 0.85", ACCURACY, 340),
+    ("lower(accuracy) > 0.89", ACCURACY, 8284),
     ("lower(accuracy) >= 0.9", ACCURACY, None),
     ("lower(accuracy) >= 0.95", ACCURACY, None),
-    ("upper(accuracy) <= 0.94", ACCURACY, 200),
+    ("upper(accuracy) <= 0.94", ACCURACY, 518),
     ("upper(accuracy) <= 0.5", ACCURACY, None),
-    ("upper(latency_mean) <= 110", LATENCY, 450),
+    ("upper(latency_mean) <= 110", LATENCY, 639),
     ("upper(latency_mean) >= 140", LATENCY, None),
     ("lower(latency_mean) <= 50", LATENCY, None),
-    ("lower(accuracy) >= 0.1", replace(ACCURACY, documents=3, n=3, marks=("few_documents",)), 20),
+    (
+        "upper(latency_mean) <= 300",
+        replace(LATENCY, documents=3, n=3, interval=(10.0, 301.0), marks=("few_documents",)),
+        20,
+    ),
 ]
 
 
@@ -60,7 +64,7 @@ def test_a_bound_that_does_not_hold_says_how_many_documents_would_show_it(
 ) -> None:
     outcome = judge(gate, estimate)
     assert outcome.verdict is not Verdict.PASS and outcome.documents_needed == needed
-    assert (needed is None) or f"about {needed:,} documents would show it if the value stays" in outcome.rule
+    assert (needed is None) or f"with {needed:,} documents a system that is truly at" in outcome.rule
 
 
 def test_the_number_of_documents_makes_the_bound_hold() -> None:
@@ -73,7 +77,7 @@ def test_the_number_of_documents_makes_the_bound_hold() -> None:
 
 def test_what_could_be_detected_is_in_the_file() -> None:
     data = judge("lower(accuracy) >= 0.85", ACCURACY).to_dict()
-    assert data["documents_needed"] == 200 and data["detectable"] == pytest.approx(
+    assert data["documents_needed"] == 340 and data["detectable"] == pytest.approx(
         (1.959964 + 0.841621) * 0.18 / (2 * 1.959964), rel=1e-5
     )
     for gate in ("lower(accuracy) >= 0.8", "accuracy >= 0.95"):

@@ -113,9 +113,10 @@ def bench(tmp_path: Path) -> Bench:
 GOLD = gold(200)
 OLD = spoil(GOLD, 0.1, 1)
 SHIFTS: dict[str, tuple[Rows, str, Verdict]] = {
-    "identical, margin": (OLD, "regression(accuracy) > -0.01", PASS),
-    "identical, no loss": (OLD, "regression(accuracy) >= 0", PASS),
-    "identical, must gain": (OLD, "regression(accuracy) > 0", FAIL),
+    "identical, margin": (OLD, "regression(accuracy) > -0.02", PASS),
+    "identical, a margin below what 200 documents can rule out": (OLD, "regression(accuracy) > -0.01", OPEN),
+    "identical, no loss": (OLD, "regression(accuracy) >= 0", OPEN),
+    "identical, must gain": (OLD, "regression(accuracy) > 0", OPEN),
     "a large loss": (spoil(OLD, 0.1, 2), "regression(accuracy) > -0.01", FAIL),
     "a large loss, wide margin": (spoil(OLD, 0.1, 2), "regression(accuracy) > -0.5", PASS),
     "a large gain": (GOLD, "regression(accuracy) > -0.01", PASS),
@@ -124,7 +125,7 @@ SHIFTS: dict[str, tuple[Rows, str, Verdict]] = {
     "noise": (spoil(GOLD, 0.1, 3), "regression(accuracy) > -0.01", OPEN),
     "a field": (spoil(OLD, 0.1, 2), "regression(field_accuracy[a]) > -0.01", FAIL),
     "F1": (spoil(OLD, 0.1, 2), "regression(f1) > -0.01", FAIL),
-    "precision of a field": (OLD, "regression(precision[b]) > -0.01", PASS),
+    "precision of a field": (OLD, "regression(precision[b]) > -0.02", PASS),
 }  # fmt: skip
 
 
@@ -143,8 +144,9 @@ def test_what_cannot_be_decided_says_what_it_would_take(bench: Bench) -> None:
     bench.set(run_of(GOLD, OLD))
     outcome = bench.judge("regression(accuracy) > -0.01", GOLD, spoil(GOLD, 0.1, 3))
     assert outcome.detectable is not None and outcome.documents_needed is not None
-    assert outcome.documents_needed == pytest.approx(200 * (outcome.detectable / 0.01) ** 2, abs=1)
-    assert f"about {outcome.documents_needed:,} documents are needed" in outcome.rule
+    assert 2_000 < outcome.documents_needed < 6_000
+    told = f"with {outcome.documents_needed:,} documents a system that did not change passes 4 times out of 5"
+    assert told in outcome.rule
     assert bench.judge("regression(accuracy) >= 0", GOLD, spoil(GOLD, 0.1, 3)).documents_needed is None
 
 
@@ -288,13 +290,15 @@ def test_the_order_of_documents_changes_nothing(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("count", "verdict"), [(10, OPEN), (30, PASS)])
-def test_few_documents_do_not_pass_unless_nothing_changed(count: int, verdict: Verdict, bench: Bench) -> None:
+def test_few_documents_pass_no_gate_that_asks_for_more_than_they_can_show(
+    count: int, verdict: Verdict, bench: Bench
+) -> None:
     rows = gold(count)
     old = [{**row, "a": "?"} for row in rows]
     new = [{**row, "a": "?" if at % 2 else row["a"]} for at, row in enumerate(rows)]
     bench.set(run_of(rows, old))
     assert bench.judge("regression(accuracy) > -0.01", rows, new).verdict is verdict
-    assert bench.judge("regression(accuracy) > -0.01", rows, old).verdict is PASS
+    assert bench.judge("regression(accuracy) > -0.01", rows, old).verdict is OPEN
 
 
 @pytest.mark.parametrize(("spoiled", "verdict"), [(3, OPEN), (12, FAIL)])
@@ -321,11 +325,16 @@ def test_few_documents_that_differ_stand_for_more_that_were_not_drawn(bench: Ben
     assert bench.judge("regression(accuracy) > -0.01", rows, new).verdict is PASS
 
 
-def test_what_is_better_in_a_few_documents_and_worse_in_none_passes(bench: Bench) -> None:
+def test_what_is_better_in_a_few_documents_and_worse_in_none_rules_out_a_large_loss_only(
+    bench: Bench,
+) -> None:
     rows = gold(60)
     bench.set(run_of(rows, [{**row, "a": "?"} if at < 3 else row for at, row in enumerate(rows)]))
-    assert bench.judge("regression(accuracy) >= 0", rows, rows).verdict is PASS
-    assert bench.judge("regression(accuracy) > 0.01", rows, rows).verdict is OPEN
+    verdicts = [
+        bench.judge(f"regression(accuracy) {gate}", rows, rows).verdict
+        for gate in ("> -0.05", ">= 0", "> 0.01")
+    ]
+    assert verdicts == [PASS, OPEN, OPEN]
 
 
 def test_what_is_worse_in_a_few_documents_is_not_shown_to_be_a_loss(bench: Bench) -> None:
@@ -341,8 +350,8 @@ def test_a_system_is_held_against_its_own_name(bench: Bench) -> None:
     result = score(GOLD, {"two": GOLD, "one": OLD}, SPEC, ScoreOptions(gates=("regression(accuracy) >= 0",)))
     decisions = decide_result(result, [parse_gate("regression(accuracy) >= 0")], bench.file)
     assert [(one.system, one.outcomes[0].verdict, one.outcomes[0].value) for one in decisions] == [
-        ("two", PASS, 0),
-        ("one", PASS, 0),
+        ("two", OPEN, 0),
+        ("one", OPEN, 0),
     ]
     swapped = score(GOLD, {"two": OLD, "one": GOLD}, SPEC, ScoreOptions(gates=("regression(accuracy) >= 0",)))
     verdicts = {
@@ -354,7 +363,7 @@ def test_a_system_is_held_against_its_own_name(bench: Bench) -> None:
 
 def test_only_systems_are_taken_for_each_other_and_that_is_said(bench: Bench) -> None:
     bench.set(run_of(GOLD, {"old": OLD}))
-    outcome = bench.judge("regression(accuracy) > -0.01", GOLD, {"new": OLD})
+    outcome = bench.judge("regression(accuracy) > -0.02", GOLD, {"new": OLD})
     assert outcome.verdict is PASS
     assert any("its system old, held against new" in line for line in outcome.evidence)
 
@@ -366,7 +375,7 @@ def test_slices_are_compared_on_the_same_documents(hashes_ids: bool, bench: Benc
     bench.set(run_of(rows, OLD, spec), hashes_ids=hashes_ids)
     worse = [{**row, "a": "?"} if at % 2 else row for at, row in enumerate(OLD)]
     found = {
-        name: bench.judge(f"regression(accuracy{{kind={name}}}) > -0.02", rows, worse, spec) for name in "xy"
+        name: bench.judge(f"regression(accuracy{{kind={name}}}) > -0.03", rows, worse, spec) for name in "xy"
     }
     assert (found["x"].verdict, found["y"].verdict) == (PASS, FAIL)
     assert found["y"].documents == 100
@@ -447,7 +456,11 @@ def test_judgements_that_failed_could_be_losses() -> None:
     assert judge_change(gate, Change(0.0, (0.0, 0.0), found)).verdict is PASS
     assert judge_change(gate, Change(0.0, (0.0, 0.0), found), failed=2).verdict is OPEN
     assert (
-        judge_change(gate, Change(-0.5, (-0.6, -0.4), replace(found, verdict="worse")), failed=2).verdict
+        judge_change(
+            gate,
+            Change(-0.5, (-0.6, -0.4), replace(found, verdict="worse", p=0.001, p_adjusted=None)),
+            failed=2,
+        ).verdict
         is FAIL
     )
 
@@ -460,3 +473,14 @@ def test_pytest_reads_the_same_gates(bench: Bench) -> None:
     result = score(GOLD, WORSE, SPEC, ScoreOptions(gates=(gate,)))
     assert [one.outcomes[0].verdict for one in decide(result, [gate], bench.file)] == [FAIL]
     assert [one.outcomes[0].verdict for one in decide(result, [gate])] == [OPEN]
+
+
+def test_a_loss_that_few_documents_show_fails_no_gate_while_the_test_does_not_show_it(bench: Bench) -> None:
+    """Five documents lost and none won: p = .0625, and the resampled interval is below 0."""
+    rows = gold(300)
+    bench.set(run_of(rows, rows))
+    new = [
+        {**row, **dict.fromkeys(FIELDS[: 1 + at % 2], "?")} if at < 5 else row for at, row in enumerate(rows)
+    ]
+    outcome = bench.judge("regression(accuracy) >= 0", rows, new)
+    assert outcome.verdict is OPEN, outcome.rule

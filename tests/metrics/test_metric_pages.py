@@ -54,6 +54,8 @@ def test_the_page_names_groups_functions_and_parameters() -> None:
         assert f"`{name}`" in text, name
 
 
-@pytest.mark.parametrize("mark", ["few_documents", "wilson", "order_statistics", "undefined_replicates=K"])
+@pytest.mark.parametrize(
+    "mark", ["few_documents", "few_replicates", "order_statistics", "undefined_replicates=K"]
+)
 def test_every_mark_is_explained(mark: str) -> None:
     assert f"`{mark}`" in (DOCS / "statistics.md").read_text(encoding="utf-8")

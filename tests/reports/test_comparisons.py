@@ -81,12 +81,6 @@ def made(**changed: Any) -> Comparison:
             id="field, few documents",
         ),
         pytest.param(
-            {"marks": ("few_differences",)},
-            "qwen is better than llama by 6.1 points of accuracy (95 % 2.0 to 10.4, few that differ, p = "
-            ".004)",
-            id="few that differ",
-        ),
-        pytest.param(
             {"metric": "score_100", "unit": "percent", "difference": 6.1, "interval": (2.0, 10.4)},
             "qwen is better than llama by 6.1 points of score_100 (95 % 2.0 to 10.4, p = .004)",
             id="percent",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from evidence_rows import documents, estimate, evidence, value
+from scipy.stats import beta
 
 from fieldassay.engine.fold import FoldPlan, documents_frame, fold
 from fieldassay.metrics.selection import select_metrics
@@ -12,36 +13,27 @@ from fieldassay.stats.poisson import document_keys, weight_table, weights
 
 
 @pytest.mark.parametrize(
-    ("metric", "n", "marks"),
-    [
-        ("perfect_documents", 3, ("wilson",)),
-        ("accuracy(regime=baseline)", 3, ("wilson", "few_documents")),
-        ("accuracy(regime=baseline)", 50, ("wilson",)),
-        ("recall", 3, ("wilson",)),
-    ],
+    "metric", ["perfect_documents", "accuracy(regime=baseline)", "recall", "f1", "macro_f1"]
 )
-def test_perfect_documents_do_not_look_certain(metric: str, n: int, marks: tuple[str, ...]) -> None:
-    found = estimate(
-        metric, evidence([(f"d{number}", "x", "match") for number in range(n)], [value("x")]), replicates=200
-    )
-    assert found.value == 1.0
-    assert found.interval is not None
-    assert found.interval == (pytest.approx(n / (n + 1.959964**2), abs=1e-6), 1.0)
-    assert found.marks == marks
+@pytest.mark.parametrize("n", [1, 3, 50])
+def test_perfect_documents_do_not_look_certain(metric: str, n: int) -> None:
+    """With many documents the lower bound is that of Jeffreys for n of n; the documents alone show nothing else than perfection."""
+    judged = evidence([(f"d{number}", "x", "match") for number in range(n)], [value("x")])
+    found = estimate(metric, judged, replicates=2000)
+    assert found.value == 1.0 and found.interval is not None and found.marks == ()
+    jeffreys = beta.ppf(0.025, n + 0.5, 0.5)
+    assert found.interval[1] == 1.0 and found.interval[0] < jeffreys + 0.01
+    assert n < 50 or found.interval[0] > jeffreys - 0.01
+    assert found.interval_resampled == (1.0, 1.0)
 
 
-def test_few_documents_are_marked_and_undefined_replicates_counted() -> None:
-    rows = [
-        ("a", "x", "match"),
-        ("b", "x", "missing"),
-        ("c", "x", "absent"),
-        ("c", "y", "match"),
-        ("c", "y", "partial"),
-    ]
-    judged = evidence(rows, [value("x", 0), value("y", 1)])
-    marks = estimate("rfa", judged, field="y", replicates=200).marks
-    dropped = np.count_nonzero(weights(document_keys(["c"], 0), 0, 200, weight_table()) == 0)
-    assert marks == ("few_documents", f"undefined_replicates={dropped}")
+def test_undefined_replicates_are_counted_where_half_documents_cannot_define_them() -> None:
+    names = ["a", "b", "c"]
+    judged = evidence([(name, "x", "match") for name in names], [value("x")])
+    table = documents(names, {"duration_ms": [np.nan, np.nan, 5.0]})
+    found = estimate("latency_mean", judged, table, replicates=1000)
+    dropped = np.count_nonzero(weights(document_keys(["c"], 0), 0, 1000, weight_table()) == 0)
+    assert found.marks == ("few_documents", "few_replicates", f"undefined_replicates={dropped}")
 
 
 def test_the_interval_of_a_percentile_comes_from_order_statistics() -> None:

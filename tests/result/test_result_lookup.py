@@ -60,7 +60,7 @@ LOOKUPS = {
 KEYS = [
     "metric", "system", "field", "slice", "regime", "value", "n", "documents", "failed", "granularity",
     "parameters", "interval", "level", "marks",
-    "unit", "better",
+    "unit", "better", "interval_resampled",
 ]  # fmt: skip
 """The contract of `metrics.json`: names and order."""
 

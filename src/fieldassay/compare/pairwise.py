@@ -16,18 +16,10 @@ from fieldassay.metrics.grammar import MetricCall
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.result.comparison import Comparison, Outcome, Place, RankedPair, Ranking
 from fieldassay.result.comparisons_file import Comparisons
-from fieldassay.result.estimation import highest_value
 from fieldassay.result.pairing import PairedData
 from fieldassay.stats.corrections import adjust_holm
-from fieldassay.stats.intervals import (
-    FEW_DIFFERENCES,
-    FEW_DOCUMENTS,
-    are_too_few,
-    percentile_intervals,
-    same_difference_interval,
-)
+from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few, percentile_intervals
 from fieldassay.stats.paired import count_wins, effect_size
-from fieldassay.stats.power import minimum_detectable_effect
 from fieldassay.stats.signs import DRAWS
 
 MOST_VALUES = 20
@@ -174,17 +166,8 @@ def compare_one(
     if first is None or second is None:
         return made
     if not len(pair.differing):
-        interval = (0.0, 0.0) if arena.data.replicates else None
-        same = replace(
-            made,
-            difference=0.0,
-            interval=interval,
-            p=1.0,
-            effect_size=0.0,
-            method="identical",
-            verdict="identical",
-        )
-        return replace(same, marks=_mark(made, pair))
+        same = replace(made, difference=0.0, p=1.0, effect_size=0.0, method="identical", verdict="identical")
+        return _with_interval(same, pair)
     tested = pair.test()
     there, here = pair.in_documents
     return _with_interval(
@@ -206,38 +189,22 @@ def name_metric(bound: BoundMetric) -> str:
 
 def _with_interval(made: Comparison, pair: Pair) -> Comparison:
     """Return the comparison with the interval of its difference and what could have been detected."""
-    marks = _mark(made, pair)
+    marks = ("few_documents",) if made.documents < FEW_DOCUMENTS and not pair.is_bounded else ()
     drawn = pair.replicates()
-    if drawn is None:
+    if drawn is None or made.difference is None:
         return replace(made, marks=marks)
+    if made.verdict == "identical" and not pair.is_bounded:
+        return replace(made, interval=(0.0, 0.0), marks=marks)
     known = drawn[~np.isnan(drawn)]
-    if len(known) < 2:
-        return replace(made, marks=marks)
-    found = percentile_intervals(drawn[None, :], made.level)
-    dropped = int(found.dropped[0])
     marks = (*marks, "few_replicates") if are_too_few(len(known), made.level) else marks
-    marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
-    if np.ptp(known) <= 1e-9 * float(np.abs(known).max()):
-        return replace(made, interval=_bound_alike(made, pair), marks=(*marks, "no_width"))
-    interval, spread = (float(found.low[0]), float(found.high[0])), float(known.std(ddof=1))
-    return replace(
-        made, interval=interval, detectable=minimum_detectable_effect(spread, made.level), marks=marks
-    )
-
-
-def _bound_alike(made: Comparison, pair: Pair) -> tuple[float, float] | None:
-    """Return the interval of a difference that is the same in all documents; None for a metric without bounds."""
-    highest = highest_value(pair.view.bound)
-    if not highest or made.difference is None or not made.documents:
-        return None
-    low, high = same_difference_interval(made.difference, made.documents, made.level, highest)
-    return (low, high)
-
-
-def _mark(made: Comparison, pair: Pair) -> tuple[str, ...]:
-    """Return why an interval from resampling would be too narrow: few documents, or few in which the systems differ at all."""
-    few = ("few_documents",) if made.documents < FEW_DOCUMENTS else ()
-    return (*few, "few_differences") if 0 < len(pair.differing) < FEW_DIFFERENCES else few
+    marks = (*marks, f"undefined_replicates={len(drawn) - len(known)}") if len(known) < len(drawn) else marks
+    if len(known) < 2 or np.ptp(known) <= 1e-9 * float(np.abs(known).max()):
+        return replace(
+            made, marks=marks
+        )  # all documents show the same: nothing says how much others could differ
+    found = percentile_intervals(known[None, :], made.level)
+    interval = (min(float(found.low[0]), made.difference), max(float(found.high[0]), made.difference))
+    return replace(made, interval=interval, detectable=pair.detectable, marks=marks)
 
 
 def adjust(p_values: Sequence[float | None]) -> list[float | None]:

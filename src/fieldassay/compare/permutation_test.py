@@ -11,12 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.engine.bootstrap import draw_sums
-from fieldassay.metrics.recipes import Otherwise, Ratio, SumTable, Total
+from fieldassay.metrics.half_documents import HalfDocuments, size_by_documents
+from fieldassay.metrics.recipes import Addition, Otherwise, Ratio, SumTable, Total
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Form, Statistic
 from fieldassay.metrics.sums import Sum, join_fields, spread_rows
+from fieldassay.result.estimation import highest_value
 from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
 from fieldassay.stats.paired import mcnemar, tail_share
+from fieldassay.stats.poisson import half_weights
+from fieldassay.stats.power import detectable_difference
 from fieldassay.stats.signs import MOST_ENUMERATED, enumerate_sums, group_columns, signed_sums
 
 Floats = npt.NDArray[np.float64]
@@ -80,7 +84,7 @@ class View:
     rows: npt.NDArray[np.int64]
     parts: tuple[tuple[Statistic, tuple[str | None, ...]], ...]
 
-    def table(self, sums: Ints) -> SumTable:
+    def table(self, sums: Ints, addition: Addition | None = None) -> SumTable:
         """Return the sums (own rows x columns) as recipes take them."""
         ends = np.cumsum([len(fields) for _, fields in self.parts])
         starts = ends - [len(fields) for _, fields in self.parts]
@@ -88,13 +92,18 @@ class View:
             {
                 statistic: Sum(fields, sums[start:end])
                 for (statistic, fields), start, end in zip(self.parts, starts, ends, strict=True)
-            }
+            },
+            addition,
         )
 
-    def evaluate(self, sums: Ints) -> Floats:
+    def evaluate(self, sums: Ints, addition: Addition | None = None) -> Floats:
         """Return the metric of each column of sums, NaN where it is undefined."""
-        found: Floats = self.table(sums).evaluate(self.bound.recipe).values[-1]
+        found: Floats = self.table(sums, addition).evaluate(self.bound.recipe).values[-1]
         return found
+
+    def add_halves(self, documents: Ints, right: Floats, wrong: Floats) -> Addition:
+        """Return what adds half documents to sums, their size being that of the documents (own rows x documents)."""
+        return HalfDocuments(right, wrong, size_by_documents(self.table(documents), self.bound.recipe)).add
 
     def value(self, total: Ints) -> float | None:
         """Return the metric of one column of sums, None where it is undefined."""
@@ -211,17 +220,48 @@ class Pair:
         return np.flatnonzero((first != second).any(axis=0))
 
     def replicates(self) -> Floats | None:
-        """Return the difference in every bootstrap replicate, second minus first; None for counts and totals, and where none are drawn."""
+        """Return the difference in every bootstrap replicate, second minus first; None for counts and totals, and where none are drawn.
+
+        Where the metric has bounds, a replicate holds half a document that only the first has right, and half of one that only the second has.
+        """
         if (
             not self.arena.data.replicates
             or self.view.bound.metric.unit == "count"
             or isinstance(self.view.bound.recipe, Total)
         ):
             return None
+        first, second = (self.arena.replicates[at][self.view.rows] for at in (self.first, self.second))
+        if not self.is_bounded:
+            return self.view.evaluate(second) - self.view.evaluate(first)
+        gained, lost = half_weights(self.arena.data.seed, self.arena.data.replicates)
+        if self.arena.names[self.first] > self.arena.names[self.second]:
+            gained, lost = lost, gained  # so that the other way round it is the same with the other sign
+        there, here = self.sides
+        before = self.view.evaluate(first, self.view.add_halves(there, lost, gained))
+        return self.view.evaluate(second, self.view.add_halves(here, gained, lost)) - before
+
+    @cached_property
+    def spread(self) -> float:
+        """Return the standard error of the difference, from the documents alone; 0 where nothing is drawn."""
+        if not self.arena.data.replicates or not len(self.differing):
+            return 0.0
         first, second = (
             self.view.evaluate(self.arena.replicates[at][self.view.rows]) for at in (self.first, self.second)
         )
-        return second - first
+        known = (second - first)[~np.isnan(second - first)]
+        return float(known.std(ddof=1)) if len(known) > 1 else 0.0
+
+    @property
+    def detectable(self) -> float | None:
+        """Return the true difference that the test of this metric alone would have found with probability 0.8, None where that cannot be said."""
+        there, here = self.in_documents
+        return detectable_difference(here - there, self.spread, self.arena.data.level)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Return whether the metric lies between 0 and a largest value for both, so that half documents can stand for unseen ones."""
+        highest = highest_value(self.view.bound) * (1.0 + 1e-9)
+        return highest > 0 and all(value is not None and 0.0 <= value <= highest for value in self.values)
 
     def exchanged(self, *, is_exact: bool = False) -> Floats:
         """Return the difference under every pattern of exchanges: all of them, or random ones."""

@@ -217,7 +217,7 @@ def estimates(plan: FoldPlan, partial: Partial) -> tuple[Estimate, ...]:
 
     All documents come first, then slice by slice; fields follow the whole.
     """
-    wanted = EstimationPlan(plan.bound, plan.slices, plan.level, plan.replicates > 0)
+    wanted = EstimationPlan(plan.bound, plan.slices, plan.level, plan.replicates, plan.seed)
     return estimate_slices(partial.system, wanted, partial.slices)
 
 

@@ -18,42 +18,52 @@ from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.scoring.ungated import judge_ungated
 from fieldassay.stats.intervals import FEW_DOCUMENTS
-from fieldassay.stats.power import documents_needed, minimum_detectable_effect
+from fieldassay.stats.power import documents_to_show, minimum_detectable_effect, unseen_reach
 
 
 class Reach(NamedTuple):
-    """The least distance from the threshold that would probably be shown, and the documents that would show the value as it is."""
+    """The least distance from the threshold that would probably be shown, and the documents that show the value as it is in 4 of 5 samples."""
 
     detectable: float | None = None
     needed: int | None = None
 
 
 def reach_of_bound(gate: Gate, estimate: Estimate) -> Reach:
-    """Return the reach of a gate on a bound that does not hold: D (h / d)^2 documents, h from value to bound, d from value to threshold.
+    """Return the reach of a gate on a bound that does not hold.
 
     No number of documents is known where the value itself is on the wrong side.
 
     >>> from fieldassay.metrics.grammar import parse_gate
     >>> accuracy = Estimate("accuracy", "a", None, {}, "filled", 0.9, 50, 50, 0, "leaf", interval=(0.8, 0.98), level=0.95)
     >>> reach_of_bound(parse_gate("lower(accuracy) >= 0.85"), accuracy).needed
-    200
+    340
     """
-    value, interval, level = estimate.value, estimate.interval, estimate.level
-    if value is None or interval is None or level is None:
+    value, level, resampled = estimate.value, estimate.level, estimate.interval_resampled or estimate.interval
+    if value is None or estimate.interval is None or resampled is None or level is None:
         return Reach()
-    error = (interval[1] - interval[0]) / (2.0 * NormalDist().inv_cdf(0.5 + level / 2.0))
-    detectable = minimum_detectable_effect(error, level)
-    bound = interval[0 if gate.function == "lower" else 1]
+    error = (resampled[1] - resampled[0]) / (2.0 * NormalDist().inv_cdf(0.5 + level / 2.0))
+    bound = estimate.interval[0 if gate.function == "lower" else 1]
+    highest = _SCALES.get(estimate.unit, 0.0)
+    beyond = abs(value - bound) - (value - resampled[0] if gate.function == "lower" else resampled[1] - value)
+    detectable = minimum_detectable_effect(error, level) + max(beyond, 0.0)
     is_right = holds(value, gate.operator, gate.threshold, estimate.unit) and value != gate.threshold
     is_toward = (bound < value) == (gate.operator in (">=", ">")) and bound != value
     if not is_right or not is_toward or gate.operator == "==":
         return Reach(detectable)
-    needed = documents_needed(estimate.documents, abs(value - bound), abs(value - gate.threshold))
-    return Reach(detectable, None if needed is None else max(needed, FEW_DOCUMENTS))
+    unseen = (
+        (value if gate.function == "lower" else highest - value) * unseen_reach(level) if highest else 0.0
+    )
+    needed = documents_to_show(
+        abs(value - gate.threshold), error * math.sqrt(estimate.documents), unseen, level
+    )
+    if needed is None or needed <= estimate.documents:
+        return Reach(detectable)
+    return Reach(detectable, needed if highest else max(needed, FEW_DOCUMENTS))
 
 
 FEW, FEW_REPLICATES = "few_documents", "few_replicates"
 _SCALES = {"ratio": 1.0, "percent": 100.0}
+"""The largest values of metrics with bounds, by unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +150,15 @@ def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
     found = replace(outcome, detectable=reach.detectable, documents_needed=reach.needed)
     if reach.needed is None or estimate.value is None:
         return found
-    stays = f"if the value stays {show_plain(estimate.value, estimate.unit)}"
-    return replace(found, rule=f"{outcome.rule}; about {reach.needed:,} documents would show it {stays}")
+    truly = f"a system that is truly at {show_plain(estimate.value, estimate.unit)}"
+    return replace(
+        found, rule=f"{outcome.rule}; with {reach.needed:,} documents {truly} passes 4 times out of 5"
+    )
 
 
 def _compare(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:
+    if gate.function in ("lower", "upper") and outcome.interval is not None:
+        return _compare_bound(gate, look, outcome)
     verdicts = {holds(value, gate.operator, gate.threshold, look.unit) for value in look.values}
     outcome = replace(outcome, value=look.values[0])
     if len(verdicts) > 1:
@@ -157,6 +171,25 @@ def _compare(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:
     if does_hold and look.is_vacuous:
         return replace(outcome, rule=f"{rule}, but that is over nothing (n = 0), which never passes")
     return replace(outcome, verdict=Verdict.PASS if does_hold else Verdict.FAIL, rule=rule)
+
+
+def _compare_bound(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:
+    """Return PASS if the bound holds, FAIL if no number of the interval does, and else that it is open: the interval has numbers on both sides."""
+    ends = outcome.interval or (0.0, 0.0)
+    unit, wanted = look.unit, f"{WORDS[gate.operator]} {show_threshold(gate.threshold, look.unit)}"
+    does_hold = holds(look.values[0], gate.operator, gate.threshold, unit)
+    outcome = replace(outcome, value=look.values[0])
+    rule = f"{look.subject} {show_compared(look.values[0], gate.threshold, unit)} is {'' if does_hold else 'not '}{wanted}"
+    if does_hold and look.is_vacuous:
+        return replace(outcome, rule=f"{rule}, but that is over nothing (n = 0), which never passes")
+    if does_hold:
+        return replace(outcome, verdict=Verdict.PASS, rule=rule)
+    if not any(holds(end, gate.operator, gate.threshold, unit) for end in ends):
+        low, high = (show_compared(end, gate.threshold, unit) for end in ends)
+        return replace(
+            outcome, verdict=Verdict.FAIL, rule=f"the whole interval, {low} to {high}, is not {wanted}"
+        )
+    return replace(outcome, rule=f"not shown: {rule}")
 
 
 def _look(function: str, estimate: Estimate, is_count: bool) -> _Look:
@@ -188,7 +221,7 @@ def _look_at_bound(function: str, estimate: Estimate) -> _Look:
         )
     if FEW_REPLICATES in estimate.marks:
         return _Look(
-            why="too few bootstrap replicates for an interval of this level: score again without --bootstrap",
+            why="too few bootstrap replicates to decide by: score again without --bootstrap",
             unit=estimate.unit,
         )
     bound = estimate.interval[0 if function == "lower" else 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,9 +15,10 @@ from fieldassay.metrics.statistics import Known
 from fieldassay.result.compared import WORDS, holds, show_change, show_compared, show_plain, show_threshold
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import GateOutcome, Verdict
+from fieldassay.result.estimation import highest_value
 from fieldassay.result.pairing import is_comparable
-from fieldassay.stats.intervals import FEW_DOCUMENTS, wilson_interval
-from fieldassay.stats.power import documents_needed
+from fieldassay.stats.intervals import FEW_DOCUMENTS
+from fieldassay.stats.power import documents_to_show, unseen_reach
 
 BEFORE, NOW = "before", "now"
 """What the two systems of a baseline's arena are called."""
@@ -34,6 +36,8 @@ class BaselineMatch:
     arena: Arena | None = None
     why: str = NO_BASELINE
     evidence: tuple[str, ...] = ()
+    is_same: bool = False
+    """The predictions are those of the baseline, byte for byte."""
 
     def compare(self, call: MetricCall) -> Change:
         """Return how a metric changed. Raises ValueError, with the reason, where that cannot be said."""
@@ -51,22 +55,25 @@ class BaselineMatch:
         if missing:
             raise ValueError(f"{call} is undefined {' and '.join(missing)}")
         pair = narrow.pair(BEFORE, NOW, narrow.layout.view(bound))
-        return replace(_turn(found, pair), unmeasured=_count_unmeasured(pair))
+        return replace(_turn(found, pair), is_same=self.is_same and found.verdict == "identical")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """What became of a metric: now less before, turned so that a negative number is always a loss; the interval likewise.
 
-    `found` is the comparison as it is, with the values, p, and the minimum detectable effect. `few` says why resampling alone would make the
-    interval too narrow: few documents, or few that differ (then the interval has been widened). `unmeasured` documents have a number (a duration,
-    a cost) in the baseline and none now.
+    `found` is the comparison as it is, with the values and p. `spread` is the standard deviation of one document's difference, `highest` the
+    largest value of the metric (0: it has no bounds). `unmeasured` documents have a number (a duration, a cost) in the baseline and none now.
+    `is_alike`: all documents show the same difference, so that there is no interval. `is_same`: the predictions are those of the baseline.
     """
 
     difference: float
     interval: tuple[float, float] | None
     found: Comparison
-    few: str = ""
+    spread: float = 0.0
+    highest: float = 0.0
+    is_alike: bool = False
+    is_same: bool = False
     unmeasured: int = 0
 
 
@@ -103,22 +110,25 @@ def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
         interval=change.interval,
         evidence=(_describe(found),),
     )
+    if change.is_same and not failed:
+        return _judge_same(outcome, found.unit)
     if change.interval is None:
         return _judge_alike(outcome, change)
     if "few_replicates" in found.marks:
         return replace(
-            outcome,
-            rule="too few bootstrap replicates for an interval of this level: score again without --bootstrap",
+            outcome, rule="too few bootstrap replicates to decide by: score again without --bootstrap"
         )
     verdict = judge_regression(change.interval, -gate.threshold, gate.operator, found.unit)
     if (
-        found.documents < FEW_DOCUMENTS
+        "few_documents" in found.marks
         and found.verdict != "identical"
-        and not _is_shown_anyway(verdict, found)
+        and not (verdict is Verdict.FAIL and _is_shown(found))
     ):
-        return _ask_for_more(
-            replace(outcome, rule=f"{change.few}: the interval is too narrow to decide"), change
-        )
+        few = f"only {found.documents:,} documents ({FEW_DOCUMENTS} are the least)"
+        return _ask_for_more(replace(outcome, rule=f"{few}: the interval is too narrow to decide"), change)
+    if verdict is Verdict.FAIL and gate.threshold <= 0 and not _is_shown(found):
+        what = f"the test over documents does not show a loss (p = {found.p if found.p_adjusted is None else found.p_adjusted:.2g})"
+        return _ask_for_more(replace(outcome, rule=f"{_tell(gate, change, verdict)}, but {what}"), change)
     if verdict is Verdict.PASS and failed:
         return replace(
             outcome,
@@ -131,6 +141,20 @@ def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
     return _ask_for_more(outcome, change) if verdict is Verdict.INCONCLUSIVE else outcome
 
 
+def _judge_same(outcome: GateOutcome, unit: str) -> GateOutcome:
+    """Return the outcome for the predictions of the baseline: a difference of 0, without any doubt."""
+    gate = outcome.gate
+    verdict = Verdict.PASS if holds(0.0, gate.operator, gate.threshold, unit) else Verdict.FAIL
+    said = f"{'is' if verdict is Verdict.PASS else 'is not'} {WORDS[gate.operator]} {show_threshold(gate.threshold, unit)}"
+    shown = show_compared(0.0, gate.threshold, unit)
+    return replace(
+        outcome,
+        verdict=verdict,
+        interval=(0.0, 0.0),
+        rule=f"nothing changed: the predictions are those of the baseline, and {shown} {said}",
+    )
+
+
 def _judge_alike(outcome: GateOutcome, change: Change) -> GateOutcome:
     """Return the outcome where there is no interval. A loss that every document shows alike is shown all the same if the test says so.
 
@@ -138,13 +162,8 @@ def _judge_alike(outcome: GateOutcome, change: Change) -> GateOutcome:
     """
     gate, found = outcome.gate, change.found
     is_lost = not holds(change.difference, gate.operator, gate.threshold, found.unit)
-    if (
-        "no_width" not in found.marks
-        or not is_lost
-        or not change.difference < 0
-        or not _is_shown_anyway(Verdict.FAIL, found)
-    ):
-        return replace(outcome, rule=_explain_no_interval(found))
+    if not change.is_alike or not is_lost or not change.difference < 0 or not _is_shown(found):
+        return replace(outcome, rule=_explain_no_interval(change))
     shown = show_compared(change.difference, gate.threshold, found.unit)
     rule = f"all documents show the same difference, and {shown} is not {WORDS[gate.operator]} {show_threshold(gate.threshold, found.unit)}"
     return replace(outcome, verdict=Verdict.FAIL, rule=rule)
@@ -159,25 +178,30 @@ def _count_unmeasured(pair: Pair) -> int:
     return int(np.count_nonzero((before > now).any(axis=0)))
 
 
-def _explain_no_interval(found: Comparison) -> str:
-    if "no_width" in found.marks:
+def _explain_no_interval(change: Change) -> str:
+    if change.is_alike:
         return "all documents show the same difference, so that nothing says how much another sample could differ"
     return "the difference has no interval: counts and totals have none, and runs without a bootstrap"
 
 
-def _is_shown_anyway(verdict: Verdict, found: Comparison) -> bool:
-    """Return whether a loss on few documents is shown by the test too, which holds for any number of them."""
-    return verdict is Verdict.FAIL and found.p is not None and found.p <= 1.0 - found.level + 1e-12
+def _is_shown(found: Comparison) -> bool:
+    """Return whether a difference is shown by the test too, counting the gates beside it, or cannot be tested."""
+    p = found.p if found.p_adjusted is None else found.p_adjusted
+    return p is None or p <= 1.0 - found.level + 1e-12
 
 
 def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
     """Return what decided, in words."""
     unit, (low, high) = change.found.unit, change.interval or (0.0, 0.0)
     wanted = f"{WORDS[gate.operator]} {show_threshold(gate.threshold, unit)}"
-    if change.found.verdict == "identical":
+    if change.found.verdict == "identical" and low == high == 0:
         said = "is" if verdict is Verdict.PASS else "is not"
         return f"nothing changed: a difference of {show_compared(0.0, gate.threshold, unit)} {said} {wanted}"
-    head = f"{show_change(change.difference, unit)}, {100 * change.found.level:g} % interval {show_change(low, unit)} to {show_change(high, unit)}"
+    spanned = f"{100 * change.found.level:g} % interval {show_change(low, unit)} to {show_change(high, unit)}"
+    head = f"{show_change(change.difference, unit)}, {spanned}"
+    if change.found.verdict == "identical":
+        others = f"others could have changed by {show_change(low, unit)} to {show_change(high, unit)}"
+        head = f"nothing changed on these {change.found.documents:,} documents; {others}"
     if verdict is Verdict.INCONCLUSIVE:
         return f"{head}: the difference may be {wanted}, and may not"
     which, bound = ("lower", low) if verdict is Verdict.PASS else ("upper", high)
@@ -185,24 +209,24 @@ def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
 
 
 def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
-    """Return the outcome with what could have been detected, and how many documents would decide if nothing has changed."""
-    found, margin = change.found, abs(outcome.gate.threshold)
-    detectable = found.detectable
-    needed = None if detectable is None else documents_needed(found.documents, detectable, margin)
-    if needed is not None and found.documents < FEW_DOCUMENTS:
-        needed = max(needed, FEW_DOCUMENTS)
+    """Return the outcome with what could have been detected, and how many documents rule out the loss if nothing has changed."""
+    found, margin = change.found, -outcome.gate.threshold
+    unseen = change.highest * unseen_reach(found.level, is_difference=True)
+    needed = (
+        documents_to_show(margin, change.spread, unseen, found.level)
+        if change.spread or change.highest
+        else None
+    )
     if needed is not None and needed <= found.documents:
-        needed = None  # the difference itself is near the margin, or the interval was widened: no number would be true
+        needed = None  # the difference itself is near the margin
     more = [outcome.rule]
-    if detectable is not None:
+    if found.detectable is not None:
         more.append(
-            f"a difference of {show_change(detectable, found.unit)[1:]} or more would probably be seen"
+            f"a loss of {show_change(found.detectable, found.unit)[1:]} would be found in 4 of 5 such samples"
         )
     if needed is not None:
-        more.append(
-            f"about {needed:,} documents are needed to rule out a loss of {show_plain(margin, found.unit)} if nothing changed"
-        )
-    return replace(outcome, rule="; ".join(more), detectable=detectable, documents_needed=needed)
+        more.append(f"with {needed:,} documents a system that did not change passes 4 times out of 5")
+    return replace(outcome, rule="; ".join(more), detectable=found.detectable, documents_needed=needed)
 
 
 def _describe(found: Comparison) -> str:
@@ -235,39 +259,15 @@ def _narrow(arena: Arena, key: tuple[str, str]) -> Arena:
 
 
 def _turn(found: Comparison, pair: Pair) -> Change:
-    """Return a comparison as a change: in the direction of better, its interval widened where few documents differ."""
+    """Return a comparison as a change: in the direction of better."""
     sign = 1.0 if found.better == "higher" else -1.0
-    interval = found.interval
-    if found.verdict == "identical":
-        interval = (0.0, 0.0)
-    elif interval is not None:
-        low, high = sorted(sign * bound for bound in interval)
-        interval = (low, high)
-    few = ""
-    if found.documents < FEW_DOCUMENTS and found.verdict != "identical":
-        few = f"only {found.documents:,} documents ({FEW_DOCUMENTS} are the least)"
-    elif "few_differences" in found.marks and interval is not None:
-        few, interval = f"only {len(pair.differing):,} documents differ", _widen(interval, pair, sign, found)
-    return Change(sign * (found.difference or 0.0), interval, found, few)
-
-
-def _widen(
-    interval: tuple[float, float], pair: Pair, sign: float, found: Comparison
-) -> tuple[float, float] | None:
-    """Return the interval, widened by what documents like those few that differ could do if they were as frequent as they may well be.
-
-    Resampling knows nothing of documents that were not drawn. The share of all documents that gain is at most the upper Wilson bound of those seen
-    to gain, each by no more than the most that was seen; so with losses, if there is one: where nothing got worse the gate is as if nothing
-    changed.
-    """
-    first, second = pair.sides
-    total = first.sum(axis=1, keepdims=True)
-    effects = sign * (
-        pair.view.evaluate(total + (second - first)[:, pair.differing]) - pair.view.evaluate(total)
+    bounds = None if found.interval is None else sorted(sign * bound for bound in found.interval)
+    return Change(
+        difference=sign * (found.difference or 0.0),
+        interval=None if bounds is None else (bounds[0], bounds[1]),
+        found=found,
+        spread=pair.spread * math.sqrt(found.documents),
+        highest=highest_value(pair.view.bound) if pair.is_bounded else 0.0,
+        is_alike=found.interval is None and pair.replicates() is not None,
+        unmeasured=_count_unmeasured(pair),
     )
-    if not np.isfinite(effects).all():
-        return None
-    losses, gains = int(np.count_nonzero(effects < 0)), int(np.count_nonzero(effects > 0))
-    most = float(np.abs(effects).max(initial=0.0)) * found.documents
-    gaining, losing = (wilson_interval(count, found.documents, found.level).high for count in (gains, losses))
-    return min(interval[0], -losing * most) if losses else interval[0], max(interval[1], gaining * most)

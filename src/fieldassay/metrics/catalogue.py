@@ -190,14 +190,22 @@ def _compare(numerator: str, denominator: str) -> Callable[[Options], Ratio]:
     def build(options: Options) -> Ratio:
         rows = choose_rows(options)
         is_proportion = "T" not in numerator and "2" not in numerator
+        size = _size_f1(numerator, rows)
         return Ratio(
             read_formula(numerator, rows),
             read_formula(denominator, rows),
-            is_proportion=is_proportion,
-            failed=rows.failed,
+            None,
+            is_proportion,
+            rows.failed,
+            size,
         )
 
     return build
+
+
+def _size_f1(numerator: str, rows: Rows) -> Form | None:
+    """Return what a document counts in an F1: its values twice, found or not; None for other ratios, in which it counts the denominator."""
+    return read_formula("2C+2W+2M+S", rows) if numerator.startswith("2") else None
 
 
 def read_formula(text: str, rows: Rows) -> Form:
@@ -234,11 +242,9 @@ def _compare_items(numerator: str, denominator: str) -> Callable[[Options], Rati
         rows, by = Rows("item"), options["match"]
         paired = {"paired": ("C", "C+W"), "correct": ("C", "C")}[by][1]
         top = "+".join(f"{numerator}{letter}" for letter in paired.split("+"))
+        size = _size_f1(numerator, rows)
         return Ratio(
-            read_formula(top, rows),
-            read_formula(denominator, rows),
-            is_proportion=not numerator,
-            failed=rows.failed,
+            read_formula(top, rows), read_formula(denominator, rows), None, not numerator, rows.failed, size
         )
 
     return build

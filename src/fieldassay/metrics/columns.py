@@ -33,6 +33,7 @@ from fieldassay.metrics.statistics import (
     Defined,
     Documents,
     FieldDefined,
+    FieldSquares,
     Form,
     IsDefined,
     Known,
@@ -41,6 +42,7 @@ from fieldassay.metrics.statistics import (
     Reaches,
     RowSum,
     Share,
+    Squares,
     Statistic,
 )
 from fieldassay.metrics.sums import Sum, join_fields, spread_rows
@@ -60,7 +62,7 @@ class DocumentColumns:
 
     def fields(self, statistic: Statistic) -> tuple[str | None, ...]:
         """Return the labels of the rows of `values`: field paths, or `(None,)` for the whole document."""
-        if isinstance(statistic, FieldDefined):
+        if isinstance(statistic, FieldDefined | FieldSquares):
             return reduce(join_fields, map(self.fields, statistic.form.statistics))
         if isinstance(statistic, RowSum):
             return self._table(statistic.rows).columns
@@ -152,6 +154,8 @@ class DocumentColumns:
             return self._sum_rows(statistic)
         if isinstance(statistic, FieldDefined):
             return (self._combine(statistic.form, by_field=True) > 0).astype(np.int64)
+        if isinstance(statistic, FieldSquares):
+            return np.rint(self._combine(statistic.form, by_field=True) ** 2).astype(np.int64)
         return self._evaluate_document(statistic)[None, :]
 
     def _evaluate_document(self, statistic: Statistic) -> Ints:
@@ -160,6 +164,8 @@ class DocumentColumns:
             found = _fix(self.shares(statistic), FRACTION_BITS)
         elif isinstance(statistic, Defined):
             found = self.per_document(statistic.form) > 0
+        elif isinstance(statistic, Squares):
+            found = np.rint(self.per_document(statistic.form) ** 2)
         elif isinstance(statistic, Reaches):
             found = self._reach(statistic)
         elif isinstance(statistic, OfDocument):

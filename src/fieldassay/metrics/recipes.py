@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.metrics.statistics import Defined, FieldDefined, Form, RowSum, Statistic
+from fieldassay.metrics.statistics import (
+    Defined,
+    FieldDefined,
+    FieldSquares,
+    Form,
+    Number,
+    RowSum,
+    Squares,
+    Statistic,
+)
 from fieldassay.metrics.sums import Sum, Sums, join_fields, spread_rows
 
 Floats = npt.NDArray[np.float64]
@@ -20,7 +30,8 @@ class Ratio:
 
     `documents`, for ratios of document statistics, counts the documents behind the ratio; without it they are
     those with a positive denominator. `is_proportion` means that the numerator counts some of the
-    denominator's rows. `failed` counts the rows not judged.
+    denominator's rows. `failed` counts the rows not judged. `size` is what a document
+    counts in the denominator, if the denominator itself depends on what is wrong.
     """
 
     numerator: Form
@@ -28,6 +39,12 @@ class Ratio:
     documents: Form | None = None
     is_proportion: bool = False
     failed: Form | None = None
+    size: Form | None = field(default=None, repr=False)
+
+    @property
+    def size_form(self) -> Form:
+        """Return what a document counts."""
+        return self.denominator if self.size is None else self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +144,7 @@ def list_needs(recipe: Recipe) -> Needs:
         return _drawn_needs(recipe.recipe)
     ratio = recipe.ratio if isinstance(recipe, FieldMean) else recipe
     support = ratio.documents.statistics if ratio.documents is not None else _support(ratio.denominator)
+    support += size_statistics(ratio)
     weight = _terms(recipe.weight) if isinstance(recipe, FieldMean) else ()
     return Needs(
         drawn=ratio.numerator.statistics + ratio.denominator.statistics + weight,
@@ -154,6 +172,14 @@ def _support(population: Form) -> tuple[Statistic, ...]:
     return ()
 
 
+def size_statistics(ratio: Ratio) -> tuple[Statistic, ...]:
+    """Return what the size of a document is known by: () where each counts once, and where the denominator is a measured number."""
+    statistics = ratio.size_form.statistics
+    if ratio.documents is not None or any(isinstance(one, Number) for one in statistics):
+        return ()
+    return (FieldSquares(ratio.size_form), Squares(ratio.size_form))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluated:
     """A metric per field and overall: value with replicates, denominator, documents and failures.
@@ -169,11 +195,16 @@ class Evaluated:
     failed: npt.NDArray[np.int64]
 
 
+Addition: TypeAlias = Callable[[Ratio, tuple[str | None, ...], Floats, Floats], tuple[Floats, Floats]]
+"""What makes of a ratio's numerator and denominator (labels x columns) those with something added to both."""
+
+
 @dataclass(frozen=True, eq=False)
 class SumTable:
-    """Evaluates recipes on the sums of one slice."""
+    """Evaluates recipes on the sums of one slice; `addition` is added to each ratio."""
 
     sums: Sums
+    addition: Addition | None = None
     _floats: dict[tuple[Statistic, tuple[str | None, ...]], Floats] = field(default_factory=dict)
 
     def evaluate(self, recipe: Recipe) -> Evaluated:
@@ -215,11 +246,13 @@ class SumTable:
         )
 
     def _evaluate_ratio(self, ratio: Ratio) -> Evaluated:
-        labels = self._labels(ratio.denominator)
+        labels = self.labels(ratio.denominator)
         numerator, denominator = (
             self.combine(ratio.numerator, labels),
             self.combine(ratio.denominator, labels),
         )
+        if self.addition is not None:
+            numerator, denominator = self.addition(ratio, labels, numerator, denominator)
         values = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
         np.divide(numerator, denominator, out=values, where=denominator > 0)
         if ratio.documents is None:
@@ -251,7 +284,7 @@ class SumTable:
         )
 
     def _evaluate_total(self, recipe: Total) -> Evaluated:
-        labels = self._labels(recipe.population)
+        labels = self.labels(recipe.population)
         values, n = self.combine(recipe.total, labels), _whole(self.combine(recipe.population, labels)[:, 0])
         documents = self._count_documents(recipe.population, labels) if _support(recipe.population) else n
         return Evaluated(labels, values, n, documents, self._count(recipe.failed, labels))
@@ -268,7 +301,14 @@ class SumTable:
             total += part[:, :width] if factor == 1 else factor * part[:, :width]
         return total
 
-    def _labels(self, linear: Form) -> tuple[str | None, ...]:
+    def squares(self, ratio: Ratio) -> tuple[tuple[str | None, ...], Floats]:
+        """Return the labels of a ratio, and for each the sum over documents of the square of what a document counts."""
+        labels = self.labels(ratio.denominator)
+        by_field, overall = (self._scale(kind(ratio.size_form), labels) for kind in (FieldSquares, Squares))
+        return labels, np.concatenate([by_field[:-1, 0], overall[-1:, 0]])
+
+    def labels(self, linear: Form) -> tuple[str | None, ...]:
+        """Return the fields of a form's rows, and `None` for the whole."""
         fields: tuple[str | None, ...] | None = None
         for statistic in linear.statistics:
             if isinstance(statistic, RowSum) and statistic in self.sums:

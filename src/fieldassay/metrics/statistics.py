@@ -79,6 +79,22 @@ class FieldDefined:
 
 
 @dataclass(frozen=True, slots=True)
+class Squares:
+    """The square of a form's value in a document."""
+
+    form: Form
+    bits = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSquares:
+    """The square of a form's value in each field of a document."""
+
+    form: Form
+    bits = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Reaches:
     """1 for each document with a share of at least `threshold`; undefined shares count 0."""
 
@@ -145,7 +161,19 @@ class Documents:
 
 
 Statistic: TypeAlias = Union[
-    RowSum, Share, Defined, FieldDefined, Reaches, OfDocument, IsDefined, Number, Known, Claim, Documents
+    RowSum,
+    Share,
+    Defined,
+    FieldDefined,
+    Squares,
+    FieldSquares,
+    Reaches,
+    OfDocument,
+    IsDefined,
+    Number,
+    Known,
+    Claim,
+    Documents,
 ]
 
 

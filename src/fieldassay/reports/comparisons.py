@@ -13,7 +13,6 @@ MOST_LINES, MOST_SPOKEN = 8, 3
 """The most sentences shown (`comparisons.json` has all), and the most systems before only a ranking."""
 
 _NAME = 60
-_FEW = {"few_documents": "few documents", "few_differences": "few that differ"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,7 @@ def _interval(one: Comparison, sign: float) -> str:
     if one.interval is None:
         return ""
     low, high = sorted(sign * bound for bound in one.interval)
-    few = "".join(f", {said}" for mark, said in _FEW.items() if mark in one.marks)
+    few = ", few documents" if "few_documents" in one.marks else ""
     return f", {100 * one.level:g} % {_plain(low, one.unit)} to {_plain(high, one.unit)}{few}"
 
 

@@ -19,10 +19,8 @@ class Comparison:
     `difference` is second minus first of `values`, whatever is better; None if either is undefined.
     `interval` is that of the difference. `p` is two-sided, `p_adjusted` accounts for the number of
     comparisons. `wins` are documents in which the second is better. `detectable` is the true difference that
-    would have been detected with probability 0.8. `marks`: `few_documents`, `few_differences` (the systems
-    differ in fewer than five documents; the interval is too narrow), `few_replicates`,
-    `undefined_replicates=K`, `no_width` (all documents show the same difference; the interval is that of the
-    share of documents that do).
+    would have been detected with probability 0.8. `marks`: `few_documents` (a metric without bounds: the interval is
+    too narrow), `few_replicates`, `undefined_replicates=K`.
     """
 
     metric: str

@@ -19,9 +19,9 @@ class Estimate:
     `value` is None for an undefined metric (`n` is 0). `n` is the denominator, `documents` the number of
     documents behind it, `failed` the number of failed judgements, which are outside the denominator.
     `interval` is None for counts and where it is undefined; `level` is then None too. `marks`:
-    `few_documents` (the interval is too narrow), `wilson` (it is a Wilson score interval),
-    `order_statistics`, `few_replicates` (too few for its level), `undefined_replicates=K` (K bootstrap
-    replicates were dropped).
+    `order_statistics`, `few_documents` (a metric without bounds, such as a duration: the interval is too
+    narrow), `few_replicates` (too few for a decision), `undefined_replicates=K` (K bootstrap replicates were
+    dropped). `interval_resampled` is the interval from the documents alone, without half documents.
     """
 
     metric: str
@@ -40,6 +40,7 @@ class Estimate:
     marks: tuple[str, ...] = ()
     unit: str = "ratio"
     better: str = "higher"
+    interval_resampled: tuple[float, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate in the form of `metrics.json`."""
@@ -60,4 +61,5 @@ class Estimate:
             "marks": list(self.marks),
             "unit": self.unit,
             "better": self.better,
+            "interval_resampled": None if self.interval_resampled is None else list(self.interval_resampled),
         }

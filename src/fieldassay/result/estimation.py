@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.metrics.half_documents import HalfDocuments, size_by_sums
 from fieldassay.metrics.recipes import Constant, Evaluated, Otherwise, Quantile, Ratio, SumTable, Total
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum, add_sums
 from fieldassay.result.estimate import Estimate
-from fieldassay.stats.intervals import (
-    FEW_DOCUMENTS,
-    are_too_few,
-    percentile_intervals,
-    quantile_interval,
-    wilson_interval,
-)
+from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few, percentile_intervals, quantile_interval
+from fieldassay.stats.poisson import half_weights
 
 Floats = npt.NDArray[np.float64]
 SliceKey: TypeAlias = tuple[str, str] | None
+_Drawn: TypeAlias = tuple[float, float, int]
 
 _HIGHEST = {"ratio": 1.0, "percent": 100.0}
 """The largest value of metrics by unit, 0 being the smallest; other units have no bounds."""
@@ -52,7 +49,8 @@ class SliceSums:
 class _Draft:
     """An estimate without its interval.
 
-    `replicates` is empty if there are none, `ordered` are the values behind a quantile.
+    `ordered` are the values behind a quantile. `replicates` hold the half documents if the metric has bounds,
+    `resampled` the documents alone; both are None if there are none.
     """
 
     bound: BoundMetric
@@ -63,25 +61,28 @@ class _Draft:
     documents: int = 0
     failed: int = 0
     replicates: Floats | None = None
+    resampled: Floats | None = None
     ordered: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """An interval, if any, and its marks."""
+    """An interval, if any, and its marks; `resampled` is that of the documents alone."""
 
     interval: tuple[float, float] | None = None
     marks: tuple[str, ...] = ()
+    resampled: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EstimationPlan:
-    """The metrics, the slice keys, the level of intervals, and whether there are intervals."""
+    """The metrics, the slice keys, the level of intervals, and the number of replicates (0: no intervals)."""
 
     metrics: Sequence[BoundMetric]
     keys: Sequence[str] = ()
     level: float = 0.95
-    has_intervals: bool = True
+    replicates: int = 2000
+    seed: int = 0
 
 
 def estimate_slices(
@@ -95,6 +96,7 @@ def estimate_slices(
     order = {key: position for position, key in enumerate(plan.keys)}
     asked = {bound.call.slice for bound in plan.metrics if bound.call.slice is not None}
     chosen = {key for key in (*slices, *asked) if key is None or key[0] in order or key in asked}
+    halves = half_weights(plan.seed, plan.replicates)
     drafts: list[_Draft] = []
     for key in sorted(
         chosen, key=lambda key: (-1, "", "") if key is None else (order.get(key[0], len(order)), *key)
@@ -105,14 +107,17 @@ def estimate_slices(
             for bound in plan.metrics
             if bound.call.slice == key or (bound.call.slice is None and is_listed)
         ]
-        drafts += _draft_slice(wanted, key, slices.get(key, SliceSums({}, {}, 0)))
-    bounds = _bound_all(drafts, plan.level) if plan.has_intervals else [_Bounds()] * len(drafts)
+        drafts += _draft_slice(wanted, key, slices.get(key, SliceSums({}, {}, 0)), halves)
+    bounds = _bound_all(drafts, plan.level) if plan.replicates else [_Bounds()] * len(drafts)
     return tuple(
         _finish(system, draft, plan.level, bound) for draft, bound in zip(drafts, bounds, strict=True)
     )
 
 
-def _draft_slice(metrics: Sequence[BoundMetric], key: SliceKey, table: SliceSums) -> list[_Draft]:
+def _draft_slice(
+    metrics: Sequence[BoundMetric], key: SliceKey, table: SliceSums, halves: tuple[Floats, Floats]
+) -> list[_Draft]:
+    right, wrong = (np.concatenate([np.zeros(1), drawn]) for drawn in halves)  # the value itself holds none
     sums = SumTable(table.sums)
     drafts: list[_Draft] = []
     for bound in metrics:
@@ -121,11 +126,16 @@ def _draft_slice(metrics: Sequence[BoundMetric], key: SliceKey, table: SliceSums
         elif isinstance(bound.recipe, Quantile):
             drafts.append(_draft_quantile(bound, bound.recipe, key, table))
         else:
-            drafts += _draft_sums(bound, key, sums.evaluate(bound.recipe))
+            found = sums.evaluate(bound.recipe)
+            halved = found
+            if found.values.shape[1] == len(right) > 1 and has_bounds(bound):
+                addition = HalfDocuments(right, wrong, size_by_sums(sums, bound.recipe)).add
+                halved = replace(sums, addition=addition).evaluate(bound.recipe)
+            drafts += _draft_sums(bound, key, found, halved.values)
     return drafts
 
 
-def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated) -> list[_Draft]:
+def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated, halved: Floats) -> list[_Draft]:
     is_count, has_draws = (
         bound.metric.unit == "count",
         not isinstance(bound.recipe, Total) and found.values.shape[1] > 1,
@@ -146,8 +156,13 @@ def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated) -> list[_Dr
         is_settled = is_count or isinstance(bound.recipe, Otherwise)
         is_undefined = math.isnan(values[row]) or (n[row] == 0 and not is_settled)
         value = None if is_undefined else round(values[row]) if is_count else values[row]
-        replicates = found.values[row, 1:] if has_draws and value is not None else None
-        drafts.append(_Draft(bound, key, label, value, n[row], documents[row], failed[row], replicates))
+        has_replicates = has_draws and value is not None and documents[row] > 0
+        is_within = value is not None and 0.0 <= value <= highest_value(bound) * (1.0 + 1e-9)
+        drawn = halved if is_within else found.values  # what a spec calls a ratio can be any number
+        replicates, resampled = (each[row, 1:] if has_replicates else None for each in (drawn, found.values))
+        drafts.append(
+            _Draft(bound, key, label, value, n[row], documents[row], failed[row], replicates, resampled)
+        )
     return drafts
 
 
@@ -166,7 +181,7 @@ def _draft_quantile(bound: BoundMetric, recipe: Quantile, key: SliceKey, table: 
 
 def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
     """Return the interval of each draft, with one computation of the percentiles of all replicates."""
-    drawn = [draft.replicates for draft in drafts if draft.replicates is not None]
+    drawn = [each for draft in drafts for each in (draft.replicates, draft.resampled) if each is not None]
     found = percentile_intervals(np.stack(drawn), level) if drawn else None
     triples = iter(
         zip(found.low.tolist(), found.high.tolist(), found.dropped.tolist(), strict=True)
@@ -174,28 +189,28 @@ def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
         else ()
     )
     return [
-        _bound_one(draft, level, next(triples) if draft.replicates is not None else None) for draft in drafts
+        _bound_one(draft, level, (next(triples), next(triples)) if draft.replicates is not None else None)
+        for draft in drafts
     ]
 
 
-def _bound_one(draft: _Draft, level: float, drawn: tuple[float, float, int] | None) -> _Bounds:
-    few = ("few_documents",) if draft.documents < FEW_DOCUMENTS else ()
+def _bound_one(draft: _Draft, level: float, drawn: tuple[_Drawn, _Drawn] | None) -> _Bounds:
     if isinstance(draft.bound.recipe, Quantile):
-        return _bound_quantile(draft, draft.bound.recipe, level, few)
-    if drawn is None or draft.value is None:
+        return _bound_quantile(draft, draft.bound.recipe, level)
+    if drawn is None or draft.value is None or draft.replicates is None:
         return _Bounds()
-    recipe = draft.bound.recipe
-    is_proportion = isinstance(recipe, Ratio) and recipe.is_proportion and draft.n == draft.documents
-    highest = highest_value(draft.bound) or float(is_proportion)
-    is_extreme = highest > 0 and draft.value in (0.0, highest) and draft.documents > 0
-    if is_extreme or (is_proportion and few):
-        low, high = wilson_interval(round(draft.value / highest * draft.documents), draft.documents, level)
-        return _Bounds((low * highest, high * highest), ("wilson",) if is_proportion else ("wilson", *few))
-    low, high, dropped = drawn
-    known = 0 if draft.replicates is None else len(draft.replicates) - dropped
-    marks = (*few, "few_replicates") if are_too_few(known, level) else few
+    (low, high, dropped), (lowest, highest, _) = drawn
+    few = () if has_bounds(draft.bound) else _mark_few(draft)
+    marks = (*few, "few_replicates") if are_too_few(len(draft.replicates) - dropped, level) else few
     marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
-    return _Bounds(None if math.isnan(low) else (low, high), marks)
+    resampled = None if math.isnan(lowest) else (lowest, highest)
+    return _Bounds(
+        None if math.isnan(low) else (min(low, draft.value), max(high, draft.value)), marks, resampled
+    )
+
+
+def _mark_few(draft: _Draft) -> tuple[str, ...]:
+    return ("few_documents",) if draft.documents < FEW_DOCUMENTS else ()
 
 
 def highest_value(bound: BoundMetric) -> float:
@@ -206,15 +221,24 @@ def highest_value(bound: BoundMetric) -> float:
     >>> [highest_value(bind_metric(parse_metric(name))) for name in ("f1", "latency_mean")]
     [1.0, 0.0]
     """
-    return 0.0 if bound.metric.group == "extras" else _HIGHEST.get(bound.metric.unit, 0.0)
+    if bound.metric.group == "extras":
+        return float(isinstance(bound.recipe, Ratio) and bound.recipe.is_proportion)
+    return _HIGHEST.get(bound.metric.unit, 0.0)
 
 
-def _bound_quantile(draft: _Draft, recipe: Quantile, level: float, few: tuple[str, ...]) -> _Bounds:
+def has_bounds(bound: BoundMetric) -> bool:
+    """Return whether a metric lies between 0 and a largest value, so that half documents can stand for those that were not seen."""
+    return highest_value(bound) > 0
+
+
+def _bound_quantile(draft: _Draft, recipe: Quantile, level: float) -> _Bounds:
     if draft.ordered is None or not len(draft.ordered) or not 0.0 < recipe.share < 1.0:
         return _Bounds()
     interval = quantile_interval(draft.ordered, recipe.share, level)
     return (
-        _Bounds() if interval is None else _Bounds((interval.low, interval.high), ("order_statistics", *few))
+        _Bounds()
+        if interval is None
+        else _Bounds((interval.low, interval.high), ("order_statistics", *_mark_few(draft)))
     )
 
 
@@ -237,4 +261,5 @@ def _finish(system: str, draft: _Draft, level: float, bounds: _Bounds) -> Estima
         marks=bounds.marks,
         unit=metric.unit,
         better=metric.better,
+        interval_resampled=bounds.resampled,
     )

@@ -1,28 +1,24 @@
-"""Intervals around one number: percentile bootstrap, Wilson score, order statistics."""
+"""Intervals around one number: percentiles of replicates, order statistics."""
 
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 FEW_DOCUMENTS = 20
-"""Below this many documents a bootstrap interval is marked, because it is too narrow."""
-
-FEW_DIFFERENCES = 5
-"""Where two systems differ in fewer documents, what the others might have shown weighs more than what these show, and resampling cannot know it."""
+"""Below this many documents the interval of a metric without bounds is marked, because it is too narrow."""
 
 
 def are_too_few(replicates: int, level: float) -> bool:
-    """Return whether there are too few replicates for percentiles at a level: not one is expected beyond each bound, so that it is no bound.
+    """Return whether there are too few replicates to decide by percentiles at a level: fewer than 20 are expected beyond each bound.
 
-    >>> are_too_few(39, 0.95), are_too_few(40, 0.95), are_too_few(2000, 0.9999)
+    >>> are_too_few(799, 0.95), are_too_few(800, 0.95), are_too_few(2000, 0.99)
     (True, False, True)
     """
-    return replicates * (1.0 - level) / 2.0 < 1.0 - 1e-9
+    return replicates * (1.0 - level) / 2.0 < 20.0 - 1e-9
 
 
 class Interval(NamedTuple):
@@ -70,38 +66,6 @@ def _quantiles(
     low, high = ordered[rows, below], ordered[rows, above]
     found: npt.NDArray[np.float64] = low + (high - low) * (position - below)
     return found
-
-
-def wilson_interval(successes: float, n: int, level: float) -> Interval:
-    """Return the Wilson score interval of a proportion (Wilson 1927); n must be positive.
-
-    >>> low, high = wilson_interval(3, 3, 0.95)
-    >>> round(low, 4), high
-    (0.4385, 1.0)
-    """
-    z = NormalDist().inv_cdf(0.5 + level / 2.0)
-    share = successes / n
-    scale = 1.0 + z * z / n
-    center = (share + z * z / (2 * n)) / scale
-    half = z * math.sqrt(share * (1.0 - share) / n + z * z / (4 * n * n)) / scale
-    low = 0.0 if successes == 0 else max(0.0, center - half)
-    high = 1.0 if successes == n else min(1.0, center + half)
-    return Interval(low, high)
-
-
-def same_difference_interval(difference: float, documents: int, level: float, highest: float) -> Interval:
-    """Return an interval of a mean difference that all of n documents show alike, so that no resampling of them can vary.
-
-    At least the share of all documents that Wilson's lower bound of n out of n says would show it too; of the others nothing is known, except that
-    a difference lies between -`highest` and `highest`. n must be positive.
-
-    >>> low, high = same_difference_interval(-1.0, 100, 0.95, 1.0)
-    >>> low, round(high, 4)
-    (-1.0, -0.926)
-    """
-    share = wilson_interval(documents, documents, level).low
-    reach = (1.0 - share) * highest
-    return Interval(max(-highest, share * difference - reach), min(highest, share * difference + reach))
 
 
 def quantile_interval(ordered: npt.NDArray[np.float64], share: float, level: float) -> Interval | None:

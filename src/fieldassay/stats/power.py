@@ -1,13 +1,32 @@
-"""What a comparison could have seen at all, and how many documents it would take to see more."""
+"""What a comparison could have seen, and how many documents it takes to show more."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
 from statistics import NormalDist
 
+import numpy as np
+import numpy.typing as npt
 
-def minimum_detectable_effect(standard_error: float, level: float = 0.95, power: float = 0.8) -> float:
-    """Return the true difference that a two-sided test at 1 - `level` finds with probability `power`: (z[1 - a/2] + z[power]) SE.
+from fieldassay.stats.poisson import half_weights
+
+POWER = 0.8
+FEWEST_DIFFERING = 6
+"""With fewer documents that differ no test at 5 % could have been passed, so that nothing is said of what could have been found."""
+
+MOST_EXACT = 1000
+"""Up to so many documents power is computed exactly where each is right or wrong."""
+
+_MOST_DOCUMENTS = 10**9
+_STEPS = 50
+
+Floats = npt.NDArray[np.float64]
+
+
+def minimum_detectable_effect(standard_error: float, level: float = 0.95, power: float = POWER) -> float:
+    """Return the distance from a number that an interval at `level` excludes with probability `power`: (z[1 - a/2] + z[power]) SE.
 
     >>> round(minimum_detectable_effect(0.01), 4)
     0.028
@@ -16,8 +35,71 @@ def minimum_detectable_effect(standard_error: float, level: float = 0.95, power:
     return (normal.inv_cdf(0.5 + level / 2.0) + normal.inv_cdf(power)) * standard_error
 
 
+def detectable_difference(differences: Floats, standard_error: float, level: float = 0.95) -> float | None:
+    """Return the true difference that the test would find with probability 0.8 on as many documents; None with fewer than 6 that differ.
+
+    `differences` are those of the documents, `standard_error` is that of their mean, or of the ratio that they are part of. A true difference
+    adds documents that differ, and with them variance. Where each document is right or wrong, the power of McNemar's test is computed exactly.
+    """
+    known = differences[~np.isnan(differences)]
+    size, sizes = len(known), np.abs(known[known != 0.0])
+    if len(sizes) < FEWEST_DIFFERING:
+        return None
+    if np.ptp(sizes) <= 1e-12 * sizes.max() and size <= MOST_EXACT:
+        return float(sizes[0]) * _detectable_share(size, len(sizes) / (2.0 * size), level)
+    each, variance, factor = (
+        float(sizes.mean()),
+        size * standard_error**2,
+        minimum_detectable_effect(1.0, level),
+    )
+    found = _bisect(
+        lambda m: factor * math.sqrt(max(variance + m * each - m * m, 0.0) / size) - m,
+        0.0,
+        max(each, factor * standard_error),
+    )
+    return max(found, 7.9 * each / size)
+
+
+def _detectable_share(size: int, chance: float, level: float) -> float:
+    """Return the difference of two shares that McNemar's test finds, if a share `chance` of the documents is won, and as much lost, without it."""
+    most = 1.0 - 2.0 * chance
+    return (
+        _bisect(lambda m: POWER - mcnemar_power(size, chance + m, chance, level), 0.0, most)
+        if most > 0.0
+        else 1.0
+    )
+
+
+def mcnemar_power(size: int, lost: float, won: float, level: float = 0.95) -> float:
+    """Return the chance that McNemar's test shows a loss among so many documents, if these shares of them are lost and won.
+
+    >>> round(mcnemar_power(100, 0.2, 0.05), 2), round(mcnemar_power(10, 0.1, 0.0), 2)
+    (0.88, 0.0)
+    """
+    from scipy.stats import binom
+
+    differing = np.arange(size + 1)
+    chances = binom.pmf(differing, size, lost + won)
+    shown = binom.sf(_critical_losses(size, level) - 1, differing, lost / (lost + won))
+    return float((chances * shown).sum())
+
+
+@lru_cache(maxsize=16)
+def _critical_losses(size: int, level: float) -> npt.NDArray[np.int64]:
+    """Return, for 0 to `size` documents that differ, the least losses that the mid-p test shows; one more than there are where none are enough."""
+    from scipy.stats import binom
+
+    differing = np.arange(size + 1)
+    wins = binom.ppf((1.0 - level) / 2.0, differing, 0.5).astype(np.int64)
+    for _ in range(3):  # the quantile is at most two off
+        p = 2.0 * binom.cdf(wins - 1, differing, 0.5) + binom.pmf(wins, differing, 0.5)
+        wins = np.where((p > 1.0 - level) & (wins >= 0), wins - 1, wins)
+    needed: npt.NDArray[np.int64] = differing - wins
+    return needed
+
+
 def documents_needed(documents: int, detectable: float, margin: float) -> int | None:
-    """Return how many documents make `margin` detectable, if `documents` make `detectable` so: D (MDE / m)^2, rounded up; None for a margin of 0.
+    """Return about how many documents make `margin` detectable, if `documents` make `detectable` so: D (detectable / m)^2; None for 0.
 
     >>> documents_needed(100, 0.04, 0.02), documents_needed(100, 0.04, 0)
     (400, None)
@@ -26,3 +108,46 @@ def documents_needed(documents: int, detectable: float, margin: float) -> int | 
         return None
     needed = documents * (detectable / margin) ** 2
     return math.ceil(needed - 1e-9 * needed) if math.isfinite(needed) else None
+
+
+def documents_to_show(gap: float, spread: float, unseen: float, level: float = 0.95) -> int | None:
+    """Return how many documents put a bound beyond a number in 4 of 5 samples, if the truth is `gap` away from it; None for none.
+
+    `spread` is the standard deviation of one document, `unseen` how far the half documents move the bound of a single one: the bound lies
+    sqrt((z spread)^2 / N + (unseen / N)^2) from the value.
+
+    >>> documents_to_show(0.02, 0.0, unseen_reach(0.95)), documents_to_show(0.05, 0.2, 0.0), documents_to_show(0.0, 0.1, 1.0)
+    (126, 126, None)
+    """
+    normal = NormalDist()
+    z, power = normal.inv_cdf(0.5 + level / 2.0), normal.inv_cdf(POWER)
+
+    def lacks(count: float) -> float:
+        return (
+            power * spread / math.sqrt(count)
+            + math.hypot(z * spread / math.sqrt(count), unseen / count)
+            - gap
+        )
+
+    if gap <= 0.0 or lacks(_MOST_DOCUMENTS) > 0.0:
+        return None
+    return max(1, math.ceil(_bisect(lacks, 1.0, float(_MOST_DOCUMENTS)) - 1e-6)) if lacks(1.0) > 0.0 else 1
+
+
+@lru_cache(maxsize=16)
+def unseen_reach(level: float, *, is_difference: bool = False) -> float:
+    """Return how far half documents move a bound of one document: the upper percent point of a Gamma(1/2) draw, or of the difference of two.
+
+    >>> round(unseen_reach(0.95), 1), round(unseen_reach(0.95, is_difference=True), 1)
+    (2.5, 2.2)
+    """
+    right, wrong = half_weights(0, 1 << 17)
+    return float(np.quantile(right - wrong if is_difference else right, 0.5 + level / 2.0))
+
+
+def _bisect(lacks: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a falling function becomes 0, the upper end if it does not."""
+    for _ in range(_STEPS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if lacks(middle) > 0.0 else (low, middle)
+    return high

@@ -18,7 +18,6 @@ from fieldassay.wording.shown import show, visible
 
 _DIGITS = 12
 _NAME, _LONG = 60, 600
-_FEW = {"few_documents": "few documents", "few_differences": "few differ"}
 
 
 def render_set(made: Baseline, path: str, size: int) -> str:
@@ -195,8 +194,7 @@ def _change_row(one: ChangeLine) -> list[str]:
 
 def _verdict(found: Comparison) -> str:
     """Return the verdict of a comparison in words."""
-    few = [_FEW[mark] for mark in found.marks if mark in _FEW]
-    note = f" ({', '.join(few)})" if few else ""
+    note = " (few documents)" if "few_documents" in found.marks else ""
     if found.verdict == "identical":
         return f"the same{note}"
     return f"{found.verdict.replace('_', ' ')}{note}"

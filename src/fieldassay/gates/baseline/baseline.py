@@ -45,11 +45,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaselineSystem:
-    """One system: its slices (by key, the values of each document), and its columns by statistic and field, one whole number a document."""
+    """One system: its slices (by key, the values of each document), and its columns by statistic and field, one whole number a document.
+
+    `predictions` is the SHA-256 of its predictions; empty where they were not in a file.
+    """
 
     name: str
     slices: Mapping[str, tuple[tuple[str, ...], ...]]
     columns: Mapping[tuple[str, str | None], Ints]
+    predictions: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -156,6 +156,7 @@ def _content(baseline: Baseline) -> dict[str, Any]:
     systems = [
         {
             "name": system.name,
+            "predictions": system.predictions,
             "slices": {key: [list(names) for names in groups] for key, groups in system.slices.items()},
             "statistics": [
                 [name, field, join_runs(values)] for (name, field), values in system.columns.items()
@@ -192,9 +193,8 @@ def _lay_out_system(system: dict[str, Any]) -> str:
     slices = ",\n".join(f"    {_text(key)}: {_text(groups)}" for key, groups in system["slices"].items())
     inner = f"{{\n{slices}\n   }}" if slices else "{}"
     statistics = _lines(map(_text, system["statistics"]), "    ")
-    return (
-        f'{{\n   "name": {_text(system["name"])},\n   "slices": {inner},\n   "statistics": {statistics}\n  }}'
-    )
+    names = "".join(f'   "{key}": {_text(system[key])},\n' for key in ("name", "predictions"))
+    return f'{{\n{names}   "slices": {inner},\n   "statistics": {statistics}\n  }}'
 
 
 def _lines(items: Iterator[str] | map[str], indent: str) -> str:
@@ -210,6 +210,7 @@ class _System(msgspec.Struct):
     name: str
     slices: dict[str, list[list[str]]]
     statistics: list[tuple[str, str | None, str]]
+    predictions: str = ""
 
 
 class _File(msgspec.Struct):
@@ -260,7 +261,7 @@ def _build_system(found: _System, documents: int) -> BaselineSystem:
     if len(columns) < len(found.statistics):
         raise ValueError(f"the system {found.name[:60]!r} has a statistic twice")
     slices = {key: tuple(tuple(names) for names in groups) for key, groups in found.slices.items()}
-    return BaselineSystem(found.name, slices, columns)
+    return BaselineSystem(found.name, slices, columns, found.predictions)
 
 
 def _decode(path: Path, data: bytes) -> Any:

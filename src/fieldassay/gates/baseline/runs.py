@@ -16,7 +16,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline, hash_text
 from fieldassay.gates.baseline.file import read_baseline, read_bytes
 from fieldassay.gates.baseline.locking import check_reason
-from fieldassay.gates.baseline.systems import match_systems, tell_incomparable
+from fieldassay.gates.baseline.systems import digest_predictions, match_systems, tell_incomparable
 from fieldassay.gates.judge import judge_result
 from fieldassay.gates.regression import BaselineMatch, Change
 from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
@@ -74,7 +74,13 @@ def make_baseline(
         headlines=tuple(_list_headlines(run, systems, request.metrics)),
         is_hashed=request.hashes_ids,
         documents=tuple(keys[at] for at in order.tolist()),
-        systems=tuple(_store(system, bound, order, request, run.paired.slices) for system in systems),
+        systems=tuple(
+            replace(
+                _store(system, bound, order, request, run.paired.slices),
+                predictions=digest_predictions(run.facts, system.system),
+            )
+            for system in systems
+        ),
         history=(*history, entry),
     )
 

@@ -74,7 +74,7 @@ def match_systems(
     return {
         system.system: BaselineMatch(why=why, evidence=(_tell(baseline),))
         if why
-        else _match(baseline, data, system, calls)
+        else _match(baseline, data, system, calls, digest_predictions(run, system.system))
         for system in data.systems
     }
 
@@ -126,8 +126,23 @@ def _tell(baseline: Baseline, before: str = "", now: str = "") -> str:
     return f"{baseline.label()} from {baseline.run}{system}{renamed}{reason}"
 
 
+def digest_predictions(run: Mapping[str, Any], system: str) -> str:
+    """Return the SHA-256 of a system's predictions that a run recorded; the empty text if they were not in a file."""
+    inputs = run.get("inputs")
+    labels, digests = (
+        inputs.get(name) if isinstance(inputs, Mapping) else None for name in ("predictions", "sha256")
+    )
+    if not isinstance(labels, Mapping) or not isinstance(digests, Mapping):
+        return ""
+    return str(digests.get(labels.get(system)) or "")
+
+
 def _match(
-    baseline: Baseline, data: PairedData, system: DocumentStatistics, calls: Sequence[MetricCall]
+    baseline: Baseline,
+    data: PairedData,
+    system: DocumentStatistics,
+    calls: Sequence[MetricCall],
+    digest: str,
 ) -> BaselineMatch:
     stored = _choose(baseline, data, system.system)
     if stored is None:
@@ -141,7 +156,8 @@ def _match(
     wanted = _list_wanted(calls, data)
     before, now = _restore(baseline, stored, system, wanted), _restrict(system, wanted)
     arena = Arena.open(replace(data, metrics=(), systems=(before, now)))
-    return BaselineMatch(arena, "", (_tell(baseline, stored.name, system.system),))
+    is_same = bool(digest) and digest == stored.predictions
+    return BaselineMatch(arena, "", (_tell(baseline, stored.name, system.system),), is_same)
 
 
 def _choose(baseline: Baseline, data: PairedData, name: str) -> BaselineSystem | None:

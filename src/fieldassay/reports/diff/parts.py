@@ -18,8 +18,6 @@ from fieldassay.wording.shown import show
 NAMES = {**HEADLINE, "f1": "F1"}
 """The names of metrics in reports."""
 
-_FEW = ("few_documents", "few_differences")
-
 
 def show_one(value: float | None, unit: str) -> str:
     """Return a metric's value in its unit.
@@ -43,8 +41,8 @@ def show_difference(one: Comparison) -> str:
 
 
 def is_narrow(one: Comparison) -> bool:
-    """Return whether the interval is too narrow: few documents, or few in which the systems differ."""
-    return any(mark in one.marks for mark in _FEW)
+    """Return whether the interval of a metric without bounds is too narrow: few documents."""
+    return "few_documents" in one.marks
 
 
 def show_points(value: float, unit: str) -> str:
@@ -211,7 +209,7 @@ def _method(found: Diff) -> list[str]:
 
 def _few(families: Sequence[Comparison]) -> list[str]:
     is_marked = any(is_narrow(one) and one.interval is not None for one in families)
-    return ["few: too few documents, or too few that differ; the interval is too narrow"] if is_marked else []
+    return ["few: too few documents, the interval is too narrow"] if is_marked else []
 
 
 def _holm(family: Sequence[Comparison], rankings: Sequence[Ranking] = ()) -> list[str]:
