@@ -54,7 +54,7 @@ def source_trees() -> Iterator[ast.Module]:
 
 def problem_makers() -> dict[str, int]:
     """Return the functions that note or raise a problem, with the position of the kind in their arguments."""
-    makers = {"Problem": 3}
+    makers = {"Problem": 3, "JsonFormat": 2}
     for tree in source_trees():
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
@@ -80,7 +80,7 @@ def problem_kinds() -> set[str]:
                 continue
             given = [
                 *call.args[position : position + 1],
-                *(word.value for word in call.keywords if word.arg == "kind"),
+                *(word.value for word in call.keywords if word.arg in ("kind", "bad", "unwritable")),
             ]
             kinds |= {
                 part.value for part in given if isinstance(part, ast.Constant) and isinstance(part.value, str)

@@ -16,7 +16,7 @@ from fieldassay import score
 from fieldassay.atomic.whole_files import write_file
 from fieldassay.calibration.policy_file import read_policy
 from fieldassay.errors import ProblemsError
-from fieldassay.gates.baseline.file import read_bytes as read_baseline
+from fieldassay.gates.baseline.file import read_baseline
 from fieldassay.gates.baseline.lock_file import read_lock
 from fieldassay.gates.gates_file import read_gates_file
 from fieldassay.records.options import SourceOptions

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldassay.atomic.sealed_json import checksum
 from fieldassay.errors import ProblemsError
 from fieldassay.gates.baseline.baseline import PARTS, Baseline, BaselineSystem, Entry, Headline
 from fieldassay.gates.baseline.file import (
     baseline_bytes,
-    checksum,
     join_runs,
     read_baseline,
     split_runs,
@@ -143,6 +143,7 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
         "same key twice",
     ),
     "NaN": (lambda text: text.replace('"n": 4', '"n": NaN'), "NaN is no number"),
+    "a number too large for a float": (lambda text: text.replace('"n": 4', '"n": 1e999'), "checksum"),
     "Infinity": (lambda text: text.replace('"n": 4', '"n": -Infinity'), "Infinity is no number"),
     "another version": (edit(lambda data: data.update(schema_version=2), is_signed=True), "only 1 is known"),
     "version true": (edit(lambda data: data.update(schema_version=True), is_signed=True), "only 1 is known"),

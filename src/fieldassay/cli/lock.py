@@ -162,13 +162,13 @@ def lock(**given: Any) -> int:
 def _held(given: Mapping[str, Any]) -> Held:
     from datetime import UTC, datetime
 
-    from fieldassay.gates.baseline.lock_file import read_bytes, read_lock
+    from fieldassay.gates.baseline.lock_file import FORMAT, read_lock
     from fieldassay.gates.baseline.locking import check_reason, freeze, hold_lock, make_lock, reset_lock
 
     inputs = read_inputs({**given, "preds": ()}, needs_data=False)
     spec, path = read_spec_option(given), given["lock"]
     reason = check_reason(given["reason"]) if given["is_reset"] else None
-    if given["is_check"] or given["is_reset"] or read_bytes(path) is not None:
+    if given["is_check"] or given["is_reset"] or FORMAT.read_bytes(path) is not None:
         read_lock(path)  # a lock that is missing or broken is told before gold is read
     frozen, now = freeze(spec, inputs.gold, inputs.options), datetime.now(UTC)
     if given["is_check"]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.atomic.whole_files import open_file, write_file
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.atomic.sealed_json import JsonFormat, checksum
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline, find_faults
 
 Ints = npt.NDArray[np.int64]
@@ -69,87 +67,44 @@ def _split_run(part: str) -> tuple[int, int]:
 BASELINE = "fieldassay-baseline.json"
 """What a baseline is called where nobody says otherwise."""
 
-FORMAT = "fieldassay baseline"
-SCHEMA_VERSION = 1
-MOST_BYTES = 256 << 20
-
-_RESTORE = "restore it from version control, or set it again with `fieldassay baseline set RUN`"
+FORMAT = JsonFormat(
+    "baseline",
+    "restore it from version control, or set it again with `fieldassay baseline set RUN`",
+    bad="bad_baseline",
+    unwritable="unwritable_baseline",
+    most_bytes=256 << 20,
+    after_merge="; a merge cannot join two baselines",
+)
 
 
 def baseline_bytes(baseline: Baseline) -> bytes:
     """Return a baseline as the bytes of its file: JSON, one document, one headline and one column a line; the same bytes for the same baseline."""
     content = _content(baseline)
-    head = {"format": FORMAT, "schema_version": SCHEMA_VERSION, "checksum": checksum(content)}
-    return _lay_out({**head, **content}).encode("utf-8", "backslashreplace")
-
-
-def checksum(content: Any) -> str:
-    """Return the SHA-256 of plain data as canonical JSON, so that line ends and white space have no part in it.
-
-    >>> checksum({"b": 1, "a": [2]}) == checksum({"a": [2], "b": 1})
-    True
-    """
-    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return _lay_out({**FORMAT.head(), "checksum": checksum(content), **content}).encode(
+        "utf-8", "backslashreplace"
+    )
 
 
 def read_baseline(path: Path) -> Baseline:
     """Return the baseline in a file. Raises `ProblemsError` if there is none, or if it is not a sound one."""
-    data = read_bytes(path)
+    data = FORMAT.read_bytes(path)
     if data is None:
-        raise _refusal(
-            path,
-            "there is no baseline here",
-            "make one with `fieldassay baseline set RUN`, or name its file",
-            "no_baseline",
-        )
-    held = _decode(path, data)
-    if not isinstance(held, dict) or held.get("format") != FORMAT:
-        raise _refusal(
-            path, "is not a baseline of fieldassay", "name the file that `fieldassay baseline set` wrote"
-        )
-    if type(held.get("schema_version")) is not int or held["schema_version"] != SCHEMA_VERSION:
-        what = f"has version {str(held.get('schema_version'))[:20]!r} of the format, and only {SCHEMA_VERSION} is known here"
-        raise _refusal(path, what, "install the release of fieldassay that wrote it", "version")
-    content = {
-        key: value for key, value in held.items() if key not in ("format", "schema_version", "checksum")
-    }
+        remedy = "make one with `fieldassay baseline set RUN`, or name its file"
+        raise FORMAT.refusal(path, "there is no baseline here", remedy, "no_baseline")
+    held = FORMAT.decode(path, data)
+    content = {name: value for name, value in held.items() if name not in (*FORMAT.head(), "checksum")}
     if held.get("checksum") != checksum(content):
-        raise _refusal(path, "is damaged or was edited by hand: its checksum is another", _RESTORE)
+        raise FORMAT.refusal(path, "is damaged or was edited by hand: its checksum is another")
     return _build(path, content)
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Put a baseline in its place, as a whole. Raises `ProblemsError` where something else is there, or where it cannot be written."""
-    before = read_bytes(path)
-    if before is not None and f'"{FORMAT}"'.encode() not in before[:200]:
-        raise _refusal(
-            path,
-            "is there already and is not a baseline of fieldassay",
-            "name another file",
-            "not_a_baseline",
-        )
-    try:
-        write_file(path, [baseline_bytes(baseline)])
-    except (OSError, ValueError) as error:
-        remedy = "name a file in a folder that can be written"
-        raise _refusal(path, f"cannot be written ({_why(error)})", remedy, "unwritable_baseline") from None
-
-
-def read_bytes(path: Path) -> bytes | None:
-    """Return what a file holds, None if there is no file. Raises `ProblemsError` for what cannot be read, or is too large."""
-    try:
-        with open_file(path) as stream:
-            data = stream.read(MOST_BYTES + 1)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise _refusal(
-            path, f"cannot be read ({_why(error)})", "name the file of a baseline", "unreadable_file"
-        ) from None
-    if len(data) > MOST_BYTES:
-        raise _refusal(path, "is too large to be a baseline", "name the file of a baseline")
-    return data
+    before = FORMAT.read_bytes(path)
+    if before is not None and f'"{FORMAT.name}"'.encode() not in before[:200]:
+        what = "is there already and is not a baseline of fieldassay"
+        raise FORMAT.refusal(path, what, "name another file", "not_a_baseline")
+    FORMAT.write(path, baseline_bytes(baseline))
 
 
 def _content(baseline: Baseline) -> dict[str, Any]:
@@ -235,7 +190,7 @@ def _build(path: Path, content: dict[str, Any]) -> Baseline:
         found = msgspec.convert(content, _File)
         systems = tuple(_build_system(system, len(found.documents)) for system in found.systems)
     except (msgspec.ValidationError, ValueError) as error:
-        raise _refusal(path, f"is not as a baseline must be ({str(error)[:200]})", _RESTORE) from None
+        raise FORMAT.malformed(path, error) from None
     made = Baseline(
         fieldassay=found.fieldassay,
         created=found.created,
@@ -252,7 +207,7 @@ def _build(path: Path, content: dict[str, Any]) -> Baseline:
     )
     faults = list(find_faults(made))
     if faults:
-        raise _refusal(path, f"is not as a baseline must be: {'; '.join(faults)}", _RESTORE)
+        raise FORMAT.refusal(path, f"is not as a baseline must be: {'; '.join(faults)}")
     return made
 
 
@@ -262,35 +217,3 @@ def _build_system(found: _System, documents: int) -> BaselineSystem:
         raise ValueError(f"the system {found.name[:60]!r} has a statistic twice")
     slices = {key: tuple(tuple(names) for names in groups) for key, groups in found.slices.items()}
     return BaselineSystem(found.name, slices, columns, found.predictions)
-
-
-def _decode(path: Path, data: bytes) -> Any:
-    try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-    except UnicodeDecodeError:
-        raise _refusal(path, "is not UTF-8 text", _RESTORE) from None
-    except RecursionError:
-        raise _refusal(path, "is nested too deeply to be a baseline", _RESTORE) from None
-    except ValueError as error:
-        raise _refusal(
-            path, f"is not JSON ({str(error)[:200]})", f"{_RESTORE}; a merge cannot join two baselines"
-        ) from None
-
-
-def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("an object has the same key twice")
-    return found
-
-
-def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no number")
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _refusal(path: Path, what: str, remedy: str, kind: str = "bad_baseline") -> ProblemsError:
-    return ProblemsError([Problem(str(path), what, remedy, kind)])

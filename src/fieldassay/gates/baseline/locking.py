@@ -15,7 +15,7 @@ from fieldassay.fingerprint.frozen import Frozen
 from fieldassay.fingerprint.labels import digest_labels
 from fieldassay.fingerprint.plans import freeze_plan
 from fieldassay.gates.baseline.lock import Lock, restart, start
-from fieldassay.gates.baseline.lock_file import read_bytes, read_lock, write_lock
+from fieldassay.gates.baseline.lock_file import FORMAT, read_lock, write_lock
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import batches
@@ -129,7 +129,7 @@ def freeze(spec: Any, gold: Records, inputs: InputOptions | None = None) -> Froz
 
 def make_lock(path: Path, frozen: Frozen, now: datetime) -> Held:
     """Return the lock of a first baseline, or the one that is there already, held against what there is now."""
-    if read_bytes(path) is None:
+    if FORMAT.read_bytes(path) is None:
         return Held("created", path, start(frozen, now, version("fieldassay")))
     return hold_lock(path, frozen)
 

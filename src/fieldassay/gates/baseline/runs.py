@@ -14,7 +14,7 @@ import numpy as np
 from fieldassay.compare.pairwise import decide
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline, hash_text
-from fieldassay.gates.baseline.file import read_baseline, read_bytes
+from fieldassay.gates.baseline.file import FORMAT, read_baseline
 from fieldassay.gates.baseline.locking import check_reason
 from fieldassay.gates.baseline.systems import digest_predictions, match_systems, tell_incomparable
 from fieldassay.gates.judge import judge_result
@@ -87,7 +87,7 @@ def make_baseline(
 
 def read_history(path: Path) -> tuple[Entry, ...]:
     """Return the history of the baseline in a file; () if there is no file. Raises `ProblemsError` if it holds no sound baseline."""
-    return read_baseline(path).history if read_bytes(path) is not None else ()
+    return read_baseline(path).history if FORMAT.read_bytes(path) is not None else ()
 
 
 def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list[ChangeLine]:
