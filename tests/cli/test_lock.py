@@ -179,7 +179,7 @@ def test_a_failed_run_does_not_start_a_baseline(locked: Locked, tmp_path: Path) 
 def test_a_lock_that_changes_while_a_run_lasts_is_not_overwritten(
     locked: Locked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fieldassay.scoring import score as scoring
+    from fieldassay.public import running as scoring
 
     whole = scoring.score
 
