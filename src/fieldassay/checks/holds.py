@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from fieldassay.checks.base import Check, Fault, Look
 from fieldassay.checks.relations import Aggregate, Constant, Path, Relation, Term, parse_relation, written
-from fieldassay.json_value import Json
+from fieldassay.json_value import Json, is_blank
 from fieldassay.paths import ITEM, Step
 from fieldassay.types.dates.period import Date
 from fieldassay.types.numbers.amounts import Money, Quantity
@@ -57,21 +57,23 @@ class Plain:
         for at, step in enumerate(steps):
             key = chosen[steps[: at + 1]] if step == ITEM else step
             place.append(key)
-            is_member = isinstance(value, dict) and key in value
-            value = (
-                value[key]
-                if is_member or (isinstance(value, list) and isinstance(key, int) and key < len(value))
-                else None
-            )
+            value = member(value, key)
         return tuple(place), value
 
     def items(self, steps: tuple[Step, ...], chosen: Chosen) -> Sequence[int]:
-        _, value = self.value(steps[:-1], chosen)
-        return (
-            [at for at, item in enumerate(value) if item not in (None, "", [], {})]
-            if isinstance(value, list)
-            else []
-        )
+        return filled_items(self.value(steps[:-1], chosen)[1])
+
+
+def member(value: Any, key: Step | int) -> Any:
+    """Return a member of an object or an item of a list; None if there is none."""
+    is_member = isinstance(value, dict) and key in value
+    is_item = isinstance(value, list) and isinstance(key, int) and key < len(value)
+    return value[key] if is_member or is_item else None
+
+
+def filled_items(value: Any) -> list[int]:
+    """Return the indices of the items of a list with any content; none for other values."""
+    return [at for at, item in enumerate(value) if not is_blank(item)] if isinstance(value, list) else []
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from fieldassay.checks.holds import Chosen, Holds
+from fieldassay.checks.holds import Chosen, Holds, filled_items, member
 from fieldassay.checks.relations import Aggregate, Operation, Path, Term, paths_of
 from fieldassay.errors import nearest
 from fieldassay.paths import ITEM, Pattern, Step, join_path, split_path
@@ -38,10 +38,7 @@ class Typed:
         return place, _read(node, value)
 
     def items(self, steps: tuple[Step, ...], chosen: Chosen) -> Sequence[int]:
-        _, value, _ = self._reach(steps[:-1], chosen)
-        return (
-            [at for at, item in enumerate(value) if not _is_hollow(item)] if isinstance(value, list) else []
-        )
+        return filled_items(self._reach(steps[:-1], chosen)[1])
 
     def _reach(self, steps: tuple[Step, ...], chosen: Chosen) -> tuple[Node | None, Any, tuple[Step, ...]]:
         node: Node | None = self.node
@@ -54,10 +51,7 @@ class Typed:
             key = chosen[steps[: at + 1]] if step == ITEM else step
             place.append(key)
             holder = value
-            is_there = (isinstance(value, dict) and key in value) or (
-                isinstance(value, list) and isinstance(key, int) and key < len(value)
-            )
-            value = value[key] if is_there else None
+            value = member(value, key)
             if isinstance(node, Leaf) and node.unit_fields and isinstance(holder, dict):
                 value = with_units(node, holder, value)
             if isinstance(node, ListNode) and node.separator is not None and isinstance(value, str):
@@ -164,9 +158,3 @@ def _read(node: Node | None, value: Any) -> Any:
     if reading.value is None or reading.problem is not None:
         return None
     return reading.value if leaf.type in _AS_VALUE else reading.canonical
-
-
-def _is_hollow(value: Any) -> bool:
-    if isinstance(value, dict | list):
-        return all(map(_is_hollow, value.values() if isinstance(value, dict) else value))
-    return value is None or (isinstance(value, str) and not value.strip())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from fieldassay.json_value import Json
+from fieldassay.json_value import Json, is_blank
 from fieldassay.paths import ITEM, Step, split_path
 from fieldassay.records.decode import decode_json
 from fieldassay.records.options import SourceOptions
@@ -107,15 +107,6 @@ def _settled(value: Any) -> Any:
             items.pop()
         return items
     return {key: _settled(inner) for key, inner in value.items()} if isinstance(value, dict) else value
-
-
-def is_blank(value: Json) -> bool:
-    """Return whether a value is empty: null, white space, or a list or an object of such values only."""
-    if isinstance(value, Mapping):
-        return all(map(is_blank, value.values()))
-    if isinstance(value, list):
-        return all(map(is_blank, value))
-    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def decode_cell(cell: str) -> Json:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.json_value import Json
-from fieldassay.records.columns import Columns, Table, is_blank
+from fieldassay.json_value import Json, is_blank
+from fieldassay.records.columns import Columns, Table
 from fieldassay.records.ids import cap_problems, find_id
 from fieldassay.records.options import SourceOptions
 

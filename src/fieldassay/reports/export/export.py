@@ -16,9 +16,11 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.reports.curves import draw_curves
 from fieldassay.reports.dashboard import draw_dashboard
 from fieldassay.reports.executive import render_executive
+from fieldassay.reports.export.detail import list_classification_of_run, list_pairs_of_run
 from fieldassay.reports.export.guide import guide_result
 from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
 from fieldassay.reports.export.run_errors import error_report_of_run
+from fieldassay.reports.export.tables import Listing, list_losses_of_run, list_suspicious_gold_of_run
 from fieldassay.reports.losses import find_losses
 from fieldassay.result.curves import trace_curves
 from fieldassay.result.estimate import Estimate
@@ -236,31 +238,14 @@ def _curve_svg(asked: _Asked) -> Iterator[str]:
     yield draw_curves(_curves(asked))
 
 
-def _losses(asked: _Asked) -> Iterator[str]:
-    from fieldassay.reports.export.tables import list_losses_of_run
-
-    return list_losses_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
-
-
-def _suspicious_gold(asked: _Asked) -> Iterator[str]:
-    from fieldassay.reports.export.tables import list_suspicious_gold_of_run
-
-    return list_suspicious_gold_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
-
-
-def _classification(asked: _Asked) -> Iterator[str]:
-    from fieldassay.reports.export.detail import list_classification_of_run
-
-    return list_classification_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
-
-
-def _pairs(asked: _Asked) -> Iterator[str]:
-    from fieldassay.reports.export.detail import list_pairs_of_run
-
-    return list_pairs_of_run(asked.run, asked.system).write(asked.target.suffix.lower())
-
-
 Writer: TypeAlias = Callable[[_Asked], Iterable[str] | Iterable[bytes]]
+
+
+def _listing(listed: Callable[[Run, str | None], Listing]) -> Mapping[str, Writer]:
+    def write(asked: _Asked) -> Iterator[str]:
+        return listed(asked.run, asked.system).write(asked.target.suffix.lower())
+
+    return dict.fromkeys((".json", ".csv", ".md"), write)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,14 +262,10 @@ EXPORTS: Mapping[str, Export] = {
     "executive": Export("executive comparison", {".md": _markdown}),
     "errors": Export("error report", {".md": _errors}),
     "curve": Export("F(t)", {".csv": _curve_csv, ".svg": _curve_svg}),
-    "losses": Export("what to fix first", dict.fromkeys((".json", ".csv", ".md"), _losses)),
-    "classification": Export(
-        "classification report", dict.fromkeys((".json", ".csv", ".md"), _classification)
-    ),
-    "pairs": Export("pairs that are least alike", dict.fromkeys((".json", ".csv", ".md"), _pairs)),
-    "suspicious-gold": Export(
-        "suspicious gold values", dict.fromkeys((".json", ".csv", ".md"), _suspicious_gold)
-    ),
+    "losses": Export("what to fix first", _listing(list_losses_of_run)),
+    "classification": Export("classification report", _listing(list_classification_of_run)),
+    "pairs": Export("pairs that are least alike", _listing(list_pairs_of_run)),
+    "suspicious-gold": Export("suspicious gold values", _listing(list_suspicious_gold_of_run)),
 }
 """The exports by their names for `export --what`."""
 
