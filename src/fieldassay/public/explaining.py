@@ -17,13 +17,15 @@ from fieldassay.scoring.options import ScoreOptions, with_keywords
 def explain_document(
     document: str, field: str | None = None, run: Run | None = None, **data: Any
 ) -> DocumentExplanation:
-    """Return how a document was judged, all of its values or those of one field: of a `run`, or of `gold`, `predictions` and `spec` as for `score`.
+    """Return how a document was judged: all of its values, or those of one field.
 
-    Raises `ProblemsError` with the nearest id where there is no such document, and with the nearest path where there is no such field.
+    It is a document of a `run`, or of `gold`, `predictions` and `spec` as for `score`. Raises `ProblemsError`
+    with the nearest id for an unknown document, and with the nearest path for an unknown field.
 
     >>> import fieldassay as fa
-    >>> gold, answers = [{"id": "a", "total": "5.00", "shop": "Oak"}], [{"id": "a", "total": 6, "shop": "Oak"}]
-    >>> found = fa.explain_document("a", "total", gold=gold, predictions=answers, spec="fields: {total: number, shop: text}")
+    >>> gold, answers = [{"id": "a", "total": "5.00", "shop": "A"}], [{"id": "a", "total": 6, "shop": "A"}]
+    >>> spec = "fields: {total: number, shop: text}"
+    >>> found = fa.explain_document("a", "total", gold=gold, predictions=answers, spec=spec)
     >>> [(step.gold.raw, step.pred.raw, step.outcome) for step in found.steps]
     [('"5.00"', '6', 'mismatch')]
     """

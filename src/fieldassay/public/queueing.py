@@ -36,7 +36,7 @@ FORMATS = (".csv", ".json", ".jsonl", ".xlsx")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Queue:
-    """The values of a system that a person looks at: `rows` have a value for each of `COLUMNS`, reviews in order, then audits."""
+    """A system's values for review: `rows` have a value for each of `COLUMNS`, first reviews, then audits."""
 
     system: str
     rows: tuple[tuple[Any, ...], ...]
@@ -61,7 +61,10 @@ class Queue:
         }
 
     def write(self, target: Path) -> None:
-        """Write the queue as CSV, JSON, JSON lines or an Excel workbook, by the file's ending. Raises `ProblemsError` for another ending."""
+        """Write the queue as CSV, JSON, JSON lines or an Excel workbook, by the file's ending.
+
+        Raises `ProblemsError` for another ending.
+        """
         write_whole(target, self._portions(check_ending(target)))
 
     def _portions(self, ending: str) -> Iterator[str | bytes]:
@@ -92,11 +95,11 @@ def check_ending(target: Path) -> str:
 def queue_reviews(
     policy: ReviewPolicy, predictions: Any, spec: Any = None, inputs: InputOptions | None = None
 ) -> Queue:
-    """Return which predicted values a person looks at, the most worthwhile first, then the audited ones.
+    """Return the predicted values for review, the most worthwhile first, then the audited ones.
 
-    `spec` must be the one that the policy was made with (None: that of the run in `policy.basis`, if it is there still). Values below no
-    threshold count as accepted. Raises `ProblemsError` for another spec, for predictions of several systems, without any confidence, or with
-    no field of the policy.
+    `spec` must be the spec of the policy (None: that of the run in `policy.basis`, if it still exists).
+    Values below no threshold count as accepted. Raises `ProblemsError` for another spec, and for predictions
+    of several systems, without any confidence, or with no field of the policy.
     """
     plan = _find_plan(policy, spec)
     sources = open_predictions(plan, {policy.system: predictions}, inputs or InputOptions())
@@ -121,7 +124,10 @@ def queue_reviews(
     values = {(doc, path): value for doc, path, value in rows.select("doc", "pred_path", "pred").iter_rows()}
     notes = [str(note) for note in source.notes]
     if unread:
-        what = f"{len(unread):,} answers could not be read, such as that of {unread[0]!r}: look at these documents as a whole"
+        what = (
+            f"{len(unread):,} answers could not be read, such as that of {unread[0]!r}: "
+            "look at these documents as a whole"
+        )
         notes.append(f"{source.label}: {what}")
     return Queue(
         policy.system, tuple(_lines(found, values)), len(source), rows.height, found.accepted, tuple(notes)
@@ -136,10 +142,16 @@ def _find_plan(policy: ReviewPolicy, spec: Any) -> Plan:
         try:
             plan = Run.open(Path(policy.basis.run)).plan
         except ProblemsError:
-            what = f"the run that it was computed from is not there ({policy.basis.run[:200]}), so its spec is not known"
+            what = (
+                f"the run that it was computed from is not there ({policy.basis.run[:200]}), "
+                "so its spec is not known"
+            )
             raise ProblemsError([Problem("policy", what, "give the spec", "missing_option")]) from None
     if plan.digest != policy.digests.get("spec"):
-        what = f"is another spec ({plan.digest[:12]}) than the one of the policy ({policy.digests.get('spec', '')[:12]})"
+        what = (
+            f"is another spec ({plan.digest[:12]}) than the one of the policy "
+            f"({policy.digests.get('spec', '')[:12]})"
+        )
         raise ProblemsError(
             [Problem(f"spec {plan.spec.name}", what, "give that spec, or calibrate anew", "policy_mismatch")]
         )

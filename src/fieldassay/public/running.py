@@ -1,4 +1,4 @@
-"""One scoring run: scored, decided on by its gates, and written where it was asked for; nothing is left behind otherwise."""
+"""One scoring run: scored, decided by its gates, and written to its target; nothing else is left behind."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class InterruptedRunError(FieldassayError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """What to score, how, and where it goes: into the folder `out`, or into the store of runs `store`, under a name of its own."""
+    """What to score, how, and its target: the folder `out`, or a new folder in the store of runs `store`."""
 
     gold: Any
     predictions: Any
@@ -69,7 +69,10 @@ class Scored:
 
 @contextmanager
 def run_scoring(request: Request) -> Iterator[Run]:
-    """Yield the finished run; its folder, if one was asked for, is complete by then. Evidence outside a folder is gone after the block."""
+    """Yield the finished run; its folder, if requested, is complete by then.
+
+    Evidence outside a folder is gone after the block.
+    """
     with ExitStack() as stack:
         folder = _open_folder(request, stack)
         rows = folder.parts if folder is not None else _open_rows(request, stack)
@@ -86,7 +89,7 @@ def run_scoring(request: Request) -> Iterator[Run]:
 
 
 def score_request(request: Request, options: ScoreOptions) -> Scored:
-    """Return the result of a request with the digests of its inputs, and with what its lock gives cause to say."""
+    """Return the result of a request, with the digests of its inputs and the remarks from its lock."""
     started, clock = datetime.now(UTC), time.perf_counter()
     with request.watch() as progress:
         result = _with_digests(
@@ -144,13 +147,14 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
     place = request.out or folder.target
     if folder.foreign:
         request.tell(
-            f"kept in {place}, not part of the run: {', '.join(folder.foreign[:10])}{', …' if len(folder.foreign) > 10 else ''}"
+            f"kept in {place}, not part of the run: "
+            f"{', '.join(folder.foreign[:10])}{', …' if len(folder.foreign) > 10 else ''}"
         )
     return Run.of(result, scan_evidence(folder.target), decisions, place, options.evidence)
 
 
 def _with_digests(result: Result, request: Request) -> Result:
-    """Return the result with the digests of its inputs, and how they were read; what was in memory has none."""
+    """Return the result with the digests and options of its inputs; inputs in memory have no digest."""
     inputs = dict(result.run["inputs"])
     sources = (
         request.predictions
@@ -185,7 +189,10 @@ def _name(source: Any, label: str) -> str:
 def _with_remarks(result: Result, held: Held) -> Result:
     """Return the result with what its lock gives cause to say."""
     scored, locked = int(result.counts.get("documents", 0)), held.lock.frozen.gold.documents
-    part = f"only {scored:,} of the {locked:,} documents that the lock holds were scored: these numbers are not for its baseline"
+    part = (
+        f"only {scored:,} of the {locked:,} documents that the lock holds were scored: "
+        "these numbers are not for its baseline"
+    )
     return replace(
         result, warnings=(*result.warnings, *held.remarks(), *((part,) if scored < locked else ()))
     )

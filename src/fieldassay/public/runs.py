@@ -1,4 +1,4 @@
-"""What is done with finished runs, as by the commands of the same names: opened, compared, calibrated, decided on and reported."""
+"""Operations on finished runs, named as the commands: open, compare, calibrate, decide and report."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STORE = "runs"
 
 
 def open_run(reference: str | os.PathLike[str], store: str | os.PathLike[str] = STORE) -> Run:
-    """Return the run in a folder, or the run of a store that an id (or its beginning), a tag or `latest` means.
+    """Return the run in a folder, or that of a store by its id (or the beginning of it), a tag or `latest`.
 
     Its parts are read when they are asked for. Raises `ProblemsError` where there is no such run.
 
@@ -49,15 +49,16 @@ def open_run(reference: str | os.PathLike[str], store: str | os.PathLike[str] = 
 
 
 def diff(*runs: Reference, store: str | os.PathLike[str] = STORE, **options: Any) -> Diff:
-    """Return how the systems of runs compare, the first before and the second after; more than two are ranked.
+    """Return a comparison of the systems of runs, the first before the second; more than two are ranked.
 
-    A run that is named by a text may have `:SYSTEM` behind it. `options` are those of `DiffOptions`. Raises `ProblemsError` for runs that cannot be
-    found, and for those that do not stand on the same spec, formulas, models and gold.
+    A run that is given as text may end in `:SYSTEM`. `options` are those of `DiffOptions`. Raises
+    `ProblemsError` for runs that cannot be found, and for runs that differ in spec, formulas, models or gold.
 
     >>> import fieldassay as fa
     >>> gold, folder = [{"id": n, "total": n} for n in range(20)], getfixture("tmp_path")
-    >>> before = fa.score(gold, {"m": [{"id": n, "total": 0} for n in range(20)]}, "fields: {total: number}").save(folder / "before")
-    >>> after = fa.score(gold, {"m": gold}, "fields: {total: number}").save(folder / "after")
+    >>> zeros, spec = [{"id": n, "total": 0} for n in range(20)], "fields: {total: number}"
+    >>> before = fa.score(gold, {"m": zeros}, spec).save(folder / "before")
+    >>> after = fa.score(gold, {"m": gold}, spec).save(folder / "after")
     >>> changes = fa.diff(before, after, metrics=["accuracy"]).changes
     >>> changes.count("fixed"), changes.count("broken")
     (19, 0)
@@ -66,15 +67,16 @@ def diff(*runs: Reference, store: str | os.PathLike[str] = STORE, **options: Any
 
 
 def calibrate(run: Reference | Result, store: str | os.PathLike[str] = STORE, **options: Any) -> Calibrated:
-    """Return what the confidences of a system are worth, and from which of them values need no review: `page`, and `make_policy`.
+    """Return the calibration of a system's confidences, and the thresholds above which values need no review.
 
-    `options` are those of `CalibrationOptions`. Raises `ProblemsError` for a run that did not keep all judged values, and for a system that is
-    not clear.
+    They are in `page`; `make_policy` makes a policy of them. `options` are those of `CalibrationOptions`.
+    Raises `ProblemsError` for a run that did not keep all judged values, and for an ambiguous system.
 
     >>> import fieldassay as fa
-    >>> gold = [{"id": n, "total": 5} for n in range(100)]
-    >>> answers = [{"id": n, "total": 5 if n % 10 else 6, "confidence": {"total": 0.9 if n % 10 else 0.4}} for n in range(100)]
-    >>> result = fa.score(gold, answers, "fields: {total: number}")
+    >>> spec, gold = "fields: {total: number}", [{"id": n, "total": 5} for n in range(100)]
+    >>> sure = [{"id": n, "total": 5, "confidence": {"total": 0.9}} for n in range(90)]
+    >>> unsure = [{"id": n, "total": 6, "confidence": {"total": 0.4}} for n in range(90, 100)]
+    >>> result = fa.score(gold, sure + unsure, spec)
     >>> fa.calibrate(result).page.system
     'prediction'
     """
@@ -87,10 +89,11 @@ def calibrate(run: Reference | Result, store: str | os.PathLike[str] = STORE, **
 def gate(
     *runs: Reference | Result, gates: str | os.PathLike[str] | Sequence[str] | None = None, **options: Any
 ) -> DecisionPage:
-    """Return GO or NO-GO on runs, or on a result in memory, with each gate's value, threshold, verdict and evidence.
+    """Return GO or NO-GO on runs or a result in memory, with value, threshold, verdict and evidence by gate.
 
-    `gates` are the path of a gates file, or a list of gates as texts, in place of those of the specs. `options` are `protocol`, `records`, `system`,
-    `baseline` and `store`. Raises `ProblemsError` for what is wrong with any of the files.
+    `gates` are the path of a gates file, or a list of gates as texts, in place of those of the specs.
+    `options` are `protocol`, `records`, `system`, `baseline` and `store`. Raises `ProblemsError` for any
+    invalid file.
 
     >>> import fieldassay as fa
     >>> result = fa.score([{"id": 1, "total": 5}], [{"id": 1, "total": 4}], "fields: {total: number}")
@@ -112,7 +115,8 @@ def gate(
 def set_baseline(run: Reference, file: str | os.PathLike[str], reason: str = "", **options: Any) -> Baseline:
     """Make a run the baseline in a file, and return the baseline; the file keeps the history of those before.
 
-    `options` are `systems`, `metrics`, `hashes_ids` and `store`. Raises `ProblemsError` for a run that cannot be one.
+    `options` are `systems`, `metrics`, `hashes_ids` and `store`. Raises `ProblemsError` for an unsuitable
+    run.
 
     >>> import fieldassay as fa
     >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")
@@ -133,9 +137,10 @@ def check_baseline(
     metrics: Sequence[str] = (),
     store: str | os.PathLike[str] = STORE,
 ) -> list[ChangeLine]:
-    """Return how each metric of each system of a run changed since the baseline in a file: the metrics named, else those that the baseline shows.
+    """Return the change of each metric of each system of a run since the baseline in a file.
 
-    Raises `ProblemsError` for a run that does not stand on the same spec, formulas, models and gold.
+    The metrics are those named, else those that the baseline shows. Raises `ProblemsError` for a run that
+    differs from the baseline in spec, formulas, models or gold.
 
     >>> import fieldassay as fa
     >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")
@@ -154,11 +159,13 @@ def report(
 ) -> str:
     """Return a report of runs, or of a result in memory, and write it to `target` if that is given.
 
-    The shapes are those of `fieldassay report --format`: `html`, `markdown`, `table`, `junit`, `latex` and others.
-    Raises `ProblemsError` for an unknown format, for damaged runs, and for a target that is in the way.
+    The formats are those of `fieldassay report --format`: `html`, `markdown`, `table`, `junit`, `latex` and
+    others. Raises `ProblemsError` for an unknown format, for damaged runs, and for a target that is in the
+    way.
 
     >>> import fieldassay as fa
-    >>> result = fa.score([{"id": 1, "total": 5}], [{"id": 1, "total": 5}], "{name: receipts, fields: {total: number}}")
+    >>> spec = "{name: receipts, fields: {total: number}}"
+    >>> result = fa.score([{"id": 1, "total": 5}], [{"id": 1, "total": 5}], spec)
     >>> print(fa.report(result, "markdown").splitlines()[0])
     # receipts: 1 document, 1 system
     """
@@ -178,7 +185,10 @@ def _report(runs: Reference | Result | Sequence[Reference]) -> Sequence[Reported
 
 
 def _choose(options: T, given: Mapping[str, Any], where: str) -> T:
-    """Return options with those that are named in place of their own, lists as tuples. Raises `ProblemsError` for names that are none."""
+    """Return options with the named ones replaced, lists as tuples.
+
+    Raises `ProblemsError` for unknown names.
+    """
     known = [part.name for part in fields(options)]
     unknown = [
         Problem(where, f"no option {name!r}", nearest(name, known), "unknown_name")

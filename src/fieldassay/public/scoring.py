@@ -40,14 +40,15 @@ def score(  # noqa: PLR0913
 ) -> Result:
     """Return how good the predictions are, judged against gold by a spec; `Result.save` writes it as a run.
 
-    `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a data frame; `predictions`
-    is one of these, or a mapping from system to one. `spec` is a path, the text of a spec, a mapping, a Pydantic model or a compiled plan. `keywords`
-    are options of `ScoreOptions` and `InputOptions` by name, in place of those in `options`; the statistics of documents are always kept.
-    `progress` is called with each number of documents done. Regression gates are measured against the `baseline` in a file; spec and gold must be
-    those of the `lock` in a file.
+    `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a
+    data frame; `predictions` is one of these, or a mapping from system to one. `spec` is a path, the text of
+    a spec, a mapping, a Pydantic model or a compiled plan. `keywords` are options of `ScoreOptions` and
+    `InputOptions` by name, in place of those in `options`; the statistics of documents are always kept.
+    `progress` is called with each number of documents done. Regression gates compare with the `baseline` in a
+    file; spec and gold must be those of the `lock` in a file.
 
-    Raises `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no document is in both, or none has a
-    declared field.
+    Raises `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no
+    document is in both, or none has a declared field.
 
     >>> import fieldassay as fa
     >>> gold, answers = [{"id": 1, "total": "5.00"}], [{"id": 1, "total": 5}]

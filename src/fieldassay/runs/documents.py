@@ -1,4 +1,4 @@
-"""A document of a finished run: from the evidence that it kept, else from its inputs, if they are the same still."""
+"""A document of a finished run, from the evidence it kept, else from its inputs if they are unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def document_of_run(run: Run, document: str) -> DocumentExplanation:
-    """Return how one document of a run was judged. Raises `ProblemsError` with the nearest id if the run has none such."""
+    """Return how one document of a run was judged.
+
+    Raises `ProblemsError`, with the nearest id, for a document that the run does not have.
+    """
     import polars as pl
 
     table = run.documents
@@ -40,7 +43,7 @@ _CLAIMS = {
 
 
 def _remarks(table: pl.DataFrame, document: str) -> dict[str, tuple[str, ...]]:
-    """Return, by system, what the table of documents says of the answers. Runs of older versions do not say why."""
+    """Return, by system, the remarks in the table of documents on the answers; older runs have none."""
     import polars as pl
 
     return {row["system"]: tuple(_remark(row)) for row in table.filter(pl.col("doc") == document).to_dicts()}

@@ -17,9 +17,10 @@ _QUIET = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.untra
 
 
 def describe_git(folder: Path) -> dict[str, Any] | None:
-    """Return the commit that a folder's repository is at, and whether files that it tracks differ from it (None: not known in time).
+    """Return the commit of a folder's repository, and whether tracked files differ from it.
 
-    None where there is no repository, no commit yet, or no git.
+    The latter is None if it could not be determined in time. The whole is None where there is no repository,
+    no commit yet, or no git.
     """
     commit = _git(folder, "rev-parse", "--verify", "HEAD")
     if not commit:

@@ -29,7 +29,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One judged value in one run. Without a path it says why the run tells nothing of it; `gold` and `pred` are JSON texts."""
+    """One judged value in one run; `gold` and `pred` are JSON texts.
+
+    Without a path it gives the reason why the run has nothing on the value.
+    """
 
     run: Run
     system: str
@@ -58,7 +61,8 @@ class Judgement:
 def trace(runs: Sequence[Run], document: str, pattern: str) -> Iterator[Judgement]:
     """Yield how the values of a document that fit a path pattern were judged, in the order of the runs.
 
-    A run that has the document but kept no row of such a value is told as well, with the reason. Raises `ProblemsError` for what is no pattern.
+    A run that has the document but kept no row of such a value is included, with the reason.
+    Raises `ProblemsError` for an invalid pattern.
     """
     try:
         wanted = Pattern(pattern)

@@ -32,9 +32,10 @@ class Listing:
 
 
 def list_stored(store: Path, query: Query | None = None) -> Listing:
-    """Return the runs of a store that are asked for, the newest first. Raises `ProblemsError` if there is no such folder.
+    """Return the requested runs of a store, the newest first.
 
     Without a system or a spec to look for, only as many runs are opened as are listed.
+    Raises `ProblemsError` if there is no such folder.
     """
     query = query or Query()
     places = list_places(store)
@@ -68,7 +69,7 @@ def _load(places: Sequence[Place], tags: Mapping[Path, tuple[str, ...]]) -> Iter
 
 
 def _find_damage(folder: Path, facts: Mapping[str, Any]) -> str:
-    """Return what is wrong with the files of a run: one is missing, or has another size than it was written with."""
+    """Return the damage to the files of a run: one is missing, or differs in size from the recorded one."""
     for name, size in {METRICS: None, **(facts.get("files") or {})}.items():
         try:
             found = (folder / str(name)).stat().st_size

@@ -20,7 +20,7 @@ _LONGEST = 4096
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A run folder of a store: where it is, its id, and when the run started. The id is empty where `run.json` has none."""
+    """A run folder of a store: its path, id and start time. The id is empty where `run.json` has none."""
 
     path: Path
     id: str
@@ -30,8 +30,8 @@ class Place:
 def list_places(store: Path) -> list[Place]:
     """Return the run folders of a store, the newest first; folders whose name begins with a dot are none.
 
-    A folder whose name says what it is need not be opened, so that a store of thousands of runs is listed at once. Raises `ProblemsError` if
-    there is no such folder.
+    A folder with a full name need not be opened, so that a store of thousands of runs is listed at once.
+    Raises `ProblemsError` if there is no such folder.
     """
     try:
         with os.scandir(store) as entries:
@@ -50,8 +50,9 @@ def list_places(store: Path) -> list[Place]:
 def find_run(reference: str, store: Path) -> Path:
     """Return the folder of the run that a reference means.
 
-    The reference may be the path of a run folder, a tag, `latest`, the name of a folder in the store, or the beginning of an id or of a
-    name that no other run begins with. Raises `ProblemsError` where there is no such run, with near names, and where more than one is meant.
+    The reference may be the path of a run folder, a tag, `latest`, the name of a folder in the store, or an
+    unambiguous beginning of an id or name. Raises `ProblemsError` for an unknown run, with near names, and
+    for an ambiguous reference.
     """
     if not reference or len(reference) > _LONGEST or "\0" in reference:
         raise _refusal(reference, "is not a run", "give a run's id, tag, folder, or `latest`", "unknown_run")
@@ -81,7 +82,7 @@ def find_run(reference: str, store: Path) -> Path:
 
 
 def own_tags(places: Iterable[Place]) -> dict[Path, tuple[str, ...]]:
-    """Return the tags of each run folder that has any. Of runs with the same tag it belongs to the one that was given it last."""
+    """Return the tags of each tagged run folder; a tag on several runs belongs to the latest tagged."""
     holder: dict[str, tuple[str, str, Path]] = {}
     for place in places:
         for tag, when in read_tags(place.path).items():
@@ -111,7 +112,7 @@ def _place(path: Path) -> Place | None:
 
 
 def _with_exact_time(place: Place) -> Place:
-    """Return a run with the fractions of a second that its name does not say, if its record agrees with the name otherwise."""
+    """Return a run with the fractions of a second of its record, if that otherwise agrees with the name."""
     try:
         timings = read_run(place.path).get("timings")
     except ProblemsError:
@@ -128,7 +129,7 @@ def _holds_run(path: Path) -> bool:
 
 
 def _name_in(store: Path, path: Path) -> str | None:
-    """Return the name of a folder that lies in the store and was given by its path; it may be a run that is damaged."""
+    """Return the name of a folder in the store that was given by its path; the run may be damaged."""
     try:
         return (
             path.name
@@ -140,7 +141,7 @@ def _name_in(store: Path, path: Path) -> str | None:
 
 
 def _find(reference: str, places: Sequence[Place]) -> list[Path]:
-    """Return the folders that a reference means in a store: the first way of reading it that any run answers to."""
+    """Return the folders in a store that a reference matches, by its first reading with a match."""
     if reference == LATEST:
         return [place.path for place in places[:1]]
     exact = [place.path for place in places if place.path.name == reference]

@@ -34,7 +34,8 @@ def name_run(started: datetime, spec: str, systems: Sequence[str], id: str) -> s
     """Return the name of a run's folder.
 
     >>> from datetime import UTC, datetime
-    >>> name_run(datetime(2026, 11, 21, 14, 56, 40, tzinfo=UTC), "../invoices", ["llama 3", "qwen"], "0123abcd")
+    >>> started = datetime(2026, 11, 21, 14, 56, 40, tzinfo=UTC)
+    >>> name_run(started, "../invoices", ["llama 3", "qwen"], "0123abcd")
     '20261121T145640Z_invoices_llama-3+qwen_0123abcd'
     """
     joined = "+".join(_safe(name, "system") for name in systems[:MOST_JOINED])
@@ -74,7 +75,7 @@ def identify(*parts: bytes) -> str:
 
 
 def _safe(name: str, otherwise: str) -> str:
-    """Return a name with everything but letters, digits, `.`, `_` and `-` replaced; never empty, never with a dot in front."""
+    """Return a name with all but letters, digits, `.`, `_` and `-` replaced; never empty, no leading dot."""
     text = unicodedata.normalize("NFC", "".join(islice(name, _LOOKED_AT)))
     kept = "".join(char if char.isalnum() or char in "._-" else "-" for char in text)
     return _clip(re.sub(r"-{2,}", "-", kept).strip("-._"), MOST_BYTES) or otherwise

@@ -20,9 +20,10 @@ _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What is to be removed from a store, and what stays although it is old.
+    """The folders to remove from a store, and the old ones that stay.
 
-    What stays are tagged runs, damaged ones, which a person should see, and those with files that are not the run's own (`foreign`).
+    Tagged runs stay, damaged ones, which need a look, and those with files that are not the run's own
+    (`foreign`).
     """
 
     runs: tuple[Run, ...]
@@ -32,7 +33,10 @@ class Pruning:
     leftovers: tuple[Leftover, ...]
 
     def to_dict(self) -> dict[str, list[str]]:
-        """Return the folders as JSON data: those that go (`runs`, `leftovers`) and those that stay (`tagged`, `damaged`, `foreign`)."""
+        """Return the folders as JSON data.
+
+        Removed are `runs` and `leftovers`; kept are `tagged`, `damaged` and `foreign`.
+        """
         found = {
             name: [str(one.folder) for one in getattr(self, name)]
             for name in ("runs", "tagged", "damaged", "foreign")
@@ -43,9 +47,10 @@ class Pruning:
 def plan_pruning(
     store: Path, now: datetime, keep: int | None = None, age: timedelta | None = None
 ) -> Pruning:
-    """Return what is to be removed so that the `keep` newest runs stay, or those no older than `age`; leftovers of dead processes always go.
+    """Return the removals after which the `keep` newest runs stay, or those no older than `age`.
 
-    Without either no run goes. Raises `ProblemsError` if there is no such store.
+    Leftovers of dead processes are always removed; without `keep` and `age` no run is. Raises `ProblemsError`
+    if there is no such store.
     """
     runs = list_stored(store).runs
     old: tuple[Run, ...] = ()
@@ -68,7 +73,10 @@ def plan_pruning(
 
 
 def prune(plan: Pruning) -> None:
-    """Remove what a plan names. Raises `ProblemsError` with everything that could not be removed, after the rest was."""
+    """Remove everything in a plan.
+
+    Raises `ProblemsError` with everything that could not be removed, after the rest was.
+    """
     problems: list[Problem] = []
     for path in (*(run.folder for run in plan.runs), *(leftover.path for leftover in plan.leftovers)):
         try:

@@ -61,9 +61,11 @@ _VERDICTS = {Answer.NO_GO: "FAIL", Answer.INCONCLUSIVE: "INCONCLUSIVE", Answer.G
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run folder. `facts` are what `run.json` says, `file` the same with types; every other part raises `ProblemsError` if it is damaged.
+    """A run folder.
 
-    A run in a store has `tags`, and `damage` says what is wrong with its files (nothing if empty).
+    `facts` is the content of `run.json`, `file` the same with types; every other part raises `ProblemsError`
+    if it is damaged. A run in a store has `tags`, and `damage` describes the damage to its files (empty if
+    none).
     """
 
     folder: Path
@@ -75,7 +77,7 @@ class Run:
 
     @classmethod
     def open(cls, folder: Path) -> Run:
-        """Return the run in a folder; nothing but `run.json` is read. Raises `ProblemsError` if it is not a run."""
+        """Return the run in a folder; only `run.json` is read. Raises `ProblemsError` if it is not a run."""
         return cls(folder, read_run(folder))
 
     @classmethod
@@ -89,7 +91,7 @@ class Run:
     ) -> Run:
         """Return a result as a run that is not read from a folder, whether it was written to one or not.
 
-        `evidence` are its judged values, of which `kept` says what they are; without them those of the result, if it has any.
+        `evidence` is the judged values, with `kept` as their extent; without it those of the result, if any.
         """
         if evidence is None and result.evidence is not None:
             evidence = result.evidence.lazy()
@@ -135,7 +137,7 @@ class Run:
 
     @property
     def digests(self) -> Mapping[str, str | None]:
-        """Return the digests of what the numbers stand on: of each of the `PARTS`, None where the run does not say."""
+        """Return the digests of the basis of the numbers: of each of the `PARTS`, None where not recorded."""
         known = self.file.digests or {}
         return {part: known.get(part) or None for part in PARTS}
 
@@ -146,7 +148,10 @@ class Run:
 
     @property
     def status(self) -> str:
-        """Return whether the run is complete, partial (of a part of the documents), damaged, or of predictions none of which could be scored."""
+        """Return the status of the run: complete, partial, damaged or unscored.
+
+        Partial: only a part of the documents. Unscored: none of the predictions could be scored.
+        """
         if self.damage:
             return DAMAGED
         systems = self.file.counts.systems.values()
@@ -205,7 +210,7 @@ class Run:
 
     @cached_property
     def evidence(self) -> pl.LazyFrame | None:
-        """Return the judged values, unread but known to be as they were written; None if the run kept none."""
+        """Return the judged values, unread but verified against the digest; None if the run kept none."""
         check_unchanged(self.folder, self.facts, EVIDENCE)
         return self.scan_evidence()
 
@@ -241,7 +246,10 @@ class Run:
 
     @property
     def headline(self) -> tuple[Estimate, ...]:
-        """Return each system's estimate of the metric that the run is known by: as recorded, else from its estimates; () for a damaged run."""
+        """Return each system's estimate of the headline metric of the run.
+
+        As recorded, else from the estimates; () for a damaged run.
+        """
         try:
             recorded = self.file.headline
             return (
@@ -252,7 +260,7 @@ class Run:
 
     @cached_property
     def bound(self) -> tuple[tuple[BoundMetric, ...], tuple[BoundMetric, ...], Vocabulary]:
-        """Return the metrics that the systems are compared by, those that were kept besides, and the vocabulary of the spec."""
+        """Return the metrics that compare systems, the other kept metrics, and the spec's vocabulary."""
         kept = self.file.kept
         if kept is None:
             raise self._incomparable(
@@ -271,9 +279,10 @@ class Run:
 
     @cached_property
     def paired(self) -> PairedData:
-        """Return what the systems can be compared by. Metrics, their definitions, slices and bootstrap are as `run.json` says.
+        """Return the data for comparing the systems.
 
-        Raises `ProblemsError` if the run keeps nothing to compare.
+        Metrics, their definitions, slices and bootstrap are as in `run.json`. Raises `ProblemsError` if the
+        run kept nothing to compare.
         """
         metrics, also, vocabulary = self.bound
         if not (self.folder / STATISTICS).is_file():
@@ -319,7 +328,10 @@ class Run:
         return recorded_options(self.inputs.options, str(self.folder))
 
     def check_inputs(self, *, needs_gold: bool = True) -> None:
-        """Raise `ProblemsError` unless the run can be scored again: for each input file that has changed, is gone, or was standard input."""
+        """Raise `ProblemsError` unless the run can be scored again.
+
+        One problem for each input file that has changed, is gone, or was standard input.
+        """
         inputs = self.inputs
         if inputs.given is None or inputs.sha256 is None or self.file.options is None:
             what = "does not say how its inputs were given, as runs of this version do"
@@ -343,7 +355,7 @@ class Run:
         return ProblemsError([Problem(str(self.folder), what, remedy, "run_folder")])
 
     def _read(self, name: str, *, is_checked: bool = True) -> bytes:
-        """Return a file as it was written. Raises `ProblemsError` if it is not there, or is another by now."""
+        """Return a file as it was written. Raises `ProblemsError` if it is missing or has changed."""
         try:
             check_plain(self.folder / name)
             if is_checked:
@@ -354,7 +366,10 @@ class Run:
 
 
 def read_runs(runs: Iterable[Path | Run], read: Callable[[Run], T]) -> list[T]:
-    """Return what is read of each run. Raises `ProblemsError` for everything that is wrong with any of them, and for one that is given twice."""
+    """Return the result of `read` for each run.
+
+    Raises `ProblemsError` with all problems of all runs, and for a run that is given twice.
+    """
     problems: list[Problem] = []
     found: list[T] = []
     seen: set[Path] = set()
@@ -375,7 +390,7 @@ def read_runs(runs: Iterable[Path | Run], read: Callable[[Run], T]) -> list[T]:
 
 
 def recorded_options(recorded: Mapping[str, Any] | None, where: str) -> InputOptions:
-    """Return how inputs were read, as a run recorded it; what an older run does not say is as it was then, the default."""
+    """Return the recorded input options; those that an older run lacks are defaults."""
     known = {part.name for part in fields(InputOptions)}
     try:
         return convert(
@@ -414,10 +429,10 @@ def _find_change(label: str, digest: str | None) -> Problem | None:
 
 @contextmanager
 def damage_told(*runs: Run) -> Iterator[None]:
-    """Tell damaged evidence for what it is, wherever something stumbles over it.
+    """Report damaged evidence as such, wherever reading it fails.
 
-    Evidence is read long after it was opened, by what makes tables of it. Whatever that raises is a problem of the run if its evidence is not as
-    evidence must be; else it is passed on.
+    Evidence is read long after it was opened, by the makers of tables. An exception there is a problem of the
+    run if its evidence is malformed; otherwise it is passed on.
     """
     import polars as pl
 

@@ -31,7 +31,7 @@ DOCUMENTS, EVIDENCE = "documents.parquet", "evidence.parquet"
 OWN_FILES = frozenset(
     {RUN, METRICS, GATES, COMPARISONS, VIOLATIONS, DOCUMENTS, EVIDENCE, STATISTICS, "report.html", "tags"}
 )
-"""What a run folder has of its own. Everything else in it is somebody's, and is never removed or written over with the run."""
+"""The files of a run folder that are its own; foreign files are never removed or overwritten with the run."""
 
 _RESTORE = "score again, or restore the run as a whole"
 _REMEDY = "give a folder that `fieldassay score --out` or `--runs` wrote"
@@ -88,7 +88,10 @@ class RunFile(Provenance, frozen=True):
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """Return what `run.json` of a run folder says, every part of it of its type (see `RunFile`). Raises `ProblemsError` if it is not one."""
+    """Return the content of `run.json` in a run folder, with every part of its type (see `RunFile`).
+
+    Raises `ProblemsError` if it is not one.
+    """
     facts = _load(folder)
     try:
         convert(facts, RunFile)
@@ -151,9 +154,10 @@ def digest_file(file: Path) -> str:
 
 
 def find_changed(folder: Path, facts: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
-    """Return those of these files that are not as `run.json` says that they were written: by their digests, or by their sizes where it has none.
+    """Return those of these files that are not as recorded in `run.json`: by digest, or by size without one.
 
-    A file that has a digest and is not there is for its reader to tell. Of a run that recorded no digests nothing can be said.
+    A missing file that has a digest is left to its reader. Without recorded digests there is nothing to
+    compare.
     """
     digests, sizes = facts.get("sha256"), facts.get("files")
     if not isinstance(digests, Mapping) or not isinstance(sizes, Mapping):
@@ -178,7 +182,10 @@ def tell_swapped(folder: Path, facts: Mapping[str, Any]) -> str:
 
 
 def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None:
-    """Raise `ProblemsError` if one of these files is not as the run wrote it (edited, cut, of another run), or the folder is named after another."""
+    """Raise `ProblemsError` if one of these files is not as the run wrote it, or the folder's name is wrong.
+
+    Such a file was edited, cut, or comes from another run; such a name is that of another run.
+    """
     swapped = tell_swapped(folder, facts)
     if swapped:
         raise ProblemsError(
@@ -190,5 +197,8 @@ def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None
         )
     changed = find_changed(folder, facts, names)
     if changed:
-        what = f"is damaged: {', '.join(changed)} {'is' if len(changed) == 1 else 'are'} not as the run wrote {'it' if len(changed) == 1 else 'them'}"
+        what = (
+            f"is damaged: {', '.join(changed)} {'is' if len(changed) == 1 else 'are'} not as the run wrote "
+            f"{'it' if len(changed) == 1 else 'them'}"
+        )
         raise ProblemsError([Problem(str(folder), what, _RESTORE, "damaged_run")])

@@ -20,7 +20,7 @@ from fieldassay.spec.source import RecordedSpec
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a gold record stands: a file as seen from the root of the checkout, and a line if the file has lines."""
+    """The location of a gold record: a file relative to the checkout's root, and a line if it has lines."""
 
     file: str
     line: int | None = None
@@ -31,9 +31,9 @@ _WITHOUT_LINES = (".gz", ".zst", ".parquet")
 
 
 def places_of_run(result: Result, root: Path) -> Callable[[Sequence[str]], Mapping[str, Place]]:
-    """Return a function that says where the gold records of documents stand, in files as they are called from `root`.
+    """Return a function from documents to the locations of their gold records, in files relative to `root`.
 
-    It knows none of them if gold cannot be read any more, or is not as it was when it was scored, or is not below `root`.
+    It finds none if gold can no longer be read, has changed since it was scored, or is not below `root`.
     """
 
     def find(documents: Sequence[str]) -> Mapping[str, Place]:

@@ -69,7 +69,7 @@ def check_systems(table: pl.DataFrame, where: str, systems: Collection[str]) -> 
 
 
 def find_bad_evidence(frame: pl.LazyFrame, where: str, systems: Collection[str]) -> Problem | None:
-    """Return the first thing in evidence that cannot be there, None if there is nothing; every value is read for it."""
+    """Return the first impossible value in evidence, None if there is none; every value is read."""
     import polars as pl
 
     allowed = {
@@ -105,7 +105,8 @@ def _check_columns(schema: Mapping[str, Any], expected: Mapping[str, Any], where
         if schema[name] != kind:
             raise _refusal(
                 where,
-                f"the column {name[:60]!r} is of the type {schema[name]}, not {kind() if isinstance(kind, type) else kind}",
+                f"the column {name[:60]!r} is of the type {schema[name]}, "
+                f"not {kind() if isinstance(kind, type) else kind}",
             )
 
 

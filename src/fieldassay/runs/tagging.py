@@ -14,7 +14,7 @@ from fieldassay.runs.tags import add_tag, check_tag, read_tags, remove_tag
 def tag_run(folder: Path, tag: str, now: datetime) -> Path | None:
     """Give a tag to the run in a folder; return the folder of the run that had it before, if another one had.
 
-    Raises `ProblemsError` for a name that no tag can have, for a damaged run, and where the tag cannot be written.
+    Raises `ProblemsError` for an invalid tag, for a damaged run, and where the tag cannot be written.
     """
     check_tag(tag)
     read_run(folder)
@@ -32,7 +32,10 @@ def tag_run(folder: Path, tag: str, now: datetime) -> Path | None:
 
 
 def untag_run(folder: Path, tag: str) -> None:
-    """Take a tag off the run in a folder. Raises `ProblemsError` if it has no such tag, or where that cannot be written."""
+    """Remove a tag from the run in a folder.
+
+    Raises `ProblemsError` if the run has no such tag, or the tag cannot be removed.
+    """
     tags = read_tags(folder)
     if tag not in tags:
         remedy = nearest(tag[:100], tags) if tags else "it has none"

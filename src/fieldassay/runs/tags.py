@@ -1,4 +1,7 @@
-"""Tags of runs: names that a person gives to a run, each a small file in its folder. A tag names one run of a store: the one that got it last."""
+"""Tags of runs: names given by users, each a small file in the run's folder.
+
+A tag names one run of a store: the one that got it last.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ def check_tag(tag: str) -> str:
 
 
 def read_tags(folder: Path) -> dict[str, str]:
-    """Return when each tag was given to the run in a folder (ISO time in UTC, the empty text where that cannot be read)."""
+    """Return the time of each tag of the run in a folder (ISO time in UTC, empty text if unreadable)."""
     try:
         with os.scandir(folder / TAGS) as entries:
             names = [entry.name for entry in entries if _TAG.fullmatch(entry.name) and entry.is_file()]
@@ -51,14 +54,20 @@ def read_tags(folder: Path) -> dict[str, str]:
 
 
 def add_tag(folder: Path, tag: str, now: datetime) -> None:
-    """Give a tag to the run in a folder. Raises `ProblemsError` for a name that no tag can have, OSError where it cannot be written."""
+    """Give a tag to the run in a folder.
+
+    Raises `ProblemsError` for an invalid tag, OSError where it cannot be written.
+    """
     place = folder / TAGS / check_tag(tag)
     place.parent.mkdir(exist_ok=True)
     write_file(place, [now.isoformat(timespec="microseconds").encode() + b"\n"])
 
 
 def remove_tag(folder: Path, tag: str) -> bool:
-    """Take a tag off the run in a folder; return whether it had it. Raises OSError where that cannot be done."""
+    """Remove a tag from the run in a folder; return whether it had the tag.
+
+    Raises OSError where that fails.
+    """
     if tag not in read_tags(folder):
         return False
     (folder / TAGS / tag).unlink(missing_ok=True)

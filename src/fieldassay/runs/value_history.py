@@ -15,8 +15,8 @@ def trace_value(
 ) -> tuple[Judgement, ...]:
     """Return how the values of a document that fit a path pattern were judged, the oldest run first.
 
-    `runs` are as `list_stored` gives them, the newest first. Raises `ProblemsError` if no run has the document, with near ids, or for what is no
-    pattern.
+    `runs` are as `list_stored` gives them, the newest first. Raises `ProblemsError` if no run has the
+    document, with near ids, or for an invalid pattern.
     """
     found = tuple(
         one for one in trace(runs[::-1], document, pattern) if system is None or one.system in (system, "")

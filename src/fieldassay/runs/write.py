@@ -58,9 +58,10 @@ class RunFolder:
         return self.staging / "parts"
 
     def write(self, result: Result, facts: Mapping[str, Any], parts: Path | None = None) -> None:
-        """Write the result; `facts` go to `run.json` beside the provenance. Evidence in `parts` (None: the folder's own) is merged in bounded memory.
+        """Write the result; `facts` go to `run.json` beside the provenance.
 
-        `run.json` comes last and names the other files that are there by then, with their sizes.
+        Evidence in `parts` (None: the folder's own) is merged in bounded memory. `run.json` comes last and
+        names the other files present by then, with their sizes.
         """
         metrics, parts = metrics_json(result), parts or self.parts
         (self.staging / METRICS).write_bytes(metrics)
@@ -113,7 +114,7 @@ class RunFolder:
         return {name: digest_file(self.staging / name) for name in self._sizes()}
 
     def commit(self) -> None:
-        """Put the folder in its place, in one step and safe on disk; of an earlier run there the files of its own are replaced."""
+        """Move the folder into place, in one step, durably; it replaces an earlier run's own files."""
         settle(self.staging)
         if self.target.exists() and not self.is_stored:
             self.foreign = tuple(path.name for path in list_foreign(self.target, OWN_FILES))
@@ -125,9 +126,9 @@ class RunFolder:
 
 @contextmanager
 def make_folder(target: Path) -> Iterator[RunFolder]:
-    """Yield a run folder to be filled and committed. Whatever ends the block before that, nothing of it is left.
+    """Yield a run folder to be filled and committed; if the block ends before the commit, nothing is left.
 
-    Raises `ProblemsError` if something is in the way that is not a run, or where nothing can be written.
+    Raises `ProblemsError` if something other than a run is in the way, or where nothing can be written.
     """
     check_target(target)
     with _staged(target, target.resolve()) as folder:
@@ -136,7 +137,10 @@ def make_folder(target: Path) -> Iterator[RunFolder]:
 
 @contextmanager
 def make_stored(store: Path) -> Iterator[RunFolder]:
-    """Yield a run folder of a store, to be filled and committed; it is named when it is written. Otherwise as `make_folder`."""
+    """Yield a run folder of a store, to be filled and committed; otherwise as `make_folder`.
+
+    It gets its name when it is written.
+    """
     if is_run(store):
         raise _refusal(
             store,
@@ -190,7 +194,7 @@ def check_target(target: Path) -> None:
 
 
 def merge_parts(parts: Path, target: Path) -> None:
-    """Write the evidence of all parts, in the order of their names, as one file; a table without rows if there is none."""
+    """Write the evidence of all parts, in the order of their names, as one file (an empty table for none)."""
     frame = scan_parts(parts)
     if frame is None:
         import polars as pl
@@ -201,7 +205,7 @@ def merge_parts(parts: Path, target: Path) -> None:
 
 
 def merge_violations(parts: Path, target: Path) -> None:
-    """Write the violations of all shards as one file, system by system and document by document; no file if nothing was checked."""
+    """Write the violations of all shards as one file, by system and document; no file without checks."""
     found = sorted(parts.glob("violations-*.jsonl"))
     if not found:
         return
@@ -213,7 +217,7 @@ def merge_violations(parts: Path, target: Path) -> None:
 
 
 def scan_parts(parts: Path) -> pl.LazyFrame | None:
-    """Return the evidence that lies in parts, unread; None if there is none. Columns that only some parts have are null in the others."""
+    """Return the evidence in parts, unread; None if there is none. Columns missing in a part are null."""
     import polars as pl
 
     files = sorted(parts.glob("*.parquet"))
