@@ -14,13 +14,14 @@ from fieldassay.comparators.embedding.weights import Affine, Array, Layer, Weigh
 Tokens = npt.NDArray[np.int32]
 
 _TRIED = 3
-"""Random rows that show whether a tiling treats its rows alike. Each of their hundreds of products is a chance to see that it does not."""
+"""Random rows that test whether a tiling treats its rows alike, each by hundreds of products."""
 
 
 class Tiling(NamedTuple):
     """The layout of every product of token rows and weights: `rows` at a time, transposed if `is_turned`.
 
-    A BLAS may sum differently for another number of rows, and, with some kernels, for another place of a row among them.
+    A BLAS may sum differently for another number of rows, and, with some kernels, for another place of a row
+    among them.
     """
 
     rows: int
@@ -32,7 +33,7 @@ TILINGS = (Tiling(96), Tiling(16, is_turned=True))
 
 
 class Run(NamedTuple):
-    """Neighboring texts with the same number of tokens: `texts` of them, `tokens` each, from row `start` of the batch on."""
+    """Neighboring texts with equal numbers of tokens: `texts` x `tokens`, from row `start` of the batch."""
 
     start: int
     texts: int
@@ -56,7 +57,7 @@ def multiply(rows: Array, weight: Array, tiling: Tiling) -> Array:
 
 
 def choose_tiling(weights: Weights) -> Tiling:
-    """Return the first tiling in which this machine sums every row of a tile alike; the last one if there is none."""
+    """Return the first tiling in which this machine sums every row of a tile alike, else the last one."""
     first = weights.layers[0]
     shapes = [affine.weight for affine in (first.qkv, first.mixed, first.wide, first.narrow)]
     even = (tiling for tiling in TILINGS if all(is_even(weight, tiling) for weight in shapes))
@@ -72,9 +73,10 @@ def is_even(weight: Array, tiling: Tiling) -> bool:
 
 
 def pooled(weights: Weights, settings: Settings, tiling: Tiling, texts: Sequence[Tokens]) -> Array:
-    """Return one vector per text, n x dimension, not normalized; texts with the same number of tokens must be neighbors.
+    """Return one vector per text, n x dimension, not normalized; texts of equal length must be neighbors.
 
-    The rows of all texts lie end to end, so that nothing has to be masked and no text can touch another; rows of zeros fill the last tile.
+    The length is the number of tokens. The rows of all texts lie end to end, so that nothing has to be masked
+    and texts cannot affect each other; rows of zeros fill the last tile.
     """
     runs = _runs(texts)
     hidden = _embedded(weights, settings, texts)
@@ -90,7 +92,9 @@ def pooled(weights: Weights, settings: Settings, tiling: Tiling, texts: Sequence
 
 
 def activate(rows: Array, activation: str) -> Array:
-    """Return the activation (`gelu`, `gelu_new`, `gelu_pytorch_tanh` or `relu`) of every number; `rows` is overwritten.
+    """Return the activation of every number; `rows` is overwritten.
+
+    `activation` is `gelu`, `gelu_new`, `gelu_pytorch_tanh` or `relu`.
 
     >>> activate(np.array([[-1, 0, 1]], dtype=np.float32), "gelu").round(4).tolist()
     [[-0.15870000422000885, 0.0, 0.8413000106811523]]

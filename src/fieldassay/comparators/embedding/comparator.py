@@ -30,12 +30,14 @@ _LONGEST_NAME = 100
 class Embedding(Comparator):
     """The cosine of the embeddings of two texts, from -1 to 1 and not cut off at 0. Symmetric.
 
-    `model` is a model's folder or name (see the documentation for where it is looked up), `backend` what computes it, `batch` the most
-    texts encoded at a time, which changes no score. A value that is no text is compared by its canonical text. What lies beyond the number of tokens
-    that the model reads is not seen. Source: the slot-filling protocol, there inside `soft_coverage`.
+    `model` is a model's folder or name (see the documentation for the lookup), `backend` its implementation,
+    `batch` the maximum of texts encoded at a time, which changes no score. A value that is not text is
+    compared by its canonical text. Text beyond the number of tokens that the model reads is ignored. Source:
+    the slot-filling protocol, there inside `soft_coverage`.
 
     >>> from fieldassay.types.column import Reading
-    >>> score, reason = Embedding().compare_one(*(Reading(text, text, text) for text in ("heart attack", "myocardial infarction")))
+    >>> left, right = (Reading(text, text, text) for text in ("heart attack", "myocardial infarction"))
+    >>> score, reason = Embedding().compare_one(left, right)
     >>> round(score, 4), reason
     (0.5936, 'similar')
     """
@@ -68,7 +70,7 @@ class Embedding(Comparator):
         return graded(score, equal_pairs(gold, pred))
 
     def encode(self, texts: list[str]) -> Array:
-        """Return the unit vectors of the texts, n x dimension, float32; the only place where vectors come from.
+        """Return the unit vectors of the texts, n x dimension, float32; the only source of vectors.
 
         The model is asked only for texts that neither this process nor the embedding cache knows.
         """
@@ -76,7 +78,10 @@ class Embedding(Comparator):
         return known_vectors(self.folder, self.backend).find(texts, self.batch, folder)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the model's name, backend, digest, source, dimension, length and package versions; loads the model."""
+        """Return the model's name, backend, digest, source, dimension, length and package versions.
+
+        Loads the model.
+        """
         return identity_of(self.model, self.backend, self.folder)
 
     def _cosines(self, gold: Column, pred: Column) -> Floats:
@@ -109,9 +114,12 @@ def cache_folder(environment: Mapping[str, str]) -> Path | None:
 
 
 def cosines(left: Array, right: Array) -> Floats:
-    """Return the cosine of each two vectors of the same row, in float64; exactly 1 for equal vectors, 0 where one is all zeros.
+    """Return the cosine of each two vectors of the same row, in float64.
 
-    >>> cosines(np.array([[1, 0], [3, 4]], dtype=np.float32), np.array([[-2, 0], [3, 4]], dtype=np.float32)).tolist()
+    It is exactly 1 for equal vectors, and 0 where one is all zeros.
+
+    >>> left, right = np.array([[[1, 0], [3, 4]], [[-2, 0], [3, 4]]], dtype=np.float32)
+    >>> cosines(left, right).tolist()
     [-1.0, 1.0]
     """
     wide, other = left.astype(np.float64), right.astype(np.float64)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float32]
 Watcher: TypeAlias = Callable[[int, int], None]
-"""Told, at first and after every portion, how many distinct texts have their vectors and how many there are."""
+"""Called at the start and after every portion with the distinct texts done and their total number."""
 
 
 def _silent(_done: int, _total: int) -> None:
@@ -28,7 +28,10 @@ class Encoder(ABC):
 
     @abstractmethod
     def facts(self) -> Mapping[str, object]:
-        """Return what decides the numbers besides the model's files: `dimension`, `max_length`, `pooling`, versions of packages."""
+        """Return the facts besides the model's files that determine the numbers.
+
+        They are `dimension`, `max_length`, `pooling` and the versions of packages.
+        """
 
     @abstractmethod
     def encode(self, texts: Sequence[str], batch: int) -> Array:
@@ -55,7 +58,9 @@ def watch_encoding(watcher: Watcher) -> Iterator[None]:
 
 @contextmanager
 def encoding_part(start: int, total: int) -> Iterator[None]:
-    """Tell the present watcher of the encoding inside the block as a part of a larger one of `total` texts, `start` of which are done.
+    """Report the progress of encoding inside the block as a part of a larger one.
+
+    The larger one has `total` texts, `start` of which are done.
 
     >>> with watch_encoding(print), encoding_part(10, 20):
     ...     report_progress(1, 2)

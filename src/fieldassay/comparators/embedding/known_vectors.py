@@ -49,7 +49,8 @@ def text_key(text: str) -> bytes:
 class VectorFile:
     """The vectors of one encoder in `folder`; `name` is a SHA-256 in hexadecimal that tells encoders apart.
 
-    A damaged vector is not found, a damaged file is removed, and without a usable file nothing is found or kept: none of it changes a number.
+    A damaged vector counts as missing, a damaged file is removed, and without a usable file nothing is found
+    or kept: none of this changes a number.
     """
 
     folder: Path
@@ -115,7 +116,10 @@ class KnownVectors:
         self._lock = threading.RLock()
 
     def find(self, texts: Sequence[str], batch: int, folder: Path | None) -> Array:
-        """Return one unit vector per text, n x dimension; `folder` holds those of other runs (None: they are neither read nor written)."""
+        """Return one unit vector per text, n x dimension.
+
+        `folder` holds the vectors of other runs (None: they are neither read nor written).
+        """
         keys = [text_key(text) for text in texts]
         distinct = dict(zip(keys, texts, strict=True))
         file = None if folder is None else VectorFile(folder, self._name)
@@ -148,7 +152,7 @@ class KnownVectors:
 
 
 def known_vectors(folder: ModelFolder, backend: Backend) -> KnownVectors:
-    """Return what is known of a model's vectors; one per process as long as the model's files stay the same."""
+    """Return the known vectors of a model; one object per process until the model's files change."""
     return _known(load_encoder(folder, backend), backend, digest_model(folder))
 
 

@@ -13,7 +13,7 @@ from fieldassay.errors import MissingExtraError
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A folder that holds a model, and how it was found; `pinned` is the SHA-256 that its weights must have, if that is known."""
+    """A folder with a model, and its source; `pinned` is the required SHA-256 of its weights, if known."""
 
     path: Path
     source: str
@@ -44,10 +44,10 @@ _OWNER = "sentence-transformers"
 
 
 def find_model(name: str, environment: Mapping[str, str], lacks: Callable[[Path], str]) -> ModelFolder:
-    """Return the folder of a model: a folder given as such, else one in the Hugging Face cache, else one that a package carries.
+    """Return the folder of a model: the one given, else one in the Hugging Face cache, else in a package.
 
-    `lacks` says what a folder does not have that it must have, in words, or nothing. A name without an owner is one of `sentence-transformers`.
-    Raises `MissingExtraError`, which names every place that was looked at.
+    `lacks` returns a description of a folder's missing files, empty if none are. A name without an owner is
+    one of `sentence-transformers`. Raises `MissingExtraError` with every place that was searched.
     """
     given = _expanded(name)
     if given.is_dir() or name.startswith((".", "/", "~")) or given.is_absolute():
@@ -60,7 +60,8 @@ def find_model(name: str, environment: Mapping[str, str], lacks: Callable[[Path]
             return folder
         looked.append(f"{folder.path} has no {missing}")
     raise MissingExtraError(
-        f"the embedding model {name!r} is not on this machine ({'; '.join(looked)}); {_remedy(full_name)}; fieldassay never downloads a model"
+        f"the embedding model {name!r} is not on this machine ({'; '.join(looked)}); {_remedy(full_name)}; "
+        "fieldassay never downloads a model"
     )
 
 
@@ -88,7 +89,8 @@ def _expanded(name: str) -> Path:
 def _given_folder(path: Path, lacks: Callable[[Path], str]) -> ModelFolder:
     if not path.is_dir():
         raise MissingExtraError(
-            f"the model folder {path} does not exist; give a folder, or a model's name without a leading '.', '/' or '~'"
+            f"the model folder {path} does not exist; "
+            "give a folder, or a model's name without a leading '.', '/' or '~'"
         )
     missing = lacks(path)
     if missing:

@@ -51,11 +51,12 @@ class Settings:
 
 
 def module_folders(folder: Path) -> dict[str, Path]:
-    """Return the folders of a model's modules by the kind of module, in order; without `modules.json` it is only a transformer."""
+    """Return the folders of a model's modules by kind, in order; without a list only a transformer."""
     if not (folder / "modules.json").is_file():
         if (folder / "1_Pooling").exists():
             raise ValueError(
-                f"{folder} has a pooling module but no modules.json, without which its modules do not count; restore the file"
+                f"{folder} has a pooling module but no modules.json, without which its modules do not count; "
+                "restore the file"
             )
         return {"Transformer": folder}
     modules = _json(folder / "modules.json")
@@ -68,7 +69,7 @@ def module_folders(folder: Path) -> dict[str, Path]:
 
 
 def weight_files(folder: Path) -> tuple[Path, ...]:
-    """Return the files of the weights in a folder: one, or the parts that an index names; none if it has none."""
+    """Return the weight files in a folder: one, or the parts that an index names; empty if there are none."""
     if (folder / "model.safetensors").is_file():
         return (folder / "model.safetensors",)
     if (folder / INDEX).is_file():
@@ -82,7 +83,10 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
 
 
 def model_files(folder: Path) -> tuple[Path, ...]:
-    """Return the files of a model that decide its numbers, in order: configurations, tokenizer, weights of every module."""
+    """Return the files of a model that determine its numbers, in order.
+
+    They are the configurations, tokenizer and weights of every module.
+    """
     found: list[Path] = []
     for module in module_folders(folder).values():
         tokenizer = ("tokenizer.json",) if (module / "tokenizer.json").is_file() else _TOKENIZERS
@@ -104,7 +108,7 @@ def lacks_for_numpy(folder: Path) -> str:
 
 
 def lacks_for_any(folder: Path) -> str:
-    """Return what a folder lacks to be a model of sentence-transformers, in words; empty if it lacks nothing."""
+    """Return a description of the files that a sentence-transformers model folder lacks; empty if none."""
     transformer = module_folders(folder).get("Transformer", folder)
     if not (transformer / "config.json").is_file():
         return "config.json"
@@ -116,7 +120,10 @@ def lacks_for_any(folder: Path) -> str:
 
 
 def read_settings(folder: Path) -> Settings:
-    """Return the settings of the model in a folder. Raises ValueError where the numpy backend would compute something else than the model."""
+    """Return the settings of the model in a folder.
+
+    Raises ValueError where the numpy backend would compute something other than the model does.
+    """
     modules = module_folders(folder)
     _refuse_modules(folder, modules)
     transformer = modules.get("Transformer", folder)
@@ -124,7 +131,8 @@ def read_settings(folder: Path) -> Settings:
     family = str(config.get("model_type"))
     if family not in FAMILIES:
         raise ValueError(
-            f"{folder}: the numpy backend does not compute models of the type {family!r} (only {', '.join(FAMILIES)}); {_OTHER}"
+            f"{folder}: the numpy backend does not compute models of the type {family!r} "
+            f"(only {', '.join(FAMILIES)}); {_OTHER}"
         )
     _refuse_variants(folder, config)
     reading = _optional(transformer / "sentence_bert_config.json") if "Pooling" in modules else {}
@@ -136,7 +144,8 @@ def read_settings(folder: Path) -> Settings:
     dimension = _number(folder, config, "dim" if is_distilled else "hidden_size")
     if dimension % heads:
         raise ValueError(
-            f"{folder}: config.json has {dimension} dimensions, which {heads} heads cannot share; restore the file"
+            f"{folder}: config.json has {dimension} dimensions, which {heads} heads cannot share; "
+            "restore the file"
         )
     return Settings(
         folder=transformer,
@@ -164,7 +173,8 @@ def _refuse_modules(folder: Path, modules: dict[str, Path]) -> None:
         raise ValueError(f"{folder}: the numpy backend has no module {others[0]!r}; {_OTHER}")
     if "Pooling" not in modules and (folder / "modules.json").is_file():
         raise ValueError(
-            f"{folder}: modules.json names no pooling, so the model makes no vector of a text; restore the file"
+            f"{folder}: modules.json names no pooling, so the model makes no vector of a text; "
+            "restore the file"
         )
     told = _optional(folder / "config_sentence_transformers.json")
     prompt = (told.get("prompts") or {}).get(told.get("default_prompt_name"))
@@ -194,7 +204,8 @@ def _pooling(folder: Path, modules: dict[str, Path]) -> str:
     modes = modes or ["mean"]
     if len(modes) != 1 or modes[0] not in ("cls", "max", "mean"):
         raise ValueError(
-            f"{folder}: the numpy backend does not pool by {' and '.join(modes)} (only by cls, max or mean); {_OTHER}"
+            f"{folder}: the numpy backend does not pool by {' and '.join(modes)} "
+            f"(only by cls, max or mean); {_OTHER}"
         )
     return modes[0]
 

@@ -1,4 +1,4 @@
-"""Embedding models on this machine: checked early, loaded once per process, named by the digest of their files."""
+"""Embedding models on this machine: checked early, loaded once per process, identified by a file digest."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def require_backend(backend: Backend) -> None:
 
 
 def check_model(model: str, backend: Backend, environment: Mapping[str, str]) -> ModelFolder:
-    """Return where the model is. Raises `MissingExtraError` if it is not on this machine, ValueError if the backend cannot compute it."""
+    """Return the folder of the model.
+
+    Raises `MissingExtraError` if it is not on this machine, ValueError if the backend cannot compute it.
+    """
     folder = find_model(model, environment, lacks_for_numpy if backend == "numpy" else lacks_for_any)
     if backend == "numpy":
         read_settings(folder.path)
@@ -47,8 +50,9 @@ def check_model(model: str, backend: Backend, environment: Mapping[str, str]) ->
 
 
 def digest_model(folder: ModelFolder) -> str:
-    """Return the SHA-256 over the model's weights, tokenizer and configurations, in hexadecimal; the folder's own name has no part in it.
+    """Return the SHA-256 over the model's weights, tokenizer and configurations, in hexadecimal.
 
+    The folder's name is not part of it.
     Raises `ProblemsError` if the weights are not those that the folder must have.
     """
     return _digest(folder, _stamps(model_files(folder.path)))
@@ -77,7 +81,10 @@ def _digest(folder: ModelFolder, stamps: _Stamps) -> str:
     weights = weight_files(module_folders(folder.path).get("Transformer", folder.path))
     found = [digests[path] for path in weights]
     if folder.pinned is not None and found != [folder.pinned]:
-        what = f"the weights of the {folder.source} are not the published ones (SHA-256 {', '.join(found) or 'of nothing'})"
+        what = (
+            f"the weights of the {folder.source} are not the published ones "
+            f"(SHA-256 {', '.join(found) or 'of nothing'})"
+        )
         raise ProblemsError(
             [
                 Problem(

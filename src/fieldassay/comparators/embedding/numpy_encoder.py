@@ -20,11 +20,14 @@ from fieldassay.errors import Problem, ProblemsError
 _WINDOW = 16_384
 """Texts that are tokenized and sorted together."""
 _MOST_TOKENS = 1_056
-"""Tokens of one batch; larger batches are no faster. The widest intermediate result then has 6 MB for a model of 1,536 inner units."""
+"""Tokens of one batch; larger batches are no faster.
+
+The widest intermediate result then has 6 MB for a model of 1,536 inner units.
+"""
 _HEAD = 64
 """Characters per token that are looked at first; only a longer text is worth the search for its beginning."""
 _SPARE = 1_024
-"""Tokens between those that are read and the end of a beginning; no word is cut into more than some hundred."""
+"""Tokens between the last one read and the end of a beginning; no word is cut into more than some hundred."""
 
 
 class NumpyEncoder(Encoder):
@@ -80,7 +83,10 @@ class NumpyEncoder(Encoder):
         return [np.array(encoding.ids, dtype=np.int32) for encoding in self._tokenizer.encode_batch(short)]
 
     def _beginning(self, text: str, size: int) -> str:
-        """Return a beginning of the text with the same first tokens: it makes so many more than are read that where it ends cannot matter."""
+        """Return a beginning of the text with the same first tokens.
+
+        It has so many more tokens than are read that its end cannot affect them.
+        """
         while size < len(text):
             spare = self._tokenizer.encode(text[:size]).overflowing
             if sum(len(part.ids) for part in spare) >= _SPARE:

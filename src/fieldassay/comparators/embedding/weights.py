@@ -24,7 +24,10 @@ class Affine:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
-    """One layer; `qkv` makes queries, keys and values in one product, the queries already divided by the root of a head's size."""
+    """One layer; `qkv` makes queries, keys and values in one product.
+
+    The queries are already divided by the root of a head's size.
+    """
 
     qkv: Affine
     mixed: Affine
@@ -68,7 +71,10 @@ _WORDS = "embeddings.word_embeddings.weight"
 
 
 def read_weights(settings: Settings) -> Weights:
-    """Return the weights of the model that the settings describe, as float32. Raises `ProblemsError` if one is missing or has another shape."""
+    """Return the weights of the model with these settings, as float32.
+
+    Raises `ProblemsError` if one is missing or has another shape.
+    """
     tensors = _Tensors(_read_tensors(settings), str(settings.folder))
     names = _DISTILBERT if settings.family == "distilbert" else _BERT
     positions = tensors.array("embeddings.position_embeddings.weight")
