@@ -29,13 +29,13 @@ PLACEHOLDERS = frozenset(
         "placeholder",
     }
 )
-"""Texts that stand where something is still to be written; without punctuation around them and whatever the case."""
+"""Placeholder texts for missing entries; compared without surrounding punctuation and without case."""
 
 _LONGEST_DATE = 64
 
 
 def is_blank(value: Any, depth: int = 0) -> bool:
-    """Return whether a value says nothing: null, a text without a letter or digit, or a list or mapping of only such.
+    """Return whether a value is blank: null, text without letter or digit, or a list or mapping of such.
 
     >>> is_blank(None), is_blank(" \\u200b"), is_blank([{}, ""]), is_blank(0), is_blank("- 7")
     (True, True, True, False, False)

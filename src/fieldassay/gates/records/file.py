@@ -1,4 +1,4 @@
-"""A records file: what happened besides scoring (repeated runs, offline runs, proofs), validated and made into estimates."""
+"""A records file: repeated runs, offline runs and proofs besides scoring, validated, with their estimates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _NEED = "add `before` and `after`, or `measured`"
 
 
 def read_offline(entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Return one sentence for each offline run that counts: backend, command and hardware are named, and its latency was measured."""
+    """Return one sentence for each offline run that counts.
+
+    It names backend, command and hardware, and its latency was measured.
+    """
     seen: dict[str, str] = {}
     for entry in entries:
         texts = {key: entry.text(key, remedy) for key, remedy in _OFFLINE.items()}
@@ -41,7 +44,10 @@ def read_offline(entries: Sequence[Entry]) -> tuple[str, ...]:
 
 
 def read_proofs(entries: Sequence[Entry], manifest: Manifest) -> tuple[str, ...]:
-    """Return one sentence for each proof that counts: a document of the manifest, what was seen, and what it means."""
+    """Return one sentence for each proof that counts.
+
+    It has a document of the manifest, the observation, and its meaning.
+    """
     seen: dict[str, str] = {}
     for entry in entries:
         doc = _read_document(entry, manifest)
@@ -122,7 +128,7 @@ MOST_TOLD = 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunRecords:
-    """What a records file says: estimates by name, the records that counted for each, and what is wrong with those that do not count."""
+    """The content of a records file: estimates by name, the records counted for each, and invalid records."""
 
     label: str
     estimates: Mapping[str, Estimate]
@@ -143,7 +149,7 @@ class _Reading:
     invalid: list[Problem] = field(default_factory=list)
 
     def entries(self, section: str) -> list[Entry]:
-        """Return the records of a section; what is no mapping is a record that says nothing, which is noted."""
+        """Return the records of a section; one that is not a mapping becomes an empty record, with a note."""
         value = self.data.get(section)
         return [
             self._entry(item, (section, number))
@@ -166,10 +172,11 @@ class _Reading:
 
 
 def read_records(path: Path) -> RunRecords:
-    """Return what a records file says. Raises `ProblemsError` for what is wrong with the file; records that do not count are in `invalid`.
+    """Return the content of a records file.
 
-    The estimates are `reliability_runs` (stable runs in a row up to the last), `offline_runs`, `proofs`, and `pipeline_success_rate` in
-    percent where there are records of runs.
+    Raises `ProblemsError` for a faulty file; records that do not count are in `invalid`. The estimates are
+    `reliability_runs` (stable runs in a row up to the last), `offline_runs`, `proofs`, and
+    `pipeline_success_rate` in percent where there are records of runs.
     """
     source = read_source(path)
     report = Report(source.places)
@@ -225,7 +232,7 @@ def _read_sections(reading: _Reading, manifest: Manifest) -> None:
 
 
 def _read_pipeline(reading: _Reading) -> None:
-    """Hold the share of successful runs, if there are records of runs; a record that cannot be read is a run without success."""
+    """Store the share of successful runs, if any run is recorded; an unreadable record is a failed run."""
     value, where = reading.data.get("pipeline"), reading.places.where(("pipeline",))
     if value is None:
         return
@@ -243,7 +250,8 @@ def _read_pipeline(reading: _Reading) -> None:
         if why:
             doc = run.data.get("doc_id")
             failures.append(
-                f"run {number}{f' ({str(doc)[:60]})' if isinstance(doc, str | int) else ''} was no success: {why}"
+                f"run {number}{f' ({str(doc)[:60]})' if isinstance(doc, str | int) else ''} "
+                f"was no success: {why}"
             )
     reading.invalid += collect_problems(runs)
     if runs:

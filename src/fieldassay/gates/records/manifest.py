@@ -41,7 +41,9 @@ class Manifest:
 
 
 def read_manifest(value: Any, where: str, folder: Path) -> Manifest:
-    """Return the manifest that a list of ids is, or that a CSV file with a column `doc_id` holds; a path is relative to the folder.
+    """Return the manifest from a list of ids, or from a CSV file with a column `doc_id`.
+
+    A relative path is resolved against the folder.
 
     Raises `ProblemsError` for anything else.
     """

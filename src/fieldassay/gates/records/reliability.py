@@ -18,7 +18,10 @@ MOST_TOLD = 12
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One end-to-end run, in order. `failure` is empty if it was a success; `is_valid`: the record says everything that it must."""
+    """One end-to-end run, in order; `failure` is empty for a success.
+
+    `is_valid` is whether the record has every required entry.
+    """
 
     number: int
     is_valid: bool
@@ -38,7 +41,7 @@ class Streak:
 
 
 def read_run(number: int, entry: Entry, before: datetime | None) -> Run:
-    """Return the run of a record (numbers from 1); `before` is when the last run before it started, if that is known."""
+    """Return the run of a record (numbers from 1); `before` is the start of the previous run, if known."""
     entry.refuse_unknown(KEYS)
     code = entry.text("code", "name the git commit or the version")
     configuration = _read_configuration(entry)
@@ -66,7 +69,9 @@ def read_runs(entries: Sequence[Entry]) -> tuple[Run, ...]:
 
 
 def find_streak(runs: Sequence[Run]) -> Streak:
-    """Return the longest row of successful runs that ends with the last run: same code, same configuration, no restart in between.
+    """Return the longest streak of successful runs that ends with the last run.
+
+    They have the same code and the same configuration, without a restart in between.
 
     >>> runs = [Run(1, True, "it failed", "a", "c"), *(Run(n, True, "", "a", "c") for n in (2, 3))]
     >>> streak = find_streak(runs)
@@ -89,7 +94,8 @@ def tell_streak(runs: Sequence[Run], streak: Streak) -> tuple[str, ...]:
     told = [f"{len(streak.runs)} of {len(runs)} recorded runs are stable, counted back from the last"]
     for run in streak.runs[-MOST_TOLD:]:
         told.append(
-            f"run {run.number}, {_moment(run)}: success, code {run.code[:60]}, configuration {run.configuration[:80]}"
+            f"run {run.number}, {_moment(run)}: success, code {run.code[:60]}, "
+            f"configuration {run.configuration[:80]}"
         )
     if streak.ended:
         told.append(f"the row goes back no further: {streak.ended}")

@@ -1,4 +1,4 @@
-"""Whether one end-to-end run was a success: no exception, the answer could be parsed, at least one item came out."""
+"""Success of one end-to-end run: no exception, the answer could be parsed, and it has at least one item."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ PARTS = ("error", "parse_success", "items")
 def find_failure(run: Mapping[str, Any]) -> str:
     """Return why a run is no success, or the empty text if it is one.
 
-    `error` must be absent, null, false or empty; `parse_success` must be true; `items` a whole number of at least 1, or a list with an item
-    that is not empty. What is not said is not a success.
+    `error` must be absent, null, false or empty; `parse_success` must be true; `items` a whole number of at
+    least 1, or a list with an item that is not empty. A missing entry is no success.
 
     >>> find_failure({"parse_success": True, "items": 3}), find_failure({"parse_success": True, "items": []})
     ('', 'no valid item came out')
