@@ -35,11 +35,11 @@ COVERAGE = 0.95
 TESTED = ("accuracy", "f1", "perfect_documents")
 
 COVERED = {
-    "6 % bad documents, accuracy .91": World({"a": SHARED}, hard=0.06),
-    "1 in 100 lost, .5 % errors, accuracy .985": World({"a": Extractor(0.005, 0.01, 1.0)}),
-    "3 in 1000 lost, .1 % errors, accuracy .996": World({"a": Extractor(0.001, 0.003, 1.0)}),
+    "6% bad documents, accuracy .91": World({"a": SHARED}, hard=0.06),
+    "1 in 100 lost, .5% errors, accuracy .985": World({"a": Extractor(0.005, 0.01, 1.0)}),
+    "3 in 1000 lost, .1% errors, accuracy .996": World({"a": Extractor(0.001, 0.003, 1.0)}),
     "1 in 50 lost, all else right": World({"a": Extractor(0.0, 0.02, 1.0)}),
-    "1 to 40 fields, most of them few, 5 % lost": World(
+    "1 to 40 fields, most of them few, 5% lost": World(
         {"a": Extractor(0.02, 0.05, 1.0)}, fields=40, fewest=1, is_skewed=True
     ),
     "errors that come together, accuracy .95": World({"a": Extractor(0.05, 0.0, uneven=0.4)}),
@@ -48,7 +48,7 @@ COVERED = {
 """One extractor: accuracies from .91 to .996, rare disasters, documents of unlike size, errors that come together."""
 
 NULLS = {
-    "50 documents x 12 fields, 6 % bad documents": World({"a": EQUAL, "b": EQUAL}),
+    "50 documents x 12 fields, 6% bad documents": World({"a": EQUAL, "b": EQUAL}),
     "3 to 12 fields in a document": World({"a": EQUAL, "b": EQUAL}, fewest=3),
     "documents that are hard for both": World({"a": SHARED, "b": SHARED}, hard=0.15),
     "one document in 50 lost altogether": World(
@@ -67,19 +67,19 @@ RANKED = {
 """The first of five extractors; the others are like it, or usual ones if it is better."""
 
 REGRESSIONS = {
-    "the same answers, 2 % of the documents lost": World(
+    "the same answers, 2% of the documents lost": World(
         {BEFORE: Extractor(0.015, 0.0), NOW: Extractor(0.015, 0.02, 1.0, follows=BEFORE)}
     ),
-    "drawn anew with 1 % errors, 2 % lost": World(
+    "drawn anew with 1% errors, 2% lost": World(
         {BEFORE: Extractor(0.01, 0.0), NOW: Extractor(0.01, 0.02, 1.0)}
     ),
-    "6 % bad documents each, 2 points worse": World(
+    "6% bad documents each, 2 points worse": World(
         {BEFORE: Extractor(0.15), NOW: Extractor(0.15 + 0.02 / 0.94)}
     ),
-    "unchanged, drawn anew with 1.5 % errors": World(
+    "unchanged, drawn anew with 1.5% errors": World(
         {BEFORE: Extractor(0.015, 0.0), NOW: Extractor(0.015, 0.0)}
     ),
-    "6 % bad documents each, 8 points worse": World(
+    "6% bad documents each, 8 points worse": World(
         {BEFORE: Extractor(0.15), NOW: Extractor(0.15 + 0.08 / 0.94)}
     ),
 }
@@ -92,14 +92,14 @@ def measure_coverage(
     sizes: Sequence[int] = (10, 20, 50, 100, 500),
     worlds: Sequence[str] = tuple(COVERED),
 ) -> Iterator[Rate]:
-    """Yield how often the 95 % interval of each metric holds the true value, the least of all metrics first."""
+    """Yield how often the 95% interval of each metric holds the true value, the least of all metrics first."""
     for name in worlds:
         truths = measure_truth(COVERED[name], MEANS, "a")
         for size in sizes:
             done = simulate(_resize(COVERED[name], size), trials, seed + size, MEANS)
             rates = [
                 count(
-                    "95 % intervals that hold the true value",
+                    "95% intervals that hold the true value",
                     f"{name}, {size} documents: {metric}",
                     _hold(done, metric, truths[metric]),
                     COVERAGE,
@@ -115,7 +115,7 @@ def _hold(done: Trials, metric: str, truth: float) -> list[bool]:
 
 
 def measure_nulls(trials: int, seed: int, worlds: Sequence[str] = tuple(NULLS)) -> Iterator[Rate]:
-    """Yield how often two equal extractors are told apart at 5 %; and by a test of single fields, which no one should use."""
+    """Yield how often two equal extractors are told apart at 5%; and by a test of single fields, which no one should use."""
     part = "Two equal extractors, told apart at p <= 0.05"
     for name in worlds:
         done = simulate(NULLS[name], trials, seed, TESTED, TESTED, replicates=0)
@@ -210,7 +210,7 @@ def measure_rankings(
 
 
 def with_gap(gap: float, base: float = 0.15) -> World:
-    """Return a world in which b's accuracy is above a's by exactly `gap`; both fail on 6 % of the documents."""
+    """Return a world in which b's accuracy is above a's by exactly `gap`; both fail on 6% of the documents."""
     a = Extractor(base)
     return World({"a": a, "b": Extractor(base - gap / (1.0 - a.failing))})
 
@@ -246,7 +246,7 @@ def _found(world: World, trials: int, seed: int) -> list[bool]:
 
 def measure_differences(trials: int, seed: int, sizes: Sequence[int] = (50, 200)) -> Iterator[Rate]:
     """Yield how often the interval of a difference holds the true one."""
-    part = "95 % intervals of a difference that hold the true one"
+    part = "95% intervals of a difference that hold the true one"
     metrics = ("accuracy", "f1")
     for size in sizes:
         world = _resize(with_gap(0.05), size)
@@ -257,7 +257,7 @@ def measure_differences(trials: int, seed: int, sizes: Sequence[int] = (50, 200)
                 one.interval is not None and one.interval[0] <= truth <= one.interval[1]
                 for one in done.comparisons(metric)
             ]
-            yield count(part, f"{metric}, {size} documents, both fail on 6 %", held, COVERAGE)
+            yield count(part, f"{metric}, {size} documents, both fail on 6%", held, COVERAGE)
 
 
 def say_regression(arena: Arena, gate: Gate) -> Verdict:
@@ -299,6 +299,6 @@ def measure_limits(trials: int, seed: int) -> Iterator[Rate]:
         told = [_p(one) <= LEVEL for one in done.comparisons("accuracy")]
         yield count(
             part,
-            f"{size} documents, one in 50 lost against 2 % of all fields wrong, equal in accuracy: told apart at p <= 0.05",
+            f"{size} documents, one in 50 lost against 2% of all fields wrong, equal in accuracy: told apart at p <= 0.05",
             told,
         )

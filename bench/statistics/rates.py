@@ -37,7 +37,7 @@ class Rate:
     @property
     def promise(self) -> str:
         """Return the promised shares in words."""
-        low, high = f"{100 * self.least:.3g} %", f"{100 * self.most:.3g} %"
+        low, high = f"{100 * self.least:.3g}%", f"{100 * self.most:.3g}%"
         if self.least <= 0 and self.most >= 1:
             return "nothing"
         return (
@@ -101,7 +101,7 @@ def write_table(rates: Iterable[Rate]) -> str:
                 "| simulated | measured | promised | kept |",
                 "|---|---:|---|---|",
             ]
-        said = f"{100 * rate.share:.1f} % of {rate.trials:,}"
+        said = f"{100 * rate.share:.1f}% of {rate.trials:,}"
         kept = "" if rate.promise == "nothing" else "yes" if rate.is_kept else "**no**"
         lines.append(f"| {rate.what} | {said} | {rate.promise} | {kept} |")
     return "\n".join(lines).strip() + "\n"

@@ -104,7 +104,7 @@ def test_clean_labels_are_all_accepted() -> None:
 
 
 def test_the_first_failure_ends_it_even_if_later_steps_would_pass() -> None:
-    # of the first 100 (5 %) two are wrong; of all 2000 only these two
+    # of the first 100 (5%) two are wrong; of all 2000 only these two
     confidence = np.linspace(1, 0, 2000)
     is_right = np.ones(2000, bool)
     is_right[[3, 7]] = False

@@ -90,6 +90,6 @@ def test_curves_are_thinned_evenly_with_both_ends() -> None:
 @pytest.mark.parametrize("by_field", [True, False])
 def test_a_promise_says_its_numbers_and_its_unit(unit: Unit, by_field: bool) -> None:
     words = say_promise(Promise(0.005, 0.9, unit, by_field), 3)
-    assert "90 % confidence" in words and "at most 0.5 %" in words
+    assert "90% confidence" in words and "at most 0.5%" in words
     assert ("every document counted once" in words) == (unit is Unit.DOCUMENT)
     assert ("for all fields at once" in words) == by_field

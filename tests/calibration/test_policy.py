@@ -105,7 +105,7 @@ def test_a_policy_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert [entry.name for entry in path.parent.iterdir()] == ["policy.json"]
     data = json.loads(path.read_text())
     assert (data["format"], data["schema_version"]) == ("fieldassay review policy", 1)
-    assert "at most 1 %" in data["words"]
+    assert "at most 1%" in data["words"]
 
 
 def test_names_of_any_kind_survive(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from fieldassay.calibration.thresholds import certify_fields
 
 TRIALS = 1000
 BROKEN_BY_CHANCE = 70
-"""Of 1000 trials at 5 %: more than this happens once in 400 times."""
+"""Of 1000 trials at 5%: more than this happens once in 400 times."""
 
 SCORERS = {
     "continuous": Scorer(2, 1, 2),

@@ -225,7 +225,7 @@ REFUSALS = {
     "a percentage": (("--fail-on-regression", "accuracy=2"), "allow a loss of one point"),
     "a percentile": (("--fail-on-regression", "latency_p95=20"), "not made of sums"),
     "a group": (("--fail-on-regression", "presence"), "presence"),
-    "a threshold in percent": (("--fail-under", "accuracy=90"), "write 0.9 for 90 %"),
+    "a threshold in percent": (("--fail-under", "accuracy=90"), "write 0.9 for 90%"),
 }
 
 

@@ -275,7 +275,7 @@ def test_where_nothing_can_be_certified_the_nearest_promise_is_said_and_holds_wh
         None,
     )
     text = " ".join(run("calibrate", folder, "--field", "total", "--risk", 0.005).out.split())
-    assert f"nearest promise with these labels: at most {100 * nearest['risk']:g} % wrong" in text
+    assert f"nearest promise with these labels: at most {100 * nearest['risk']:g}% wrong" in text
 
 
 def test_where_no_promise_can_be_made_none_is_said(run: Run, files: Files) -> None:

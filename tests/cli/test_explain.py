@@ -117,8 +117,8 @@ def test_document_is_explained_alike_from_inputs_run_and_evidence(
 
 def test_pairs_of_reordered_items_are_shown_with_their_similarity(run: Run, files: Files) -> None:
     out = run("explain", *files.inputs, "d1").out
-    assert "lines[0] ↔ lines[1]" in out and "paired; 50 % alike" in out
-    assert "lines[1] ↔ lines[0]" in out and "paired; 100 % alike" in out
+    assert "lines[0] ↔ lines[1]" in out and "paired; 50% alike" in out
+    assert "lines[1] ↔ lines[0]" in out and "paired; 100% alike" in out
 
 
 @pytest.mark.parametrize(

@@ -158,10 +158,10 @@ def test_a_comparison_names_no_leader_among_few_documents(run: Run, folder: Path
     assert run("export", folder, "--to", tmp_path / "executive.md").code == 0
     text = (tmp_path / "executive.md").read_text(encoding="utf-8")
     assert (
-        "atlas is highest with 95.1% (birch 78.2%); the difference to birch (p = .38) may be chance (n = 8)"
+        "atlas is highest with 95.1% (birch 78.2%); no difference could be shown to birch (p = .38) in 8 documents"
         in text
     )
-    assert "leads" not in text
+    assert "better" not in text
     assert "| invoice | 3 | 96.1% | 85.1% |" in text
 
 
@@ -360,7 +360,7 @@ def test_a_comparison_comes_with_a_drawing_and_recommends_nothing_that_may_be_ch
     repairs = [line for line in text.splitlines() if line.startswith("- **Repair first in atlas**")]
     assert len(repairs) == 3
     drawing = (tmp_path / "executive.svg").read_text(encoding="utf-8")
-    assert all(found in drawing for found in (">95.1 %<", ">78.2 %<", ">atlas<", ">invoice<"))
+    assert all(found in drawing for found in (">95.1%<", ">78.2%<", ">atlas<", ">invoice<"))
 
 
 def test_a_system_that_is_ahead_beyond_chance_is_recommended(run: Run, tmp_path: Path) -> None:
@@ -380,7 +380,7 @@ def test_a_system_that_is_ahead_beyond_chance_is_recommended(run: Run, tmp_path:
         run("score", "--spec", tmp_path / "spec.yaml", *given, "--out", tmp_path / "run", "--quiet").code == 0
     )
     assert run("export", tmp_path / "run", "--to", tmp_path / "executive.md").code == 0
-    assert "- **Choose good**: it is ahead of every other system beyond chance." in (
+    assert "- **Choose good**: it is better than every other system." in (
         tmp_path / "executive.md"
     ).read_text(encoding="utf-8")
     assert "b&lt;a&gt;d" in (tmp_path / "executive.svg").read_text(encoding="utf-8")

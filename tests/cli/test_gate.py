@@ -97,14 +97,14 @@ CLINICAL: dict[str, tuple[tuple[str, str], dict[str, Any], int, str]] = {
         ("rx bad", "lab"),
         {},
         1,
-        "prescription_accuracy >= 85 failed: 80.0 % is not at least 85 %",
+        "prescription_accuracy >= 85 failed: 80.0% is not at least 85%",
     ),
-    "labs below": (("rx", "lab bad"), {}, 1, "lab_accuracy >= 75 failed: 70.0 % is not at least 75 %"),
+    "labs below": (("rx", "lab bad"), {}, 1, "lab_accuracy >= 75 failed: 70.0% is not at least 75%"),
     "pipeline below": (
         ("rx", "lab"),
         {"pipeline": [*RECORDS["pipeline"][2:], {}, {}]},
         1,
-        "pipeline_success_rate >= 90 failed: 80.0 %",
+        "pipeline_success_rate >= 90 failed: 80.0%",
     ),
     "pipeline pooled over the runs": (("rx", "lab"), {"pipeline": None}, 1, "together 32 of 40"),
     "pipeline pooled at the threshold": (("rx good", "lab good"), {"pipeline": None}, 0, "together 36 of 40"),
@@ -168,7 +168,7 @@ def test_every_gate_shows_value_threshold_verdict_and_evidence_in_every_format(
     for found in data["decisions"][0]["gates"]:
         assert found["evidence"] and found["rule"] and found["value"] is not None
         assert found["title"] in table and found["title"] in markdown.replace("\\", "")
-    assert "85.0 %" in table and "| 85.0 % | &gt;= 85 % | PASS |" in markdown
+    assert "85.0%" in table and "| 85.0% | &gt;= 85% | PASS |" in markdown
     assert "41.5 s" in table and "41.5 s" in markdown
 
 
@@ -323,7 +323,7 @@ SCORED: dict[str, tuple[str, list[str], int, str]] = {
         "[lower(accuracy) >= 0.6]",
         ["--bootstrap", "800"],
         0,
-        "inconclusive: llama: lower(accuracy) >= 0.6: not shown: the lower bound (95 % interval) of",
+        "inconclusive: llama: lower(accuracy) >= 0.6: not shown: the lower bound (95% interval) of",
     ),
     "too few, strict": ("[lower(accuracy) >= 0.6]", ["--strict"], 4, "inconclusive"),
     "passes, strict": ("[accuracy >= 0.5]", ["--strict"], 0, ""),

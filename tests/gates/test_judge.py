@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from fieldassay.gates.judge import judge_result
 from fieldassay.metrics.grammar import parse_gate
-from fieldassay.result.compared import holds, show_compared, slack_of
 from fieldassay.result.decision import Answer, Decision, GateOutcome, Verdict
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
+from fieldassay.wording.compared import holds, show_compared, slack_of
 
 PASS, FAIL, OPEN, SKIPPED = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SKIPPED
 ACCURACY = Estimate(
@@ -238,9 +238,9 @@ def test_go_only_if_every_gate_that_applies_passes_and_one_applies(
 
 
 SHOWN = [
-    (89.96, 90.0, "percent", "89.96 %"),
-    (89.9999, 90.0, "percent", "89.9999 %"),
-    (90.0, 90.0, "percent", "90.0 %"),
+    (89.96, 90.0, "percent", "89.96%"),
+    (89.9999, 90.0, "percent", "89.9999%"),
+    (90.0, 90.0, "percent", "90.0%"),
     (0.8999999999, 0.9, "ratio", "0.900"),
     (0.89996, 0.9, "ratio", "0.89996"),
     (0.8996, 0.8995, "ratio", "0.8996"),
@@ -268,7 +268,7 @@ def test_a_value_prints_like_the_threshold_only_if_it_is_equal_to_it(
 def test_what_is_printed_and_what_is_compared_agree(
     value: float, threshold: float, unit: str, operator: str
 ) -> None:
-    printed = float(show_compared(value, threshold, unit).removesuffix(" %"))
+    printed = float(show_compared(value, threshold, unit).removesuffix("%"))
     if abs(value - threshold) > 1000 * slack_of(threshold, unit):
         assert holds(value, operator, threshold, unit) == holds(printed, operator, threshold, unit)
 

@@ -408,9 +408,9 @@ NONSENSE = {
     "regression(accuracy) == 0": "asks for the wrong thing",
     "regression(accuracy) > -5": "no ratio can change by 5",
     "regression(acuracy) > -0.01": "did you mean 'accuracy'?",
-    "accuracy >= 90": "write 0.9 for 90 %",
-    "accuracy <= 90": "write 0.9 for 90 %",
-    "lower(accuracy) >= 85": "write 0.85 for 85 %",
+    "accuracy >= 90": "write 0.9 for 90%",
+    "accuracy <= 90": "write 0.9 for 90%",
+    "lower(accuracy) >= 85": "write 0.85 for 85%",
     "accuracy >= -1": "from 0 to 1",
 }
 

@@ -60,7 +60,7 @@ MONEY: list[Row] = [
     ("GST_AMOUNT", "$1234.56", "1234.56", 1.0),
     ("GST_AMOUNT", "100", "99", 1.0),
     ("GST_AMOUNT", "100", "98.99", 0.0),
-    ("GST_AMOUNT", "0.07", "0.0707", 1.0),  # exactly 1 %, which binary fractions would miss
+    ("GST_AMOUNT", "0.07", "0.0707", 1.0),  # exactly 1%, which binary fractions would miss
     ("GST_AMOUNT", "0", "$0.01", 1.0),
     ("GST_AMOUNT", "$0.00", "0.011", 0.0),
     ("GST_AMOUNT", "-100", "-101", 1.0),

@@ -9,7 +9,7 @@ from tests.protocols.engineering_runs import ACCURACIES, ACTUAL, CRITICAL, EXPEC
 
 
 def test_the_worked_case_has_the_figures_worked_out_by_hand() -> None:
-    # 13 expected leaves. Right: name, cas_number (null accepted), concentration (858.5 is 1 % off), category,
+    # 13 expected leaves. Right: name, cas_number (null accepted), concentration (858.5 is 1% off), category,
     # tvoc_unit, total_carbon, value, max_value.
     # Wrong: concentration_unit and flow unit (unit), tvoc "1270" and min_value (value). odor_units is
     # missing, pressure.value is extra.

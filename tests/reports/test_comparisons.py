@@ -5,27 +5,30 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fieldassay.cli.main import commands, main
-from fieldassay.reports.comparisons import say, show_p
-from fieldassay.result.comparison import Comparison
+from fieldassay.result.comparison import VERDICTS, Comparison
+from fieldassay.result.estimate import Estimate
 from fieldassay.scoring.options import InputOptions, ScoreOptions
 from fieldassay.scoring.score import score
+from fieldassay.wording.numbers import show_difference, show_p, show_percent
+from fieldassay.wording.sentences import join_names, say_comparison, say_estimate, say_power
 
 FINRAG = Path(__file__).resolve().parents[3] / "shared" / "data" / "finrag-2024"
 
 
 def made(**changed: Any) -> Comparison:
     parts: dict[str, Any] = {
-        "metric": "accuracy", "field": None, "slice": {}, "systems": ("llama", "qwen"),
-        "values": (0.8, 0.861), "difference": 0.061,
-        "interval": (0.02, 0.104), "level": 0.95, "p": 0.004, "p_adjusted": 0.0041, "effect_size": 0.3,
-        "wins": 20, "losses": 9, "ties": 71,
+        "metric": "accuracy", "field": None, "slice": {}, "systems": ("llama", "qwen"), "values": (0.8, 0.861), "difference": 0.061,
+        "interval": (0.02, 0.104), "level": 0.95, "p": 0.004, "p_adjusted": 0.0041, "effect_size": 0.3, "wins": 20, "losses": 9, "ties": 71,
         "documents": 100, "method": "sign_flip", "verdict": "better",
     }  # fmt: skip
     return Comparison(**{**parts, **changed})
@@ -36,12 +39,12 @@ def made(**changed: Any) -> Comparison:
     [
         pytest.param(
             {},
-            "qwen is better than llama by 6.1 points of accuracy (95 % 2.0 to 10.4, p = .004)",
+            "qwen is better than llama by 6.1 points of accuracy (95% CI 2.0 to 10.4, p = .004)",
             id="better",
         ),
         pytest.param(
             {"difference": -0.061, "interval": (-0.104, -0.02), "verdict": "worse"},
-            "qwen is worse than llama by 6.1 points of accuracy (95 % 2.0 to 10.4, p = .004)",
+            "qwen is worse than llama by 6.1 points of accuracy (95% CI 2.0 to 10.4, p = .004)",
             id="worse",
         ),
         pytest.param(
@@ -52,13 +55,12 @@ def made(**changed: Any) -> Comparison:
                 "unit": "ms",
                 "better": "lower",
             },
-            "qwen is better than llama by 120 ms of latency_mean (95 % 60 to 180, p = .004)",
+            "qwen is better than llama by 120 ms of latency_mean (95% CI 60 to 180, p = .004)",
             id="better where lower is",
         ),
         pytest.param(
             {"interval": (-0.02, 0.14), "verdict": "no_difference_shown", "p_adjusted": 0.148},
-            "no difference could be shown between llama and qwen in accuracy (+6.1 points, 95 % −2.0 to "
-            "14.0, p = .15, n = 100)",
+            "no difference could be shown between llama and qwen in accuracy (+6.1 points, 95% CI −2.0 to 14.0, p = .15, n = 100)",
             id="nothing shown",
         ),
         pytest.param(
@@ -76,23 +78,83 @@ def made(**changed: Any) -> Comparison:
         ),
         pytest.param(
             {"field": "total", "marks": ("few_documents",)},
-            "qwen is better than llama by 6.1 points of accuracy of total (95 % 2.0 to 10.4, few "
-            "documents, p = .004)",
+            "qwen is better than llama by 6.1 points of accuracy of total (95% CI 2.0 to 10.4, few documents, p = .004)",
             id="field, few documents",
         ),
         pytest.param(
             {"metric": "score_100", "unit": "percent", "difference": 6.1, "interval": (2.0, 10.4)},
-            "qwen is better than llama by 6.1 points of score_100 (95 % 2.0 to 10.4, p = .004)",
+            "qwen is better than llama by 6.1 points of score_100 (95% CI 2.0 to 10.4, p = .004)",
             id="percent",
         ),
     ],
 )
 def test_every_verdict_is_a_sentence(changed: dict[str, Any], said: str) -> None:
-    assert say(made(**changed)) == said
+    assert say_comparison(made(**changed)) == said
+
+
+@given(st.sampled_from(VERDICTS), st.floats(-1, 1), st.floats(0, 1))
+def test_no_system_is_better_without_a_verdict(verdict: Any, difference: float, p: float) -> None:
+    sentence = say_comparison(made(verdict=verdict, difference=difference, p_adjusted=p))
+    assert ("better" in sentence or "worse" in sentence) == (verdict in ("better", "worse"))
+    assert not ("better" in sentence or "worse" in sentence) or "95% CI" in sentence
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        pytest.param(
+            {}, "a difference of 5.0 points would have been found with probability 0.8", id="large enough"
+        ),
+        pytest.param(
+            {"difference": 0.025},
+            "a difference of 5.0 points would have been found with probability 0.8; for one of 2.5 it takes about 400 documents",
+            id="small",
+        ),
+        pytest.param({"verdict": "better"}, "", id="a difference was shown"),
+        pytest.param({"detectable": None}, "", id="not known"),
+    ],
+)
+def test_the_detectable_difference_is_said_where_none_was_shown(changed: dict[str, Any], said: str) -> None:
+    assert say_power(made(**{"verdict": "no_difference_shown", "detectable": 0.05, **changed})) == said
+
+
+ONE = Estimate(
+    "accuracy", "a", None, {}, "filled", 0.9, 120, 40, 0, "leaf", interval=(0.85, 0.94), level=0.95
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "90.0% (95% CI 85.0 to 94.0)"),
+        ({"interval": None}, "90.0% (n = 120)"),
+        ({"value": None, "n": 0}, "undefined (n = 0)"),
+        (
+            {"documents": 7, "marks": ("few_documents",)},
+            "90.0% (95% CI 85.0 to 94.0; only 7 documents, so the interval is too narrow)",
+        ),
+        ({"value": 1234.0, "unit": "ms", "interval": (1000.0, 1500.0)}, "1,234 ms (95% CI 1,000 to 1,500)"),
+        ({"value": 90.0, "unit": "percent", "interval": (85.0, 94.0)}, "90.0% (95% CI 85.0 to 94.0)"),
+    ],
+)
+def test_a_value_comes_with_what_it_stands_on(changes: dict[str, Any], text: str) -> None:
+    assert say_estimate(replace(ONE, **changes)) == text
+
+
+def test_zero_has_no_sign() -> None:
+    assert (show_difference(0.0, "ratio"), show_difference(-0.0001, "ratio"), show_percent(0.0, "usd")) == (
+        "0.0 points",
+        "0.0 points",
+        "0 USD",
+    )
+
+
+def test_names_are_joined_as_people_do() -> None:
+    assert [join_names(list("abcdef")[:count]) for count in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
 
 
 def test_names_cannot_move_the_cursor() -> None:
-    assert "\x1b" not in say(made(systems=("a\x1b[2J", "b\u202e"), slice={"k\x1b": "v\x1b"}))
+    assert "\x1b" not in say_comparison(made(systems=("a\x1b[2J", "b\u202e"), slice={"k\x1b": "v\x1b"}))
 
 
 @pytest.mark.parametrize("p", [0.05, 0.0501, 0.04999, 0.0005, 0.001, 0.0995, 0.9949, 1.0, 1e-300])
@@ -125,7 +187,7 @@ def test_the_report_says_what_is_better(tmp_path: Path, shape: str) -> None:
     text = " ".join(found.output.replace("\\", "").split())
     assert "Differences between systems" in text
     assert re.search(
-        r"a is worse than c by 25.0 points of accuracy \(95 % [0-9.]+ to [0-9.]+, p = \.0\d+\)", text
+        r"a is worse than c by 25.0 points of accuracy \(95% CI [0-9.]+ to [0-9.]+, p = \.0\d+\)", text
     )
     assert "no difference could be shown between c and b in accuracy" in text
     assert "against c" in text

@@ -62,8 +62,7 @@ def test_a_loss_says_what_it_stands_on() -> None:
     [loss] = find_losses(result.evidence.lazy(), result.documents, result.systems)["prediction"]
     assert loss.points == pytest.approx(10 / 40 / 2)
     assert tell_loss(loss).startswith(
-        "a: the prediction has no value, in 10 values of 10 documents. It costs 12.5 points of accuracy "
-        "(95 %: "
+        "a: the prediction has no value, in 10 values of 10 documents. It costs 12.5 points of accuracy (95% CI "
     )
     assert loss.interval is not None
     assert loss.interval[0] < loss.points < loss.interval[1]
@@ -78,10 +77,7 @@ def test_few_documents_are_said_to_be_few() -> None:
     assert "only 3 documents" in tell_loss(loss)
 
 
-LINES = (
-    "fields: {total: number, lines: {type: list, align: assignment, items: {type: object, fields: "
-    "{sku: id, amount: number}}}}"
-)
+LINES = "fields: {total: number, lines: {type: list, align: assignment, items: {type: object, fields: {sku: id, amount: number}}}}"
 RECORD = {"total": 1, "lines": [{"sku": "A", "amount": 1}, {"sku": "B", "amount": 2}]}
 
 
@@ -144,10 +140,7 @@ def test_an_item_without_a_partner_is_one_cause_with_all_its_fields(
 
 
 def test_an_item_within_a_missed_item_is_part_of_it() -> None:
-    spec = (
-        "fields: {a: {type: list, items: {type: object, fields: {x: text, b: {type: list, items: "
-        "{type: object, fields: {y: text}}}}}}}"
-    )
+    spec = "fields: {a: {type: list, items: {type: object, fields: {x: text, b: {type: list, items: {type: object, fields: {y: text}}}}}}}"
     gold = [
         {
             "id": "1",

@@ -59,7 +59,7 @@ def remark(census: Census, seen: Observations, promise: Promise, scale: str) -> 
     if len(np.unique(seen.confidence)) == 1:
         yield "all confidences are equal: they cannot tell what to review"
     if scale == "percent" and seen.confidence.max() <= 0.01:
-        yield "no confidence is above 1 %: are they percentages?"
+        yield "no confidence is above 1%: are they percentages?"
 
 
 def remark_census(census: Census) -> Iterator[str]:
@@ -274,7 +274,7 @@ def check_options(options: CalibrationOptions) -> None:
                 Problem(
                     name,
                     f"{value!r} does not lie between {least:g} and 1",
-                    "write 5 % as 0.05",
+                    "write 5% as 0.05",
                     "invalid_option",
                 )
             )
@@ -298,7 +298,7 @@ def _check_settings(settings: ReviewSettings) -> None:
             Problem(
                 "audit share",
                 f"{settings.audit_share!r} does not lie from 0 to 1",
-                "write 3 % as 0.03",
+                "write 3% as 0.03",
                 "invalid_option",
             )
         )

@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from fieldassay.calibration.result import Promise, Unit
+from fieldassay.wording.numbers import show_share
 
 AUDIT_SHARE, COST_ERROR, COST_REVIEW = 0.03, 20.0, 1.0
 """What a policy has unless it is told: how much of what is accepted is audited, and what an error and a look at a value cost."""
@@ -185,7 +186,7 @@ def say_promise(promise: Promise, families: int = 1) -> str:
     """Return what a policy promises, in words.
 
     >>> print(say_promise(Promise(0.01, 0.95, Unit.VALUE)))
-    With 95 % confidence at most 1 % of the accepted values are wrong, if values are independent of one another and new documents are like these.
+    With 95% confidence at most 1% of the accepted values are wrong, if values are independent of one another and new documents are like these.
     """
     each = " of each field" if promise.by_field else ""
     together = ", for all fields at once" if promise.by_field and families > 1 else ""
@@ -193,5 +194,5 @@ def say_promise(promise: Promise, families: int = 1) -> str:
         how = ", if values are independent of one another and new documents are like these."
     else:
         how = ", every document counted once however many values it has, if new documents are like these."
-    sure, risk = f"{100 * promise.confidence:.10g} %", f"{100 * promise.risk:.10g} %"
+    sure, risk = show_share(promise.confidence), show_share(promise.risk)
     return f"With {sure} confidence at most {risk} of the accepted values{each} are wrong{together}{how}"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fieldassay.calibration.certify import Found, certify, needed_at_rate, needed_labels
 from fieldassay.calibration.observations import Observations
 from fieldassay.calibration.result import Certificate, Nearest, Promise, Step, Unit
+from fieldassay.wording.numbers import show_share
 
 RISKS = (
     0.001,
@@ -110,9 +111,9 @@ def _explain(found: Found, labels: int, promise: Promise, delta: float) -> str:
 
 
 def _explain_failure(step: Step, noun: str, promise: Promise, delta: float) -> str:
-    seen = f"of the {step.labels:,} most confident {noun} {step.errors:,} are wrong, so their risk may be up to {100 * step.upper:.2f} %"
+    seen = f"of the {step.labels:,} most confident {noun} {step.errors:,} are wrong, so their risk may be up to {show_share(step.upper, 2)}"
     if step.errors / step.labels >= promise.risk:
-        return f"{seen}; more labels do not help while the most confident values are wrong more often than {100 * promise.risk:g} %"
+        return f"{seen}; more labels do not help while the most confident values are wrong more often than {show_share(promise.risk)}"
     needed = needed_at_rate(step.errors / step.labels, promise.risk, delta)
     how_many = f"at least {needed:,}" if needed is not None else "very many"
     return f"{seen}; at this rate of errors it takes {how_many} accepted {noun}"

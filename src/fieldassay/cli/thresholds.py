@@ -112,17 +112,18 @@ def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *,
 
 
 def _tell_failure(outcome: GateOutcome) -> str:
-    from fieldassay.result.compared import holds, suffix
+    from fieldassay.wording.compared import holds
+    from fieldassay.wording.numbers import suffix_of
 
     gate, value = outcome.gate, outcome.value or 0.0
     looked_at = str(gate.metric) if gate.function == "value" else f"{gate.function}({gate.metric})"
     short = f"{value:.6g}"
     is_misleading = holds(float(short), gate.operator, gate.threshold, outcome.unit)
-    shown = outcome.value_text if is_misleading else f"{short}{suffix(outcome.unit)}"
+    shown = outcome.value_text if is_misleading else f"{short}{suffix_of(outcome.unit)}"
     return f"{looked_at} is {shown} (n = {outcome.n:,}); {_tell_wanted(outcome)}"
 
 
 def _tell_wanted(outcome: GateOutcome) -> str:
-    from fieldassay.result.compared import WORDS
+    from fieldassay.wording.compared import WORDS
 
     return f"{WORDS[outcome.gate.operator]} {outcome.gate.threshold:g} is asked for"

@@ -12,13 +12,14 @@ from fieldassay.gates.lookup import Found, Holder, Holdings
 from fieldassay.gates.regression import BaselineMatch, judge_change
 from fieldassay.metrics.grammar import Gate
 from fieldassay.metrics.sense import find_nonsense
-from fieldassay.result.compared import WORDS, holds, is_number, show_compared, show_plain, show_threshold
 from fieldassay.result.decision import GateOutcome, Verdict
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.scoring.ungated import judge_ungated
 from fieldassay.stats.intervals import FEW_DOCUMENTS
 from fieldassay.stats.power import documents_to_show, minimum_detectable_effect, unseen_reach
+from fieldassay.wording.compared import WORDS, holds, is_number, show_compared, show_threshold
+from fieldassay.wording.numbers import show_plain, show_share
 
 
 class Reach(NamedTuple):
@@ -225,7 +226,7 @@ def _look_at_bound(function: str, estimate: Estimate) -> _Look:
             unit=estimate.unit,
         )
     bound = estimate.interval[0 if function == "lower" else 1]
-    level = f" ({100 * estimate.level:g} % interval)" if estimate.level is not None else ""
+    level = f" ({show_share(estimate.level)} interval)" if estimate.level is not None else ""
     return _Look((bound,), estimate.unit, f"the {function} bound{level} of", is_vacuous=estimate.n == 0)
 
 

@@ -10,11 +10,12 @@ from fieldassay.gates.regression import BaselineMatch
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import Gate, MetricCall
 from fieldassay.metrics.selection import bind_metric
-from fieldassay.result.compared import is_number, show_plain
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.source import RecordedSpec
+from fieldassay.wording.compared import is_number
+from fieldassay.wording.numbers import show_plain
 
 _SCALES = {"ratio": 1, "percent": 100}
 _NEAR_WHOLE = 1e-6

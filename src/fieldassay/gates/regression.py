@@ -12,13 +12,14 @@ from fieldassay.compare.permutation_test import Arena, Pair
 from fieldassay.metrics.grammar import Gate, MetricCall
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.metrics.statistics import Known
-from fieldassay.result.compared import WORDS, holds, show_change, show_compared, show_plain, show_threshold
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import GateOutcome, Verdict
 from fieldassay.result.estimation import highest_value
 from fieldassay.result.pairing import is_comparable
 from fieldassay.stats.intervals import FEW_DOCUMENTS
 from fieldassay.stats.power import documents_to_show, unseen_reach
+from fieldassay.wording.compared import WORDS, holds, show_change, show_compared, show_threshold
+from fieldassay.wording.numbers import show_p, show_plain, show_share
 
 BEFORE, NOW = "before", "now"
 """What the two systems of a baseline's arena are called."""
@@ -197,7 +198,9 @@ def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
     if change.found.verdict == "identical" and low == high == 0:
         said = "is" if verdict is Verdict.PASS else "is not"
         return f"nothing changed: a difference of {show_compared(0.0, gate.threshold, unit)} {said} {wanted}"
-    spanned = f"{100 * change.found.level:g} % interval {show_change(low, unit)} to {show_change(high, unit)}"
+    spanned = (
+        f"{show_share(change.found.level)} interval {show_change(low, unit)} to {show_change(high, unit)}"
+    )
     head = f"{show_change(change.difference, unit)}, {spanned}"
     if change.found.verdict == "identical":
         others = f"others could have changed by {show_change(low, unit)} to {show_change(high, unit)}"
@@ -232,9 +235,7 @@ def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
 def _describe(found: Comparison) -> str:
     before, now = (show_plain(value or 0.0, found.unit) for value in found.values)
     counts = f"better in {found.wins:,}, worse in {found.losses:,}, the same in {found.ties:,} of {found.documents:,} documents"
-    return f"before {before}, now {now}; {counts}" + (
-        "" if found.p is None else "; p < .001" if found.p < 0.001 else f"; p = {found.p:.3g}"
-    )
+    return f"before {before}, now {now}; {counts}" + ("" if found.p is None else f"; {show_p(found.p)}")
 
 
 def _check_comparable(arena: Arena, bound: BoundMetric) -> None:

@@ -14,7 +14,7 @@ def find_nonsense(gate: Gate, unit: str, better: str = "higher") -> str:
 
     >>> from fieldassay.metrics.grammar import parse_gate
     >>> find_nonsense(parse_gate("accuracy >= 90"), "ratio")
-    'accuracy is a ratio, from 0 to 1, and 90 is outside of that; write 0.9 for 90 %'
+    'accuracy is a ratio, from 0 to 1, and 90 is outside of that; write 0.9 for 90%'
     >>> find_nonsense(parse_gate("accuracy >= 0.9"), "ratio")
     ''
     """
@@ -26,7 +26,7 @@ def find_nonsense(gate: Gate, unit: str, better: str = "higher") -> str:
         meant = f"{100 * gate.threshold:g}"
         return (
             f"{gate.metric.name} is in percent, so that {gate.threshold:g} is hardly above 0; "
-            f"write {meant} for {meant} %"
+            f"write {meant} for {meant}%"
         )
     highest = _HIGHEST.get(unit)
     if highest is None or not _is_bounded(gate.metric.name, unit) or 0 <= gate.threshold <= highest:
@@ -39,7 +39,7 @@ def find_nonsense(gate: Gate, unit: str, better: str = "higher") -> str:
     example = gate.threshold / 100 if 1 < gate.threshold <= 100 else 0.9
     return (
         f"{gate.metric.name} is a ratio, from 0 to 1, and {gate.threshold:g} is outside of that; "
-        f"write {example:g} for {100 * example:g} %"
+        f"write {example:g} for {100 * example:g}%"
     )
 
 

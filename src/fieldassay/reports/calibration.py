@@ -20,7 +20,7 @@ from fieldassay.calibration.result import (
     Unit,
 )
 from fieldassay.reports.page import Column, Page, Screen
-from fieldassay.wording.numbers import NOTHING, show_count
+from fieldassay.wording.numbers import NOTHING, show_count, show_p, show_p_cell, show_share
 from fieldassay.wording.shown import show
 
 STYLES = {Standing.HELD: "green", Standing.UNDECIDED: "yellow", Standing.BROKEN: "red", Standing.EMPTY: "dim"}
@@ -54,7 +54,7 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
     page = Page(screen)
     noun = "documents" if plan.promise.unit is Unit.DOCUMENT else "values"
     page.title(
-        f"Labels for at most {_percent(plan.promise.risk)} wrong at {_percent(plan.promise.confidence)} "
+        f"Labels for at most {show_share(plan.promise.risk)} wrong at {show_share(plan.promise.confidence)} "
         "confidence"
     )
     page.line(words)
@@ -64,14 +64,14 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
             "that all promises hold together"
         )
     page.line()
-    heads = [f"chance at {_percent(risk)}" for risk, _ in plan.rows[0].chances]
+    heads = [f"chance at {show_share(risk)}" for risk, _ in plan.rows[0].chances]
     columns = [
         Column("errors", is_number=True),
         Column(f"accepted {noun}", is_number=True),
         *(Column(head, is_number=True) for head in heads),
     ]
     rows = [
-        [str(row.errors), f"{row.needed:,}", *(_percent(chance, 0) for _, chance in row.chances)]
+        [str(row.errors), f"{row.needed:,}", *(show_share(chance, 0) for _, chance in row.chances)]
         for row in plan.rows
     ]
     page.table(columns, rows)
@@ -108,17 +108,17 @@ def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
         [STYLES[check.standing] for check in found.checks],
     )
     page.line(
-        f"risk: share of wrong among accepted, weighted by {unit}; {_percent(found.level)} interval over "
+        f"risk: share of wrong among accepted, weighted by {unit}; {show_share(found.level)} interval over "
         "documents"
     )
     for check in found.checks:
         if check.standing in (Standing.BROKEN, Standing.UNDECIDED):
             what = (
                 f"{check.drawn_errors:,} of {check.drawn:,} accepted {unit} are wrong: the risk is at "
-                f"least {_percent(check.lower, 2)}"
+                f"least {show_share(check.lower, 2)}"
             )
             page.line(
-                f"{_names(check.fields)}: {what}; promised: at most {_percent(found.promise.risk)}",
+                f"{_names(check.fields)}: {what}; promised: at most {show_share(found.promise.risk)}",
                 STYLES[check.standing],
             )
     page.line()
@@ -198,13 +198,13 @@ def _add_calibration(page: Page, found: Calibration) -> None:
         f"{brier.uncertainty:.4f}"
     )
     chance = (
-        f"a calibrated scorer would show {found.ece_expected:.3f} here, 95 % of the time below "
-        f"{found.ece_limit:.3f}; {_p(found.p_value)}"
+        f"a calibrated scorer would show {found.ece_expected:.3f} here, 95% of the time below "
+        f"{found.ece_limit:.3f}; {show_p(found.p_value)}"
     )
     page.pairs(
         [
             ("calibration error", f"{found.ece:.3f} ({chance})"),
-            ("Brier score", f"{brier.score:.4f} = {parts} {_signed(brier.within)} within bins"),
+            ("Brier score", f"{brier.score:.4f} = {parts} {brier.within:+.4f} within bins"),
             (
                 "log loss",
                 f"{found.log_loss:.4f}"
@@ -230,10 +230,10 @@ def _add_selection(page: Page, found: Selection) -> None:
         [
             f"{point.threshold:.4g}",
             f"{point.accepted:,}",
-            _percent(point.coverage, 1),
+            show_share(point.coverage, 1),
             f"{point.errors:,}",
-            _percent(point.selective_risk, 2),
-            _percent(point.joint_risk, 2),
+            show_share(point.selective_risk, 2),
+            show_share(point.joint_risk, 2),
         ]
         for point in _by_coverage(found.points)
     ]
@@ -241,7 +241,7 @@ def _add_selection(page: Page, found: Selection) -> None:
     page.line(f"areas under the curve: AURC {found.aurc:.4f}, AUGRC {found.augrc:.4f} (0 is best)")
     if all(one.share is not None for one in found.captures):
         told = ", ".join(
-            f"{_percent(one.budget)} catches {_percent(one.share or 0.0, 1)}" for one in found.captures
+            f"{show_share(one.budget)} catches {show_share(one.share or 0.0, 1)}" for one in found.captures
         )
         page.line(f"reviewing the least sure {told} of the wrong values")
 
@@ -271,7 +271,7 @@ def _group_cells(group: Group) -> list[str]:
     found, omitted = group.calibration, f"{group.census.omitted:,}"
     if found is None:
         return ["0", *[NOTHING] * 6, omitted]
-    p = _p(found.p_value).removeprefix("p ").removeprefix("= ")
+    p = show_p_cell(found.p_value)
     numbers = (found.accuracy, found.confidence, found.ece, found.ece_expected)
     return [
         f"{found.n:,}",
@@ -307,14 +307,14 @@ def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
         elif not one.steps[-1].passed:
             step = one.steps[-1]
             what = (
-                f"{step.errors:,} errors among {step.labels:,} labels, a bound of {_percent(step.upper, 2)}"
+                f"{step.errors:,} errors among {step.labels:,} labels, a bound of {show_share(step.upper, 2)}"
             )
             page.line(f"{_names(one.fields)}: stopped at {step.threshold:.6g}: {what}", "dim")
 
 
 def _tell_nearest(found: Nearest) -> str:
-    promised = f"at most {_percent(found.risk)} wrong (--risk {found.risk:g})"
-    gives = f"accept from {found.threshold:.6g}, coverage {_percent(found.coverage, 1)}"
+    promised = f"at most {show_share(found.risk)} wrong (--risk {found.risk:g})"
+    gives = f"accept from {found.threshold:.6g}, coverage {show_share(found.coverage, 1)}"
     return (
         f"nearest promise with these labels: {promised}: {gives}; it was chosen after a look at them, "
         "so check it on other documents"
@@ -323,23 +323,23 @@ def _tell_nearest(found: Nearest) -> str:
 
 def _certificate_row(one: Certificate) -> list[str]:
     if one.threshold is None:
-        return [_names(one.fields), "review all", _percent(0.0, 1), f"{one.labels:,}", *[NOTHING] * 3]
+        return [_names(one.fields), "review all", show_share(0.0, 1), f"{one.labels:,}", *[NOTHING] * 3]
     numbers = (f"{one.labels:,}", f"{one.support:,}", f"{one.errors:,}")
     return [
         _names(one.fields),
         f"{one.threshold:.6g}",
-        _percent(one.coverage, 1),
+        show_share(one.coverage, 1),
         *numbers,
-        _percent(one.upper, 2),
+        show_share(one.upper, 2),
     ]
 
 
 def _check_row(check: Check) -> list[str]:
     threshold = "review all" if check.threshold is None else f"{check.threshold:.6g}"
-    coverage = NOTHING if check.coverage is None else _percent(check.coverage, 1)
-    risk = NOTHING if check.risk is None else _percent(check.risk, 2)
+    coverage = NOTHING if check.coverage is None else show_share(check.coverage, 1)
+    risk = NOTHING if check.risk is None else show_share(check.risk, 2)
     if check.interval is not None:
-        risk += f" [{100 * check.interval[0]:.2f}, {100 * check.interval[1]:.2f}]"
+        risk += f" [{', '.join(show_share(bound, 2).removesuffix('%') for bound in check.interval)}]"
     return [
         _names(check.fields),
         threshold,
@@ -376,15 +376,3 @@ def _auroc(found: Calibration, *, has_interval: bool) -> str:
         f"{found.auroc:.3f} [{low:.3f}, {high:.3f}] (how well confidence tells right from wrong; "
         f"{found.documents:,} documents)"
     )
-
-
-def _p(value: float) -> str:
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
-
-
-def _signed(value: float) -> str:
-    return f"- {-value:.4f}" if value < 0 else f"+ {value:.4f}"
-
-
-def _percent(share: float, decimals: int | None = None) -> str:
-    return f"{100 * share:.10g} %" if decimals is None else f"{100 * share:.{decimals}f} %"

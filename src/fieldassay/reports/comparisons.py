@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fieldassay.result.comparison import Comparison, Place, Ranking
-from fieldassay.wording.numbers import show_number, suffix_of
-from fieldassay.wording.shown import show
+from fieldassay.reports.page import Column, Page
+from fieldassay.result.comparison import Comparison, Ranking
+from fieldassay.wording.numbers import show_plain
+from fieldassay.wording.sentences import say_comparison, say_places, say_shortly
+from fieldassay.wording.shown import escape_markdown, show
 
 MOST_LINES, MOST_SPOKEN = 8, 3
 """The most sentences shown (`comparisons.json` has all), and the most systems before only a ranking."""
 
-_NAME = 60
+FILE = "comparisons.json"
+TITLE = "Differences between systems"
+_NAME = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,126 +48,13 @@ def summarize_comparisons(
     ranking = next((one for one in rankings if one.metric == first), None)
     spoken = list(comparisons) if ranking is None or len(main) <= MOST_SPOKEN else []
     return Compared(
-        lines=tuple(say(one, names) for one in spoken[:MOST_LINES]),
+        lines=tuple(say_comparison(one, names) for one in spoken[:MOST_LINES]),
         hidden=len(comparisons) - (min(len(spoken), MOST_LINES) if spoken else len(main)),
         ranking=ranking,
         reference=reference,
         verdicts={one.systems[1]: say_shortly(one) for one in main},
         method=_method(overall, rankings),
         label=names.get(first, first),
-    )
-
-
-def say(one: Comparison, names: Mapping[str, str] | None = None) -> str:
-    """Return one comparison as a sentence.
-
-    >>> say(Comparison("accuracy", None, {}, ("llama", "qwen"), (0.8, 0.861), 0.061, (0.02, 0.104), 0.95,
-    ...     0.004, 0.004, 0.4, 20, 9, 71, 100,
-    ...     "sign_flip", "better"))
-    'qwen is better than llama by 6.1 points of accuracy (95 % 2.0 to 10.4, p = .004)'
-    """
-    first, second = (show(name, _NAME) for name in one.systems)
-    metric = _place((names or {}).get(one.metric, one.metric), one)
-    if one.verdict == "undefined":
-        lacking = [name for name, value in zip((first, second), one.values, strict=True) if value is None]
-        return (
-            f"{second} and {first} cannot be compared in {metric}: it is undefined for "
-            f"{' and '.join(lacking)}"
-        )
-    if one.verdict == "identical":
-        return f"{second} and {first} are the same in {metric} (n = {one.documents:,})"
-    if one.verdict == "no_difference_shown":
-        gap = f"{_signed(one.difference or 0.0, one.unit)}{_unit(one.unit)}"
-        return (
-            f"no difference could be shown between {first} and {second} in {metric} "
-            f"({gap}{_interval(one, 1.0)}, {_p(one)}, n = {one.documents:,})"
-        )
-    sign = 1.0 if (one.difference or 0.0) > 0 else -1.0
-    size = f"{_plain(abs(one.difference or 0.0), one.unit)}{_unit(one.unit)}"
-    interval = _interval(one, sign).removeprefix(", ")
-    detail = f"{interval}, {_p(one)}" if interval else f"{_p(one)}, n = {one.documents:,}"
-    return f"{second} is {one.verdict} than {first} by {size} of {metric} ({detail})"
-
-
-def say_shortly(one: Comparison) -> str:
-    """Return the second system's result for a cell of a table.
-
-    >>> say_shortly(Comparison("f1", None, {}, ("a", "b"), (0.8, 0.7), -0.1, None, 0.95, 0.0001, 0.0002, 1.0,
-    ...     0, 9, 1, 10, "exchange", "worse"))
-    'worse by 10.0 points (p < .001)'
-    """
-    if one.verdict in ("better", "worse"):
-        return f"{one.verdict} by {_plain(abs(one.difference or 0.0), one.unit)}{_unit(one.unit)} ({_p(one)})"
-    if one.verdict == "no_difference_shown":
-        return f"no difference shown ({_signed(one.difference or 0.0, one.unit)}{_unit(one.unit)}, {_p(one)})"
-    return {"identical": "the same", "undefined": "undefined"}[one.verdict]
-
-
-def show_places(place: Place) -> str:
-    """Return the places that a system may have.
-
-    >>> show_places(Place("a", 0.5, 1, 3)), show_places(Place("a", 0.5, 2, 2))
-    ('1 to 3', '2')
-    """
-    return str(place.first) if place.first == place.last else f"{place.first} to {place.last}"
-
-
-def show_p(p: float) -> str:
-    """Return a p value as it is printed: three decimals, two from .1 on, never 0.
-
-    >>> show_p(0.0041), show_p(0.00002), show_p(0.414), show_p(1.0), show_p(0.0499)
-    ('p = .004', 'p < .001', 'p = .41', 'p = 1', 'p = .0499')
-    """
-    if p >= 0.995:
-        return "p = 1"
-    if p < 0.001:
-        return "p < .001"
-    digits = 2 if p >= 0.0995 else 4 if f"{p:.3f}" == "0.050" and p != 0.05 else 3
-    return f"p = {p:.{digits}f}".replace("0.", ".", 1)
-
-
-def _p(one: Comparison) -> str:
-    return show_p(1.0 if one.p_adjusted is None else one.p_adjusted)
-
-
-def _place(metric: str, one: Comparison) -> str:
-    field = f" of {show(one.field, 40)}" if one.field is not None else ""
-    where = "".join(f" where {show(key, 30)} is {show(value, 40)}" for key, value in one.slice.items())
-    return f"{show(metric, 80)}{field}{where}"
-
-
-def _interval(one: Comparison, sign: float) -> str:
-    if one.interval is None:
-        return ""
-    low, high = sorted(sign * bound for bound in one.interval)
-    few = ", few documents" if "few_documents" in one.marks else ""
-    return f", {100 * one.level:g} % {_plain(low, one.unit)} to {_plain(high, one.unit)}{few}"
-
-
-def _plain(value: float, unit: str) -> str:
-    """Return a difference as a number: points of a hundred for shares."""
-    text = (
-        f"{100 * value:,.1f}"
-        if unit == "ratio"
-        else f"{value:,.1f}"
-        if unit == "percent"
-        else show_number(value, unit)
-    )
-    return text.replace("-", "−") if float(text.replace(",", "")) else text.replace("-", "")
-
-
-def _signed(value: float, unit: str) -> str:
-    text = _plain(value, unit)
-    return text if text.startswith("−") or not float(text.replace(",", "")) else f"+{text}"
-
-
-def _unit(unit: str) -> str:
-    return (
-        " points"
-        if unit in ("ratio", "percent")
-        else ""
-        if unit == "count"
-        else suffix_of(unit) or f" {show(unit, 30)}"
     )
 
 
@@ -187,3 +78,63 @@ def _method(overall: Sequence[Comparison], rankings: Sequence[Ranking]) -> str:
         f"p: two-sided test over documents, each answer as likely to be either system's{adjusted}; 1 "
         "point is 0.01"
     )
+
+
+def add_comparisons(page: Page, compared: Compared) -> None:
+    """Add the comparison of systems: sentences, and a ranking of more than two."""
+    page.line()
+    page.title(TITLE)
+    for line in compared.lines:
+        page.line(line)
+    rows = _ranking_rows(compared)
+    if rows:
+        if compared.lines:
+            page.line()
+        page.table([Column(head, is_name=head == "system") for head in _heads(compared)], rows)
+    for line in _remarks(compared):
+        page.line(line, "dim")
+
+
+def comparisons_markdown(compared: Compared) -> list[str]:
+    """Return the same as paragraphs of Markdown."""
+    parts = [f"## {TITLE}"]
+    if compared.lines:
+        parts.append("\n".join(f"- {escape_markdown(line)}" for line in compared.lines))
+    rows = _ranking_rows(compared)
+    if rows:
+        lines = [_heads(compared), ["---"] * len(rows[0]), *rows]
+        parts.append(
+            "\n".join(
+                f"| {' | '.join(escape_markdown(cell) if cell != '---' else cell for cell in line)} |"
+                for line in lines
+            )
+        )
+    return [*parts, *(f"{escape_markdown(_sentence(line))}." for line in _remarks(compared))]
+
+
+def _sentence(line: str) -> str:
+    """Return a remark as a sentence; the sign of a p value at its beginning stays small."""
+    return line if line.startswith("p:") else line[:1].upper() + line[1:]
+
+
+def _heads(compared: Compared) -> list[str]:
+    return ["place", "system", compared.label, f"against {show(compared.reference, _NAME)}"]
+
+
+def _ranking_rows(compared: Compared) -> list[list[str]]:
+    ranking = compared.ranking
+    if ranking is None:
+        return []
+    values = [show_plain(one.value, ranking.unit) for one in ranking.places]
+    return [
+        [say_places(place), show(place.system, _NAME), value, compared.verdicts.get(place.system, "")]
+        for place, value in zip(ranking.places, values, strict=True)
+    ]
+
+
+def _remarks(compared: Compared) -> list[str]:
+    more = [f"and {compared.hidden:,} more comparisons in {FILE}"] if compared.hidden else []
+    places = (
+        "place: those that a system may really have, by the same p values, all pairs of systems among them"
+    )
+    return [*more, compared.method, *([places] if compared.ranking is not None else [])]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from fieldassay.result.compared import show_rounded
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import by_system, find_main, find_named
 from fieldassay.result.result import Result
+from fieldassay.wording.numbers import show_rounded
 from fieldassay.wording.shown import show
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555")
@@ -79,7 +79,7 @@ def draw_dashboard(result: Result) -> str:
 
 def _main_panels(result: Result, main: Estimate) -> list[_Panel]:
     whole = by_system(result, main)
-    scale, unit = (1.0 if main.unit == "percent" else 100.0), " %"
+    scale, unit = (1.0 if main.unit == "percent" else 100.0), "%"
     rows = [
         (_name(name), [_dot(result, whole[name], scale)])
         for name in result.systems

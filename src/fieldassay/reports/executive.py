@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from fieldassay.reports.findings import join_names, tell_loss
+from fieldassay.reports.findings import tell_loss
 from fieldassay.reports.losses import Loss
 from fieldassay.reports.ranking import Order, order_systems, tell_order
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import by_system, find_main, find_named, list_fields
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import show_count, show_number, show_percent
+from fieldassay.wording.numbers import NOTHING, show_count, show_number, show_percent, show_plain
+from fieldassay.wording.sentences import join_names, say_estimate
 from fieldassay.wording.shown import show_markdown
 
 _FAILURES = {
@@ -80,7 +81,7 @@ def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
     accuracy = None if main is None else by_system(result, main).get(system)
     seconds, throughput = (find_named(result, system, (name,)) for name in ("latency_mean", "throughput"))
     perfect, cost = (find_named(result, system, (name,)) for name in ("perfect_documents", "cost_usd"))
-    lines = [f"- **Average accuracy**: {_percent(accuracy, with_interval=True)}"]
+    lines = [f"- **Average accuracy**: {NOTHING if accuracy is None else say_estimate(accuracy)}"]
     if seconds is not None and seconds.value is not None:
         lines.append(f"- **Average processing time**: {seconds.value / 1000:.1f} seconds (n = {seconds.n:,})")
     if throughput is not None and throughput.value is not None:
@@ -88,10 +89,14 @@ def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
             f"- **Throughput**: {show_number(throughput.value, throughput.unit)} documents per minute"
         )
     if perfect is not None and perfect.value is not None:
-        shown = f"{perfect.value:,.0f} of {perfect.n:,}" if perfect.unit == "count" else _percent(perfect)
+        shown = (
+            f"{perfect.value:,.0f} of {perfect.n:,}"
+            if perfect.unit == "count"
+            else show_percent(perfect.value, perfect.unit)
+        )
         lines.append(f"- **Perfect documents**: {shown}")
     if cost is not None and cost.value is not None:
-        lines.append(f"- **Cost per document**: {show_number(cost.value, cost.unit)} USD")
+        lines.append(f"- **Cost per document**: {show_plain(cost.value, cost.unit)}")
     return lines + _failures(result, system)
 
 
@@ -106,17 +111,8 @@ def _failures(result: Result, system: str) -> list[str]:
     return [f"- **Failures**: {'; '.join(told)}"] if told else []
 
 
-def _percent(estimate: Estimate | None, *, with_interval: bool = False) -> str:
-    if estimate is None or estimate.value is None:
-        return "—"
-    shown = f"{show_percent(estimate.value, estimate.unit)}%"
-    if not with_interval:
-        return shown
-    few = ", too few documents for a reliable interval" if "few_documents" in estimate.marks else ""
-    if estimate.interval is None:
-        return f"{shown} (n = {estimate.n:,})"
-    low, high = (show_percent(bound, estimate.unit) for bound in estimate.interval)
-    return f"{shown} ({100 * (estimate.level or 0.95):g} % interval {low} to {high}, n = {estimate.n:,}{few})"
+def _percent(estimate: Estimate | None) -> str:
+    return NOTHING if estimate is None else show_percent(estimate.value, estimate.unit)
 
 
 def _values(result: Result, key: str) -> list[str]:
@@ -163,7 +159,7 @@ def _findings(result: Result, main: Estimate | None) -> list[str]:
             lowest, field = min(fields)
             lines.append(
                 f"- **Hardest field for {show_markdown(system)}**: {show_markdown(field)} "
-                f"({show_percent(lowest)}%)"
+                f"({show_percent(lowest)})"
             )
     return lines or ["- Nothing was compared."]
 
@@ -203,7 +199,7 @@ def _advice(result: Result, main: Estimate | None, losses: Mapping[str, Sequence
 
 def _choice(order: Order) -> str:
     if all(lead.certainty == "beyond_chance" for lead in order.leads):
-        return f"- **Choose {show_markdown(order.first)}**: it is ahead of every other system beyond chance."
+        return f"- **Choose {show_markdown(order.first)}**: it is better than every other system."
     rivals = [lead.other for lead in order.leads if lead.certainty != "beyond_chance"]
     named = f"{show_markdown(order.first)} and {show_markdown(join_names(rivals), 300)}"
     return (

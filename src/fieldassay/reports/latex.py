@@ -11,7 +11,7 @@ from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main, list_fields
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import show_number
+from fieldassay.wording.numbers import show_number, show_share
 from fieldassay.wording.shown import show
 
 BETTER, WORSE, LEVEL = r"\textsuperscript{$\ast$}", r"\textsuperscript{$\dagger$}", r"\textsuperscript{$=$}"
@@ -178,8 +178,9 @@ def _caption(result: Result) -> str:
     told = f"{escape_latex(show(name or 'Results', 80))}, {documents:,} documents."
     drawn = result.run.get("bootstrap")
     if isinstance(drawn, Mapping) and drawn.get("replicates"):
+        level = escape_latex(show_share(float(drawn["level"])))
         told += (
-            rf" In brackets: {100 * float(drawn['level']):g}\,\% bootstrap intervals over documents "
+            rf" In brackets: {level} bootstrap intervals over documents "
             rf"({drawn['replicates']:,} replicates)."
         )
     if result.comparisons:

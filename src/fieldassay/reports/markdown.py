@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fieldassay.reports.differences import comparisons_markdown
+from fieldassay.reports.comparisons import comparisons_markdown
 from fieldassay.reports.findings import tell_loss_shortly, tell_points
 from fieldassay.reports.gates import gates_markdown
 from fieldassay.reports.summary import FieldLine, SliceTable, Summary, measure_name

@@ -1,4 +1,4 @@
-"""Who is ahead, and whether that is more than chance."""
+"""The best system by a metric, and whether its difference to the others is more than chance."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from fieldassay.reports.comparisons import show_p
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
+from fieldassay.wording.numbers import show_p, show_percent, show_size
+from fieldassay.wording.sentences import join_names
 from fieldassay.wording.shown import show
 
 Certainty: TypeAlias = Literal["beyond_chance", "may_be_chance", "unknown"]
@@ -96,25 +97,26 @@ def _ranked_p(ranking: Ranking, first: str, other: str) -> float | None:
 
 
 def tell_order(order: Order) -> str:
-    """Return the order as a sentence; only a system significantly ahead of every other one leads.
+    """Return the order as a sentence; `better` is only for significant differences to all others.
 
     >>> tell_order(Order("a", 0.9, (Lead("b", 0.7, "beyond_chance", 0.004),)))
-    'a leads with 90.0%, ahead of b by 20.0 points (p = .004): beyond chance'
+    'a is highest with 90.0% and better than b by 20.0 points (p = .004)'
     >>> tell_order(Order("a", 0.9, (Lead("b", 0.7, "unknown"),)))
-    'a is highest with 90.0% (b 70.0%); whether that is chance is not known'
+    'a is highest with 90.0% (b 70.0%); the difference was not tested'
     """
-    scale = 1.0 if order.unit == "percent" else 100.0
     level = [lead.other for lead in order.leads if lead.value == order.value]
-    top, shown = show(order.first, 60), f"{scale * order.value:.1f}%"
+    top, shown = show(order.first, 60), show_percent(order.value, order.unit)
     if level:
-        return f"{', '.join([top, *(show(name, 60) for name in level)])} are level with {shown}"
+        return f"{join_names([top, *(show(name, 60) for name in level)])} are equal with {shown}"
     if all(lead.certainty == "beyond_chance" for lead in order.leads):
-        ahead = [
-            f"{show(lead.other, 60)} by {scale * abs(order.value - lead.value):.1f} points{_p(lead)}"
+        sizes = [
+            f"{show(lead.other, 60)} by {show_size(order.value - lead.value, order.unit)}{_p(lead)}"
             for lead in order.leads
         ]
-        return f"{top} leads with {shown}, ahead of {', '.join(ahead)}: beyond chance"
-    others = ", ".join(f"{show(lead.other, 60)} {scale * lead.value:.1f}%" for lead in order.leads)
+        return f"{top} is highest with {shown} and better than {', '.join(sizes)}"
+    others = ", ".join(
+        f"{show(lead.other, 60)} {show_percent(lead.value, order.unit)}" for lead in order.leads
+    )
     return f"{top} is highest with {shown} ({others}); {_doubt(order)}"
 
 
@@ -125,5 +127,5 @@ def _p(lead: Lead) -> str:
 def _doubt(order: Order) -> str:
     open_ = [f"{show(lead.other, 60)}{_p(lead)}" for lead in order.leads if lead.certainty == "may_be_chance"]
     if not open_:
-        return "whether that is chance is not known"
-    return f"the difference to {', '.join(open_)} may be chance (n = {order.documents:,})"
+        return "the difference was not tested"
+    return f"no difference could be shown to {', '.join(open_)} (n = {order.documents:,})"

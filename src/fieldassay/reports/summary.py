@@ -17,6 +17,7 @@ from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
 from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
+from fieldassay.wording.numbers import show_share
 
 if TYPE_CHECKING:
     import polars as pl
@@ -334,7 +335,7 @@ def _slices(result: Result, headline: tuple[Line, ...]) -> tuple[SliceTable, ...
 def _method(bootstrap: Mapping[str, Any]) -> str:
     if not bootstrap.get("replicates"):
         return "no intervals"
-    level = f"{100 * float(bootstrap.get('level', 0.95)):g} %"
+    level = show_share(float(bootstrap.get("level", 0.95)))
     return (
         f"in brackets: {level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, "
         f"seed {bootstrap.get('seed', 0)});"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fieldassay.reports.asked import Grid
 from fieldassay.reports.checked import CheckLine
-from fieldassay.reports.differences import add_comparisons
+from fieldassay.reports.comparisons import add_comparisons
 from fieldassay.reports.findings import tell_loss_shortly, tell_points
 from fieldassay.reports.gates import add_gates
 from fieldassay.reports.page import Column, Page, Screen

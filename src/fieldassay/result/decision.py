@@ -9,7 +9,7 @@ from typing import Any
 
 from fieldassay.errors import Problem
 from fieldassay.metrics.grammar import Gate
-from fieldassay.result.compared import show_compared, show_threshold
+from fieldassay.wording.compared import show_compared, show_threshold
 
 SCHEMA_VERSION = 1
 

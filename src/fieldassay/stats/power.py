@@ -14,7 +14,7 @@ from fieldassay.stats.poisson import half_weights
 
 POWER = 0.8
 FEWEST_DIFFERING = 6
-"""With fewer documents that differ no test at 5 % could have been passed, so that nothing is said of what could have been found."""
+"""With fewer documents that differ no test at 5% could have been passed, so that nothing is said of what could have been found."""
 
 MOST_EXACT = 1000
 """Up to so many documents power is computed exactly where each is right or wrong."""

@@ -1,60 +1,91 @@
-"""Numbers in reports: never without their basis."""
+"""Numbers as text: counts, values in their unit, shares, differences, intervals and p values."""
 
 from __future__ import annotations
 
-from fieldassay.result.compared import show_rounded
-from fieldassay.result.estimate import Estimate
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fieldassay.result.estimate import Estimate
 
 NOTHING = "—"
+SLACK = 1e-9
+"""The accepted error of a value from the rounding of its parts, in units of its scale."""
+
+LONGEST = 1e15
+"""The bound from which numbers are in the notation of Python."""
+
+_DECIMALS = {"ratio": 3, "percent": 1, "count": 0, "ms": 0, "tokens": 0, "usd": 5, "documents/min": 1}
 _HIGHEST = {"ratio": 1.0, "percent": 100.0}
-_DECIMALS = {"ratio": 3, "percent": 2, "ms": 0, "tokens": 0, "usd": 5, "documents/min": 1}
+_POINTS = {"ratio": 100.0, "percent": 1.0}
+_SUFFIXES = {"percent": "%", "ms": " ms", "tokens": " tokens", "usd": " USD", "documents/min": "/min"}
 
 
-def show_value(estimate: Estimate | None) -> str:
-    """Return an estimate's value in its unit; `—` where it is undefined or was not requested.
+def show_count(count: int, word: str, plural: str | None = None) -> str:
+    """Return a count with its word.
 
-    >>> show_value(Estimate("accuracy", "a", None, {}, "filled", 0.94817, 72, 72, 0, "leaf"))
-    '0.948'
+    >>> show_count(1, "document"), show_count(1200, "document"), show_count(2, "query", "queries")
+    ('1 document', '1,200 documents', '2 queries')
     """
-    if estimate is None or estimate.value is None:
-        return NOTHING
-    return f"{show_number(estimate.value, estimate.unit)}{suffix_of(estimate.unit)}"
-
-
-def show_number(value: float, unit: str = "ratio") -> str:
-    """Return a number with the decimals of its unit; a score reads like 1 (or 100%, or 0) only if it is.
-
-    >>> show_number(1234.4, "ms"), show_number(0.5), show_number(12, "count")
-    ('1,234', '0.500', '12')
-    >>> show_number(0.99952), show_number(99.997, "percent")
-    ('0.999…', '99.99…')
-    """
-    if unit == "count":
-        return f"{value:,.0f}"
-    return show_rounded(value, _DECIMALS.get(unit, 3), _HIGHEST.get(unit))
-
-
-def show_percent(value: float, unit: str = "ratio") -> str:
-    """Return a share of one, or a percentage, in percent with one decimal; without the sign.
-
-    >>> show_percent(0.94879), show_percent(0.99952), show_percent(85.0, "percent")
-    ('94.9', '99.9…', '85.0')
-    """
-    return show_rounded(value if unit == "percent" else 100.0 * value, 1, 100.0)
+    return f"{count:,} {word if count == 1 else plural or word + 's'}"
 
 
 def suffix_of(unit: str) -> str:
     """Return the text behind a value of the unit."""
-    return {"percent": " %", "ms": " ms", "tokens": " tokens", "usd": " USD", "documents/min": "/min"}.get(
-        unit, ""
-    )
+    return _SUFFIXES.get(unit, "")
+
+
+def decimals_of(value: float, unit: str) -> int:
+    """Return the number of decimals of a value of the unit; a count that is not whole has three."""
+    return 3 if unit == "count" and value != round(value) else _DECIMALS.get(unit, 3)
+
+
+def show_rounded(value: float, decimals: int, highest: float | None = 1.0) -> str:
+    """Return a rounded number that shows a bound, 0 or `highest`, only if it is there.
+
+    `highest` of None means a number without bounds.
+
+    >>> [show_rounded(score, 3) for score in (0.99952, 0.99949, 1.0, 0.00004)], show_rounded(99.97, 1, 100.0)
+    (['0.999…', '0.999', '1.000', '0.000…'], '99.9…')
+    """
+    text = f"{value:,.{decimals}f}"
+    if highest is None or not SLACK * highest < value < highest * (1 - SLACK):
+        return text
+    if text == f"{highest:,.{decimals}f}":
+        return f"{highest - 10.0**-decimals:,.{decimals}f}…"
+    return f"{text}…" if not text.strip("0.") else text
+
+
+def show_number(value: float, unit: str = "ratio") -> str:
+    """Return a number with the decimals of its unit, without the unit.
+
+    >>> show_number(1234.4, "ms"), show_number(0.5), show_number(12, "count"), show_number(0.99952)
+    ('1,234', '0.500', '12', '0.999…')
+    """
+    if abs(value) >= LONGEST:
+        return repr(value)
+    return show_rounded(value, decimals_of(value, unit), _HIGHEST.get(unit))
+
+
+def show_plain(value: float | None, unit: str = "ratio") -> str:
+    """Return a number in its unit; `—` for None.
+
+    >>> show_plain(0.5), show_plain(4, "count"), show_plain(80.0, "percent"), show_plain(None)
+    ('0.500', '4', '80.0%', '—')
+    """
+    return NOTHING if value is None else f"{show_number(value, unit)}{suffix_of(unit)}"
+
+
+def show_value(estimate: Estimate | None) -> str:
+    """Return an estimate's value in its unit; `—` for an undefined one and for None."""
+    return NOTHING if estimate is None else show_plain(estimate.value, estimate.unit)
 
 
 def show_interval(estimate: Estimate | None) -> str:
     """Return an estimate's interval in brackets, or the empty text.
 
-    >>> f1 = Estimate("f1", "a", None, {}, "filled", 0.9, 2, 2, 0, "leaf", interval=(0.85, 0.95), level=0.95)
-    >>> show_interval(f1)
+    >>> from fieldassay.result.estimate import Estimate
+    >>> show_interval(Estimate("f1", "a", None, {}, None, 0.9, 2, 2, 0, None, interval=(0.85, 0.95), level=0.95))
     '[0.850, 0.950]'
     """
     if estimate is None or estimate.interval is None:
@@ -68,10 +99,110 @@ def show_both(estimate: Estimate | None) -> str:
     return f"{show_value(estimate)} {show_interval(estimate)}".rstrip()
 
 
-def show_count(count: int, word: str, plural: str | None = None) -> str:
-    """Return a count with its word.
+def show_share(share: float, decimals: int | None = None) -> str:
+    """Return a share of one in percent, exactly or with so many decimals.
 
-    >>> show_count(1, "document"), show_count(1200, "document"), show_count(2, "query", "queries")
-    ('1 document', '1,200 documents', '2 queries')
+    >>> show_share(0.95), show_share(0.005), show_share(0.2, 2)
+    ('95%', '0.5%', '20.00%')
     """
-    return f"{count:,} {word if count == 1 else plural or word + 's'}"
+    return f"{100 * share:.10g}%" if decimals is None else f"{100 * share:.{decimals}f}%"
+
+
+def show_percent(value: float | None, unit: str = "ratio") -> str:
+    """Return a value for prose and pages: shares of one in percent with one decimal.
+
+    >>> show_percent(0.94879), show_percent(0.99952), show_percent(1234.5, "ms"), show_percent(-0.012)
+    ('94.9%', '99.9…%', '1,234 ms', '−1.2%')
+    """
+    if value is None:
+        return NOTHING
+    if unit in _POINTS:
+        return f"{show_rounded(_POINTS[unit] * value, 1, 100.0)}%".replace("-", "−")
+    return f"{show_number(value, unit) if value else 0}{suffix_of(unit)}".replace("-", "−")
+
+
+def show_percents(interval: Sequence[float], unit: str = "ratio") -> str:
+    """Return an interval for prose and pages, without the unit.
+
+    >>> show_percents((0.938, 0.958))
+    '93.8 to 95.8'
+    """
+    low, high = (
+        show_percent(bound, unit).removesuffix("%").removesuffix(suffix_of(unit)) for bound in interval
+    )
+    return f"{low} to {high}"
+
+
+def show_points(value: float, unit: str = "ratio") -> str:
+    """Return the size of a difference without sign and unit, in points for shares.
+
+    >>> show_points(0.061), show_points(-0.2), show_points(3.0, "count")
+    ('6.1', '20.0', '3')
+    """
+    return f"{_POINTS[unit] * abs(value):,.1f}" if unit in _POINTS else show_number(abs(value), unit)
+
+
+def show_signed_points(value: float, unit: str = "ratio") -> str:
+    """Return a difference with its sign, without its unit; 0 has no sign.
+
+    >>> show_signed_points(0.061), show_signed_points(-0.2), show_signed_points(-1e-9), show_signed_points(3.0, "count")
+    ('+6.1', '−20.0', '0.0', '+3')
+    """
+    text = show_points(value, unit)
+    is_zero = not any(digit in "123456789" for digit in text)
+    return text if is_zero else f"{'−' if value < 0 else '+'}{text}"
+
+
+def points_of(unit: str) -> str:
+    """Return the text behind a difference of the unit."""
+    return " points" if unit in _POINTS else suffix_of(unit)
+
+
+def show_difference(value: float, unit: str = "ratio") -> str:
+    """Return a difference with its sign and its unit.
+
+    >>> show_difference(0.0614), show_difference(-3.0, "ms"), show_difference(0.0, "percent")
+    ('+6.1 points', '−3 ms', '0.0 points')
+    """
+    return f"{show_signed_points(value, unit)}{points_of(unit)}"
+
+
+def show_size(value: float, unit: str = "ratio") -> str:
+    """Return the size of a difference with its unit.
+
+    >>> show_size(-0.0614), show_size(3.0, "ms")
+    ('6.1 points', '3 ms')
+    """
+    return f"{show_points(value, unit)}{points_of(unit)}"
+
+
+def show_effect(value: float | None) -> str:
+    """Return an effect size with two decimals.
+
+    >>> show_effect(-0.456), show_effect(None)
+    ('−0.46', '—')
+    """
+    return NOTHING if value is None else f"{value:.2f}".replace("-", "−") if round(value, 2) else "0.00"
+
+
+def show_p(p: float) -> str:
+    """Return a p value: three decimals, two from .1 on, never 0, and never across .05.
+
+    >>> show_p(0.0041), show_p(0.00002), show_p(0.414), show_p(1.0), show_p(0.0499)
+    ('p = .004', 'p < .001', 'p = .41', 'p = 1', 'p = .0499')
+    """
+    if p >= 0.995:
+        return "p = 1"
+    if p < 0.001:
+        return "p < .001"
+    digits = 2 if p >= 0.0995 else 4 if f"{p:.3f}" == "0.050" and p != 0.05 else 3
+    return f"p = {p:.{digits}f}".replace("0.", ".", 1)
+
+
+def show_p_cell(p: float | None) -> str:
+    """Return a p value for a cell of a table.
+
+    >>> show_p_cell(0.0041), show_p_cell(0.00002), show_p_cell(None)
+    ('.004', '<.001', '—')
+    """
+    return NOTHING if p is None else show_p(p).removeprefix("p ").removeprefix("= ").replace(" ", "")

@@ -35,9 +35,9 @@ def test_no_view_makes_a_request_or_a_complaint(demo: OpenReport) -> None:
     ("view", "selector", "words"),
     [
         ("summary", ".verdict", "GO for atlas; NO-GO for birch and cedar"),
-        ("summary", ".findings", "atlas leads birch in accuracy: +15.0 points (95 %"),
-        ("summary", ".fixes", "points of accuracy (95 %"),
-        ("systems", '[data-view="systems"] table', "94.9 %"),
+        ("summary", ".findings", "birch is worse than atlas by 15.0 points of accuracy (95% CI"),
+        ("summary", ".fixes", "points of accuracy (95% CI"),
+        ("systems", '[data-view="systems"] table', "94.9%"),
         ("systems", '[data-chart="forest"]', "difference to atlas"),
         ("fields", "#heat", "total_amount"),
         ("fields?field=currency", "#field-detail", "Gold against prediction"),

@@ -99,8 +99,8 @@ def test_every_page_rounds_the_same_number_to_the_same_digits(browser: Browser, 
         report.show("fields?measure=field_accuracy_strict")
         row = report.page.locator("#heat tbody tr", has_text="n").filter(has_text="number").first
         cells = row.locator("td").all_inner_texts()
-        assert cells == [f"{100 * (DOCUMENTS - wrong) / DOCUMENTS:.1f} %" for wrong in WRONG]
-        assert {"81.2 %", "6.2 %"} <= set(cells)
+        assert cells == [f"{100 * (DOCUMENTS - wrong) / DOCUMENTS:.1f}%" for wrong in WRONG]
+        assert {"81.2%", "6.2%"} <= set(cells)
 
 
 def test_a_chart_says_the_number_that_its_page_says(browser: Browser, many_report: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_chart_says_the_number_that_its_page_says(browser: Browser, many_repor
             .first.inner_text()
         )
         assert said is not None
-        assert said[1] == first == f"{100 * 31 / 32:.1f} %"
+        assert said[1] == first == f"{100 * 31 / 32:.1f}%"
 
 
 def test_differences_stand_with_the_best_first(browser: Browser, many_report: Path) -> None:
@@ -139,7 +139,7 @@ def test_systems_that_are_equal_share_the_first_place() -> None:
             ScoreOptions(replicates=100),
         )
     )
-    assert "one and two have the highest accuracy: 93.8 %" in page
+    assert "one and two have the highest accuracy: 93.8%" in page
 
 
 def test_a_card_says_what_speaks_against_a_system() -> None:

@@ -7,13 +7,12 @@ from typing import Any
 
 from fieldassay.gates.baseline.baseline import Baseline, Headline
 from fieldassay.gates.baseline.runs import ChangeLine
-from fieldassay.reports.comparisons import show_p
 from fieldassay.reports.gates import add_gates
 from fieldassay.reports.page import Column, Page, Screen
-from fieldassay.result.compared import show_change
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import Decision, decisions_data
-from fieldassay.wording.numbers import show_count, show_number, suffix_of
+from fieldassay.wording.compared import show_change
+from fieldassay.wording.numbers import show_count, show_number, show_p, show_plain
 from fieldassay.wording.shown import show, visible
 
 _DIGITS = 12
@@ -201,4 +200,4 @@ def _verdict(found: Comparison) -> str:
 
 
 def _value(value: float | None, unit: str) -> str:
-    return "undefined" if value is None else f"{show_number(value, unit)}{suffix_of(unit)}"
+    return "undefined" if value is None else show_plain(value, unit)

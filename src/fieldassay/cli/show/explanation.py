@@ -8,10 +8,9 @@ from typing import Any
 
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, say
-from fieldassay.result.compared import show_rounded
 from fieldassay.scoring.explain import DocumentExplanation, Explanation, Side
 from fieldassay.scoring.steps import Trial
-from fieldassay.wording.numbers import show_number
+from fieldassay.wording.numbers import show_number, show_rounded
 from fieldassay.wording.shown import show, show_json, visible
 
 _STRUCTURE = ("list", "object", "item")
@@ -128,7 +127,7 @@ def _score(score: float | None) -> str:
 def _why(row: dict[str, Any]) -> str:
     """Return reason and main diagnoses in words; nothing for plain equality."""
     if row["kind"] == "item" and row["outcome"] not in ("missing", "spurious"):
-        return f"paired; {show_rounded(100 * (row['score'] or 0), 0, 100.0)} % alike"
+        return f"paired; {show_rounded(100 * (row['score'] or 0), 0, 100.0)}% alike"
     names = [name for name in row["diagnoses"] or () if name != "different"]
     is_plain = row["reason"] in ("equal", "missing", "spurious", "present") or (
         row["reason"] == "different" and names

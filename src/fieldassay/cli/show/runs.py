@@ -16,7 +16,8 @@ from fieldassay.result.estimate import Estimate
 from fieldassay.result.recorded import parts_of
 from fieldassay.runs.listing import Listing
 from fieldassay.runs.run import Run
-from fieldassay.wording.numbers import NOTHING, show_both, show_count, show_number, suffix_of
+from fieldassay.wording.compared import show_change
+from fieldassay.wording.numbers import NOTHING, show_both, show_count
 from fieldassay.wording.shown import show
 
 _MOST_SYSTEMS = 3
@@ -187,20 +188,14 @@ def _change(change: Change | None) -> str:
         return ""
     if found.difference is None or found.verdict == "identical":
         return "undefined" if found.difference is None else "identical"
-    return f"{_signed(found.difference, found.unit)}{_bounds(found)} {_VERDICTS[found.verdict]}"
+    return f"{show_change(found.difference, found.unit)}{_bounds(found)} {_VERDICTS[found.verdict]}"
 
 
 def _bounds(found: Comparison) -> str:
     if found.interval is None:
         return ""
-    low, high = (_signed(bound, found.unit) for bound in found.interval)
+    low, high = (show_change(bound, found.unit) for bound in found.interval)
     return f" [{low}, {high}]"
-
-
-def _signed(value: float, unit: str) -> str:
-    text = show_number(abs(value), unit)
-    sign = "" if not any(char in "123456789" for char in text) else "-" if value < 0 else "+"
-    return f"{sign}{text}{suffix_of(unit)}"
 
 
 def _remarks(listed: Listed) -> list[str]:

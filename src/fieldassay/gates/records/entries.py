@@ -9,8 +9,8 @@ from typing import Any
 
 from fieldassay.errors import Problem, nearest
 from fieldassay.paths import Step
-from fieldassay.result.compared import is_number
 from fieldassay.spec.cursor import kind_of
+from fieldassay.wording.compared import is_number
 
 PLACEHOLDERS = frozenset(
     {

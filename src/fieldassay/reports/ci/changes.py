@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from fieldassay.diffs.result import Change, Changes, Diff
 from fieldassay.reports.ci.github_text import Block, code, prose
-from fieldassay.reports.comparisons import say
 from fieldassay.reports.reported import Reported
 from fieldassay.reports.wording import DIAGNOSES
 from fieldassay.reports.wording import say as say_word
 from fieldassay.wording.numbers import show_count
+from fieldassay.wording.sentences import say_comparison
 from fieldassay.wording.shown import show_json
 
 MOST = 50
@@ -31,7 +31,7 @@ def changes_blocks(run: Reported) -> Iterator[Block]:
 
 def _heading(diff: Diff) -> Block:
     before, after = diff.sides[0], diff.sides[1]
-    lines = [f"- {prose(say(one))}" for one in diff.overall]
+    lines = [f"- {prose(say_comparison(one))}" for one in diff.overall]
     lines += [f"- **warning:** {prose(warning)}" for warning in diff.warnings]
     if diff.changes is None:
         lines.append(f"- which values changed is not known: {prose(diff.reason or 'a run kept too little')}")

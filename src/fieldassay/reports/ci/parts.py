@@ -11,9 +11,8 @@ from fieldassay.reports.reported import Reported, tell_verdict
 from fieldassay.reports.summary import FieldLine, Summary, measure_name, summarize
 from fieldassay.reports.wording import DIAGNOSES, say
 from fieldassay.reports.wrong_values import count_wrong, find_worst, list_wrong
-from fieldassay.result.compared import show_plain
 from fieldassay.result.decision import GateOutcome, Verdict
-from fieldassay.wording.numbers import show_both, show_count, show_value
+from fieldassay.wording.numbers import show_both, show_count, show_plain, show_value
 from fieldassay.wording.shown import show_pair
 
 _NAME, _VALUE = 60, 80

@@ -6,26 +6,31 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from fieldassay.diffs.result import Diff, Side
-from fieldassay.reports.comparisons import count_tested, say, show_p, show_places
+from fieldassay.reports.comparisons import count_tested
 from fieldassay.reports.diff.tables import Part, Table, Told
 from fieldassay.reports.diff.values import changes_part
 from fieldassay.reports.summary import HEADLINE
 from fieldassay.result.comparison import Comparison, Ranking
-from fieldassay.stats.power import documents_needed
-from fieldassay.wording.numbers import NOTHING, show_count, show_number, suffix_of
+from fieldassay.wording.numbers import (
+    NOTHING,
+    show_count,
+    show_effect,
+    show_p_cell,
+    show_plain,
+    show_share,
+    show_signed_points,
+)
+from fieldassay.wording.sentences import (
+    say_comparison,
+    say_metric,
+    say_places,
+    say_power,
+    say_power_of_fields,
+)
 from fieldassay.wording.shown import show
 
 NAMES = {**HEADLINE, "f1": "F1"}
 """The names of metrics in reports."""
-
-
-def show_one(value: float | None, unit: str) -> str:
-    """Return a metric's value in its unit.
-
-    >>> show_one(0.8125, "ratio"), show_one(None, "ratio")
-    ('0.812', '—')
-    """
-    return NOTHING if value is None else f"{show_number(value, unit)}{suffix_of(unit)}"
 
 
 def show_difference(one: Comparison) -> str:
@@ -35,9 +40,10 @@ def show_difference(one: Comparison) -> str:
     interval = (
         ""
         if one.interval is None
-        else f" [{', '.join(show_points(bound, one.unit).lstrip('+') for bound in one.interval)}]"
+        else f" [{', '.join(show_signed_points(bound, one.unit).lstrip('+') for bound in one.interval)}]"
     )
-    return f"{show_points(one.difference, one.unit)}{interval}{' few' if interval and is_narrow(one) else ''}"
+    few = " few" if interval and is_narrow(one) else ""
+    return f"{show_signed_points(one.difference, one.unit)}{interval}{few}"
 
 
 def is_narrow(one: Comparison) -> bool:
@@ -45,106 +51,9 @@ def is_narrow(one: Comparison) -> bool:
     return "few_documents" in one.marks
 
 
-def show_points(value: float, unit: str) -> str:
-    """Return a signed difference: points of a hundred for shares, else in the unit of the metric.
-
-    >>> show_points(0.061, "ratio"), show_points(-0.2, "ratio")
-    ('+6.1', '−20.0')
-    >>> show_points(-1e-9, "ratio"), show_points(3.0, "count")
-    ('0.0', '+3')
-    """
-    text = (
-        f"{100 * value:,.1f}"
-        if unit == "ratio"
-        else f"{value:,.1f}"
-        if unit == "percent"
-        else show_number(value, unit)
-    )
-    if not float(text.replace(",", "")):
-        return text.lstrip("-")
-    return f"−{text[1:]}" if text.startswith("-") else f"+{text}"
-
-
-def show_effect(value: float | None) -> str:
-    """Return an effect size with two decimals.
-
-    >>> show_effect(-0.456), show_effect(None)
-    ('−0.46', '—')
-    """
-    return NOTHING if value is None else f"{value:.2f}".replace("-", "−") if round(value, 2) else "0.00"
-
-
 def verdict_of(one: Comparison) -> str:
     """Return the decision as a cell has it: `not shown` where no difference could be shown."""
     return {"no_difference_shown": "not shown"}.get(one.verdict, one.verdict)
-
-
-def tell_detectable(one: Comparison) -> str:
-    """Return the detectable difference where none was found, and the documents needed for the present one.
-
-    >>> tell_detectable(Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, (-0.01, 0.03), 0.95,
-    ...     0.4, 0.4, 0.1, 3, 2, 5, 100, "exchange",
-    ...     "no_difference_shown", 0.03))
-    'F1: a difference of 3.0 points would have been found with probability 0.8; for one of 1.0
-        it takes about 900 documents'
-    """
-    if one.verdict != "no_difference_shown" or one.detectable is None:
-        return ""
-    name = f"{NAMES.get(one.metric, one.metric)}" + (f" of {one.field}" if one.field else "")
-    needed = documents_needed(one.documents, one.detectable, one.difference or 0.0)
-    told = (
-        f"{name}: a difference of {_size(one.detectable, one.unit)} would have been found with "
-        "probability 0.8"
-    )
-    more = (
-        needed is not None
-        and one.documents < needed < 10_000_000
-        and _plain(one.difference or 0.0, one.unit).strip("0.,")
-    )
-    return told + (
-        f"; for one of {_plain(one.difference or 0.0, one.unit)} it takes about "
-        f"{show_count(_round_up(needed or 0), 'document')}"
-        if more
-        else ""
-    )
-
-
-def _round_up(count: int) -> int:
-    """Return a count with two digits that say something: it comes from an estimate.
-
-    >>> _round_up(15053), _round_up(43)
-    (16000, 43)
-    """
-    unit = int(10 ** max(0, len(str(count)) - 2))
-    return -(-count // unit) * unit
-
-
-def tell_field_detectable(family: Sequence[Comparison]) -> str:
-    """Return the detectable differences in fields without a found one, before Holm's adjustment.
-
-    Empty without such fields.
-    """
-    open_ = [one for one in family if one.verdict == "no_difference_shown" and one.detectable is not None]
-    if not open_:
-        return ""
-    sizes = sorted(one.detectable or 0.0 for one in open_)
-    span = (
-        _size(sizes[0], open_[0].unit)
-        if len(sizes) == 1
-        else f"{_plain(sizes[0], open_[0].unit)} to {_size(sizes[-1], open_[0].unit)}"
-    )
-    return (
-        f"where no difference could be shown, one of {span} would have been found with probability 0.8 "
-        "in the field alone"
-    )
-
-
-def _plain(value: float, unit: str) -> str:
-    return show_points(value, unit).lstrip("+−")
-
-
-def _size(value: float, unit: str) -> str:
-    return f"{_plain(value, unit)}{' points' if unit in ('ratio', 'percent') else suffix_of(unit)}"
 
 
 _NAME = 48
@@ -182,8 +91,8 @@ def _tell_side(side: Side) -> str:
 
 
 def _overall(found: Diff) -> Part:
-    lines = [say(one, NAMES) for one in found.overall]
-    lines += [told for one in found.overall if (told := tell_detectable(one))]
+    lines = [say_comparison(one, NAMES) for one in found.overall]
+    lines += [f"{_metric(one)}: {power}" for one in found.overall if (power := say_power(one))]
     if found.is_identical:
         lines.insert(0, "identical: nothing that was kept differs in any document")
     table = _table("the systems in each metric", "metric", "metric", found.overall)
@@ -198,7 +107,7 @@ def _all(found: Diff) -> Sequence[Comparison]:
 
 def _method(found: Diff) -> list[str]:
     drawn = (
-        f"{100 * found.level:g} % intervals of the difference from {found.replicates:,} paired "
+        f"{show_share(found.level)} intervals of the difference from {found.replicates:,} paired "
         f"bootstrap replicates, seed {found.seed}"
     )
     return [
@@ -218,7 +127,7 @@ def _holm(family: Sequence[Comparison], rankings: Sequence[Ranking] = ()) -> lis
 
 
 def _fields(family: tuple[Comparison, ...]) -> Part:
-    more = tell_field_detectable(family)
+    more = say_power_of_fields(family)
     remarks = (f"{show(family[0].metric, 60)} of each field", *_holm(family), *([more] if more else []))
     return Part("By field", (), (_table("the systems field by field", "field", "field", family),), remarks)
 
@@ -258,8 +167,8 @@ def _table(
 
 
 def _row(one: Comparison) -> tuple[str, ...]:
-    before, after = (show_one(value, one.unit) for value in one.values)
-    return (f"{one.documents:,}", before, after, show_difference(one), _p(one.p), *_decision(one))
+    before, after = (show_plain(value, one.unit) for value in one.values)
+    return (f"{one.documents:,}", before, after, show_difference(one), show_p_cell(one.p), *_decision(one))
 
 
 def _field(one: Comparison) -> str:
@@ -271,24 +180,17 @@ def _slice(one: Comparison) -> str:
 
 
 def _metric(one: Comparison) -> str:
-    """Return the metric with its field and its slice."""
-    where = "".join(f" where {show(key, 20)} is {show(value, 30)}" for key, value in one.slice.items())
-    of = "" if one.field is None else f" of {show(one.field, 40)}"
-    return f"{show(NAMES.get(one.metric, one.metric), 40)}{of}{where}"
+    return say_metric(one, NAMES)
 
 
 def _decision(one: Comparison) -> tuple[str, str, str, str]:
     """Return adjusted p value, effect size, counts of documents (better, worse, equal), and the decision."""
     return (
-        _p(one.p_adjusted),
+        show_p_cell(one.p_adjusted),
         show_effect(one.effect_size),
         f"{one.wins:,}/{one.losses:,}/{one.ties:,}",
         verdict_of(one),
     )
-
-
-def _p(value: float | None) -> str:
-    return NOTHING if value is None else show_p(value).removeprefix("p ").removeprefix("= ").replace(" ", "")
 
 
 def _many(found: Diff) -> Part:
@@ -327,14 +229,14 @@ def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Table:
     heads = ("place", "system", name, "difference", "Holm", "effect", "+/−/=", "decision")
     against = {one.systems[1]: one for one in family}
     reference, value = family[0].systems[0], family[0].values[0]
-    places = {place.system: show_places(place) for place in ranking.places} if ranking is not None else {}
+    places = {place.system: say_places(place) for place in ranking.places} if ranking is not None else {}
     order = list(places) or [reference, *against]
     values = {reference: value, **{system: one.values[1] for system, one in against.items()}}
     rows = [
         (
             places.get(system, NOTHING),
             show(system, _NAME),
-            show_one(values[system], family[0].unit),
+            show_plain(values[system], family[0].unit),
             *_standing(against.get(system)),
         )
         for system in order

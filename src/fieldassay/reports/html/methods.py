@@ -12,7 +12,7 @@ from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.meanings import LETTERS, MEANINGS
 from fieldassay.reports.summary import inner_mapping
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES
-from fieldassay.wording.numbers import show_count
+from fieldassay.wording.numbers import show_count, show_share
 
 _ALWAYS = (
     "accuracy",
@@ -87,7 +87,7 @@ def _facts(source: ReportSource) -> list[tuple[str, str]]:
     if facts.get("limit") is not None:
         lines.append(("Limit", f"only the first {show_count(int(facts['limit']), 'document')} were scored"))
     if bootstrap.get("replicates"):
-        level = f"{100 * float(bootstrap.get('level', 0.95)):g} %"
+        level = show_share(float(bootstrap.get("level", 0.95)))
         told = (
             f"{level}, {bootstrap['replicates']:,} bootstrap replicates over documents, seed "
             f"{bootstrap.get('seed', 0)}"

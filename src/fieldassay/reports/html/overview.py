@@ -6,21 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fieldassay.reports.findings import (
-    join_names,
-    say_estimate,
-    say_interval,
-    say_number,
-    tell_comparison,
-    tell_cost,
-    tell_verdict,
-)
+from fieldassay.reports.findings import tell_cost, tell_verdict
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.losses import Loss, find_losses
 from fieldassay.reports.summary import HEADLINE, Line, Summary, summarize
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main
+from fieldassay.wording.numbers import show_count, show_percent, show_percents, show_share
+from fieldassay.wording.sentences import join_names, say_comparison, say_estimate, say_interval, say_power
 from fieldassay.wording.shown import show, show_pair
 
 MOST_CARDS = 4
@@ -102,12 +96,12 @@ def show_estimate(one: Estimate | None) -> Shown | None:
         None if scale is None or number is None else scale * number for number in (one.value, low, high)
     ]
     interval = say_interval(one.interval, one.level, one.unit)
-    text, few = say_number(one.value, one.unit), "few_documents" in one.marks
+    text, few = show_percent(one.value, one.unit), "few_documents" in one.marks
     value, lowest, highest = bounds
     return Shown(
         text,
         interval,
-        interval.partition(": ")[2],
+        "" if one.interval is None else show_percents(one.interval, one.unit),
         one.n,
         one.documents,
         few,
@@ -220,7 +214,7 @@ def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
         for one in source.result.comparisons
         if _is_about(one, own) and best in one.systems and one.field is None
     ]
-    overall = [tell_comparison(one, NAMES) for one in compared if not one.slice]
+    overall = [_finding(one) for one in compared if not one.slice]
     sliced = sorted((one for one in compared if one.slice), key=lambda one: -abs(one.difference or 0.0))
     ranked = [
         told
@@ -231,8 +225,13 @@ def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
         _head(source, line, own),
         *ranked[:1],
         *overall[:3],
-        *(tell_comparison(one, NAMES) for one in sliced),
+        *(_finding(one) for one in sliced),
     ][:MOST_FINDINGS]
+
+
+def _finding(one: Comparison) -> str:
+    """Return a comparison as a sentence, with the detectable difference where none was shown."""
+    return "; ".join(part for part in (say_comparison(one, NAMES), say_power(one)) if part)
 
 
 def _head(source: ReportSource, line: Line, best: Estimate) -> str:
@@ -263,13 +262,12 @@ def _tell_ranking(ranking: Ranking, best: str) -> str:
     others = [place.system for place in ranking.places if place.first == 1 and place.system != best]
     if len(ranking.places) < 3:
         return ""
-    level = (
-        f"at the {100 * ranking.level:g} % level, corrected for all pairs, {ranking.documents:,} documents"
-    )
+    documents = show_count(ranking.documents, "document")
+    level = f"at the {show_share(ranking.level)} level, corrected for all pairs, {documents}"
     if not others:
-        return f"{show(best, 60)} is ahead of every other system ({level})"
-    said = "has not been shown to be behind it" if len(others) == 1 else "have not been shown to be behind it"
-    return f"{join_names([show(name, 60) for name in others])} {said} ({level})"
+        return f"{show(best, 60)} is better than every other system ({level})"
+    names = join_names([show(name, 60) for name in others])
+    return f"no difference could be shown between {show(best, 60)} and {names} ({level})"
 
 
 def _fixes(source: ReportSource, best: str) -> dict[str, tuple[Fix, ...]]:
@@ -293,7 +291,7 @@ def _method(source: ReportSource) -> str:
     bootstrap = source.result.run.get("bootstrap")
     if not isinstance(bootstrap, Mapping) or not bootstrap.get("replicates"):
         return "No intervals were computed."
-    level = f"{100 * float(bootstrap.get('level', 0.95)):g} %"
+    level = show_share(float(bootstrap.get("level", 0.95)))
     return (
         f"They are {level} intervals over documents, from {bootstrap['replicates']:,} bootstrap replicates."
     )

@@ -25,7 +25,8 @@ from fieldassay.reports.meanings import MEANINGS
 from fieldassay.reports.meanings import NAMES as METRIC_NAMES
 from fieldassay.reports.mistakes import WRONG
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.result.compared import show_compared, show_plain, show_threshold
+from fieldassay.wording.compared import show_compared, show_threshold
+from fieldassay.wording.numbers import show_plain
 from fieldassay.wording.shown import show, show_json, visible
 
 if TYPE_CHECKING:

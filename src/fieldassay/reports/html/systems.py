@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fieldassay.reports.findings import tell_comparison
 from fieldassay.reports.html.overview import NAMES, Overview
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
+from fieldassay.wording.sentences import say_comparison
 
 LATENCIES = ("latency_min", "latency_p50", "latency_p90", "latency_p95", "latency_p99", "latency_max")
 
@@ -66,7 +66,7 @@ def _difference(one: Comparison) -> dict[str, Any]:
         "difference": one.difference, "low": low, "high": high, "p": one.p_adjusted, "verdict": one.verdict,
         "documents": one.documents,
         "wins": one.wins, "losses": one.losses, "ties": one.ties, "unit": one.unit, "better": one.better,
-        "said": tell_comparison(one, NAMES),
+        "said": say_comparison(one, NAMES),
     }  # fmt: skip
 
 

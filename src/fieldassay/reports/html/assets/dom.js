@@ -60,7 +60,7 @@ function showPercent(value) {
 // A number as the report shows it: shares of one in percent.
 function showNumber(value, unit = "ratio") {
   if (value === null || value === undefined) return "—";
-  if (unit === "ratio" || unit === "percent") return minus(`${showPercent(unit === "ratio" ? 100 * value : value)} %`);
+  if (unit === "ratio" || unit === "percent") return minus(`${showPercent(unit === "ratio" ? 100 * value : value)}%`);
   const digits = { ms: 0, tokens: 0, count: 0, usd: 5, "documents/min": 1 }[unit] ?? 3;
   const suffix = { ms: " ms", tokens: " tokens", usd: " USD", "documents/min": "/min" }[unit] ?? "";
   return value === 0 ? `0${suffix}` : minus(fixed(value, digits, true) + suffix);

@@ -21,7 +21,7 @@ function fieldNumbers(name, data) {
     const cell = own(data.measures[measure], name)[at];
     const [, unit] = own(data.better, measure) || ["higher", "ratio"];
     if (!cell || cell[0] === null) return el("td", { class: "num", text: "—" });
-    const interval = cell[1] === null ? `n = ${cell[3]}` : `${showNumber(cell[1], unit).replace(" %", "")} to ${showNumber(cell[2], unit).replace(" %", "")}`;
+    const interval = cell[1] === null ? `n = ${cell[3]}` : `${showNumber(cell[1], unit).replace("%", "")} to ${showNumber(cell[2], unit).replace("%", "")}`;
     return el("td", { class: "num" }, el("span", { class: "number", text: showNumber(cell[0], unit), title: `n = ${cell[3]}` }), el("span", { class: "interval", text: interval }));
   }));
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Numbers of ${plain(name, 60)}` }, el("table", { class: "wide" },
