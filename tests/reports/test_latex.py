@@ -48,7 +48,7 @@ def test_the_caption_says_what_brackets_and_marks_mean(text: str) -> None:
     caption = re.search(r"\\caption\{(.*)\}", text)
     assert caption is not None
     assert r"pay\_100\%, 40 documents." in caption[1]
-    assert r"95\,\% bootstrap intervals" in caption[1]
+    assert r"95\% bootstrap intervals" in caption[1]
     assert "worse than first" in caption[1]
 
 

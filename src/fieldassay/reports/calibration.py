@@ -204,7 +204,10 @@ def _add_calibration(page: Page, found: Calibration) -> None:
     page.pairs(
         [
             ("calibration error", f"{found.ece:.3f} ({chance})"),
-            ("Brier score", f"{brier.score:.4f} = {parts} {brier.within:+.4f} within bins"),
+            (
+                "Brier score",
+                f"{brier.score:.4f} = {parts} {'-' if brier.within < 0 else '+'} {abs(brier.within):.4f} within bins",
+            ),
             (
                 "log loss",
                 f"{found.log_loss:.4f}"

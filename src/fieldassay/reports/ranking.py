@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import show_p, show_percent, show_size
+from fieldassay.wording.numbers import show_count, show_p, show_percent, show_size
 from fieldassay.wording.sentences import join_names
 from fieldassay.wording.shown import show
 
@@ -128,4 +128,4 @@ def _doubt(order: Order) -> str:
     open_ = [f"{show(lead.other, 60)}{_p(lead)}" for lead in order.leads if lead.certainty == "may_be_chance"]
     if not open_:
         return "the difference was not tested"
-    return f"no difference could be shown to {', '.join(open_)} (n = {order.documents:,})"
+    return f"no difference could be shown to {', '.join(open_)} in {show_count(order.documents, 'document')}"

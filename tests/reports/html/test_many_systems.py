@@ -110,7 +110,7 @@ def test_a_chart_says_the_number_that_its_page_says(browser: Browser, many_repor
         mark.first.wait_for()
         mark.first.hover()
         assert "__proto__" in report.text(".tip")
-        said = re.search(r"accuracy\s+([\d.]+ %)", report.text(".tip"))
+        said = re.search(r"accuracy\s+([\d.]+%)", report.text(".tip"))
         report.show("systems")
         first = (
             report.page.locator('[data-view="systems"] table tbody tr')

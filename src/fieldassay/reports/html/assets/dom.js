@@ -67,7 +67,7 @@ function showNumber(value, unit = "ratio") {
 }
 
 // A difference as the report shows it, with its sign; shares of one in points.
-const showDifference = (value, unit) => (value === null || value === undefined ? "—" : `${value > 0 ? "+" : ""}${showNumber(value, unit).replace(/ %$/, " points")}`);
+const showDifference = (value, unit) => (value === null || value === undefined ? "—" : `${value > 0 ? "+" : ""}${showNumber(value, unit).replace(/%$/, " points")}`);
 
 // A name that may be broken behind its separators, not within its words.
 const breakable = (text) => text.split(/(?<=[/_.\]-])(?=[^/_.\]-])/).flatMap((part, at) => (at ? [el("wbr"), part] : [part]));
