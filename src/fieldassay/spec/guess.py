@@ -134,7 +134,7 @@ class Guess:
 
 
 def guess_type(name: str, values: Sequence[Scalar], locale: str | None) -> Guess:
-    """Return the type that reads at least 98 % of the values, else text (or any, for mixed kinds).
+    """Return the type that reads at least 98% of the values, else text (or any, for mixed kinds).
 
     >>> guess_type("invoice_date", ["13/01/2024", "02/03/2024"], None)
     Guess(type='date', options={'order': 'dmy'}, remarks=())

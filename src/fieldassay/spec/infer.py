@@ -59,7 +59,7 @@ def infer(records: Iterable[Mapping[str, Any]], name: str = "records") -> Inferr
 def infer_seen(root: Sighting, count: int, document_id: DocumentId, name: str) -> Inferred:
     """Return a spec that fits the sightings of `count` gold records, with comments.
 
-    Every type reads at least 98 % of the values (the first 20,000 per field), otherwise the field is text.
+    Every type reads at least 98% of the values (the first 20,000 per field), otherwise the field is text.
     The document's id is no field, unless it stands beside the record. A locale is set only if numbers or
     dates can be read in only one way.
     """
