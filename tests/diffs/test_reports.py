@@ -178,17 +178,30 @@ def test_a_real_loss_is_called_worse_with_its_values(make_run: Make) -> None:
     assert re.search(r"d0 +total +0 +0 +1 .*\(critical\)", text)
 
 
-def test_no_shown_difference_says_what_could_have_been_found(make_run: Make) -> None:
-    text = rendered(make_run, lambda at, row: {**row, "name": "y"} if at < 2 else row)
-    assert "no difference could be shown between old and new in accuracy (−8.3 points" in text
+def spoiled(documents: range) -> list[dict[str, Any]]:
+    """Return gold with a wrong name in some documents."""
+    return [{**row, "name": "y"} if at in documents else row for at, row in enumerate(GOLD)]
+
+
+def test_no_shown_difference_is_given_the_difference_that_could_have_been_found(make_run: Make) -> None:
+    runs = [make_run(SPEC, GOLD, {name: spoiled(at)}) for name, at in (("a", range(4)), ("b", range(4, 9)))]
+    text = render_diff_terminal(tell_diff(diff_runs(*runs), 3), Screen(200))
+    assert "no difference could be shown between a and b in accuracy (−4.2 points" in text
     found = re.search(
         r"accuracy: a difference of ([\d.]+) points would have been found with probability 0.8; for one of "
-        r"8.3 it takes about ([\d,]+) doc",
+        r"4.2 it takes about ([\d,]+) doc",
         text,
     )
     assert found is not None
-    assert int(found[2]) == pytest.approx(12 * (float(found[1]) / 8.333) ** 2, rel=0.03)
+    needed = int(found[2].replace(",", ""))
+    assert needed == pytest.approx(12 * (float(found[1]) / 4.1667) ** 2, rel=0.03)
     assert "where no difference could be shown, one of" in text
+
+
+def test_nothing_is_said_of_what_could_have_been_found_if_few_documents_differ(make_run: Make) -> None:
+    text = rendered(make_run, lambda at, row: {**row, "name": "y"} if at < 2 else row)
+    assert "no difference could be shown between old and new in accuracy (−8.3 points" in text
+    assert "would have been found" not in text
 
 
 def test_the_same_answers_are_called_identical(make_run: Make) -> None:
