@@ -1,4 +1,4 @@
-"""The accuracy before review, estimated from reviewed and audited values: each counts for as many as it was drawn from."""
+"""The accuracy before review, estimated from reviewed and audited values by inverse probability weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fieldassay.errors import Problem, ProblemsError
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A value that a person looked at: its document, whether the prediction was right, and how likely it was to be looked at."""
+    """A reviewed value: its document, whether the prediction is right, and the probability of review."""
 
     document: str
     is_correct: bool
@@ -33,10 +33,10 @@ class AuditEstimate:
 
 
 def estimate_accuracy(looked: Sequence[Looked], chance: Chance | None = None) -> AuditEstimate:
-    """Return the share of all predicted values that are right, before review, weighted by 1 / probability (Hajek 1971).
+    """Return the share of right predictions before review, weighted by 1 / probability (Hajek 1971).
 
-    Reviewed values alone would say too little good: they are the least sure ones. The interval is a percentile bootstrap over documents, None if
-    it has no width. Raises `ProblemsError` for a probability that is none.
+    Reviewed values alone would underestimate it: they are the least sure ones. The interval is a percentile
+    bootstrap over documents, None if it has no width. Raises `ProblemsError` for an invalid probability.
 
     >>> reviewed = [Looked("a", False, 1.0), Looked("b", True, 1.0)]
     >>> audited = [Looked("c", True, 0.1)]

@@ -20,9 +20,9 @@ _AT_ONCE = 1 << 22
 
 
 def cut_bins(ordered: Floats) -> Ints:
-    """Return where the bins of ascending confidences begin: at most 10, of equal size as far as ties allow, 20 values in each.
+    """Return the starts of the bins of ascending confidences: at most 10, with 20 values in each.
 
-    Equal confidences are never split, so sizes may differ; fewer than 20 values are one bin.
+    Sizes are equal as far as ties allow: equal confidences are never split. Fewer than 20 values are one bin.
 
     >>> cut_bins(np.repeat([0.1, 0.5, 0.9], [30, 25, 30])).tolist()
     [0, 30, 55]
@@ -57,16 +57,20 @@ def list_bins(ordered: Floats, is_correct: Bools, starts: Ints) -> tuple[Bin, ..
 
 
 def calibration_error(ordered: Floats, is_correct: Bools, starts: Ints) -> float:
-    """Return the expected calibration error: the mean over values of |share right - mean confidence| of their bin.
+    """Return the expected calibration error: the mean over values of |share right - mean confidence| by bin.
 
-    >>> calibration_error(np.array([0.25, 0.25, 0.75, 0.75]), np.array([True, False, True, True]), np.array([0, 2]))
+    >>> confidences, is_correct = np.array([0.25, 0.25, 0.75, 0.75]), np.array([True, False, True, True])
+    >>> calibration_error(confidences, is_correct, np.array([0, 2]))
     0.25
     """
     return float(np.abs(np.add.reduceat(is_correct - ordered, starts)).sum() / len(ordered))
 
 
 def draw_errors(ordered: Floats, starts: Ints, seed: int, draws: int = NULL_DRAWS) -> Floats:
-    """Return the calibration errors that a perfectly calibrated scorer shows with these confidences: each value right with its confidence."""
+    """Return calibration errors of a perfectly calibrated scorer with these confidences.
+
+    Each value is drawn as right with the probability of its confidence.
+    """
     generator = np.random.default_rng(seed)
     n = len(ordered)
     expected = np.add.reduceat(ordered, starts)

@@ -1,4 +1,4 @@
-"""Calibration at the front door: what a system's confidences are worth, a review policy made from them, and that policy on another run."""
+"""Calibration of a run: quality of confidences, a review policy from them, and its check on another run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def remark(census: Census, seen: Observations, promise: Promise, scale: str) -> 
             "the p values of calibration take them as independent and may be too small"
         )
         if promise.unit is Unit.VALUE:
-            yield "the threshold takes values as independent; where errors come together it promises more than it can keep (--unit document does not)"
+            yield (
+                "the threshold takes values as independent; where errors come together it promises more than "
+                "it can keep (--unit document does not)"
+            )
     if len(np.unique(seen.confidence)) == 1:
         yield "all confidences are equal: they cannot tell what to review"
     if scale == "percent" and seen.confidence.max() <= 0.01:
@@ -63,11 +66,17 @@ def remark(census: Census, seen: Observations, promise: Promise, scale: str) -> 
 
 
 def remark_census(census: Census) -> Iterator[str]:
-    """Yield what no threshold can do for: values without a confidence, values left out, values that could not be judged."""
+    """Yield the limits of any threshold: values without confidence, omitted values, failed judgments."""
     if census.omitted:
-        yield f"{census.omitted:,} values that gold has were not predicted: no threshold on predicted values can catch those"
+        yield (
+            f"{census.omitted:,} values that gold has were not predicted: "
+            "no threshold on predicted values can catch those"
+        )
     if census.without_confidence:
-        yield f"{census.without_confidence:,} predicted values have no confidence: they are in no number here and always go to review"
+        yield (
+            f"{census.without_confidence:,} predicted values have no confidence: "
+            "they are in no number here and always go to review"
+        )
     if census.failed:
         yield f"{census.failed:,} values could not be judged and are in no number here"
 
@@ -78,9 +87,10 @@ LEAST_RISK = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class CalibrationOptions:
-    """What to calibrate (one system, all its fields unless some are named), and what is to be promised.
+    """What to calibrate (one system, all its fields unless some are named), and the promise to make.
 
-    `scale` says what confidences are given in: `probability`, `percent` or `logprob`. `slices` are keys that tables are split by.
+    `scale` is that of the confidences: `probability`, `percent` or `logprob`. `slices` are the keys of
+    tables.
     """
 
     system: str | None = None
@@ -110,7 +120,7 @@ class Calibrated:
     seed: int = 0
 
     def make_policy(self, created: datetime, settings: ReviewSettings | None = None) -> ReviewPolicy:
-        """Return the policy of the certified thresholds. Raises `ProblemsError` for settings that cannot be meant."""
+        """Return the policy of the certified thresholds. Raises `ProblemsError` for invalid settings."""
         settings = settings or ReviewSettings()
         _check_settings(settings)
         page, seen = self.page, self.observations
@@ -131,14 +141,14 @@ class Calibrated:
 
 
 def calibrate(run: Path | Result, options: CalibrationOptions | None = None) -> Calibrated:
-    """Return what the confidences of one system of a run are worth, with certified thresholds.
+    """Return the calibration of the confidences of one system of a run, with certified thresholds.
 
-    Raises `ProblemsError` for a run that kept too little, for an unknown system, field or slice, for options that cannot be meant, and
-    where no judged value has a confidence.
+    Raises `ProblemsError` for a run that kept too little, for an unknown system, field or slice, for invalid
+    options, and where no judged value has a confidence.
 
     >>> from fieldassay.scoring.score import score
     >>> gold = [{"id": number, "n": 1} for number in range(40)]
-    >>> pred = [{"id": number, "n": 1 + (number > 35), "confidence": 0.9 - number / 100} for number in range(40)]
+    >>> pred = [{"id": k, "n": 1 + (k > 35), "confidence": 0.9 - k / 100} for k in range(40)]
     >>> page = calibrate(score(gold, pred, "fields: {n: number}")).page
     >>> page.pooled.census.observed, page.pooled.calibration.auroc, page.certificates[0].threshold
     (40, 1.0, None)
@@ -182,7 +192,9 @@ def apply_policy(
     system: str | None = None,
     chance: Chance | None = None,
 ) -> PolicyCheck:
-    """Return how a policy does on a run: what it accepts, what is wrong in that, and whether its promise held; `name` is the policy's.
+    """Return the results of a policy on a run: accepted values, their errors, and whether its promise held.
+
+    `name` is the name of the policy.
 
     Raises `ProblemsError` if the run was judged by another spec than the one that the policy was made with.
     """
@@ -257,11 +269,20 @@ def _count_reviews(policy: ReviewPolicy, given: Confidences) -> dict[str, int]:
 
 def _remark_check(policy: ReviewPolicy, given: Confidences, own: Observations) -> Iterator[str]:
     if own.digest() == policy.basis.observations:
-        yield "these are the values that the policy was computed from: that a promise holds on them says nothing"
+        yield (
+            "these are the values that the policy was computed from: "
+            "that a promise holds on them says nothing"
+        )
     elif policy.digests.get("gold") is not None and policy.digests["gold"] == given.digests.get("gold"):
-        yield "the gold is that of the run that the policy was computed from: only other documents can check a promise"
+        yield (
+            "the gold is that of the run that the policy was computed from: "
+            "only other documents can check a promise"
+        )
     if policy.system != given.system:
-        yield f"the policy is for the system {policy.system!r}, not for {given.system!r}: its promise is not about this one"
+        yield (
+            f"the policy is for the system {policy.system!r}, not for {given.system!r}: "
+            "its promise is not about this one"
+        )
     yield from remark_census(count_rows(given.rows))
 
 

@@ -11,7 +11,10 @@ from fieldassay.calibration.result import Step
 
 _SLACK = 1.0 + 1e-12
 FIRST_STEP, STEPS = 2, 20
-"""Planned sizes are twentieths of the labels. The first is the second of them, a tenth (more if that could not be certified at all)."""
+"""Planned sizes are twentieths of the labels.
+
+The first is the second of them, a tenth (more if that could not be certified at all).
+"""
 
 MOST_LABELS = 1 << 40
 MOST_ERRORS = 10_000
@@ -26,7 +29,7 @@ class Found:
 
 
 def clopper_pearson_upper(errors: int, n: int, delta: float) -> float:
-    """Return the one-sided upper bound of a proportion at the level 1 - delta (Clopper and Pearson 1934); 1 for n = 0.
+    """Return the Clopper-Pearson (1934) one-sided upper bound of a proportion at 1 - delta; 1 for n = 0.
 
     >>> round(clopper_pearson_upper(0, 299, 0.05), 6), round(clopper_pearson_upper(1, 10, 0.05), 4)
     (0.009969, 0.3942)
@@ -48,9 +51,9 @@ def clopper_pearson_lower(errors: int, n: int, delta: float) -> float:
 
 
 def passes(errors: int, n: int, risk: float, delta: float) -> bool:
-    """Return whether so many errors among n labels show at the level 1 - delta that the risk is at most `risk`.
+    """Return whether so many errors among n labels show, at level 1 - delta, that the risk is at most `risk`.
 
-    The same as the upper bound of Clopper and Pearson being at most `risk`.
+    Equivalent to a Clopper-Pearson upper bound of at most `risk`.
     """
     return chance_to_pass(errors, n, risk) <= delta * _SLACK if errors < n else False
 
@@ -84,7 +87,9 @@ def needed_labels(risk: float, delta: float, errors: int = 0) -> int:
 
 
 def needed_at_rate(rate: float, risk: float, delta: float) -> int | None:
-    """Return about how many accepted labels it takes if errors go on at a rate below the risk; None for more than 10,000 errors.
+    """Return the approximate number of accepted labels needed at an error rate below the risk.
+
+    None for more than 10,000 errors.
 
     >>> needed_at_rate(1 / 299, 0.01, 0.05)
     773
@@ -101,7 +106,7 @@ def needed_at_rate(rate: float, risk: float, delta: float) -> int | None:
 
 
 def plan_sizes(n: int, risk: float, delta: float) -> tuple[int, ...]:
-    """Return the support sizes that are tested, in order; they depend on nothing but the number of labels and the promise.
+    """Return the support sizes to test, in order; they depend only on the number of labels and the promise.
 
     >>> plan_sizes(1000, 0.03, 0.05)[:4], plan_sizes(320, 0.01, 0.05), plan_sizes(200, 0.01, 0.05)
     ((100, 150, 200, 250), (299, 304, 320), ())
@@ -112,10 +117,11 @@ def plan_sizes(n: int, risk: float, delta: float) -> tuple[int, ...]:
 
 
 def certify(confidence: Floats, is_correct: Bools, risk: float, delta: float) -> Found:
-    """Return the lowest threshold that can be certified from independent labels, and the steps that led there.
+    """Return the lowest threshold that independent labels certify, and the steps that led there.
 
-    A planned size stands for the labels whose confidence is strictly above that of the next one below them. So a tie is never split: it is left
-    out as a whole. Sizes that come to the same labels are tested once, those too small to be certified at all not. The first failure ends it.
+    A planned size stands for the labels whose confidence is strictly above that of the next one below them.
+    So a tie is never split: it is left out as a whole. Sizes with the same labels are tested once, sizes too
+    small for any certificate never. The first failure ends the test.
     """
     n = len(confidence)
     descending = np.sort(confidence)[::-1]

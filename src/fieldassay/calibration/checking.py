@@ -84,7 +84,7 @@ def _judge(risk: float | None, lower: float, target: float) -> Standing:
 def _estimate(
     observations: Observations, accepted: Bools, wrong: Bools, promise: Promise, chance: Chance
 ) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the share of wrong among accepted values in the promise's unit, with its interval over documents."""
+    """Return the share of wrong accepted values in the promise's unit, and its interval over documents."""
     present, doc = np.unique(observations.doc, return_inverse=True)
     if not accepted.any():
         return None, None

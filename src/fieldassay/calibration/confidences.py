@@ -22,7 +22,7 @@ MOST_SLICES = 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Confidences:
-    """Judged values of one system (the columns `COLUMNS`), its documents, and the digests of what judged them."""
+    """Judged values of one system (the columns `COLUMNS`), its documents, and the run's digests."""
 
     label: str
     system: str
@@ -48,7 +48,10 @@ class Confidences:
         return replace(self, rows=self.rows.filter(pl.col("doc").is_in(list(documents))))
 
     def slice_documents(self, key: str) -> dict[str, frozenset[str]]:
-        """Return the documents of each value of a slice key, in order. Raises `ProblemsError` if the run does not know the key."""
+        """Return the documents of each value of a slice key, in order.
+
+        Raises `ProblemsError` for an unknown key.
+        """
         import polars as pl
 
         lists = (pl.List(pl.String), pl.String)
@@ -76,9 +79,9 @@ class Confidences:
 
 
 def read_confidences(run: Path | Result, system: str | None) -> Confidences:
-    """Return the judged values of a system, of the only one unless it is named.
+    """Return the judged values of a system, the only one unless named.
 
-    Raises `ProblemsError` for a run that kept less than all judged values, and for a system that is not clear.
+    Raises `ProblemsError` for a run that kept less than all judged values, and for an ambiguous system.
     """
     import polars as pl
 

@@ -28,7 +28,9 @@ _AT_ONCE = 1 << 18
 
 
 def auroc(confidence: Floats, is_correct: Bools) -> float | None:
-    """Return the probability that a right value has more confidence than a wrong one, ties counted half; None unless there are both.
+    """Return the probability that a right value has more confidence than a wrong one, ties counted half.
+
+    None unless there are both.
 
     >>> auroc(np.array([0.9, 0.8, 0.8, 0.3]), np.array([True, True, False, False]))
     0.875
@@ -44,7 +46,10 @@ def auroc(confidence: Floats, is_correct: Bools) -> float | None:
 def auroc_interval(
     observed: Observed, seed: int, replicates: int, level: float
 ) -> tuple[float, float] | None:
-    """Return the percentile interval from resampled documents; None if it has no width or no replicate is defined."""
+    """Return the percentile interval from resampled documents.
+
+    None if it has no width or no replicate is defined.
+    """
     if not replicates:
         return None
     bounds = percentile_intervals(auroc_replicates(observed, seed, replicates)[None, :], level)
@@ -53,7 +58,7 @@ def auroc_interval(
 
 
 class Observed:
-    """Confidences and outcomes by ascending confidence, and the document (a position in `documents`) of each."""
+    """Confidences and outcomes by ascending confidence, with the position of each in `documents`."""
 
     def __init__(
         self, confidence: Floats, is_correct: Bools, doc: npt.NDArray[np.integer], documents: Sequence[str]
@@ -66,7 +71,7 @@ class Observed:
 
 
 def auroc_replicates(observed: Observed, seed: int, replicates: int) -> Floats:
-    """Return the area under the weights of every replicate; NaN where no right or no wrong value has a weight."""
+    """Return the area of every weighted replicate; NaN where no right or no wrong value has a weight."""
     present, doc = np.unique(observed.doc, return_inverse=True)
     keys = document_keys([observed.documents[position] for position in present], seed)
     right, table = observed.ordered[observed.is_correct], weight_table(np.uint8)
@@ -90,7 +95,10 @@ def auroc_replicates(observed: Observed, seed: int, replicates: int) -> Floats:
 
 
 class _Parts(NamedTuple):
-    """The documents of right values by ascending confidence, those of wrong ones, and how many right values lie below, or not above, each."""
+    """The documents of right and of wrong values, by ascending confidence.
+
+    For each wrong one also how many right values lie below it, or not above it.
+    """
 
     right: Ints
     wrong: Ints
@@ -99,7 +107,7 @@ class _Parts(NamedTuple):
 
 
 def _areas(parts: _Parts, weight: npt.NDArray[np.generic]) -> Floats:
-    """Return the area for each row of weights (replicates x documents); sums are whole numbers, so they are exact."""
+    """Return the area for each row of weights (replicates x documents); sums are integers, hence exact."""
     sums = np.zeros((len(weight), len(parts.right) + 1), np.int64)
     np.cumsum(np.take(weight, parts.right, axis=1), axis=1, dtype=np.int64, out=sums[:, 1:])
     wrong = np.take(weight, parts.wrong, axis=1).astype(np.int64)
@@ -113,15 +121,17 @@ def _areas(parts: _Parts, weight: npt.NDArray[np.generic]) -> Floats:
 
 BUDGETS = (0.05, 0.1, 0.2, 0.3)
 MOST_POINTS = 1000
-"""Points of the curve that are kept, evenly taken, the first and the last among them; areas and budgets are of all values."""
+"""Points of the curve that are kept, evenly spaced, with both ends; areas and budgets are of all values."""
 
 
 def select(confidence: Floats, is_correct: Bools, budgets: Sequence[float] = BUDGETS) -> Selection:
-    """Return the risk-coverage curve of at least one value, with its areas and the errors that review would catch.
+    """Return the risk-coverage curve of at least one value, with its areas and the errors caught by review.
 
     >>> found = select(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False]), (0.25,))
-    >>> [(point.threshold, point.coverage, point.selective_risk, point.joint_risk) for point in found.points[:2]]
-    [(0.9, 0.25, 0.0, 0.0), (0.8, 0.5, 0.5, 0.25)]
+    >>> [(point.threshold, point.coverage, point.selective_risk) for point in found.points[:2]]
+    [(0.9, 0.25, 0.0), (0.8, 0.5, 0.5)]
+    >>> [point.joint_risk for point in found.points[:2]]
+    [0.0, 0.25]
     >>> round(found.aurc, 6), found.augrc, found.captures[0].share
     (0.333333, 0.1875, 0.5)
     """
@@ -143,7 +153,7 @@ def select(confidence: Floats, is_correct: Bools, budgets: Sequence[float] = BUD
 
 
 def count_accepted(confidence: Floats, is_correct: Bools) -> tuple[Floats, Floats, Floats]:
-    """Return the distinct confidences from high to low, and how many values, and how many wrong ones, have at least each."""
+    """Return the distinct confidences, descending, with the values and the wrong values of at least each."""
     values, group = np.unique(-confidence, return_inverse=True)
     accepted = np.cumsum(np.bincount(group, minlength=len(values)))
     errors = np.cumsum(np.bincount(group[~is_correct], minlength=len(values)))
@@ -151,7 +161,7 @@ def count_accepted(confidence: Floats, is_correct: Bools) -> tuple[Floats, Float
 
 
 def _aurc(accepted: Floats, errors: Floats) -> float:
-    """Return the mean selective risk over k = 1 .. n accepted values; among equal confidences in any order, on average."""
+    """Return the mean selective risk over k = 1 .. n accepted values, averaged over the orders of ties."""
     sizes, wrong = np.diff(accepted, prepend=0.0), np.diff(errors, prepend=0.0)
     counts = sizes.astype(np.int64)
     ranks = np.arange(1.0, accepted[-1] + 1.0)
@@ -173,7 +183,10 @@ def _augrc(accepted: Floats, errors: Floats) -> float:
 
 
 def _capture(accepted: Floats, errors: Floats, budget: float) -> Capture:
-    """Return what reviewing the least sure values catches; of equal confidences that the budget splits, the average share."""
+    """Return the errors caught by review of the least sure values.
+
+    Of equal confidences that the budget splits, the average share is caught.
+    """
     n, total = accepted[-1], errors[-1]
     if not total:
         return Capture(budget, None)
@@ -182,16 +195,17 @@ def _capture(accepted: Floats, errors: Floats, budget: float) -> Capture:
 
 
 CLIP = 1e-6
-"""Log loss takes confidences as at least this far from 0 and 1, so that one sure error costs 13.8 and not infinity."""
+"""The least distance of confidences from 0 and 1 in log loss: a sure error costs 13.8, not infinity."""
 
 
 def brier_parts(ordered: Floats, is_correct: Bools, starts: Ints) -> BrierParts:
-    """Return the Brier score and its parts over bins of ascending confidences (Murphy 1973, Stephenson and others 2008).
+    """Return the Brier score and its parts over bins of values (Murphy 1973, Stephenson and others 2008).
 
-    The score is `reliability - resolution + uncertainty + within`. `within` holds what differences of confidence inside bins add; it is 0 if
-    every bin has one confidence.
+    The confidences are ascending. The score is `reliability - resolution + uncertainty + within`. `within` is
+    the contribution of differences of confidence inside bins; it is 0 if every bin has one confidence.
 
-    >>> brier_parts(np.array([0.5, 0.5, 1.0, 1.0]), np.array([True, False, True, True]), np.array([0, 2]))
+    >>> confidences, is_correct = np.array([0.5, 0.5, 1.0, 1.0]), np.array([True, False, True, True])
+    >>> brier_parts(confidences, is_correct, np.array([0, 2]))
     BrierParts(score=0.125, reliability=0.0, resolution=0.0625, uncertainty=0.1875, within=0.0)
     """
     n, right = len(ordered), is_correct.astype(np.float64)
@@ -209,7 +223,7 @@ def brier_parts(ordered: Floats, is_correct: Bools, starts: Ints) -> BrierParts:
 
 
 def log_loss(confidence: Floats, is_correct: Bools) -> tuple[float, int]:
-    """Return the mean of -ln(the confidence given to what happened), and how many confidences had to be clipped for it.
+    """Return the mean of -ln(confidence in the actual outcome), and the number of confidences clipped for it.
 
     >>> log_loss(np.array([0.5, 1.0]), np.array([True, True]))
     (0.34657..., 1)
@@ -241,7 +255,7 @@ def measure(name: str | None, census: Census, observations: Observations, chance
 
 
 def calibrate_values(observations: Observations, chance: Chance) -> Calibration:
-    """Return how well the confidences of at least one value are calibrated, beside what a calibrated scorer shows by chance."""
+    """Return the calibration of at least one value, beside that of a calibrated scorer by chance."""
     observed = Observed(
         observations.confidence, observations.is_correct, observations.doc, observations.documents
     )

@@ -1,4 +1,4 @@
-"""Observations: predicted values with a confidence that were judged, as arrays, and a census of what is none."""
+"""Observations: judged predicted values with a confidence, as arrays, and a census of all the others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ SCALES: dict[str, Callable[[Floats], Floats]] = {
 class Observations:
     """n predicted values with their confidences; `doc` and `field` are positions in `documents` and `fields`.
 
-    `keys` are numbers drawn from document and path alone; of one document the value with the least key is the one that is drawn.
+    `keys` are numbers drawn from document and path alone; the value of a document with the least key is the
+    one drawn.
     """
 
     documents: tuple[str, ...]
@@ -58,7 +59,7 @@ class Observations:
         return self.take(np.isin(self.field, wanted))
 
     def draw(self, unit: Unit) -> Observations:
-        """Return independent observations: one value of each document, or all values where values are the unit."""
+        """Return independent observations: one value of each document, or all if values are the unit."""
         if unit is Unit.VALUE:
             return self
         order = np.lexsort((self.keys, self.doc))
@@ -87,7 +88,9 @@ class Observations:
 
 
 def read_observations(rows: pl.DataFrame, scale: str, seed: int, where: str) -> Observations:
-    """Return the observations in evidence of one system. Raises `ProblemsError` for confidences that are none on their scale.
+    """Return the observations in evidence of one system.
+
+    Raises `ProblemsError` for confidences that are invalid on their scale.
 
     `rows` has the columns `COLUMNS`, of values only.
     """
@@ -169,4 +172,7 @@ def _remedy(given: Sequence[float] | Floats, scale: str) -> str:
         return "if they are percentages, say so with --scale percent"
     if scale != "logprob" and values.max() <= 0.0:
         return "if they are logarithms of probabilities, say so with --scale logprob"
-    return "give confidences from 0 to 1, or say with --scale what they are; correct the predictions and score again"
+    return (
+        "give confidences from 0 to 1, or say with --scale what they are; "
+        "correct the predictions and score again"
+    )

@@ -13,7 +13,7 @@ from fieldassay.calibration.result import Promise, Unit
 from fieldassay.wording.numbers import show_share
 
 AUDIT_SHARE, COST_ERROR, COST_REVIEW = 0.03, 20.0, 1.0
-"""What a policy has unless it is told: how much of what is accepted is audited, and what an error and a look at a value cost."""
+"""Defaults of a policy: share of accepted values to audit, cost of an error, cost of one review."""
 
 
 class ReviewReason(StrEnum):
@@ -29,7 +29,10 @@ class ReviewReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The threshold of some fields (None: everything is reviewed, for `reason`), and the labels that it stands on, tested at `delta`."""
+    """The threshold of some fields, with the labels behind it, tested at `delta`.
+
+    None: everything is reviewed, for `reason`.
+    """
 
     fields: tuple[str, ...]
     threshold: float | None
@@ -45,7 +48,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a policy was computed from: the run, how much of it, a digest of its observations, and the seed that labels were drawn with."""
+    """The source of a policy: the run, its size, a digest of its observations, and the seed of the labels."""
 
     run: str
     documents: int
@@ -58,8 +61,8 @@ class Basis:
 class ReviewPolicy:
     """Thresholds with their promise, and how much of the accepted is audited.
 
-    Confidences are probabilities here; `scale` says what the predictions give. `digests` are those of the run (`spec` always).
-    Costs are in any one unit: they decide the order of review, never what is accepted.
+    Confidences are probabilities here; `scale` says what the predictions give. `digests` are those of the run
+    (`spec` always). Costs are in any one unit: they decide the order of review, never what is accepted.
     """
 
     system: str
@@ -90,8 +93,10 @@ class ReviewPolicy:
 
         >>> rule = Rule(("total",), 0.9, 400, 300, 0, 0.01, 299, 0.7)
         >>> policy = ReviewPolicy("llama", Promise(), (rule,), Basis("run", 400, 400, ""))
-        >>> policy.needs_review("total", 0.95) is None, policy.needs_review("total", 0.85).value, policy.needs_review("date", 1.0).value
-        (True, 'below the threshold', 'field was not calibrated')
+        >>> policy.needs_review("total", 0.95) is None
+        True
+        >>> policy.needs_review("total", 0.85).value, policy.needs_review("date", 1.0).value
+        ('below the threshold', 'field was not calibrated')
         """
         if confidence is None or math.isnan(confidence):
             return ReviewReason.NO_CONFIDENCE
@@ -105,7 +110,7 @@ class ReviewPolicy:
         return None if confidence >= rule.threshold else ReviewReason.BELOW_THRESHOLD
 
     def is_audited(self, document: str, path: str) -> bool:
-        """Return whether an accepted value is drawn for the audit: decided by seed, document and path alone, whatever its confidence.
+        """Return whether an accepted value is drawn for the audit, by seed, document and path alone.
 
         >>> policy = ReviewPolicy("llama", Promise(), (), Basis("run", 0, 0, ""), audit_share=0.03)
         >>> sum(policy.is_audited(f"doc-{number}", "total") for number in range(10_000))
@@ -116,7 +121,9 @@ class ReviewPolicy:
         return int.from_bytes(drawn, "little") < self.audit_share * 2.0**64
 
     def margin(self, confidence: float | None) -> float:
-        """Return what looking at a value is worth: (1 - confidence) x cost of an error - cost of a review; no confidence counts as 0.
+        """Return the worth of a review: (1 - confidence) x cost of an error - cost of a review.
+
+        A missing confidence counts as 0.
 
         >>> round(ReviewPolicy("llama", Promise(), (), Basis("run", 0, 0, "")).margin(0.9), 9)
         1.0
@@ -150,7 +157,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPlan:
-    """What is reviewed, the most worthwhile first, what is audited, and how many values are accepted (the audited among them)."""
+    """The values to review, the most worthwhile first, those to audit, and the number of accepted ones.
+
+    The audited values count as accepted.
+    """
 
     reviews: tuple[Task, ...]
     audits: tuple[Task, ...]
@@ -158,11 +168,14 @@ class ReviewPlan:
 
 
 def plan_review(policy: ReviewPolicy, items: Iterable[Item]) -> ReviewPlan:
-    """Return what to look at, in order. Audits stand apart: their estimate needs all of them, so a budget must not cut them off.
+    """Return the plan of reviews, in order, with audits apart.
+
+    The estimate from audits needs all of them, so a budget must not cut them off.
 
     >>> rule = Rule(("total",), 0.9, 400, 300, 0, 0.01, 299, 0.7)
     >>> policy = ReviewPolicy("llama", Promise(), (rule,), Basis("run", 400, 400, ""), audit_share=0.0)
-    >>> plan = plan_review(policy, [Item("a", "total", "total", 0.8), Item("b", "total", "total", 0.3), Item("c", "total", "total", 0.97)])
+    >>> items = [Item(name, "total", "total", sure) for name, sure in (("a", 0.8), ("b", 0.3), ("c", 0.97))]
+    >>> plan = plan_review(policy, items)
     >>> [task.item.document for task in plan.reviews], plan.accepted
     (['b', 'a'], 1)
     """
@@ -185,8 +198,9 @@ def _order(task: Task) -> tuple[float, str, str]:
 def say_promise(promise: Promise, families: int = 1) -> str:
     """Return what a policy promises, in words.
 
-    >>> print(say_promise(Promise(0.01, 0.95, Unit.VALUE)))
-    With 95% confidence at most 1% of the accepted values are wrong, if values are independent of one another and new documents are like these.
+    >>> print(say_promise(Promise(0.01, 0.95, Unit.VALUE)))  # doctest: +NORMALIZE_WHITESPACE
+    With 95% confidence at most 1% of the accepted values are wrong,
+    if values are independent of one another and new documents are like these.
     """
     each = " of each field" if promise.by_field else ""
     together = ", for all fields at once" if promise.by_field and families > 1 else ""

@@ -1,4 +1,4 @@
-"""Review policies on disk: JSON files, there as a whole or not at all, whose promise cannot be edited by hand unnoticed."""
+"""Review policies on disk: JSON files, written atomically, with a promise that is sealed against edits."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def policy_bytes(policy: ReviewPolicy) -> bytes:
 
 
 def read_policy(path: Path) -> ReviewPolicy:
-    """Return the policy in a file. Raises `ProblemsError` if there is none, or if it is not as it was written (but for `FREE`)."""
+    """Return the policy in a file.
+
+    Raises `ProblemsError` if there is none, or if it is not as it was written (but for `FREE`).
+    """
     data = FORMAT.read_bytes(path)
     if data is None:
         what = "cannot be read (No such file or directory)"

@@ -15,7 +15,9 @@ _AT_ONCE = 1 << 22
 
 
 def ratio_interval(sums: Floats, documents: Sequence[str], chance: Chance) -> tuple[float, float] | None:
-    """Return the interval of the ratio of two sums (rows) over documents (columns); None without replicates, or if it has no width.
+    """Return the interval of the ratio of two sums (rows) over documents (columns).
+
+    None without replicates, or if it has no width.
 
     >>> ratio_interval(np.array([[0.0, 0.0], [1.0, 1.0]]), ["a", "b"], Chance()) is None
     True

@@ -1,4 +1,4 @@
-"""What confidences are worth: calibration, selective prediction, certified review thresholds, and how a policy did on a run."""
+"""Results: calibration, selective prediction, certified review thresholds, and checks of a policy."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Census:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """A reliability bin: its lowest and highest confidence, how many values it has, their mean confidence and the share that is right."""
+    """A reliability bin: lowest and highest confidence, number of values, mean confidence, share right."""
 
     low: float
     high: float
@@ -65,7 +65,7 @@ class BrierParts:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How well confidences say how often values are right. `ece_expected`, `ece_limit` and `p_value` are those of a calibrated scorer."""
+    """Calibration of confidences; `ece_expected`, `ece_limit` and `p_value` are of a calibrated scorer."""
 
     n: int
     documents: int
@@ -98,7 +98,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """The share of all errors that is among the least sure values, if this share of the values is reviewed; None without errors."""
+    """`share` of all errors is among the least sure `budget` of the values; None without errors."""
 
     budget: float
     share: float | None
@@ -116,7 +116,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Confidences of all values together (name None), of one field, or of one slice; without observations there is nothing but the census."""
+    """Confidences of all values (name None), a field or a slice; without observations only the census."""
 
     name: str | None
     census: Census
@@ -126,7 +126,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One test of a certification: the size planned, the labels it had after ties, and whether the bound met the target."""
+    """One test of a certification: planned size, labels after ties, and whether the bound met the target."""
 
     planned: int
     labels: int
@@ -152,8 +152,9 @@ class Nearest:
 class Certificate:
     """The certified threshold of some fields; None: nothing could be certified, for the `reason` given.
 
-    `labels` are the independent observations there were, `support` and `errors` those accepted, `upper` the bound on their risk at
-    `delta`. `needed` is the least number of accepted labels, all right. `coverage` and `observed_risk` are of all values of these fields.
+    `labels` are the independent observations there were, `support` and `errors` those accepted, `upper` the
+    bound on their risk at `delta`. `needed` is the least number of accepted labels, all right. `coverage` and
+    `observed_risk` are of all values of these fields.
     """
 
     fields: tuple[str, ...]
@@ -174,7 +175,7 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a threshold promises: at most `risk` wrong among what is accepted, with this confidence, for this unit."""
+    """The promise of a threshold: at most `risk` wrong of the accepted, with this confidence, per unit."""
 
     risk: float = 0.01
     confidence: float = 0.95
@@ -229,8 +230,9 @@ class Standing(StrEnum):
 class Check:
     """How the threshold of some fields did on another run.
 
-    `risk` is the share of wrong values in the promise's unit, with its interval over documents; `drawn` independent labels of which `drawn_errors`
-    are wrong give `lower`, the bound that decides whether the promise is broken.
+    `risk` is the share of wrong values in the promise's unit, with its interval over documents; `drawn`
+    independent labels of which `drawn_errors` are wrong give `lower`, the bound that decides whether the
+    promise is broken.
     """
 
     fields: tuple[str, ...]
@@ -291,7 +293,7 @@ def thin(points: tuple[Point, ...], most: int) -> tuple[Point, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """How many accepted labels it takes with so many errors among them, and the chance to have no more errors, by true risk."""
+    """The accepted labels needed with so many errors, and the chance of no more errors by true risk."""
 
     errors: int
     needed: int
@@ -300,7 +302,7 @@ class PlanRow:
 
 @dataclass(frozen=True, slots=True)
 class LabelPlan:
-    """What a promise takes, before anything is labeled; `families` thresholds share the promise's confidence, each has `delta`."""
+    """The labels that a promise needs; `families` thresholds share its confidence, each has `delta`."""
 
     promise: Promise
     families: int

@@ -35,7 +35,7 @@ _NOUNS = {Unit.DOCUMENT: "documents", Unit.VALUE: "values"}
 
 
 def split_delta(promise: Promise, families: int) -> float:
-    """Return the level at which each of several thresholds is tested, so that all promises hold together (Bonferroni).
+    """Return the level for each of several thresholds, so that all promises hold together (Bonferroni).
 
     >>> round(split_delta(Promise(confidence=0.95), 5), 6)
     0.01
@@ -48,7 +48,8 @@ def certify_fields(
 ) -> tuple[Certificate, ...]:
     """Return one certificate for all fields together, or one for each field where the promise is by field.
 
-    Only fields that have labels enough to be certified at all share the confidence; how many labels there are says nothing about errors.
+    Only fields with enough labels for any certificate share the confidence; the number of labels is
+    independent of errors.
     """
     families = [(name,) for name in fields] if promise.by_field else [tuple(fields)]
     seen = [observations.of_fields(family) for family in families]
@@ -63,7 +64,7 @@ def certify_fields(
 
 
 def find_nearest(observations: Observations, promise: Promise, delta: float) -> Nearest | None:
-    """Return what the least of `RISKS` above the promised one that can be certified would give; None if none can."""
+    """Return the result for the least certifiable of `RISKS` above the promised one; None if none is."""
     drawn = observations.draw(promise.unit)
     for risk in (one for one in RISKS if one > promise.risk):
         last = certify(drawn.confidence, drawn.is_correct, risk, delta).last
@@ -106,14 +107,23 @@ def _explain(found: Found, labels: int, promise: Promise, delta: float) -> str:
         )
         return f"{what}; there are {labels:,}, so at least {least - labels:,} more"
     if not found.steps:
-        return f"too many confidences are equal: no {least:,} of the {labels:,} labeled {noun} lie above a tie that would fit"
+        return (
+            f"too many confidences are equal: no {least:,} of the {labels:,} labeled {noun} lie above a tie "
+            "that would fit"
+        )
     return _explain_failure(found.steps[0], noun, promise, delta)
 
 
 def _explain_failure(step: Step, noun: str, promise: Promise, delta: float) -> str:
-    seen = f"of the {step.labels:,} most confident {noun} {step.errors:,} are wrong, so their risk may be up to {show_share(step.upper, 2)}"
+    seen = (
+        f"of the {step.labels:,} most confident {noun} {step.errors:,} are wrong, "
+        f"so their risk may be up to {show_share(step.upper, 2)}"
+    )
     if step.errors / step.labels >= promise.risk:
-        return f"{seen}; more labels do not help while the most confident values are wrong more often than {show_share(promise.risk)}"
+        return (
+            f"{seen}; more labels do not help while the most confident values are wrong more often than "
+            f"{show_share(promise.risk)}"
+        )
     needed = needed_at_rate(step.errors / step.labels, promise.risk, delta)
     how_many = f"at least {needed:,}" if needed is not None else "very many"
     return f"{seen}; at this rate of errors it takes {how_many} accepted {noun}"
