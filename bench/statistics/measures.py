@@ -9,7 +9,7 @@ from statistics import median
 from rates import Rate, count
 from worlds import Extractor, Trials, World, measure_truth, simulate
 
-from fieldassay.compare.permutation_test import Arena
+from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.gates.regression import BEFORE, NOW, BaselineMatch, judge_change
 from fieldassay.metrics.grammar import Gate, parse_gate
 from fieldassay.result.comparison import Comparison
@@ -260,7 +260,7 @@ def measure_differences(trials: int, seed: int, sizes: Sequence[int] = (50, 200)
             yield count(part, f"{metric}, {size} documents, both fail on 6%", held, COVERAGE)
 
 
-def say_regression(arena: Arena, gate: Gate) -> Verdict:
+def say_regression(arena: PairedMatrix, gate: Gate) -> Verdict:
     """Return what a regression gate says of a trial."""
     return judge_change(gate, BaselineMatch(arena).compare(gate.metric)).verdict
 

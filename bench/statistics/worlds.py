@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.compare.pairwise import compare_all, compare_pairs
-from fieldassay.compare.permutation_test import Arena
+from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.metrics.statistics import Statistic
@@ -231,12 +231,12 @@ class Block:
                 yield one
 
     @cached_property
-    def arenas(self) -> tuple[Arena, ...]:
+    def arenas(self) -> tuple[PairedMatrix, ...]:
         """Return what the engine compares systems by, trial by trial."""
         paired = self.result.paired
         assert paired is not None
         slim = tuple(replace(system, statistics=self._take(system.statistics)) for system in paired.systems)
-        whole = Arena.open(replace(paired, metrics=self.compared, systems=slim))
+        whole = PairedMatrix.open(replace(paired, metrics=self.compared, systems=slim))
         trial = np.array([int(name.partition("-")[0]) for name in whole.documents])
         return tuple(whole.narrow(np.flatnonzero(trial == number)) for number in range(self.drawn.trials))
 

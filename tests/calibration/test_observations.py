@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
-from fieldassay.calibration.measure import Chance
+from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.observations import Observations, read_observations
 from fieldassay.calibration.result import Promise, Unit
 from fieldassay.errors import ProblemsError
@@ -224,7 +224,7 @@ def test_remarks_say_what_no_threshold_can_do() -> None:
 
 def test_the_same_run_gives_the_same_page() -> None:
     assert calibrate(bills(60, 6)).page == calibrate(bills(60, 6)).page
-    other = calibrate(bills(60, 6), CalibrationOptions(chance=Chance(seed=1))).page
+    other = calibrate(bills(60, 6), CalibrationOptions(chance=BootstrapSettings(seed=1))).page
     assert other.pooled.calibration != calibrate(bills(60, 6)).page.pooled.calibration
 
 

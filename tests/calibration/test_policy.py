@@ -15,12 +15,12 @@ from calibration.confidence_runs import bills, score_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.calibration.audit import Looked, estimate_accuracy
+from fieldassay.calibration.audit import ReviewedValue, estimate_accuracy
 from fieldassay.calibration.calibrate import CalibrationOptions, ReviewSettings, apply_policy, calibrate
-from fieldassay.calibration.measure import Chance
+from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.policy import Basis, Item, ReviewPolicy, ReviewReason, Rule, plan_review
 from fieldassay.calibration.policy_file import policy_bytes, read_policy, write_policy
-from fieldassay.calibration.result import Promise, Standing, Unit
+from fieldassay.calibration.result import Promise, PromiseStatus, Unit
 from fieldassay.errors import ProblemsError
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -187,11 +187,11 @@ def test_a_policy_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) -
 def test_weights_stand_for_what_was_not_looked_at() -> None:
     # two reviewed (one wrong), three audited at 1 in 10 (one wrong): (1 + 20) / (2 + 30)
     looked = [
-        Looked("a", True, 1.0),
-        Looked("a", False, 1.0),
-        Looked("b", True, 0.1),
-        Looked("c", True, 0.1),
-        Looked("d", False, 0.1),
+        ReviewedValue("a", True, 1.0),
+        ReviewedValue("a", False, 1.0),
+        ReviewedValue("b", True, 0.1),
+        ReviewedValue("c", True, 0.1),
+        ReviewedValue("d", False, 0.1),
     ]
     found = estimate_accuracy(looked)
     assert (found.value, found.n, found.documents) == (pytest.approx(21 / 32), 5, 4)
@@ -202,7 +202,7 @@ def test_nothing_looked_at_says_nothing_and_a_bad_probability_is_refused() -> No
     assert estimate_accuracy([]).value is None
     for probability in (0.0, -0.1, 1.5, float("nan")):
         with pytest.raises(ProblemsError):
-            estimate_accuracy([Looked("a", True, probability)])
+            estimate_accuracy([ReviewedValue("a", True, probability)])
 
 
 def test_the_weighted_estimate_is_right_where_reviewed_values_alone_mislead() -> None:
@@ -211,10 +211,10 @@ def test_the_weighted_estimate_is_right_where_reviewed_values_alone_mislead() ->
         confidence = generator.random(1000)
         right = generator.random(1000) < 0.5 + confidence / 2
         is_reviewed, is_audited = confidence < 0.3, generator.random(1000) < 0.05
-        looked = [Looked("r", bool(one), 1.0) for one in right[is_reviewed]]
+        looked = [ReviewedValue("r", bool(one), 1.0) for one in right[is_reviewed]]
         plain.append(np.mean([one.is_correct for one in looked]))
-        looked += [Looked("a", bool(one), 0.05) for one in right[~is_reviewed & is_audited]]
-        weighted.append(estimate_accuracy(looked, Chance(replicates=0)).value)
+        looked += [ReviewedValue("a", bool(one), 0.05) for one in right[~is_reviewed & is_audited]]
+        weighted.append(estimate_accuracy(looked, BootstrapSettings(replicates=0)).value)
     assert np.mean(weighted) == pytest.approx(0.75, abs=0.01)
     assert np.mean(plain) < 0.6
 
@@ -227,7 +227,7 @@ def test_the_weighted_estimate_is_right_where_reviewed_values_alone_mislead() ->
     )
 )
 def test_an_estimate_lies_from_0_to_1(rows: list[tuple[str, bool, float]]) -> None:
-    found = estimate_accuracy([Looked(*row) for row in rows], Chance(replicates=40))
+    found = estimate_accuracy([ReviewedValue(*row) for row in rows], BootstrapSettings(replicates=40))
     assert found.value is not None and 0.0 <= found.value <= 1.0
     assert found.interval is None or 0.0 <= found.interval[0] < found.interval[1] <= 1.0
 
@@ -280,7 +280,7 @@ def test_another_run_says_whether_the_promise_held(wrong: float) -> None:
     [check] = found.checks
     assert (check.accepted, check.errors, check.drawn) == (n, int(wrong * n), n)
     assert check.risk == pytest.approx(wrong)
-    assert check.standing is (Standing.BROKEN if wrong > 0.1 else Standing.HELD)
+    assert check.standing is (PromiseStatus.BROKEN if wrong > 0.1 else PromiseStatus.HELD)
     assert found.is_broken == (wrong > 0.1)
     assert check.interval is not None and check.interval[0] <= wrong <= check.interval[1]
 
@@ -293,7 +293,7 @@ def test_a_few_more_errors_than_promised_may_be_chance() -> None:
         certified(),
         "p",
     )
-    assert found.checks[0].standing is Standing.UNDECIDED
+    assert found.checks[0].standing is PromiseStatus.UNDECIDED
 
 
 def test_the_run_that_a_policy_was_made_from_is_no_test_of_it() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldassay.compare.permutation_test import Arena
+from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.compare.systems import compare
 from fieldassay.errors import ProblemsError
 from fieldassay.result.comparison import Comparison
@@ -164,7 +164,7 @@ def test_the_interval_is_that_of_the_paired_replicates() -> None:
     result = run(60, compare=("f1",), metrics=("f1",), replicates=400)
     [one] = result.comparisons
     assert result.paired is not None
-    arena = Arena.open(result.paired)
+    arena = PairedMatrix.open(result.paired)
     pair = arena.pair("s0", "s1", arena.layout.view(result.paired.metrics[0]))
     drawn = pair.replicates()
     assert drawn is not None

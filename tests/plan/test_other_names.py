@@ -10,7 +10,7 @@ import pytest
 
 from fieldassay.errors import ProblemsError
 from fieldassay.plan.compile import read_plan
-from fieldassay.plan.renaming import under_own_names
+from fieldassay.plan.renaming import apply_aliases
 from fieldassay.scoring.score import score
 from fieldassay.spec.parse import parse_spec
 from fieldassay.spec.write import write_spec
@@ -39,7 +39,7 @@ GOLD = [{"id": 1, "total": 5, "vendor": {"name": "Ada"}, "lines": [{"sku": "x"},
 )
 def test_which_key_counts(record: dict[str, Any], wanted: dict[str, Any]) -> None:
     given = dict(record)
-    assert under_own_names(record, (("a", ("b", "c")),)) == wanted
+    assert apply_aliases(record, (("a", ("b", "c")),)) == wanted
     assert record == given
 
 

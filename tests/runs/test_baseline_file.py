@@ -20,9 +20,9 @@ from fieldassay.errors import ProblemsError
 from fieldassay.gates.baseline.baseline import PARTS, Baseline, BaselineSystem, Entry, Headline
 from fieldassay.gates.baseline.file import (
     baseline_bytes,
-    join_runs,
+    decode_run_lengths,
+    encode_run_lengths,
     read_baseline,
-    split_runs,
     write_baseline,
 )
 
@@ -248,10 +248,10 @@ def test_nothing_is_left_where_nothing_can_be_written(tmp_path: Path) -> None:
 @given(st.lists(st.integers(-(2**62) + 1, 2**62 - 1) | st.integers(0, 2), max_size=60))
 def test_runs_of_numbers_are_read_back(values: list[int]) -> None:
     column = np.array(values, np.int64)
-    assert split_runs(join_runs(column), len(values)).tolist() == values
+    assert decode_run_lengths(encode_run_lengths(column), len(values)).tolist() == values
 
 
 @given(st.text(alphabet="0123456789*- +.e²", max_size=12), st.integers(0, 5))
 def test_any_text_is_a_column_or_a_value_error(text: str, length: int) -> None:
     with contextlib.suppress(ValueError):
-        assert len(split_runs(text, length)) == length
+        assert len(decode_run_lengths(text, length)) == length

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fieldassay.calibration.measure import Chance
+from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.ratios import ratio_interval
 from fieldassay.errors import Problem, ProblemsError
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class ReviewedValue:
     """A reviewed value: its document, whether the prediction is right, and the probability of review."""
 
     document: str
@@ -32,18 +32,20 @@ class AuditEstimate:
     level: float
 
 
-def estimate_accuracy(looked: Sequence[Looked], chance: Chance | None = None) -> AuditEstimate:
+def estimate_accuracy(
+    looked: Sequence[ReviewedValue], chance: BootstrapSettings | None = None
+) -> AuditEstimate:
     """Return the share of right predictions before review, weighted by 1 / probability (Hajek 1971).
 
     Reviewed values alone would underestimate it: they are the least sure ones. The interval is a percentile
     bootstrap over documents, None if it has no width. Raises `ProblemsError` for an invalid probability.
 
-    >>> reviewed = [Looked("a", False, 1.0), Looked("b", True, 1.0)]
-    >>> audited = [Looked("c", True, 0.1)]
+    >>> reviewed = [ReviewedValue("a", False, 1.0), ReviewedValue("b", True, 1.0)]
+    >>> audited = [ReviewedValue("c", True, 0.1)]
     >>> round(estimate_accuracy(reviewed + audited).value, 4)
     0.9167
     """
-    chance = chance or Chance()
+    chance = chance or BootstrapSettings()
     documents = sorted({one.document for one in looked})
     bad = [one for one in looked if not 0.0 < one.probability <= 1.0]
     if bad:

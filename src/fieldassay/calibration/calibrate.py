@@ -15,7 +15,7 @@ import numpy as np
 
 from fieldassay.calibration.checking import check_rules, list_accepted, list_items
 from fieldassay.calibration.confidences import Confidences, read_confidences
-from fieldassay.calibration.measure import Chance, measure
+from fieldassay.calibration.measure import BootstrapSettings, measure
 from fieldassay.calibration.observations import SCALES, Observations, count_rows, is_judged, read_observations
 from fieldassay.calibration.policy import (
     AUDIT_SHARE,
@@ -28,12 +28,12 @@ from fieldassay.calibration.policy import (
 )
 from fieldassay.calibration.result import (
     CalibrationPage,
-    Census,
     Certificate,
     Group,
     PolicyCheck,
     Promise,
     Unit,
+    ValueCounts,
 )
 from fieldassay.calibration.thresholds import certify_fields
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -42,7 +42,7 @@ from fieldassay.result.result import Result
 FEW_DOCUMENTS = 20
 
 
-def remark(census: Census, seen: Observations, promise: Promise, scale: str) -> Iterator[str]:
+def remark(census: ValueCounts, seen: Observations, promise: Promise, scale: str) -> Iterator[str]:
     """Yield sentences on what the observations do not hold, and on what the numbers take for granted."""
     yield from remark_census(census)
     documents = seen.count_documents()
@@ -65,7 +65,7 @@ def remark(census: Census, seen: Observations, promise: Promise, scale: str) -> 
         yield "no confidence is above 1%: are they percentages?"
 
 
-def remark_census(census: Census) -> Iterator[str]:
+def remark_census(census: ValueCounts) -> Iterator[str]:
     """Yield the limits of any threshold: values without confidence, omitted values, failed judgments."""
     if census.omitted:
         yield (
@@ -98,7 +98,7 @@ class CalibrationOptions:
     promise: Promise = dataclasses.field(default_factory=Promise)
     scale: str = "probability"
     slices: tuple[str, ...] = ()
-    chance: Chance = dataclasses.field(default_factory=Chance)
+    chance: BootstrapSettings = dataclasses.field(default_factory=BootstrapSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def apply_policy(
     policy: ReviewPolicy,
     name: str,
     system: str | None = None,
-    chance: Chance | None = None,
+    chance: BootstrapSettings | None = None,
 ) -> PolicyCheck:
     """Return the results of a policy on a run: accepted values, their errors, and whether its promise held.
 
@@ -198,7 +198,7 @@ def apply_policy(
 
     Raises `ProblemsError` if the run was judged by another spec than the one that the policy was made with.
     """
-    chance = chance or Chance()
+    chance = chance or BootstrapSettings()
     given = read_confidences(run, system or policy.system)
     if policy.digests.get("spec") != given.digests.get("spec"):
         what = "was judged by another spec than the runs that the policy is for"
@@ -247,13 +247,15 @@ def _choose_fields(given: Confidences, options: CalibrationOptions) -> tuple[str
 
 
 def _measure_fields(
-    given: Confidences, seen: Observations, fields: tuple[str, ...], chance: Chance
+    given: Confidences, seen: Observations, fields: tuple[str, ...], chance: BootstrapSettings
 ) -> Iterator[Group]:
     for name in fields:
         yield measure(name, count_rows(given.of_fields((name,)).rows), seen.of_fields((name,)), chance)
 
 
-def _measure_slices(given: Confidences, seen: Observations, key: str, chance: Chance) -> Iterator[Group]:
+def _measure_slices(
+    given: Confidences, seen: Observations, key: str, chance: BootstrapSettings
+) -> Iterator[Group]:
     for label, documents in given.slice_documents(key).items():
         is_in = np.array([name in documents for name in seen.documents], dtype=bool)
         yield measure(

@@ -10,17 +10,19 @@ import numpy as np
 
 from fieldassay.calibration.bins import Bools, Floats
 from fieldassay.calibration.certify import clopper_pearson_lower, clopper_pearson_upper
-from fieldassay.calibration.measure import Chance
+from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.observations import SCALES, Observations, is_judged
 from fieldassay.calibration.policy import Item, ReviewPolicy, Rule
 from fieldassay.calibration.ratios import ratio_interval
-from fieldassay.calibration.result import Check, Promise, Standing, Unit
+from fieldassay.calibration.result import Check, Promise, PromiseStatus, Unit
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def check_rules(policy: ReviewPolicy, observations: Observations, chance: Chance) -> tuple[Check, ...]:
+def check_rules(
+    policy: ReviewPolicy, observations: Observations, chance: BootstrapSettings
+) -> tuple[Check, ...]:
     """Return how every threshold did on observations that it was not made from."""
     return tuple(
         _check(rule, observations.of_fields(rule.fields), policy.promise, chance) for rule in policy.rules
@@ -45,7 +47,7 @@ def list_accepted(policy: ReviewPolicy, observations: Observations) -> Bools:
     return accepted
 
 
-def _check(rule: Rule, observations: Observations, promise: Promise, chance: Chance) -> Check:
+def _check(rule: Rule, observations: Observations, promise: Promise, chance: BootstrapSettings) -> Check:
     least = np.inf if rule.threshold is None else rule.threshold
     accepted = observations.confidence >= least
     wrong = accepted & ~observations.is_correct
@@ -73,16 +75,16 @@ def _check(rule: Rule, observations: Observations, promise: Promise, chance: Cha
     )
 
 
-def _judge(risk: float | None, lower: float, target: float) -> Standing:
+def _judge(risk: float | None, lower: float, target: float) -> PromiseStatus:
     if risk is None:
-        return Standing.EMPTY
+        return PromiseStatus.EMPTY
     if lower > target:
-        return Standing.BROKEN
-    return Standing.HELD if risk <= target + 1e-12 else Standing.UNDECIDED
+        return PromiseStatus.BROKEN
+    return PromiseStatus.HELD if risk <= target + 1e-12 else PromiseStatus.UNDECIDED
 
 
 def _estimate(
-    observations: Observations, accepted: Bools, wrong: Bools, promise: Promise, chance: Chance
+    observations: Observations, accepted: Bools, wrong: Bools, promise: Promise, chance: BootstrapSettings
 ) -> tuple[float | None, tuple[float, float] | None]:
     """Return the share of wrong accepted values in the promise's unit, and its interval over documents."""
     present, doc = np.unique(observations.doc, return_inverse=True)

@@ -11,7 +11,7 @@ from fieldassay.calibration.observations import COLUMNS
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.evidence import ANSWER_COLUMNS
 from fieldassay.result.result import Result
-from fieldassay.runs.run import Run, damage_told
+from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.runs.run_file import EVIDENCE
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def read_confidences(run: Path | Result, system: str | None) -> Confidences:
         raise _incomplete(label)
     name = _choose_system(label, found.documents, system)
     documents = found.documents.filter(pl.col("system") == name)
-    with damage_told(*([found] if found.is_saved else [])):
+    with corrupt_run_errors(*([found] if found.is_saved else [])):
         rows = (
             evidence.filter((pl.col("kind") == "value") & (pl.col("system") == name))
             .select(COLUMNS)

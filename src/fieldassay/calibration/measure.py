@@ -20,7 +20,15 @@ from fieldassay.calibration.bins import (
     list_bins,
 )
 from fieldassay.calibration.observations import Observations
-from fieldassay.calibration.result import BrierParts, Calibration, Capture, Census, Group, Point, Selection
+from fieldassay.calibration.result import (
+    BrierParts,
+    Calibration,
+    Capture,
+    Group,
+    Point,
+    Selection,
+    ValueCounts,
+)
 from fieldassay.stats.intervals import percentile_intervals
 from fieldassay.stats.poisson import document_keys, weight_table, weights
 
@@ -234,7 +242,7 @@ def log_loss(confidence: Floats, is_correct: Bools) -> tuple[float, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Chance:
+class BootstrapSettings:
     """Where randomness comes from: the seed, the replicates of intervals over documents, and their level."""
 
     seed: int = 0
@@ -242,7 +250,9 @@ class Chance:
     level: float = 0.95
 
 
-def measure(name: str | None, census: Census, observations: Observations, chance: Chance) -> Group:
+def measure(
+    name: str | None, census: ValueCounts, observations: Observations, chance: BootstrapSettings
+) -> Group:
     """Return calibration and selective prediction of a group; without observations its census alone."""
     if not len(observations):
         return Group(name, census)
@@ -254,7 +264,7 @@ def measure(name: str | None, census: Census, observations: Observations, chance
     )
 
 
-def calibrate_values(observations: Observations, chance: Chance) -> Calibration:
+def calibrate_values(observations: Observations, chance: BootstrapSettings) -> Calibration:
     """Return the calibration of at least one value, beside that of a calibrated scorer by chance."""
     observed = Observed(
         observations.confidence, observations.is_correct, observations.doc, observations.documents

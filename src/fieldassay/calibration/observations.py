@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.calibration.bins import Bools, Floats
-from fieldassay.calibration.result import Census, Unit
+from fieldassay.calibration.result import Unit, ValueCounts
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.stats.poisson import document_keys
 
@@ -121,7 +121,7 @@ def has_confidence() -> pl.Expr:
     return pl.col("confidence").is_not_null() & pl.col("confidence").is_not_nan()
 
 
-def count_rows(rows: pl.DataFrame) -> Census:
+def count_rows(rows: pl.DataFrame) -> ValueCounts:
     """Return what became of the judged values."""
     import polars as pl
 
@@ -135,7 +135,7 @@ def count_rows(rows: pl.DataFrame) -> Census:
         "failed": (pl.col("outcome") == "failed").sum(),
         "documents": pl.col("doc").filter(observed).n_unique(),
     }
-    return Census(**rows.select(**counts).row(0, named=True))
+    return ValueCounts(**rows.select(**counts).row(0, named=True))
 
 
 def _codes(names: pl.Series) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:

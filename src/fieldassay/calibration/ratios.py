@@ -7,19 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from fieldassay.calibration.bins import Floats
-from fieldassay.calibration.measure import Chance
+from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.stats.intervals import percentile_intervals
 from fieldassay.stats.poisson import document_keys, weight_table, weights
 
 _AT_ONCE = 1 << 22
 
 
-def ratio_interval(sums: Floats, documents: Sequence[str], chance: Chance) -> tuple[float, float] | None:
+def ratio_interval(
+    sums: Floats, documents: Sequence[str], chance: BootstrapSettings
+) -> tuple[float, float] | None:
     """Return the interval of the ratio of two sums (rows) over documents (columns).
 
     None without replicates, or if it has no width.
 
-    >>> ratio_interval(np.array([[0.0, 0.0], [1.0, 1.0]]), ["a", "b"], Chance()) is None
+    >>> ratio_interval(np.array([[0.0, 0.0], [1.0, 1.0]]), ["a", "b"], BootstrapSettings()) is None
     True
     """
     if not chance.replicates:
@@ -29,7 +31,7 @@ def ratio_interval(sums: Floats, documents: Sequence[str], chance: Chance) -> tu
     return (low, high) if low < high else None
 
 
-def ratio_replicates(sums: Floats, documents: Sequence[str], chance: Chance) -> Floats:
+def ratio_replicates(sums: Floats, documents: Sequence[str], chance: BootstrapSettings) -> Floats:
     """Return the ratio in every replicate; NaN where the second sum is 0."""
     keys, table = document_keys(documents, chance.seed), weight_table(np.float64)
     width = max(4, _AT_ONCE // max(1, len(documents)) // 4 * 4)

@@ -22,7 +22,7 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class ValueCounts:
     """What became of the judged values: observations, and what cannot be one."""
 
     observed: int = 0
@@ -119,7 +119,7 @@ class Group:
     """Confidences of all values (name None), a field or a slice; without observations only the census."""
 
     name: str | None
-    census: Census
+    census: ValueCounts
     calibration: Calibration | None = None
     selection: Selection | None = None
 
@@ -213,7 +213,7 @@ class CalibrationPage:
         }
 
 
-class Standing(StrEnum):
+class PromiseStatus(StrEnum):
     """What a held-out run says of a promise."""
 
     HELD = "held"
@@ -247,7 +247,7 @@ class Check:
     drawn: int
     drawn_errors: int
     lower: float
-    standing: Standing
+    standing: PromiseStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,14 +262,14 @@ class PolicyCheck:
     reviewed: Mapping[str, int]
     caught: int
     """Wrong values among those sent to review."""
-    census: Census
+    census: ValueCounts
     level: float
     remarks: tuple[str, ...] = ()
 
     @property
     def is_broken(self) -> bool:
         """Return whether any promise is broken."""
-        return any(check.standing is Standing.BROKEN for check in self.checks)
+        return any(check.standing is PromiseStatus.BROKEN for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON data."""

@@ -169,12 +169,12 @@ def _document(given: Mapping[str, Any]) -> DocumentExplanation:
 def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> DocumentExplanation:
     from fieldassay.plan.compile import read_plan
     from fieldassay.scoring.explain import choose_field, explain_document
-    from fieldassay.scoring.inputs import fitted, open_inputs
+    from fieldassay.scoring.inputs import drop_absent_fields, open_inputs
 
     inputs = read_inputs(given)
     plan = read_plan(read_spec_option(given))
     matching = open_inputs(plan, inputs.gold, inputs.predictions, inputs.options)
-    found = explain_document(fitted(plan, matching), matching, document)
+    found = explain_document(drop_absent_fields(plan, matching), matching, document)
     return choose_field(plan, found, field) if field is not None else found
 
 

@@ -88,10 +88,10 @@ def _print(folder: Path, what: str, system: str | None) -> None:
     from fieldassay.reports.export.detail import list_classification_of_run, list_pairs_of_run
     from fieldassay.reports.export.tables import list_losses_of_run, list_suspicious_gold_of_run
     from fieldassay.reports.page import Column, Page
-    from fieldassay.runs.run import Run, damage_told
+    from fieldassay.runs.run import Run, corrupt_run_errors
 
     run = Run.open(folder)
-    with damage_told(run):
+    with corrupt_run_errors(run):
         makers = (
             list_losses_of_run,
             list_suspicious_gold_of_run,

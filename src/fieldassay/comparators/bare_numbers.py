@@ -11,7 +11,7 @@ import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import NUMBER_REASONS, NUMBER_SCORES, number_codes
-from fieldassay.comparators.settled import scores_by_code, unequal_positions
+from fieldassay.comparators.equality import scores_by_code, unequal_positions
 from fieldassay.comparators.tolerance import ToleranceOption, tolerance_of
 from fieldassay.types.column import Column, Objects, objects
 

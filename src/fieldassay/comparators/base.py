@@ -39,9 +39,9 @@ class Comparator(ABC):
     """The default acceptance threshold: the least score of a match."""
     by_canonical: ClassVar[bool] = False
     """True if unequal canonical texts always score 0 with reason 1, without a call."""
-    settles_equal: ClassVar[bool] = True
+    skips_equal: ClassVar[bool] = True
     """False if equal values must be compared too, because of `extras`."""
-    is_dear: ClassVar[bool] = False
+    is_expensive: ClassVar[bool] = False
     """True if a comparison costs more than the search for repeated pairs (about 100 ns)."""
 
     can_fail: ClassVar[bool] = False

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
+from fieldassay.comparators.equality import Mask
 from fieldassay.comparators.exact import Exact
-from fieldassay.comparators.settled import Mask
 from fieldassay.types.column import Column, Objects
 
 
@@ -39,7 +39,7 @@ class ByKind(Comparator):
         object.__setattr__(
             self, "reasons", tuple(dict.fromkeys(("equal", "different", "other_kind", *inner)))
         )
-        object.__setattr__(self, "is_dear", self.number.is_dear or self.text.is_dear)
+        object.__setattr__(self, "is_dear", self.number.is_expensive or self.text.is_expensive)
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         score = np.asarray(gold.canonical == pred.canonical, dtype=np.float64)

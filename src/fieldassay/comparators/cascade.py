@@ -50,8 +50,8 @@ class Cascade(Comparator):
         )
         object.__setattr__(self, "reasons", tuple(reasons))
         object.__setattr__(self, "accept", self.steps[-1].accept)
-        object.__setattr__(self, "settles_equal", all(step.settles_equal for step in self.steps))
-        object.__setattr__(self, "is_dear", any(step.is_dear for step in self.steps))
+        object.__setattr__(self, "settles_equal", all(step.skips_equal for step in self.steps))
+        object.__setattr__(self, "is_dear", any(step.is_expensive for step in self.steps))
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         score, reason = np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldassay.comparators.settled import Codes, Floats, Mask
+from fieldassay.comparators.equality import Codes, Floats, Mask
 from fieldassay.comparators.tolerance import Tolerance, decimal_of
 from fieldassay.types.column import Indices, Objects, objects
 from fieldassay.types.numbers.amounts import NumberRange

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fieldassay.comparators.equality import Floats
 from fieldassay.comparators.items import Ints, Items
-from fieldassay.comparators.settled import Floats
 from fieldassay.types.column import Indices
 
 _AT_ONCE = 4_000_000

@@ -8,10 +8,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
+from fieldassay.comparators.equality import Floats, unequal_positions
 from fieldassay.comparators.exact import Exact
 from fieldassay.comparators.items import Items, all_pairs, best_by, items_of, similarities, total_by
 from fieldassay.comparators.lists import LIST_REASONS, list_reasons, portions
-from fieldassay.comparators.settled import Floats, unequal_positions
 from fieldassay.types.column import Column
 
 
@@ -36,8 +36,8 @@ class SoftCoverage(Comparator):
     score: Literal["sf1", "chamfer"] = "sf1"
     reasons: ClassVar[tuple[str, ...]] = LIST_REASONS
     accept: ClassVar[float] = 0.8
-    settles_equal: ClassVar[bool] = False
-    is_dear: ClassVar[bool] = True
+    skips_equal: ClassVar[bool] = False
+    is_expensive: ClassVar[bool] = True
     extra_names: ClassVar[tuple[str, ...]] = ("coverage", "specificity", "chamfer", "sf1")
 
     def compare(self, gold: Column, pred: Column) -> Scores:

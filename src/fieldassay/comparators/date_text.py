@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
-from fieldassay.comparators.settled import scores_by_code, unequal_positions
+from fieldassay.comparators.equality import scores_by_code, unequal_positions
 from fieldassay.types.column import Column
 from fieldassay.types.dates.period import Date
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.comparators.base import Comparator, Scores
-from fieldassay.comparators.settled import Codes, scores_by_code, unequal_positions
+from fieldassay.comparators.equality import Codes, scores_by_code, unequal_positions
 from fieldassay.types.column import Column, Objects
 from fieldassay.types.dates.period import Date, Period
 

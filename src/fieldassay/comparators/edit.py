@@ -14,7 +14,7 @@ from rapidfuzz.distance import Levenshtein as LevenshteinDistance
 from rapidfuzz.process import cpdist
 
 from fieldassay.comparators.base import Comparator, Scores
-from fieldassay.comparators.settled import Floats, equal_pairs, graded
+from fieldassay.comparators.equality import Floats, equal_pairs, graded
 from fieldassay.comparators.shares import share_of
 from fieldassay.types.column import Column, Objects, objects
 
@@ -87,7 +87,7 @@ class Levenshtein(Comparator):
     reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
     accept: ClassVar[float] = 0.8
     is_symmetric: ClassVar[bool] = True
-    is_dear: ClassVar[bool] = True
+    is_expensive: ClassVar[bool] = True
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         return judged_texts(gold, pred, LONGEST_PRODUCT, levenshtein_similarity)
@@ -105,7 +105,7 @@ class Indel(Comparator):
     reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
     accept: ClassVar[float] = 0.8
     is_symmetric: ClassVar[bool] = True
-    is_dear: ClassVar[bool] = True
+    is_expensive: ClassVar[bool] = True
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         return judged_texts(gold, pred, LONGEST_PRODUCT, indel_similarity)
@@ -128,7 +128,7 @@ class JaroWinkler(Comparator):
     reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
     accept: ClassVar[float] = 0.8
     is_symmetric: ClassVar[bool] = True
-    is_dear: ClassVar[bool] = True
+    is_expensive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.prefix_weight <= 0.25:
@@ -164,7 +164,7 @@ class Anls(Comparator):
     reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
     accept: ClassVar[float] = 0.5
     is_symmetric: ClassVar[bool] = True
-    is_dear: ClassVar[bool] = True
+    is_expensive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         share_of("anls: threshold", self.threshold)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
-from fieldassay.comparators.settled import equal_pairs, scores_by_code, unequal_positions
+from fieldassay.comparators.equality import equal_pairs, scores_by_code, unequal_positions
 from fieldassay.types.column import Column, Objects, objects
 
 _NO_DIGIT = re.compile(r"\D+")

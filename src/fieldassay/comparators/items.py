@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.comparators.base import Comparator
-from fieldassay.comparators.settled import Floats
+from fieldassay.comparators.equality import Floats
 from fieldassay.types.column import Column, Objects, objects
 
 Ints = npt.NDArray[np.int64]

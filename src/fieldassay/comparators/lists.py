@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.common_items import common_counts
+from fieldassay.comparators.equality import Floats, Mask, unequal_positions
 from fieldassay.comparators.exact import Contains, Exact
 from fieldassay.comparators.items import (
     Candidates,
@@ -25,7 +26,6 @@ from fieldassay.comparators.items import (
     similarities,
     total_by,
 )
-from fieldassay.comparators.settled import Floats, Mask, unequal_positions
 from fieldassay.types.column import Column, Indices
 
 LIST_REASONS = ("equal", "different", "same_items", "some_items", "too_many_items", "items_not_judged")

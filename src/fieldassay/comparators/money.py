@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import EQUAL, NUMBER_REASONS, NUMBER_SCORES, WITHIN, Numbers
-from fieldassay.comparators.settled import scores_by_code
+from fieldassay.comparators.equality import scores_by_code
 from fieldassay.comparators.tolerance import Tolerance, ToleranceOption, tolerance_of
 from fieldassay.types.column import Column, Indices, Objects, objects
 from fieldassay.types.numbers.amounts import Money

@@ -17,7 +17,7 @@ from fieldassay.comparators.closeness import (
     ends_of,
     number_codes,
 )
-from fieldassay.comparators.settled import Codes, scores_by_code, unequal_positions
+from fieldassay.comparators.equality import Codes, scores_by_code, unequal_positions
 from fieldassay.comparators.tolerance import EXACT, Tolerance, ToleranceOption, tolerance_of
 from fieldassay.types.column import Column, Indices
 

@@ -12,8 +12,8 @@ from rapidfuzz.distance import Hamming
 from rapidfuzz.process import cpdist
 
 from fieldassay.comparators.base import Comparator, Scores
+from fieldassay.comparators.equality import Floats, unequal_positions
 from fieldassay.comparators.exact import digits_of
-from fieldassay.comparators.settled import Floats, unequal_positions
 from fieldassay.comparators.shares import share_of
 from fieldassay.types.column import Column, Objects
 

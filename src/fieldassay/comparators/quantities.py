@@ -10,7 +10,7 @@ import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import NUMBER_REASONS, NUMBER_SCORES, number_codes
-from fieldassay.comparators.settled import Codes, scores_by_code, unequal_positions
+from fieldassay.comparators.equality import Codes, scores_by_code, unequal_positions
 from fieldassay.comparators.tolerance import ToleranceOption, decimal_of, tolerance_of
 from fieldassay.types.column import Column, Objects, objects
 from fieldassay.types.numbers.amounts import NumberRange, Quantity

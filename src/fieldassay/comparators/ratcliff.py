@@ -10,8 +10,8 @@ from cydifflib import SequenceMatcher
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.edit import TEXT_REASONS, text_lengths
+from fieldassay.comparators.equality import Floats, graded
 from fieldassay.comparators.matching_blocks import LONGEST, matched_characters
-from fieldassay.comparators.settled import Floats, graded
 from fieldassay.types.column import Column, Indices, Objects
 
 LONGEST_MATCHED_PRODUCT = 4 * 10**8
@@ -36,7 +36,7 @@ class Ratcliff(Comparator):
 
     reasons: ClassVar[tuple[str, ...]] = TEXT_REASONS
     accept: ClassVar[float] = 0.8
-    is_dear: ClassVar[bool] = True
+    is_expensive: ClassVar[bool] = True
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         positions = np.arange(len(gold))

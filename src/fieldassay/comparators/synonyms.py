@@ -8,7 +8,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
-from fieldassay.comparators.settled import scores_by_code, unequal_positions
+from fieldassay.comparators.equality import scores_by_code, unequal_positions
 from fieldassay.types.column import Column
 
 Words: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...] | dict[str, tuple[str, ...]]

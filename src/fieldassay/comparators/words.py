@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
-from fieldassay.comparators.settled import equal_pairs, graded, unequal_positions
+from fieldassay.comparators.equality import equal_pairs, graded, unequal_positions
 from fieldassay.comparators.shares import share_of
 from fieldassay.types.column import Column
 

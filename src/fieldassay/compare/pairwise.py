@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.compare.permutation_test import Arena, Pair
+from fieldassay.compare.permutation_test import Pair, PairedMatrix
 from fieldassay.metrics.grammar import MetricCall
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.result.comparison import Comparison, Outcome, Place, RankedPair, Ranking
@@ -35,7 +35,7 @@ def contest(data: PairedData, reference: str) -> Comparisons:
     documents, the pairs of the rankings included, and over the comparisons of each slice key.
     """
     pairs = [(reference, system.system) for system in data.systems if system.system != reference]
-    arena = Arena.open(data)
+    arena = PairedMatrix.open(data)
     made = compare_all(arena, pairs, data.metrics)
     by_slice: list[Comparison] = []
     for key in data.slices:
@@ -45,7 +45,7 @@ def contest(data: PairedData, reference: str) -> Comparisons:
 
 
 def compare_all(
-    arena: Arena, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]
+    arena: PairedMatrix, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]
 ) -> Comparisons:
     """Return the comparison of each pair in each metric, and, of more than two systems, a ranking by each metric of the whole.
 
@@ -79,16 +79,16 @@ def remark_ranking(systems: int, metrics: int, level: float) -> tuple[str, ...]:
 
 
 def compare_pairs(
-    arena: Arena, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]
+    arena: PairedMatrix, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]
 ) -> Iterator[Comparison]:
     """Yield the comparison of each pair in each metric, on all documents or on those of the slice that the metric names; one family for Holm."""
     yield from decide(list(_compare(arena, pairs, metrics)))
 
 
 def _compare(
-    arena: Arena, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]
+    arena: PairedMatrix, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]
 ) -> Iterator[Comparison]:
-    narrowed: dict[SliceKey, Arena] = {None: arena}
+    narrowed: dict[SliceKey, PairedMatrix] = {None: arena}
     for bound in metrics:
         key = bound.call.slice
         if key not in narrowed and key is not None:
@@ -97,7 +97,7 @@ def _compare(
 
 
 def compare_slices(
-    arena: Arena, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric], key: str
+    arena: PairedMatrix, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric], key: str
 ) -> Iterator[Comparison]:
     """Yield the comparison of each pair in each value of a slice key; one family for Holm."""
     made = []
@@ -112,7 +112,7 @@ def compare_slices(
     yield from decide(made)
 
 
-def slice_values(arena: Arena, key: str) -> Mapping[str, npt.NDArray[np.int64]]:
+def slice_values(arena: PairedMatrix, key: str) -> Mapping[str, npt.NDArray[np.int64]]:
     """Return the positions of the documents of each value of a slice key; only of those values that have the same documents in every system."""
     found = [_members(system.groups.get(key, ())) for system in arena.data.systems]
     return {
@@ -135,7 +135,7 @@ def _is_whole(bound: BoundMetric) -> bool:
 
 
 def compare_one(
-    arena: Arena, systems: tuple[str, str], bound: BoundMetric, key: SliceKey = None
+    arena: PairedMatrix, systems: tuple[str, str], bound: BoundMetric, key: SliceKey = None
 ) -> Comparison:
     """Return the second system compared with the first on the arena's documents; its p value stands alone as yet, and there is no verdict."""
     pair = arena.pair(*systems, arena.layout.view(bound))
@@ -266,7 +266,7 @@ def is_shown(p_adjusted: float, level: float) -> bool:
     return p_adjusted <= 1.0 - level + 1e-12
 
 
-def rank(arena: Arena, bound: BoundMetric, made: Sequence[Comparison] = ()) -> Ranking:
+def rank(arena: PairedMatrix, bound: BoundMetric, made: Sequence[Comparison] = ()) -> Ranking:
     """Return all systems by a metric with the p value of each pair alone; the adjusted ones, and the places that follow, come with the family.
 
     The p values of the comparisons in `made` are taken from there.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fieldassay.engine.bootstrap import draw_sums
 from fieldassay.metrics.half_documents import HalfDocuments, size_by_documents
-from fieldassay.metrics.recipes import Addition, Otherwise, Ratio, SumTable, Total
+from fieldassay.metrics.recipes import Addition, Coalesce, Ratio, SumTable, Total
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Form, Statistic
 from fieldassay.metrics.sums import Sum, join_fields, spread_rows
@@ -109,7 +109,7 @@ class View:
         """Return the metric of one column of sums, None where it is undefined."""
         found = self.table(total[:, None]).evaluate(self.bound.recipe)
         value, unit = float(found.values[-1, 0]), self.bound.metric.unit
-        is_settled = unit == "count" or isinstance(self.bound.recipe, Otherwise)
+        is_settled = unit == "count" or isinstance(self.bound.recipe, Coalesce)
         return None if np.isnan(value) or (found.n[-1] == 0 and not is_settled) else value
 
     def slack(self, first: float, second: float) -> float:
@@ -118,7 +118,7 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
-class Arena:
+class PairedMatrix:
     """The systems of a comparison on some of their documents; what depends on the draws is made when first asked for."""
 
     data: PairedData
@@ -130,7 +130,7 @@ class Arena:
     drawn: dict[int, Ints] = field(default_factory=dict)
 
     @classmethod
-    def open(cls, data: PairedData) -> Arena:
+    def open(cls, data: PairedData) -> PairedMatrix:
         """Return the arena of all documents. Raises ValueError if the systems do not have the same ones."""
         documents = data.systems[0].documents
         if any(system.documents != documents for system in data.systems):
@@ -144,10 +144,10 @@ class Arena:
             layout,
         )
 
-    def narrow(self, rows: npt.NDArray[np.int64]) -> Arena:
+    def narrow(self, rows: npt.NDArray[np.int64]) -> PairedMatrix:
         """Return the arena of the documents at these positions."""
         documents = tuple(self.documents[at] for at in rows.tolist())
-        return Arena(
+        return PairedMatrix(
             self.data, self.names, documents, tuple(matrix[:, rows] for matrix in self.matrices), self.layout
         )
 
@@ -189,7 +189,7 @@ class Arena:
 class Pair:
     """Two systems of an arena, by their positions, seen by one metric."""
 
-    arena: Arena
+    arena: PairedMatrix
     first: int
     second: int
     view: View

@@ -14,7 +14,7 @@ from fieldassay.compare.pairwise import (
     remark_ranking,
     slice_values,
 )
-from fieldassay.compare.permutation_test import Arena
+from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.engine.fold import FoldPlan, Partial, pair_systems
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.metrics.grammar import MetricCall, parse_metric
@@ -159,7 +159,9 @@ def compare(
     known = [system.system for system in data.systems]
     for name in (a, b):
         check_reference(name, known)
-    arena = Arena.open(replace(data, systems=tuple(one for one in data.systems if one.system in (a, b))))
+    arena = PairedMatrix.open(
+        replace(data, systems=tuple(one for one in data.systems if one.system in (a, b)))
+    )
     chosen = data.metrics if metrics is None else tuple(_find(data, name) for name in metrics)
     made = list(compare_pairs(arena, [(a, b)], chosen))
     for key in slices:
@@ -193,11 +195,11 @@ def _find(data: PairedData, name: str) -> BoundMetric:
     )
 
 
-def remark_contest(data: PairedData | None) -> tuple[str, ...]:
+def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:
     """Return what is to be said of comparisons that are not made: slice keys with too many values, and too many systems to be ranked."""
     if data is None:
         return ()
-    arena = Arena.open(data)
+    arena = PairedMatrix.open(data)
     many = [(key, len(slice_values(arena, key))) for key in data.slices]
     whole = sum(bound.call.slice is None and bound.call.field is None for bound in data.metrics)
     return (

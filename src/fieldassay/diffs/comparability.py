@@ -15,7 +15,7 @@ from fieldassay.fingerprint.frozen import Frozen, Labels, Part, part_of
 from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
 from fieldassay.printable import make_printable
 from fieldassay.result.recorded import parts_of
-from fieldassay.runs.run import Run, damage_told
+from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.spec.parse import read_spec
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _changed_gold(first: Entry, second: Entry, common: tuple[str, ...]) -> froze
     frames = [rows_of(entry) for entry in (first, second)]
     assert frames[0] is not None
     assert frames[1] is not None
-    with damage_told(first.run.run, second.run.run):
+    with corrupt_run_errors(first.run.run, second.run.run):
         return find_relabeled(frames[0], frames[1], tuple(map(make_printable, common)))
 
 

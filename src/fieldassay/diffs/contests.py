@@ -13,7 +13,7 @@ from fieldassay.compare.pairwise import (
     remark_ranking,
     slice_values,
 )
-from fieldassay.compare.permutation_test import Arena
+from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.metrics.grammar import MetricCall
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.result.comparison import Comparison, Ranking
@@ -34,7 +34,7 @@ class Contest:
     notes: tuple[str, ...] = ()
 
 
-def hold_contest(
+def compare_systems(
     data: PairedData, reference: str, metrics: Sequence[BoundMetric], keys: Sequence[str]
 ) -> Contest:
     """Return the comparisons of all other systems with the reference, overall and by slice.
@@ -45,7 +45,7 @@ def hold_contest(
     """
     names = [system.system for system in data.systems]
     pairs = [(reference, name) for name in names if name != reference]
-    arena = Arena.open(data)
+    arena = PairedMatrix.open(data)
     fields = list_field_metrics(data) if len(pairs) == 1 else ()
     whole = [bound for bound in metrics if bound.call.slice is None]
     overall = compare_all(arena, pairs, metrics)

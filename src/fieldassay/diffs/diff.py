@@ -10,7 +10,7 @@ from pathlib import Path
 from fieldassay.atomic.spreadsheets import csv_text, show_names
 from fieldassay.diffs.changes import find_changes
 from fieldassay.diffs.comparability import Ground, find_ground, rows_of
-from fieldassay.diffs.contests import hold_contest, list_field_metrics
+from fieldassay.diffs.contests import compare_systems, list_field_metrics
 from fieldassay.diffs.grounds import remark_drawing
 from fieldassay.diffs.join import join_data, keep_needed
 from fieldassay.diffs.references import Entry, find_entries
@@ -20,7 +20,7 @@ from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.printable import make_printable
 from fieldassay.result.pairing import PairedData, list_parts
-from fieldassay.runs.run import damage_told
+from fieldassay.runs.run import corrupt_run_errors
 
 _FAILURES = ("missing", "invalid", "error", "timeout")
 
@@ -66,7 +66,7 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
     data = _draw(join_data([entry.contestant for entry in entries], ground.documents), options)
     metrics = _choose_metrics(data, options.metrics)
     keys = _choose_slices(data, options.slices)
-    contest = hold_contest(
+    contest = compare_systems(
         keep_needed(data, (*metrics, *list_field_metrics(data))), entries[0].contestant.label, metrics, keys
     )
     changes, reason = _find_changes(entries, ground)
@@ -247,7 +247,7 @@ def _find_changes(entries: Sequence[Entry], ground: Ground) -> tuple[Changes | N
     if lacking or before is None or after is None:
         return None, f"{' and '.join(lacking)} kept no judged values; score with --evidence all or errors"
     names = None if ground.documents is None else tuple(map(make_printable, ground.documents))
-    with damage_told(*(entry.run.run for entry in entries)):
+    with corrupt_run_errors(*(entry.run.run for entry in entries)):
         return find_changes(before, after, names), ""
 
 

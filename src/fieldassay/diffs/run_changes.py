@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fieldassay.compare.pairwise import compare_pairs
-from fieldassay.compare.permutation_test import Arena
+from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.diffs.grounds import find_unequal
 from fieldassay.diffs.join import Contestant, join_data, keep_needed
 from fieldassay.errors import ProblemsError
@@ -122,7 +122,7 @@ def _compare_by(bound: BoundMetric, data: PairedData, tasks: Sequence[_Task]) ->
     if not data.can_compare(bound):
         reason = f"the runs did not keep what {bound.call.name} is made of"
         return [(task, Change(reason=reason)) for task in tasks]
-    arena = Arena.open(keep_needed(data, (bound,)))
+    arena = PairedMatrix.open(keep_needed(data, (bound,)))
     return [
         (task, Change(next(iter(compare_pairs(arena, [(task.before.label, task.after.label)], (bound,))))))
         for task in tasks

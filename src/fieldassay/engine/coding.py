@@ -56,7 +56,7 @@ class Coded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OddValues:
+class WrongKindValues:
     """Values of another kind where a container is declared.
 
     Equal numbers stand for equal JSON texts, -1 for none.
@@ -68,7 +68,7 @@ class OddValues:
     place: ObjectPlace | ListPlace
 
 
-def code_odd(place: ObjectPlace | ListPlace) -> OddValues | None:
+def code_wrong_kinds(place: ObjectPlace | ListPlace) -> WrongKindValues | None:
     """Return the values of another kind at a container's place.
 
     None if there are none, or if other branches of a tree judge them.
@@ -82,7 +82,7 @@ def code_odd(place: ObjectPlace | ListPlace) -> OddValues | None:
         for node, value in kinds.wrong.items():
             codes[node] = numbers[odd_text(value)]
         sides.append(codes)
-    return OddValues(sides[0], sides[1], tuple(numbers), place)
+    return WrongKindValues(sides[0], sides[1], tuple(numbers), place)
 
 
 def odd_text(value: Any) -> str:

@@ -41,7 +41,7 @@ def compare_codes(coded: Coded, gold: Codes, pred: Codes) -> Compared:
     extras = {name: score.copy() for name in comparator.extra_names}
     if not coded.is_exact:
         open_pairs = ~(coded.is_opaque[gold] | coded.is_opaque[pred])
-        if comparator.settles_equal:
+        if comparator.skips_equal:
             open_pairs &= ~equal
         at = np.flatnonzero(open_pairs)
         if len(at):
@@ -65,7 +65,7 @@ def _compare_open(
     score, reason, extras = into
     codes = np.stack([gold[at], pred[at]])
     spread: Any = slice(None)
-    if comparator.is_dear:
+    if comparator.is_expensive:
         codes, spread = distinct_pairs(codes, len(coded.meaning))
     scores = comparator.compare_at(coded.column, codes[0], codes[1])
     found = scores.score[spread]

@@ -9,7 +9,7 @@ from fieldassay.engine.blocks import Block, Pairs, Reasons
 from fieldassay.engine.coding import odd_text
 from fieldassay.engine.excused import excuse_rows, has_gold_row
 from fieldassay.engine.lists import CodedList, PairWorth
-from fieldassay.engine.resolve import container_masks, excused_mask, held_kinds, holds_any, lone_mask
+from fieldassay.engine.resolve import container_masks, excused_mask, held_kinds, holds_any, unpaired_mask
 from fieldassay.engine.scopes import GOOD, NONE, WRONG, ListPlace, Masks, ObjectPlace
 from fieldassay.evidence import FLAG, Kind, Outcome
 
@@ -57,7 +57,7 @@ def below_flags(
     One-sided are an item without a partner and a container that one side lacks.
     """
     flags: npt.NDArray[np.int64] = np.where((pairs.gold < 0) | (pairs.pred < 0), FLAG["lone_parent"], 0)
-    lone = lone_mask(pairs, containers)
+    lone = unpaired_mask(pairs, containers)
     if lone is not None:
         flags |= np.where(lone, FLAG["lone_parent"], 0)
     if under is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldassay.engine.grow import extra_tree, grow, member_path
+from fieldassay.engine.schema_inference import extra_tree, grow, member_path
 from fieldassay.engine.scopes import (
     ABSENT,
     GOOD,
@@ -30,7 +30,7 @@ from fieldassay.engine.scopes import (
 from fieldassay.engine.variations import Acceptance, Noted, content_of, find_accepted
 from fieldassay.plan.joint import with_units
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
-from fieldassay.plan.renaming import under_own_names
+from fieldassay.plan.renaming import apply_aliases
 from fieldassay.spec.freeze import thaw
 
 _NOTHING: dict[str, Any] = {}
@@ -363,7 +363,7 @@ def _joint(leaf: Leaf, holders: list[Any], values: list[Any]) -> list[Any]:
 
 
 def _renamed(column: list[Any], node: ObjectNode) -> list[Any]:
-    return [under_own_names(value, node.other_names) for value in column] if node.other_names else column
+    return [apply_aliases(value, node.other_names) for value in column] if node.other_names else column
 
 
 def _masked(column: list[Any], mask: Masks) -> list[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fieldassay.engine.blocks import Block, Pairs, Reasons
 from fieldassay.engine.candidates import Index
-from fieldassay.engine.coding import Coded, OddValues, code, code_odd
+from fieldassay.engine.coding import Coded, WrongKindValues, code, code_wrong_kinds
 from fieldassay.engine.containers import container_blocks, item_block
 from fieldassay.engine.flatten import Flattener, Undeclared
 from fieldassay.engine.lists import Aligned, CodedList, CodedScope, align, content_key
@@ -66,7 +66,7 @@ def _code_scope(scope: Scope) -> CodedScope:
     leaves = [code(place) for place in scope.leaves]
     lists = [_code_list(place) for place in scope.lists]
     containers: list[ObjectPlace | ListPlace] = [*scope.objects, *scope.lists]
-    odd = [found for place in containers if (found := code_odd(place)) is not None]
+    odd = [found for place in containers if (found := code_wrong_kinds(place)) is not None]
     counts = (
         _count(side, (*leaves, *odd), lists, name)
         for side, name in ((scope.gold, "gold"), (scope.pred, "pred"))
@@ -74,7 +74,7 @@ def _code_scope(scope: Scope) -> CodedScope:
     return CodedScope(scope, leaves, lists, odd, *counts)
 
 
-def _count(side: Side, leaves: Sequence[Coded | OddValues], lists: list[CodedList], name: str) -> Any:
+def _count(side: Side, leaves: Sequence[Coded | WrongKindValues], lists: list[CodedList], name: str) -> Any:
     """Return the number of values present under each node of one side."""
     count = np.zeros(len(side), dtype=np.int64)
     for coded in leaves:

@@ -18,7 +18,7 @@ from fieldassay.engine.candidates import (
     members,
     positional_cells,
 )
-from fieldassay.engine.coding import Coded, OddValues
+from fieldassay.engine.coding import Coded, WrongKindValues
 from fieldassay.engine.compare import compare_codes
 from fieldassay.engine.pairing import Floats, pair_cells
 from fieldassay.engine.scopes import Ints, ListPlace, Masks, ObjectPlace, Scope
@@ -36,7 +36,7 @@ class CodedScope:
     scope: Scope
     leaves: list[Coded]
     lists: list[CodedList]
-    odd: list[OddValues]
+    odd: list[WrongKindValues]
     gold_leaves: npt.NDArray[np.int64]
     pred_leaves: npt.NDArray[np.int64]
 
@@ -218,7 +218,7 @@ class _CellSums:
             weight += is_there if factor == 1 else factor * is_there
         return np.divide(total, weight, out=total, where=weight > 0)
 
-    def _odd(self, odd: OddValues, chosen: Index | slice) -> tuple[Floats, Masks]:
+    def _odd(self, odd: WrongKindValues, chosen: Index | slice) -> tuple[Floats, Masks]:
         gold, pred = odd.gold[self.cells.gold[chosen]], odd.pred[self.cells.pred[chosen]]
         is_there = (gold >= 0) | (pred >= 0)
         excused = self._are_excused((*odd.place.ancestors, odd.place), chosen)

@@ -23,8 +23,8 @@ def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pair
     cells = aligned.chosen[selected]
     gold, pred = aligned.cells.gold[cells], aligned.cells.pred[cells]
     owners = _owners(above, place)
-    lone_gold = _lone(aligned.place, "gold", gold, owners[0])
-    lone_pred = _lone(aligned.place, "pred", pred, owners[1])
+    lone_gold = _unpaired(aligned.place, "gold", gold, owners[0])
+    lone_pred = _unpaired(aligned.place, "pred", pred, owners[1])
     if not place.node.keeps_empty:
         filled = is_filled(aligned.place, gold, pred)
         cells, gold, pred = cells[filled], gold[filled], pred[filled]
@@ -42,7 +42,7 @@ def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pair
     )
     hidden, under = _masks(above, place, owner, all_pred)
     prefix = Prefix(above.prefix, place.items, place.node.path)
-    lone = lone_mask(above, (*place.ancestors, place))
+    lone = unpaired_mask(above, (*place.ancestors, place))
     excused = excused_mask(above, (*place.ancestors, place))
     inherited = (None if mask is None else mask[owner] for mask in (lone, excused))
     return Pairs(place.items, all_gold, all_pred, doc, hidden, under, prefix, *inherited), cells
@@ -71,7 +71,7 @@ def holds_any(leaves: npt.NDArray[np.int64], nodes: Nodes) -> Masks:
     return held
 
 
-def _lone(listed: CodedList, side: str, paired: Nodes, owner: Index) -> Nodes:
+def _unpaired(listed: CodedList, side: str, paired: Nodes, owner: Index) -> Nodes:
     """Return the items of one side without a partner.
 
     Items outside all pairs of parents, and items left out, are not among them.
@@ -119,7 +119,7 @@ def container_masks(
     return hidden, under
 
 
-def lone_mask(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) -> Masks | None:
+def unpaired_mask(pairs: Pairs, containers: tuple[ObjectPlace | ListPlace, ...]) -> Masks | None:
     """Return a mask of the pairs below a one-sided node; None without any.
 
     The node is above the scope, or one of the containers.

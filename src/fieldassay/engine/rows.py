@@ -13,7 +13,7 @@ from fieldassay.engine.blocks import Block, Pairs, Reasons
 from fieldassay.engine.coding import Coded, only_item
 from fieldassay.engine.compare import ACCEPTED, Compared, compare_codes
 from fieldassay.engine.excused import accept_rows, excuse_rows, has_gold_row
-from fieldassay.engine.resolve import container_masks, excused_mask, lone_mask
+from fieldassay.engine.resolve import container_masks, excused_mask, unpaired_mask
 from fieldassay.engine.scopes import Codes, FieldTable, Ints, LeafPlace, Masks
 from fieldassay.evidence import FLAG, Kind, Outcome
 from fieldassay.spec.model import Accept
@@ -42,7 +42,7 @@ def leaf_block(place: LeafPlace, coded: Coded, pairs: Pairs, reasons: Reasons) -
         under, excused = (None if mask is None else mask[at] for mask in (under, excused))
     block = _judge(coded, (gold, pred), pairs, under, reasons)
     block.flags[:] |= np.where(beside, FLAG["wrong_kind"], 0)
-    lone = _lone(place, pairs)
+    lone = _unpaired(place, pairs)
     if lone is not None:
         block.flags[:] |= np.where(lone & (block.outcome != Outcome.FAILED), FLAG["lone_parent"], 0)
     if place.node.takes_only_item:
@@ -69,12 +69,12 @@ def _held(marks: Masks, codes: Codes) -> Masks:
     return held
 
 
-def _lone(place: LeafPlace, pairs: Pairs) -> Masks | None:
+def _unpaired(place: LeafPlace, pairs: Pairs) -> Masks | None:
     """Return a mask of the values below a one-sided node.
 
     A value that is itself an item has its list above it.
     """
-    lone = lone_mask(pairs, place.ancestors)
+    lone = unpaired_mask(pairs, place.ancestors)
     if pairs.prefix is None or place.node.path.endswith("[]"):
         return lone
     alone: Masks = (pairs.gold < 0) | (pairs.pred < 0)

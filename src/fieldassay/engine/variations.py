@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fieldassay.paths import ITEM, field_of, split_path
 from fieldassay.plan.joint import with_units
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
-from fieldassay.plan.renaming import under_own_names
+from fieldassay.plan.renaming import apply_aliases
 from fieldassay.types.anything import AnyReader
 
 Masks = npt.NDArray[np.bool_]
@@ -190,7 +190,7 @@ def _declared(node: Node, value: Any) -> Any:
     if isinstance(node, Leaf):
         return leaf_content(node, value) or None
     if isinstance(node, ObjectNode) and isinstance(value, dict):
-        held = under_own_names(value, node.other_names) if node.other_names else value
+        held = apply_aliases(value, node.other_names) if node.other_names else value
         members = {
             child.name: found
             for child in node.children

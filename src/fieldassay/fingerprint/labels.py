@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fieldassay.fingerprint.frozen import DECLARED, Labels, canonical
 from fieldassay.paths import split_path
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
-from fieldassay.plan.renaming import under_own_names
+from fieldassay.plan.renaming import apply_aliases
 from fieldassay.records.record import Record
 
 Picker: TypeAlias = Callable[[Any], Any]
@@ -65,7 +65,7 @@ def _picker(node: Node) -> Picker | None:
     def pick_object(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        held = under_own_names(value, node.other_names) if node.other_names else value
+        held = apply_aliases(value, node.other_names) if node.other_names else value
         if not held.keys() <= known:
             held = {name: held[name] for name in held if name in known}
         if not deeper:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from fieldassay.gates.lookup import Found, Holder, Holdings
 from fieldassay.gates.regression import BaselineMatch, judge_change
+from fieldassay.metrics.gate_lint import lint_gate
 from fieldassay.metrics.grammar import Gate
-from fieldassay.metrics.sense import find_nonsense
 from fieldassay.result.decision import GateOutcome, Verdict
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
@@ -109,7 +109,7 @@ def judge_gate(gate: Gate, found: Found) -> GateOutcome:
         return GateOutcome(gate, Verdict.INCONCLUSIVE, found.why, evidence=found.evidence)
     if gate.function == "regression":
         return _judge_regression(gate, estimate, found)
-    nonsense = find_nonsense(gate, estimate.unit, estimate.better)
+    nonsense = lint_gate(gate, estimate.unit, estimate.better)
     look = (
         _Look(why=nonsense, unit=estimate.unit)
         if nonsense
@@ -131,7 +131,7 @@ def judge_gate(gate: Gate, found: Found) -> GateOutcome:
 
 def _judge_regression(gate: Gate, estimate: Estimate, found: Found) -> GateOutcome:
     baseline = found.baseline or BaselineMatch()
-    nonsense = find_nonsense(gate, estimate.unit, estimate.better)
+    nonsense = lint_gate(gate, estimate.unit, estimate.better)
     try:
         if nonsense:
             raise ValueError(nonsense)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fieldassay.compare.pairwise import compare_one, slice_values
-from fieldassay.compare.permutation_test import Arena, Pair
+from fieldassay.compare.permutation_test import Pair, PairedMatrix
 from fieldassay.metrics.grammar import Gate, MetricCall
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.metrics.statistics import Known
@@ -34,7 +34,7 @@ class BaselineMatch:
     `evidence` says which baseline it is.
     """
 
-    arena: Arena | None = None
+    arena: PairedMatrix | None = None
     why: str = NO_BASELINE
     evidence: tuple[str, ...] = ()
     is_same: bool = False
@@ -238,7 +238,7 @@ def _describe(found: Comparison) -> str:
     return f"before {before}, now {now}; {counts}" + ("" if found.p is None else f"; {show_p(found.p)}")
 
 
-def _check_comparable(arena: Arena, bound: BoundMetric) -> None:
+def _check_comparable(arena: PairedMatrix, bound: BoundMetric) -> None:
     """Raise ValueError with the reason if a metric cannot be compared with the baseline."""
     if not is_comparable(bound):
         raise ValueError(
@@ -250,7 +250,7 @@ def _check_comparable(arena: Arena, bound: BoundMetric) -> None:
         )
 
 
-def _narrow(arena: Arena, key: tuple[str, str]) -> Arena:
+def _narrow(arena: PairedMatrix, key: tuple[str, str]) -> PairedMatrix:
     rows = slice_values(arena, key[0]).get(key[1])
     if rows is None:
         raise ValueError(

@@ -11,14 +11,14 @@ import numpy.typing as npt
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import DocumentTable, Evidence
 from fieldassay.metrics.recipes import (
-    AtLeast,
+    Coalesce,
     Combined,
     Constant,
     FieldMean,
-    Otherwise,
     Quantile,
     Ratio,
     Recipe,
+    Threshold,
     Total,
     join_values,
     settle,
@@ -92,7 +92,7 @@ class DocumentColumns:
             return self._own_ratio(recipe)
         if isinstance(recipe, Combined):
             return join_values(recipe.operator, self.evaluate(recipe.left), self.evaluate(recipe.right))
-        if isinstance(recipe, Otherwise | AtLeast):
+        if isinstance(recipe, Coalesce | Threshold):
             return settle(recipe, self.evaluate(recipe.recipe))
         if isinstance(recipe, Constant):
             return np.full(len(self.evidence.documents), recipe.value)

@@ -13,13 +13,13 @@ from fieldassay.metrics.catalogue import Metric, Parameter, list_metrics
 from fieldassay.metrics.formula import Applied, Formula, Literal, Operation, parse_formula
 from fieldassay.metrics.grammar import MetricCall, Value
 from fieldassay.metrics.recipes import (
-    AtLeast,
+    Coalesce,
     Combined,
     Constant,
-    Otherwise,
     Quantile,
     Ratio,
     Recipe,
+    Threshold,
     Total,
     join_values,
 )
@@ -185,9 +185,9 @@ class _Builder:
     def _apply(self, formula: Applied) -> Recipe:
         inner = self.build(formula.inner)
         if formula.function == "otherwise":
-            return Otherwise(inner, float(formula.argument or 0.0))
+            return Coalesce(inner, float(formula.argument or 0.0))
         if formula.function == "at_least":
-            return AtLeast(inner, float(formula.argument or 0.0))
+            return Threshold(inner, float(formula.argument or 0.0))
         over = self.build(formula.over) if formula.over is not None else None
         total, defined = form(OfDocument(inner, over)), form(IsDefined(inner, over))
         if formula.function == "document_sum":

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from fieldassay.metrics.recipes import (
-    AtLeast,
+    Coalesce,
     Combined,
     Constant,
     FieldMean,
     Floats,
-    Otherwise,
     Ratio,
     Recipe,
     SumTable,
+    Threshold,
     size_statistics,
 )
 from fieldassay.metrics.statistics import Form, Number, OfDocument, RowSum
@@ -54,7 +54,7 @@ class HalfDocuments:
 def find_highest(recipe: Recipe) -> float | None:
     """Return the largest value that a recipe can have in a document, the smallest being 0; None where that is not known.
 
-    >>> find_highest(Combined("*", Constant(100.0), AtLeast(Constant(1.0), 0.5)))
+    >>> find_highest(Combined("*", Constant(100.0), Threshold(Constant(1.0), 0.5)))
     100.0
     """
     if isinstance(recipe, Ratio):
@@ -63,12 +63,12 @@ def find_highest(recipe: Recipe) -> float | None:
         return _highest_ratio(recipe.ratio)
     if isinstance(recipe, Combined):
         return _highest_combined(recipe.operator, find_highest(recipe.left), find_highest(recipe.right))
-    if isinstance(recipe, Otherwise):
+    if isinstance(recipe, Coalesce):
         inner = find_highest(recipe.recipe)
         return None if inner is None else max(inner, recipe.value)
     if isinstance(recipe, Constant):
         return max(recipe.value, 0.0)
-    return 1.0 if isinstance(recipe, AtLeast) else None
+    return 1.0 if isinstance(recipe, Threshold) else None
 
 
 def _highest_combined(operator: str, left: float | None, right: float | None) -> float | None:
@@ -98,7 +98,7 @@ def list_ratios(recipe: Recipe) -> Iterator[Ratio]:
     if isinstance(recipe, Combined):
         yield from list_ratios(recipe.left)
         yield from list_ratios(recipe.right)
-    elif isinstance(recipe, Otherwise | AtLeast):
+    elif isinstance(recipe, Coalesce | Threshold):
         yield from list_ratios(recipe.recipe)
     elif isinstance(recipe, FieldMean):
         yield recipe.ratio

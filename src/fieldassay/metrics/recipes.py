@@ -92,7 +92,7 @@ class Combined:
 
 
 @dataclass(frozen=True, slots=True)
-class Otherwise:
+class Coalesce:
     """A recipe, and its value where it is undefined."""
 
     recipe: Recipe
@@ -100,14 +100,14 @@ class Otherwise:
 
 
 @dataclass(frozen=True, slots=True)
-class AtLeast:
+class Threshold:
     """1 where a recipe is at least `threshold` (within 1e-9), 0 where it is less, undefined where it is."""
 
     recipe: Recipe
     threshold: float
 
 
-Recipe: TypeAlias = Union[Ratio, FieldMean, Total, Quantile, Constant, Combined, Otherwise, AtLeast]
+Recipe: TypeAlias = Union[Ratio, FieldMean, Total, Quantile, Constant, Combined, Coalesce, Threshold]
 
 SLACK = 1e-9
 """The accepted distance below a threshold, for the rounding of a value's parts."""
@@ -140,7 +140,7 @@ def list_needs(recipe: Recipe) -> Needs:
         return Needs()
     if isinstance(recipe, Combined):
         return _join(_drawn_needs(recipe.left), _drawn_needs(recipe.right))
-    if isinstance(recipe, Otherwise | AtLeast):
+    if isinstance(recipe, Coalesce | Threshold):
         return _drawn_needs(recipe.recipe)
     ratio = recipe.ratio if isinstance(recipe, FieldMean) else recipe
     support = ratio.documents.statistics if ratio.documents is not None else _support(ratio.denominator)
@@ -215,7 +215,7 @@ class SumTable:
             return self._average(recipe.ratio, recipe.weight)
         if isinstance(recipe, Combined):
             return self._combine_two(recipe)
-        if isinstance(recipe, Otherwise | AtLeast):
+        if isinstance(recipe, Coalesce | Threshold):
             found = self.evaluate(recipe.recipe)
             return replace(found, values=settle(recipe, found.values))
         assert isinstance(recipe, Ratio), "quantiles are not made of sums, and constants have no rows"
@@ -362,12 +362,12 @@ def join_values(operator: str, left: Floats, right: Floats) -> Floats:
     return np.asarray(operation(left, right), dtype=np.float64)
 
 
-def settle(recipe: Otherwise | AtLeast, values: Floats) -> Floats:
+def settle(recipe: Coalesce | Threshold, values: Floats) -> Floats:
     """Return the inner values after the recipe's own rule.
 
-    >>> settle(Otherwise(Constant(1), 0.0), np.array([0.5, np.nan])).tolist()
+    >>> settle(Coalesce(Constant(1), 0.0), np.array([0.5, np.nan])).tolist()
     [0.5, 0.0]
     """
-    if isinstance(recipe, Otherwise):
+    if isinstance(recipe, Coalesce):
         return np.where(np.isnan(values), recipe.value, values)
     return np.where(np.isnan(values), np.nan, (values >= recipe.threshold - SLACK).astype(np.float64))

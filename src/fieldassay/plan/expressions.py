@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from fieldassay.errors import nearest
 from fieldassay.metrics.definitions import Definition, Vocabulary
+from fieldassay.metrics.gate_lint import lint_gate
 from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.selection import bind_metric, select_metrics
-from fieldassay.metrics.sense import find_nonsense
 from fieldassay.paths import ITEM, join_path
 from fieldassay.spec.model import Field, Spec
 from fieldassay.spec.report import Report, Steps
@@ -51,7 +51,7 @@ def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
         raise ValueError(f"{call.name} is defined per field only; name one: {call.name}[FIELD]")
     # A formula has no bounds unless declared.
     unit = "" if bound.is_own and bound.metric.unit == "ratio" else bound.metric.unit
-    nonsense = find_nonsense(gate, unit, bound.metric.better)
+    nonsense = lint_gate(gate, unit, bound.metric.better)
     if nonsense:
         raise ValueError(nonsense)
     return (

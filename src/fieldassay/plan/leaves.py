@@ -82,7 +82,7 @@ _LEAST = Call("exact")
 
 
 @dataclass(frozen=True, slots=True)
-class Judges:
+class ReaderAndComparator:
     """The reader of both sides and the comparator of a value."""
 
     reader: Reader
@@ -101,7 +101,7 @@ class LeafBuilder:
     report: Report
     null_values: tuple[str, ...] = ()
 
-    def judges(self, field: Field, steps: Steps) -> Judges | None:
+    def judges(self, field: Field, steps: Steps) -> ReaderAndComparator | None:
         """Return the reader and comparator of a field judged as one value; None after noting a problem."""
         if field.type not in type_names():
             self.report.add((*steps, "type"), *unknown("type", field.type, type_names()))
@@ -116,7 +116,9 @@ class LeafBuilder:
         shared = self._shared(field, reader_entry, entry, steps)
         reader = self._reader(field, reader_entry, shared[0], steps)
         comparator = build_call(call, COMPARATORS, (*steps, "compare"), self.report, shared[1])
-        return Judges(reader, comparator) if reader is not None and comparator is not None else None
+        return (
+            ReaderAndComparator(reader, comparator) if reader is not None and comparator is not None else None
+        )
 
     def _handed_down(
         self, field: Field, call: Call, entries: tuple[type[Any], type[Any]]

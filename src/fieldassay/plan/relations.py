@@ -13,7 +13,7 @@ from fieldassay.errors import nearest
 from fieldassay.paths import ITEM, Pattern, Step, join_path, split_path
 from fieldassay.plan.joint import with_units
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
-from fieldassay.plan.renaming import under_own_names
+from fieldassay.plan.renaming import apply_aliases
 from fieldassay.spec.report import Report, Steps
 
 RECORD = "."
@@ -46,7 +46,7 @@ class Typed:
         place: list[Step] = []
         for at, step in enumerate(steps):
             if isinstance(node, ObjectNode) and node.other_names and isinstance(value, dict):
-                value = under_own_names(value, node.other_names)
+                value = apply_aliases(value, node.other_names)
             node = None if node is None else child_of(node, step)
             key = chosen[steps[: at + 1]] if step == ITEM else step
             place.append(key)

@@ -8,13 +8,13 @@ OtherNames: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """The alternative keys of each field, in order of preference."""
 
 
-def under_own_names(value: dict[str, Any], others: OtherNames) -> dict[str, Any]:
+def apply_aliases(value: dict[str, Any], others: OtherNames) -> dict[str, Any]:
     """Return the object with every field under its own name.
 
     The field's own key counts first, then the first other key that is not null.
 
     >>> others = (("name", ("speaker", "who")), ("pages", ("ref_pages",)))
-    >>> under_own_names({"who": "Dupont", "pages": [1]}, others)
+    >>> apply_aliases({"who": "Dupont", "pages": [1]}, others)
     {'pages': [1], 'name': 'Dupont'}
     """
     for name, keys in others:

@@ -10,7 +10,7 @@ from fieldassay.runs.documents import document_of_run
 from fieldassay.runs.run import Run
 from fieldassay.scoring.explain import DocumentExplanation, choose_field
 from fieldassay.scoring.explain import explain_document as explain
-from fieldassay.scoring.inputs import fitted, open_inputs
+from fieldassay.scoring.inputs import drop_absent_fields, open_inputs
 from fieldassay.scoring.options import ScoreOptions, with_keywords
 
 
@@ -35,5 +35,5 @@ def explain_document(
         gold, predictions, spec = (data.pop(name) for name in ("gold", "predictions", "spec"))
         plan = spec if isinstance(spec, Plan) else read_plan(spec)
         matching = open_inputs(plan, gold, predictions, with_keywords(ScoreOptions(), data).inputs)
-        found = explain(fitted(plan, matching), matching, document)
+        found = explain(drop_absent_fields(plan, matching), matching, document)
     return found if field is None else choose_field(plan, found, field)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from fieldassay.json_value import Json
-from fieldassay.plan.renaming import under_own_names
+from fieldassay.plan.renaming import apply_aliases
 from fieldassay.records.answer import MOST_KEPT, Answer, parse_answer, read_given, shape
 from fieldassay.records.decode import decode_json, read_number
 from fieldassay.records.ids import SERVICE_KEYS, id_text, locate
@@ -92,7 +92,7 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     if record.data is None:
         return record
     if options.other_names:
-        record = replace(record, data=under_own_names(record.data, options.other_names))
+        record = replace(record, data=apply_aliases(record.data, options.other_names))
     if options.left_out and record.data is not None:
         record = replace(
             record, data={key: value for key, value in record.data.items() if key not in options.left_out}

@@ -20,7 +20,7 @@ from fieldassay.result.decisions_file import read_decisions
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import DOCUMENT, GROUP, STATISTICS, SYSTEM
-from fieldassay.runs.run import Run, damage_told
+from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.runs.run_file import GATES
 from fieldassay.runs.write import RunFolder, make_folder
 from fieldassay.spec.parse import read_spec
@@ -55,7 +55,7 @@ def redact_run(
     spec = read_spec(run.spec)
     redactor = Redactor(key or secrets.token_bytes(32), declared_names(spec), has_shapes, has_ids)
     result = run.result
-    with damage_told(run), make_folder(target) as made:
+    with corrupt_run_errors(run), make_folder(target) as made:
         _write_statistics(run, redactor, made)
         _write_gates(run, redactor, made)
         told = {

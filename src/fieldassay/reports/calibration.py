@@ -15,15 +15,20 @@ from fieldassay.calibration.result import (
     Nearest,
     Point,
     PolicyCheck,
+    PromiseStatus,
     Selection,
-    Standing,
     Unit,
 )
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.wording.numbers import NOTHING, show_count, show_p, show_p_cell, show_share
 from fieldassay.wording.shown import show
 
-STYLES = {Standing.HELD: "green", Standing.UNDECIDED: "yellow", Standing.BROKEN: "red", Standing.EMPTY: "dim"}
+STYLES = {
+    PromiseStatus.HELD: "green",
+    PromiseStatus.UNDECIDED: "yellow",
+    PromiseStatus.BROKEN: "red",
+    PromiseStatus.EMPTY: "dim",
+}
 _POINTS, _FIELDS, _WIDE, _LONG = 10, 40, 200, 600
 
 
@@ -112,7 +117,7 @@ def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
         "documents"
     )
     for check in found.checks:
-        if check.standing in (Standing.BROKEN, Standing.UNDECIDED):
+        if check.standing in (PromiseStatus.BROKEN, PromiseStatus.UNDECIDED):
             what = (
                 f"{check.drawn_errors:,} of {check.drawn:,} accepted {unit} are wrong: the risk is at "
                 f"least {show_share(check.lower, 2)}"

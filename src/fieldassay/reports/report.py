@@ -15,7 +15,7 @@ from fieldassay.reports.export.export import write_whole
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.result.decision import UNGATED
-from fieldassay.runs.run import Run, damage_told, read_runs
+from fieldassay.runs.run import Run, corrupt_run_errors, read_runs
 from fieldassay.runs.run_file import GATES, OWN_FILES, RUN, find_changed
 from fieldassay.runs.source_locations import places_of_run
 
@@ -138,7 +138,7 @@ def render_report(
 
     Raises `ProblemsError` for an unknown format, and for a run with damaged evidence.
     """
-    with damage_told(*(Run(one.folder, one.facts) for one in reported if one.folder is not None)):
+    with corrupt_run_errors(*(Run(one.folder, one.facts) for one in reported if one.folder is not None)):
         yield from find_format(name).make(reported, options or ReportOptions())
 
 

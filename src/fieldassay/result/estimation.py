@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.metrics.half_documents import HalfDocuments, size_by_sums
-from fieldassay.metrics.recipes import Constant, Evaluated, Otherwise, Quantile, Ratio, SumTable, Total
+from fieldassay.metrics.recipes import Coalesce, Constant, Evaluated, Quantile, Ratio, SumTable, Total
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum, add_sums
@@ -153,7 +153,7 @@ def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated, halved: Flo
             drafts.append(_Draft(bound, key, label))
             continue
         row = rows[label]
-        is_settled = is_count or isinstance(bound.recipe, Otherwise)
+        is_settled = is_count or isinstance(bound.recipe, Coalesce)
         is_undefined = math.isnan(values[row]) or (n[row] == 0 and not is_settled)
         value = None if is_undefined else round(values[row]) if is_count else values[row]
         has_replicates = has_draws and value is not None and documents[row] > 0

@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from fieldassay.metrics.definitions import CATALOGUE, Vocabulary
 from fieldassay.metrics.recipes import (
-    AtLeast,
+    Coalesce,
     Combined,
     Constant,
     FieldMean,
-    Otherwise,
     Quantile,
     Ratio,
     Recipe,
+    Threshold,
 )
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import RowSum, Statistic
@@ -86,7 +86,7 @@ def is_comparable(bound: BoundMetric) -> bool:
 def _is_sums(recipe: Recipe) -> bool:
     if isinstance(recipe, Combined):
         return _is_sums(recipe.left) and _is_sums(recipe.right)
-    if isinstance(recipe, Otherwise | AtLeast):
+    if isinstance(recipe, Coalesce | Threshold):
         return _is_sums(recipe.recipe)
     return not isinstance(recipe, Quantile)
 
@@ -97,7 +97,7 @@ def list_parts(recipe: Recipe) -> tuple[Statistic, ...]:
         return ()
     if isinstance(recipe, Combined):
         return list_parts(recipe.left) + list_parts(recipe.right)
-    if isinstance(recipe, Otherwise | AtLeast):
+    if isinstance(recipe, Coalesce | Threshold):
         return list_parts(recipe.recipe)
     if isinstance(recipe, FieldMean | Ratio):
         ratio = recipe.ratio if isinstance(recipe, FieldMean) else recipe
@@ -109,7 +109,7 @@ def list_parts(recipe: Recipe) -> tuple[Statistic, ...]:
 def _has_field_mean(recipe: Recipe) -> bool:
     if isinstance(recipe, Combined):
         return _has_field_mean(recipe.left) or _has_field_mean(recipe.right)
-    if isinstance(recipe, Otherwise | AtLeast):
+    if isinstance(recipe, Coalesce | Threshold):
         return _has_field_mean(recipe.recipe)
     return isinstance(recipe, FieldMean)
 

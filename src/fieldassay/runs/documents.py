@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.fingerprint.inputs import digest_inputs
-from fieldassay.runs.run import Run, damage_told
+from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.scoring.explain import DocumentExplanation, explain_document, unknown_document
-from fieldassay.scoring.inputs import fitted, open_inputs
+from fieldassay.scoring.inputs import drop_absent_fields, open_inputs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +28,7 @@ def document_of_run(run: Run, document: str) -> DocumentExplanation:
     evidence = run.scan_evidence()
     if run.kept != "all" or evidence is None:
         return _from_inputs(run, document)
-    with damage_told(run):
+    with corrupt_run_errors(run):
         rows = evidence.filter(pl.col("doc") == document).collect().to_dicts()
     return DocumentExplanation(
         document, None, tuple(rows), (), _remarks(table, document), tuple(run.inputs.predictions)
@@ -83,4 +83,4 @@ def _from_inputs(run: Run, document: str) -> DocumentExplanation:
     labels = dict.fromkeys(inputs.predictions.values()) if options.systems_key else {}
     predictions = {f"file {number}": label for number, label in enumerate(labels)} or inputs.predictions
     matching = open_inputs(run.plan, inputs.gold, predictions, options)
-    return explain_document(fitted(run.plan, matching), matching, document)
+    return explain_document(drop_absent_fields(run.plan, matching), matching, document)

@@ -428,7 +428,7 @@ def _find_change(label: str, digest: str | None) -> Problem | None:
 
 
 @contextmanager
-def damage_told(*runs: Run) -> Iterator[None]:
+def corrupt_run_errors(*runs: Run) -> Iterator[None]:
     """Report damaged evidence as such, wherever reading it fails.
 
     Evidence is read long after it was opened, by the makers of tables. An exception there is a problem of the

@@ -53,7 +53,7 @@ class Finding:
 
 
 @dataclass(slots=True)
-class Survey:
+class DataProfile:
     """The content of one side: findings by field, unusable records, and undeclared keys with their counts."""
 
     findings: dict[str, Finding] = default(default_factory=dict)
@@ -63,12 +63,12 @@ class Survey:
     undeclared: Counter[str] = default(default_factory=Counter)
 
 
-def survey(plan: Plan, matching: Matching, findings: Findings) -> dict[str, Survey]:
+def survey(plan: Plan, matching: Matching, findings: Findings) -> dict[str, DataProfile]:
     """Return the content of gold (under the empty name) and of each system, as scoring reads them.
 
     All of them go into `findings`.
     """
-    surveys = {name: Survey() for name in ("", *matching.predictions)}
+    surveys = {name: DataProfile() for name in ("", *matching.predictions)}
     for batch in batches(matching, _BATCH):
         applies = applicability(plan, document_types(plan, batch.gold))
         _add_records(plan, batch.gold, applies, surveys[""])
@@ -79,12 +79,14 @@ def survey(plan: Plan, matching: Matching, findings: Findings) -> dict[str, Surv
     return surveys
 
 
-def survey_predictions(plan: Plan, sources: Mapping[str, Source], findings: Findings) -> dict[str, Survey]:
+def survey_predictions(
+    plan: Plan, sources: Mapping[str, Source], findings: Findings
+) -> dict[str, DataProfile]:
     """Return the content of each system without gold; `findings` gets all records.
 
     Every field counts, whatever the document's type.
     """
-    surveys = {name: Survey() for name in sources}
+    surveys = {name: DataProfile() for name in sources}
     for name, source in sources.items():
         for start in range(0, len(source), _BATCH):
             records = source.fetch(range(start, min(start + _BATCH, len(source))))
@@ -97,7 +99,7 @@ def _add_records(
     plan: Plan,
     records: Sequence[Record | None],
     applies: dict[str, Masks],
-    found: Survey,
+    found: DataProfile,
     ids: tuple[str, ...] | None = None,
 ) -> None:
     """Add more records of one side; `ids` are those of the documents, of which some may have no record."""
@@ -201,7 +203,7 @@ def _add(examples: list[Example], example: Example) -> None:
         examples.append(example)
 
 
-def survey_data(found: Survey) -> dict[str, Any]:
+def survey_data(found: DataProfile) -> dict[str, Any]:
     """Return a survey as plain data."""
 
     def plain(examples: list[Example]) -> list[dict[str, str]]:

@@ -15,10 +15,10 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.rows import FolderRows
 from fieldassay.records.source import Source, open_source
 from fieldassay.spec.document_id import DocumentId, find_document_id, has_id_name
+from fieldassay.spec.field_summaries import FieldSummary, sight
 from fieldassay.spec.infer import infer_seen, render_spec_with_comments
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.schema_with_gold import with_gold
-from fieldassay.spec.sightings import Sighting, sight
 from fieldassay.spec.source import named_source
 from fieldassay.spec.write import write_spec
 
@@ -101,7 +101,7 @@ def _records(source: Source, key: str) -> Iterator[dict[str, Any]]:
         yield answer.data
 
 
-def _document_id(source: Source, rows: Sighting, count: int, named: str | None) -> DocumentId:
+def _document_id(source: Source, rows: FieldSummary, count: int, named: str | None) -> DocumentId:
     """Return the document's id: the key that the user named, or the one with a usual name."""
     is_beside = source.options.data_key is not None
     if named is None:
@@ -119,7 +119,7 @@ def _document_id(source: Source, rows: Sighting, count: int, named: str | None) 
     return DocumentId(named, "named by --id-key", is_beside)
 
 
-def _remarks(rows: Sighting, count: int) -> tuple[str, ...]:
+def _remarks(rows: FieldSummary, count: int) -> tuple[str, ...]:
     """Return a question if the rows look like envelopes: each with one object beside ids and metadata."""
     beside = {key for key in rows.members if has_id_name(key) or key in META_SHAPES}
     inside = [key for key in rows.members if key not in beside]

@@ -13,7 +13,7 @@ from fieldassay.paths import ITEM, Pattern, Step, field_of, join_path, split_pat
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.describe import describe
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
-from fieldassay.scoring.steps import Trial, try_steps
+from fieldassay.scoring.steps import ComparisonStep, try_steps
 
 if TYPE_CHECKING:
     from fieldassay.records.matching import Matching
@@ -55,7 +55,7 @@ class Explanation:
     outcome: str
     diagnoses: tuple[str, ...]
     flags: tuple[str, ...]
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[ComparisonStep, ...] = ()
     """The steps of a cascade up to the decisive one, and the items of lists; else empty."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def explain_row(plan: Plan, row: Mapping[str, Any]) -> Explanation:
     )  # fmt: skip
 
 
-def _trials(leaf: Leaf | None, row: Mapping[str, Any]) -> tuple[Trial, ...]:
+def _trials(leaf: Leaf | None, row: Mapping[str, Any]) -> tuple[ComparisonStep, ...]:
     """Return the trials of the leaf's comparator on the values of a row; none if it was not used."""
     if leaf is None or row["gold"] is None or row["pred"] is None or row["reason"] in _NOT_COMPARED:
         return ()

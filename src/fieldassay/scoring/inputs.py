@@ -170,7 +170,7 @@ def _taken(name: str, found: Mapping[str, Source], known: Mapping[str, Source]) 
     ]
 
 
-def fitted(plan: Plan, matching: Matching) -> Plan:
+def drop_absent_fields(plan: Plan, matching: Matching) -> Plan:
     """Return the plan without top-level fields absent from all gold, if the spec skips those; else the plan.
 
     Digest and spec stay those of the whole plan.

@@ -13,7 +13,7 @@ import numpy as np
 from fieldassay.compare.systems import (
     check_reference,
     compare_partials,
-    remark_contest,
+    remark_comparisons,
     with_compared,
     with_kept,
 )
@@ -56,7 +56,7 @@ from fieldassay.scoring.fit import (
     describe_misfit,
     merge_fills,
 )
-from fieldassay.scoring.inputs import Records, fitted, open_inputs
+from fieldassay.scoring.inputs import Records, drop_absent_fields, open_inputs
 from fieldassay.scoring.options import ScoreOptions, with_keywords
 from fieldassay.scoring.provenance import provenance
 from fieldassay.scoring.shards import Done, Progress, Work, do_work
@@ -101,7 +101,7 @@ def score(
     folding = fold_plan(plan, options)
     matching = open_inputs(whole, gold, predictions, options.inputs, plan.slots)
     frozen = {name: part.digest for name, part in freeze_plan(plan).items()}
-    plan = fitted(plan, matching)
+    plan = drop_absent_fields(plan, matching)
     chosen = tuple(note for note in matching.notes if note.kind == CHOSEN)
     if options.only is not None:
         matching = replace(matching.take(_find_documents(matching, options.only)), notes=chosen)
@@ -264,7 +264,7 @@ def _result(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> Resul
             *_warnings(run, done),
             *describe_fit(run.plan, run.matching, fills),
             *describe_ambiguity(run.plan, fills),
-            *remark_contest(paired),
+            *remark_comparisons(paired),
         ),
         checks=_checks(run, done),
         comparisons=compared.comparisons,

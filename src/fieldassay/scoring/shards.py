@@ -169,14 +169,14 @@ def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsEr
 def do_work(work: Work, progress: Progress | None = None) -> Done:
     """Return the results of the shard's documents."""
     with (
-        collector_at_rest(),
+        gc_paused(),
         open_sink(work.plan, work.folder, work.number, work.matching.predictions) as sink,
     ):
         return _do(work, progress, sink)
 
 
 @contextmanager
-def collector_at_rest() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Keep the cyclic garbage collector from walking the batch repeatedly.
 
     Judging makes many objects and no cycles.

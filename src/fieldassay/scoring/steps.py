@@ -18,7 +18,7 @@ MOST_ITEMS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ComparisonStep:
     """One step of a cascade or one item of a list: both values as read, the score, and the reason.
 
     `what` is the comparator of the step, or the place of the item.
@@ -36,7 +36,7 @@ class Trial:
         return asdict(self)
 
 
-def try_steps(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[Trial, ...]:
+def try_steps(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[ComparisonStep, ...]:
     """Return the steps of a cascade up to the decisive one, and the items of lists.
 
     Nothing for a comparator of a single step.
@@ -48,18 +48,20 @@ def try_steps(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[Tri
     """
     if not isinstance(comparator, Cascade):
         return _try_items(comparator, gold, pred)
-    trials: list[Trial] = []
+    trials: list[ComparisonStep] = []
     for position, step in enumerate(comparator.steps):
         score, reason = step.compare_one(gold, pred)
         enough = comparator.thresholds[position] if comparator.thresholds else step.accept
-        trials.append(Trial(describe_comparator(step), gold.canonical, pred.canonical, score, reason))
+        trials.append(
+            ComparisonStep(describe_comparator(step), gold.canonical, pred.canonical, score, reason)
+        )
         trials += _try_items(step, gold, pred)
         if score >= enough:
             break
     return tuple(trials)
 
 
-def _try_items(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[Trial, ...]:
+def _try_items(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[ComparisonStep, ...]:
     if not isinstance(comparator, ByPosition | ContainedItems) or gold.canonical == pred.canonical:
         return ()
     given, found = (_items(reading) for reading in (gold, pred))
@@ -80,11 +82,11 @@ def _at(place: int, column: Column) -> Any:
     return np.arange(len(column))[place : place + 1]
 
 
-def _try_item(comparator: Comparator, candidates: Column, pred: Column, place: int) -> Trial:
+def _try_item(comparator: Comparator, candidates: Column, pred: Column, place: int) -> ComparisonStep:
     """Return the best of the gold items for a predicted item."""
     what, shown = f"item {place + 1}", pred.canonical[0] if len(pred) else ""
     if not len(candidates) or not len(pred):
-        return Trial(
+        return ComparisonStep(
             what,
             candidates.canonical[0] if len(candidates) else "",
             shown,
@@ -97,7 +99,7 @@ def _try_item(comparator: Comparator, candidates: Column, pred: Column, place: i
         for at in range(min(MOST_ITEMS, len(candidates)))
     ]
     best = max(range(len(scores)), key=lambda at: scores[at][0])
-    return Trial(
+    return ComparisonStep(
         what,
         candidates.canonical[best] if scores[best][0] > 0 or len(scores) == 1 else "",
         shown,

@@ -14,7 +14,7 @@ from fieldassay.plan.nodes import ObjectNode, Plan
 from fieldassay.records.matching import Matching
 from fieldassay.result.violations import CheckCount
 from fieldassay.scoring.checking import Findings, default_metrics, name_idle
-from fieldassay.scoring.data_profile import Survey, survey, survey_data, survey_predictions
+from fieldassay.scoring.data_profile import DataProfile, survey, survey_data, survey_predictions
 from fieldassay.scoring.fit import describe_empty, describe_misfit
 from fieldassay.scoring.inputs import Records, open_inputs, open_predictions
 from fieldassay.scoring.options import InputOptions
@@ -30,7 +30,7 @@ class Validation:
     fields: tuple[dict[str, str], ...] = ()
     metrics: tuple[str, ...] = ()
     documents: int | None = None
-    surveys: Mapping[str, Survey] = default(default_factory=dict)
+    surveys: Mapping[str, DataProfile] = default(default_factory=dict)
     """The content of each side; gold under the empty name, then the systems."""
     missing: Mapping[str, int] = default(default_factory=dict)
     unmatched: Mapping[str, tuple[str, ...]] = default(default_factory=dict)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from fieldassay.spec.field_summaries import FieldSummary
 from fieldassay.spec.names import ID_NAMES
-from fieldassay.spec.sightings import Sighting
 
 _MORE_NAMES = ("_id", "uid")
 """Names of the id for a first spec, which writes them down; scoring does not look for them by itself."""
@@ -33,7 +33,7 @@ def has_id_name(key: str) -> bool:
     return _snake(key) in (*ID_NAMES, *_MORE_NAMES)
 
 
-def find_document_id(root: Sighting, count: int, otherwise: str = "position") -> DocumentId:
+def find_document_id(root: FieldSummary, count: int, otherwise: str = "position") -> DocumentId:
     """Return the key with a usual name that is filled and unique in all records.
 
     `otherwise` is the way documents match without an id. A key with another name is never taken, whatever its
@@ -67,11 +67,11 @@ def find_document_id(root: Sighting, count: int, otherwise: str = "position") ->
     )
 
 
-def _identifies(seen: Sighting, count: int) -> bool:
+def _identifies(seen: FieldSummary, count: int) -> bool:
     return bool(count) and seen.present == count == len(seen.scalars) == len(_distinct(seen))
 
 
-def _lacks(key: str, seen: Sighting, count: int) -> str:
+def _lacks(key: str, seen: FieldSummary, count: int) -> str:
     if seen.present < count:
         return f"{key} is empty in {count - seen.present} of {count} documents"
     if len(seen.scalars) < count:
@@ -79,7 +79,7 @@ def _lacks(key: str, seen: Sighting, count: int) -> str:
     return f"{key} is not different in each document ({len(_distinct(seen))} different of {count})"
 
 
-def _distinct(seen: Sighting) -> set[str]:
+def _distinct(seen: FieldSummary) -> set[str]:
     return {str(value).strip() for value in seen.scalars}
 
 

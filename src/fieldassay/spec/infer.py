@@ -9,11 +9,11 @@ from typing import Any
 
 from fieldassay.json_value import Scalar
 from fieldassay.spec.document_id import DocumentId, find_document_id, has_id_name
+from fieldassay.spec.field_summaries import DEEPEST, FieldSummary, sight
 from fieldassay.spec.freeze import freeze_options
 from fieldassay.spec.guess import Guess, guess_type
 from fieldassay.spec.model import DocumentType, Field, Spec
 from fieldassay.spec.number_style import locale_of
-from fieldassay.spec.sightings import DEEPEST, Sighting, sight
 from fieldassay.spec.write import write_spec
 from fieldassay.types.catalogue import READERS
 
@@ -56,7 +56,7 @@ def infer(records: Iterable[Mapping[str, Any]], name: str = "records") -> Inferr
     return infer_seen(root, count, find_document_id(root, count), name)
 
 
-def infer_seen(root: Sighting, count: int, document_id: DocumentId, name: str) -> Inferred:
+def infer_seen(root: FieldSummary, count: int, document_id: DocumentId, name: str) -> Inferred:
     """Return a spec that fits the sightings of `count` gold records, with comments.
 
     Every type reads at least 98% of the values (the first 20,000 per field), otherwise the field is text.
@@ -107,7 +107,7 @@ class _Walk:
     comments: dict[Place, str] = field(default_factory=dict)
     facts: dict[Place, str] = field(default_factory=dict)
 
-    def field(self, name: str, seen: Sighting, place: Place, depth: int = 1) -> Field:
+    def field(self, name: str, seen: FieldSummary, place: Place, depth: int = 1) -> Field:
         """Return the field that fits the sightings at a place."""
         found, remarks = self._shaped(name, seen, place, depth)
         text = (
@@ -124,7 +124,9 @@ class _Walk:
         self.comments[place] = "; ".join((text, *remarks))
         return found
 
-    def _shaped(self, name: str, seen: Sighting, place: Place, depth: int) -> tuple[Field, tuple[str, ...]]:
+    def _shaped(
+        self, name: str, seen: FieldSummary, place: Place, depth: int
+    ) -> tuple[Field, tuple[str, ...]]:
         scalars = seen.present - seen.lists - seen.objects
         if (seen.lists or seen.objects) and depth >= DEEPEST:
             return Field(name, "any"), ("nests too deeply to be described",)
@@ -136,7 +138,9 @@ class _Walk:
             return self._list(name, seen, place, depth)
         return self._value(name, seen)
 
-    def _object(self, name: str, seen: Sighting, place: Place, depth: int) -> tuple[Field, tuple[str, ...]]:
+    def _object(
+        self, name: str, seen: FieldSummary, place: Place, depth: int
+    ) -> tuple[Field, tuple[str, ...]]:
         keys = len(seen.members)
         filled = sum(inner.present for inner in seen.members.values())
         if not keys or (keys > _MOST_KEYS and filled < 0.1 * keys * seen.objects):
@@ -148,8 +152,8 @@ class _Walk:
         )
         return Field(name, "object", fields=fields), ()
 
-    def _list(self, name: str, seen: Sighting, place: Place, depth: int) -> tuple[Field, tuple[str, ...]]:
-        items = seen.items or Sighting()
+    def _list(self, name: str, seen: FieldSummary, place: Place, depth: int) -> tuple[Field, tuple[str, ...]]:
+        items = seen.items or FieldSummary()
         remarks = ("some are no lists; each then counts as a list of one",) if seen.scalars else ()
         if items.objects or items.lists:
             inner, below = self._shaped("", items, (*place, "items"), depth + 1)
@@ -162,7 +166,7 @@ class _Walk:
             *guess.remarks,
         )
 
-    def _value(self, name: str, seen: Sighting) -> tuple[Field, tuple[str, ...]]:
+    def _value(self, name: str, seen: FieldSummary) -> tuple[Field, tuple[str, ...]]:
         texts = [value for value in seen.scalars if isinstance(value, str)]
         separator = _separator(texts) if texts and len(texts) == len(seen.scalars) else None
         guess = self._guess(name, seen.scalars)
@@ -205,7 +209,7 @@ def _sample(value: Any) -> str:
     return text if len(text) <= 50 else f'{text[:46]}…"'
 
 
-def _document_type(members: Mapping[str, Sighting]) -> DocumentType | None:
+def _document_type(members: Mapping[str, FieldSummary]) -> DocumentType | None:
     for key, seen in members.items():
         values = sorted({value.strip() for value in seen.scalars if isinstance(value, str)})
         distinct = {value.casefold(): value for value in values}

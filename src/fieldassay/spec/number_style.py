@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from fieldassay.spec.field_summaries import FieldSummary
 from fieldassay.spec.guess import date_order, name_words
-from fieldassay.spec.sightings import Sighting
 
 _MOST_TEXTS = 2000
 _LONGEST = 400
@@ -101,7 +101,7 @@ def _kind(text: str) -> str:
     return "plain" if len(runs) == 1 and sum(map(run[0].count, ".,")) < 2 else "other"
 
 
-def locale_of(members: Mapping[str, Sighting]) -> tuple[str | None, str, str | None]:
+def locale_of(members: Mapping[str, FieldSummary]) -> tuple[str | None, str, str | None]:
     """Return the locale of all numbers and dates, the reason, and a decimal sign.
 
     With contradictory evidence the locale is None and the reason a remark. The sign is for the fields if it
@@ -155,11 +155,11 @@ def _count(count: int) -> str:
     return f"{count:,} number has" if count == 1 else f"{count:,} numbers have"
 
 
-def _columns(members: Mapping[str, Sighting]) -> list[tuple[str, list[str]]]:
+def _columns(members: Mapping[str, FieldSummary]) -> list[tuple[str, list[str]]]:
     """Return the texts at each place, with the name of the nearest key."""
     found: list[tuple[str, list[str]]] = []
 
-    def walk(name: str, seen: Sighting) -> None:
+    def walk(name: str, seen: FieldSummary) -> None:
         own = [value.strip() for value in seen.scalars if isinstance(value, str) and len(value) <= _LONGEST]
         found.append((name, own[:_MOST_TEXTS]))
         for key, inner in seen.members.items():

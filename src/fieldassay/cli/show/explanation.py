@@ -9,7 +9,7 @@ from typing import Any
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, say
 from fieldassay.scoring.explain import DocumentExplanation, Explanation, Side
-from fieldassay.scoring.steps import Trial
+from fieldassay.scoring.steps import ComparisonStep
 from fieldassay.wording.numbers import show_number, show_rounded
 from fieldassay.wording.shown import show, show_json, visible
 
@@ -170,11 +170,11 @@ def _remark(side: Side) -> str:
     return "; ".join(say(FLAGS, flag) for flag in side.flags)
 
 
-def _are_steps(trials: Sequence[Trial]) -> bool:
+def _are_steps(trials: Sequence[ComparisonStep]) -> bool:
     return any(not trial.is_item for trial in trials)
 
 
-def _tried(trials: Sequence[Trial]) -> list[tuple[str, str]]:
+def _tried(trials: Sequence[ComparisonStep]) -> list[tuple[str, str]]:
     """Return the steps of a cascade and the items of lists, each with its result."""
     lines, number = [], 0
     for trial in trials:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fieldassay.reports.checked import show_violation
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.violations import worst_first
-from fieldassay.scoring.data_profile import Example, Finding, Survey
+from fieldassay.scoring.data_profile import DataProfile, Example, Finding
 from fieldassay.scoring.validate import Validation
 from fieldassay.wording.numbers import show_count
 from fieldassay.wording.shown import show, show_json, visible
@@ -140,7 +140,7 @@ def _violations(page: Page, found: Validation) -> None:
         page.line(f"and {len(worst) - _MOST_LISTED:,} more; --json lists every violation")
 
 
-def _survey(page: Page, name: str, survey: Survey, documents: int) -> None:
+def _survey(page: Page, name: str, survey: DataProfile, documents: int) -> None:
     findings = list(survey.findings.values())
     if not name:
         page.line()

@@ -16,7 +16,7 @@ from fieldassay.comparators.embedding.encoder import Array, encodable
 from fieldassay.comparators.embedding.known_vectors import known_vectors
 from fieldassay.comparators.embedding.model_folders import ModelFolder
 from fieldassay.comparators.embedding.models import Backend, check_model, identity_of, require_backend
-from fieldassay.comparators.settled import Floats, equal_pairs, graded, unequal_positions
+from fieldassay.comparators.equality import Floats, equal_pairs, graded, unequal_positions
 from fieldassay.types.column import Column
 
 VARIABLE = "FIELDASSAY_CACHE"

@@ -21,10 +21,10 @@ _LARGEST = 2**62
 _LONGEST = 40
 
 
-def join_runs(values: Ints) -> str:
+def encode_run_lengths(values: Ints) -> str:
     """Return a column as text.
 
-    >>> join_runs(np.array([1, 1, 1, 0, -5]))
+    >>> encode_run_lengths(np.array([1, 1, 1, 0, -5]))
     '1*3 0 -5'
     """
     if not len(values):
@@ -37,10 +37,10 @@ def join_runs(values: Ints) -> str:
     )
 
 
-def split_runs(text: str, length: int) -> Ints:
+def decode_run_lengths(text: str, length: int) -> Ints:
     """Return the column that a text stands for. Raises ValueError unless it is whole numbers, `length` of them, each below 2^62 in size.
 
-    >>> split_runs("1*3 0 -5", 5)
+    >>> decode_run_lengths("1*3 0 -5", 5)
     array([ 1,  1,  1,  0, -5])
     """
     pairs = [_split_run(part) for part in text.split()]
@@ -114,7 +114,7 @@ def _content(baseline: Baseline) -> dict[str, Any]:
             "predictions": system.predictions,
             "slices": {key: [list(names) for names in groups] for key, groups in system.slices.items()},
             "statistics": [
-                [name, field, join_runs(values)] for (name, field), values in system.columns.items()
+                [name, field, encode_run_lengths(values)] for (name, field), values in system.columns.items()
             ],
         }
         for system in baseline.systems
@@ -212,7 +212,7 @@ def _build(path: Path, content: dict[str, Any]) -> Baseline:
 
 
 def _build_system(found: _System, documents: int) -> BaselineSystem:
-    columns = {(name, field): split_runs(text, documents) for name, field, text in found.statistics}
+    columns = {(name, field): decode_run_lengths(text, documents) for name, field, text in found.statistics}
     if len(columns) < len(found.statistics):
         raise ValueError(f"the system {found.name[:60]!r} has a statistic twice")
     slices = {key: tuple(tuple(names) for names in groups) for key, groups in found.slices.items()}

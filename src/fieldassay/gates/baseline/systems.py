@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldassay.compare.permutation_test import Arena
+from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.errors import ProblemsError
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, hash_text
 from fieldassay.gates.baseline.file import read_baseline
@@ -155,7 +155,7 @@ def _match(
         )
     wanted = _list_wanted(calls, data)
     before, now = _restore(baseline, stored, system, wanted), _restrict(system, wanted)
-    arena = Arena.open(replace(data, metrics=(), systems=(before, now)))
+    arena = PairedMatrix.open(replace(data, metrics=(), systems=(before, now)))
     is_same = bool(digest) and digest == stored.predictions
     return BaselineMatch(arena, "", (_tell(baseline, stored.name, system.system),), is_same)
 

@@ -25,7 +25,7 @@ from fieldassay.reports.losses import find_losses
 from fieldassay.result.curves import trace_curves
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
-from fieldassay.runs.run import Run, damage_told
+from fieldassay.runs.run import Run, corrupt_run_errors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,7 +87,7 @@ def export_run(folder: Path, target: Path, system: str | None = None, what: str 
     name, ending = _choose(target, what)
     run = Run.open(folder)
     _check_target(run, target)
-    with damage_told(run):
+    with corrupt_run_errors(run):
         write_whole(target, EXPORTS[name].writers[ending](_Asked(run, target, system)))
     return EXPORTS[name].held
 

@@ -9,13 +9,13 @@ _HIGHEST = {"ratio": 1.0, "percent": 100.0}
 _AT_LEAST = (">=", ">")
 
 
-def find_nonsense(gate: Gate, unit: str, better: str = "higher") -> str:
+def lint_gate(gate: Gate, unit: str, better: str = "higher") -> str:
     """Return the problem of a gate over a metric of this unit, with its remedy; empty for a sensible gate.
 
     >>> from fieldassay.metrics.grammar import parse_gate
-    >>> find_nonsense(parse_gate("accuracy >= 90"), "ratio")
+    >>> lint_gate(parse_gate("accuracy >= 90"), "ratio")
     'accuracy is a ratio, from 0 to 1, and 90 is outside of that; write 0.9 for 90%'
-    >>> find_nonsense(parse_gate("accuracy >= 0.9"), "ratio")
+    >>> lint_gate(parse_gate("accuracy >= 0.9"), "ratio")
     ''
     """
     if gate.function == "regression":

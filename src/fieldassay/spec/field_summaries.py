@@ -33,7 +33,7 @@ _NULLS = (
 
 
 @dataclass(slots=True, eq=False)
-class Sighting:
+class FieldSummary:
     """The sightings at one place.
 
     `present` is the number of non-empty values, of which `scalars` are kept (texts unchanged).
@@ -43,8 +43,8 @@ class Sighting:
     lists: int = 0
     objects: int = 0
     scalars: list[Scalar] = field(default_factory=list)
-    members: dict[str, Sighting] = field(default_factory=dict)
-    items: Sighting | None = None
+    members: dict[str, FieldSummary] = field(default_factory=dict)
+    items: FieldSummary | None = None
     nulls: Counter[str] = field(default_factory=Counter)
     most: int = MOST_VALUES
     """The number of scalars kept."""
@@ -71,11 +71,11 @@ class Sighting:
         self.objects += 1
         if depth < DEEPEST:
             for key, inner in value.items():
-                self.members.setdefault(str(key), Sighting()).see(inner, depth + 1)
+                self.members.setdefault(str(key), FieldSummary()).see(inner, depth + 1)
 
     def _see_list(self, value: Iterable[Any], depth: int) -> None:
         self.lists += 1
-        self.items = self.items or Sighting()
+        self.items = self.items or FieldSummary()
         if depth < DEEPEST:
             for inner in value:
                 self.items.see(inner, depth + 1)
@@ -90,7 +90,7 @@ class Sighting:
 
 def sight(
     records: Iterable[Mapping[str, Any]], is_whole: Callable[[str], object] = lambda _: False
-) -> tuple[Sighting, int]:
+) -> tuple[FieldSummary, int]:
     """Return the sightings in the records, and the number of records.
 
     All scalars are kept for the top-level keys named by `is_whole`.
@@ -99,14 +99,14 @@ def sight(
     >>> count, seen.members["a"].present, seen.members["b"].items.scalars
     (2, 1, [1, 2])
     """
-    root, count = Sighting(), 0
+    root, count = FieldSummary(), 0
     for record in records:
         count += 1
         root.objects += 1
         for key, value in record.items():
             name = str(key)
             if name not in root.members:
-                root.members[name] = Sighting(most=sys.maxsize if is_whole(name) else MOST_VALUES)
+                root.members[name] = FieldSummary(most=sys.maxsize if is_whole(name) else MOST_VALUES)
             root.members[name].see(value, 1)
     return root, count
 
