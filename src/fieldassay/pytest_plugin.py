@@ -108,8 +108,8 @@ class Extraction(pytest.Collector):
         """Return the scored run; an error of the user's ends the session with its message."""
         option, place = self.config.getoption, self.config.invocation_params.dir
         spec = option("fieldassay_spec")
+        from fieldassay.public.scoring import score
         from fieldassay.scoring.options import ScoreOptions
-        from fieldassay.scoring.score import score
 
         source: Any = {"protocol": option("fieldassay_protocol")} if spec is None else _found(spec, place)
         try:

@@ -186,7 +186,7 @@ def runner(programs: Path, tmp_path: Path) -> Runner:
     return Runner(folder, environment)
 
 
-DATA = {"spec": "spec.yaml", "gold": "gold.jsonl", "args": "--pred-key=prediction\n--bootstrap=100\n"}
+DATA = {"spec": "spec.yaml", "gold": "gold.jsonl", "args": "--pred-key=prediction\n--bootstrap=800\n"}
 
 
 def test_a_run_that_passes_leaves_a_summary_a_junit_file_and_a_comment(runner: Runner) -> None:
@@ -246,7 +246,7 @@ def test_a_run_that_is_worse_than_its_baseline_fails_and_says_by_how_much(
         "--pred-key",
         "prediction",
         "--bootstrap",
-        "100",
+        "800",
     )
     assert main(["score", *data, "--out", "old", "--quiet"]) == 0
     assert main(["baseline", "set", "old", "--out", "base.json", "--reason", "first"]) == 0
