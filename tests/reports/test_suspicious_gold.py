@@ -15,7 +15,7 @@ from fieldassay.scoring.options import ScoreOptions
 
 SPEC = "fields: {total: money, name: text, tags: {type: list, align: assignment, items: text}}"
 GOLD = {"total": "12.00", "name": "Elm", "tags": ["x"]}
-CORD = Path("/work/shared/data/cord-100")
+CORD = Path(__file__).parents[3] / "shared" / "data" / "cord-100"
 
 
 def found_in(*answers: dict[str, Any] | None, gold: dict[str, Any] = GOLD) -> tuple[Suspicion, ...]:
