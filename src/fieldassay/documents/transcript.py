@@ -1,0 +1,122 @@
+"""A transcript: the text of a document as a loader read it, page by page, each piece with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fieldassay.errors import FieldassayError
+from fieldassay.json_value import Json
+
+Source = Literal["text", "ocr", "cell", "markup"]
+"""How a piece was read: a text layer, recognized characters, a cell of a sheet, markup."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle on a page, in points from the top left corner (1 point = 1/72 inch)."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A run of characters without white space; `visible` is False where no ink is on the page."""
+
+    text: str
+    box: Box | None = None
+    visible: bool = True
+    confidence: float | None = None
+    """Of recognized characters, in [0, 1]; None for text that was not recognized."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a page in reading order. Its text is its words joined by single blanks, or given as is."""
+
+    words: tuple[Word, ...]
+    box: Box | None = None
+    source: Source = "text"
+
+    @property
+    def text(self) -> str:
+        """The text of the line.
+
+        >>> Line((Word("Total"), Word("12.00"))).text
+        'Total 12.00'
+        """
+        return " ".join(word.text for word in self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table: its first row and column (from 0), how many it spans, its text and place."""
+
+    row: int
+    column: int
+    text: str
+    rows: int = 1
+    columns: int = 1
+    box: Box | None = None
+    visible: bool = True
+    note: str = ""
+    """What a text alone cannot say: the number format, a formula, a comment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a page; `after` is the index of the page's line that it follows (-1: before the first).
+
+    The words of a table are not repeated in the lines of its page.
+    """
+
+    cells: tuple[Cell, ...]
+    after: int = -1
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, a sheet or a part of a document, numbered from 1; sizes in points, 0 where there are none."""
+
+    number: int
+    lines: tuple[Line, ...] = ()
+    tables: tuple[Table, ...] = ()
+    width: float = 0.0
+    height: float = 0.0
+    name: str = ""
+    """The name of a sheet, of an attachment or of a part of a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The text of one document, with its places, and what the loader noticed."""
+
+    id: str
+    sha256: str
+    """The digest of the document's bytes."""
+    kind: str
+    """The kind of file: `pdf`, `image`, `docx`, `xlsx`, `csv`, `eml`, `msg`, `html`, `text`, `markdown`."""
+    pages: tuple[Page, ...]
+    loader: Mapping[str, Json] = field(default_factory=dict)
+    """The name, version and options of the loader and of the programs it used."""
+    notes: tuple[str, ...] = ()
+    """Remarks by kind: `hidden_text`, `tracked_changes`, `hidden_rows`, `ocr` and others."""
+
+    def lines(self) -> Iterator[tuple[Page, Line]]:
+        """Yield the lines of all pages in reading order, each with its page."""
+        return ((page, line) for page in self.pages for line in page.lines)
+
+
+class DocumentError(FieldassayError):
+    """A document that cannot be read: it fails alone, with its kind of failure and its page."""
+
+    def __init__(self, kind: str, message: str, page: int | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        """`unreadable`, `encrypted`, `no_text`, `too_large`, `loader_timeout`, `loader_crash`, `missing_extra`."""
+        self.page = page

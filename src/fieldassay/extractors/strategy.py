@@ -1,0 +1,77 @@
+"""Strategies: ways to extract a record from a document, as pure generators of requests."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from fieldassay.documents.transcript import Box, Transcript
+from fieldassay.endpoints.exchange import Answer, Failure, Request
+from fieldassay.json_value import Json
+from fieldassay.spec.model import Spec
+
+EvidenceClass = Literal["found", "elsewhere", "assembled", "absent", "hidden", "example"]
+"""Where a quote stands: at the place it claims, elsewhere in the document, in pieces, nowhere, in hidden text,
+or in a shown example and not in the document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The place of an extracted value in its document: the quote, the page (from 1), its characters and box."""
+
+    quote: str
+    page: int | None = None
+    start: int | None = None
+    """The first character of the quote in the text of its page (`transcript_text`), from 0."""
+    end: int | None = None
+    box: Box | None = None
+    kind: EvidenceClass = "found"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A document whose record is known, to show or to learn from: never one that is scored."""
+
+    document: Transcript
+    record: Mapping[str, Json]
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a strategy is asked for: the record that a spec describes, with what it may look at."""
+
+    spec: Spec
+    examples: tuple[Example, ...] = ()
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The record that a strategy made of a document, or why it made none."""
+
+    record: Mapping[str, Json] | None
+    raw: str | None = None
+    """The raw answer that the record was parsed from; None where there is none (`rules`)."""
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    """In [0, 1], by path of the value (`lines[3].amount`); values without one are left out."""
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    """By path of the value."""
+    failure: Failure | None = None
+    notes: Mapping[str, int] = field(default_factory=dict)
+    """Counted events: `reask`, `merged_duplicates`, `chunk_conflicts`, `leaked_example` and others."""
+
+
+class Strategy(Protocol):
+    """A way to extract: a frozen dataclass whose fields are its options; no clock, network or file.
+
+    Found by the entry point `fieldassay.extractors`. Several requests yielded at once are sent at once; their
+    answers come back in the same order.
+    """
+
+    def extract(
+        self, document: Transcript, task: Task
+    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+        """Yield requests, receive their answers, and return the record."""
+        ...
