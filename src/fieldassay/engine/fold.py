@@ -97,7 +97,8 @@ class FoldPlan:
         needed = dict.fromkeys(
             statistic for bound in self.bound for statistic in list_needs(bound.recipe).plain
         )
-        return tuple(statistic for statistic in needed if statistic not in set(self.drawn))
+        drawn = set(self.drawn)
+        return tuple(statistic for statistic in needed if statistic not in drawn)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:

@@ -63,6 +63,15 @@ class Vocabulary:
         """Return the definitions by name."""
         return {definition.name: definition for definition in self.definitions}
 
+    @cached_property
+    def known(self) -> dict[str, Defined]:
+        """Return the calls of the spec's own definitions bound so far, by their text."""
+        return {}
+
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[Any, ...]]:
+        """Return the arguments for another process, which binds the recipes again."""
+        return (type(self), (self.definitions, self.types, self.fields))
+
     def names(self) -> tuple[str, ...]:
         """Return the names of all metrics, the spec's own first."""
         return tuple(dict.fromkeys([*self.own, *list_metrics()]))
@@ -102,6 +111,13 @@ def bind_definition(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[Me
     ValueError for an unknown name inside, for a parameter that no metric inside takes, and for circular
     definitions.
     """
+    text = str(call)
+    if text not in vocabulary.known:
+        vocabulary.known[text] = _bind(call, vocabulary, bind)
+    return vocabulary.known[text]
+
+
+def _bind(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall], Bound]) -> Defined:
     definition = vocabulary.own[call.name]
     builder = _Builder(vocabulary, (), dict(call.parameters), {}, [], bind)
     recipe = builder.define(call.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias, Union
 
 from fieldassay.metrics.grammar import MetricCall, Scanner
@@ -78,6 +79,7 @@ def _is_sum(formula: Formula) -> bool:
     return isinstance(formula, Operation) and formula.operator in "+-"
 
 
+@lru_cache(maxsize=1024)
 def parse_formula(text: str) -> Formula:
     """Return the formula of a text; raises ValueError.
 

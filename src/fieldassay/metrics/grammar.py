@@ -6,6 +6,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from fieldassay.errors import nearest
@@ -88,6 +89,7 @@ def is_metric_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=4096)
 def parse_metric(text: str) -> MetricCall:
     """Return the metric of an expression, not yet looked up in the catalogue (see `select_metrics`).
 
@@ -102,6 +104,7 @@ def parse_metric(text: str) -> MetricCall:
     return call
 
 
+@lru_cache(maxsize=4096)
 def parse_gate(text: str) -> Gate:
     """Return the gate of an expression such as `lower(accuracy) >= 0.85`. Raises ValueError.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 from fieldassay.errors import nearest
@@ -88,7 +89,8 @@ def _each(call: MetricCall, vocabulary: Vocabulary) -> Sequence[MetricCall]:
     return [one for inner in made for one in _each(inner, vocabulary)]
 
 
-def list_groups() -> dict[str, tuple[str, ...]]:
+@cache
+def list_groups() -> Mapping[str, tuple[str, ...]]:
     """Return the names of the metrics of each group."""
     groups: dict[str, tuple[str, ...]] = {}
     for metric in list_metrics().values():
@@ -153,7 +155,13 @@ def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMe
     options = tuple(
         (parameter.name, given.get(parameter.name, parameter.default)) for parameter in metric.parameters
     )
-    return BoundMetric(call, metric, options, metric.build(dict(options)))
+    return BoundMetric(call, metric, options, _recipe(call.name, options))
+
+
+@lru_cache(maxsize=4096)
+def _recipe(name: str, options: tuple[tuple[str, Any], ...]) -> Recipe:
+    """Return the recipe of a metric of the catalogue; 1 and 1.0 are one option, and no checked option is True."""
+    return list_metrics()[name].build(dict(options))
 
 
 def _meant(name: str, vocabulary: Vocabulary) -> str:

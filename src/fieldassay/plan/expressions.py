@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from fieldassay.errors import nearest
 from fieldassay.metrics.definitions import Definition, Vocabulary
@@ -68,7 +69,15 @@ def vocabulary_of(spec: Spec) -> Vocabulary:
     ('money', 'text')
     """
     types = tuple(dict.fromkeys(name for field in spec.fields for name in _value_types(field)))
-    return Vocabulary(spec.definitions, types, field_paths(spec))
+    return _vocabulary(spec.definitions, types, field_paths(spec))
+
+
+@lru_cache(maxsize=32)
+def _vocabulary(
+    definitions: tuple[Definition, ...], types: tuple[str, ...], fields: tuple[str, ...]
+) -> Vocabulary:
+    """Return the vocabulary, the same for equal arguments: it knows what is bound already."""
+    return Vocabulary(definitions, types, fields)
 
 
 def _value_types(field: Field) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as default
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -35,6 +36,7 @@ class PresetHead:
         return {name: getattr(self, name) for name in names}
 
 
+@cache
 def preset_names() -> tuple[str, ...]:
     """Return the names of the shipped protocols, sorted.
 

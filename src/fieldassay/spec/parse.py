@@ -19,7 +19,7 @@ from fieldassay.spec.report import Places, Report, Steps, in_order
 from fieldassay.spec.schema import is_schema, schema_data
 from fieldassay.spec.source import Source, read_source
 from fieldassay.spec.templates import Templates, as_definition, over_preset, over_preset_field, read_types
-from fieldassay.spec.yaml_text import read_yaml
+from fieldassay.spec.yaml_text import read_preset
 
 _WAYS: tuple[Steps, ...] = (
     ("response_format",), ("text", "format"), ("json_schema",), ("schema",), ("tools", 0), ("function",),
@@ -179,7 +179,7 @@ def _preset(name: str, report: Report, above: tuple[str, ...] = ()) -> dict[str,
             "unknown_name",
         )
         return {}
-    data, _ = read_yaml(preset_text(name), f"protocol {name}")
+    data = read_preset(preset_text(name), name)
     if data.get("kind") == "decision":
         report.add(
             ("protocol",),

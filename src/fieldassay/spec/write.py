@@ -14,7 +14,7 @@ from fieldassay.spec.definitions import definition_data
 from fieldassay.spec.freeze import thaw
 from fieldassay.spec.model import Field, Spec
 from fieldassay.spec.names import type_names
-from fieldassay.spec.yaml_text import read_yaml
+from fieldassay.spec.yaml_text import read_preset
 
 _WIDTH = 110
 _LONGEST_KEY = 1000
@@ -218,7 +218,7 @@ def _type_resets(protocol: str | None) -> dict[str, Any]:
     seen: set[str] = set()
     while protocol is not None and protocol in preset_names() and protocol not in seen:
         seen.add(protocol)
-        data, _ = read_yaml(preset_text(protocol), f"protocol {protocol}")
+        data = read_preset(preset_text(protocol), protocol)
         names |= data.get("types", {}).keys()
         protocol = data.get("protocol")
     resets = {name: name for name in sorted(names & set(type_names()))}

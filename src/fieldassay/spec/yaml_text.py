@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from fieldassay.errors import Problem, ProblemsError
@@ -30,6 +32,13 @@ def read_yaml(text: str, label: str) -> tuple[Any, dict[Steps, int]]:
     data = builder.build(node, ()) if node is not None else None
     builder.report.raise_any()
     return data, builder.lines
+
+
+@lru_cache(maxsize=32)
+def read_preset(text: str, name: str) -> Mapping[str, Any]:
+    """Return the data of a protocol's text, read once and shared: nobody may change it."""
+    data: Mapping[str, Any] = read_yaml(text, f"protocol {name}")[0]
+    return data
 
 
 def check_size(text: str, label: str) -> None:
