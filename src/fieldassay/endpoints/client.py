@@ -1,0 +1,363 @@
+"""Chat completions of an OpenAI-compatible server, over synchronous connections, one per thread."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import random
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fieldassay.endpoints.channel import Call, ClosedError, Log, StopRunError, Waits, body_bytes
+from fieldassay.endpoints.credentials import Key
+from fieldassay.endpoints.endpoint import Endpoint
+from fieldassay.endpoints.exchange import Failure, Request
+from fieldassay.endpoints.limiter import ByteRoom, Gate, Window
+from fieldassay.endpoints.outcome import ANSWERED, MOST_UNKNOWN, Verdict, judge_response
+from fieldassay.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import httpx2
+
+MOST_BYTES_IN_FLIGHT = 64 * 2**20
+MOST_ANSWER_BYTES = 64 * 2**20
+FIRST_CONTACT_SECONDS = 30.0
+"""How long a server that was never reached is tried: a wrong address should not take ten minutes."""
+MOST_FAILED_IN_A_ROW = 10
+"""Requests in a row without any answer after which the run stops: the server is away, not the documents bad."""
+_GUESSED_ATTACHMENT_BYTES = 2 * 2**20
+_CONNECT_SECONDS = 15.0
+_LONGEST_BACKOFF = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What one attempt came to."""
+
+    verdict: Verdict
+    started: float
+    ended: float
+    status: int | None = None
+    body: Any = None
+    first_byte: float | None = None
+    request_id: str | None = None
+
+
+class ChatChannel:
+    """A server of chat completions: limits, attempts, and the words that it says about them."""
+
+    def __init__(self, endpoint: Endpoint, key: Key, bytes_gate: Gate | None = None) -> None:
+        self.endpoint, self._key = endpoint, key
+        self.waits = Waits()
+        self._httpx = import_client()
+        self._window = Window(endpoint.max_in_flight)
+        self._places = Gate(self._window)
+        self._bytes = bytes_gate or Gate(ByteRoom(MOST_BYTES_IN_FLIGHT))
+        self._local = threading.local()
+        self._guard = threading.Lock()
+        self._clients: list[httpx2.Client] = []
+        self._stopped = threading.Event()
+        self._verify = None if endpoint.url.startswith("http:") else self._httpx.create_ssl_context()
+        self._was_reached = False
+        self._failed_in_a_row = 0
+
+    @property
+    def capacity(self) -> int:
+        """The most requests in flight."""
+        return self.endpoint.max_in_flight
+
+    @property
+    def identity(self) -> str:
+        """The address."""
+        return self.endpoint.chat_url
+
+    def ask(self, call: Call, log: Log) -> dict[str, Any]:
+        """Return the line that answers a request, after as many attempts as its failures allow."""
+        deadline = time.monotonic() + self.endpoint.deadline_s
+        attempts, maybe, unknown = call.attempts, call.possibly_billed, 0
+        backoff = random.Random(call.key)
+        while True:
+            attempt = self._attempt(call, deadline, log)
+            attempts += 1
+            verdict = attempt.verdict
+            line = _line(call, attempt, attempts, maybe)
+            if verdict is ANSWERED or verdict.action in ("answer", "document"):
+                self._note_contact(True)
+                return _write_final(log, line, verdict)
+            unknown += verdict.action == "unknown"
+            maybe += verdict.action == "unknown"
+            line["possibly_billed"] = maybe
+            pause = verdict.retry_after_s
+            if pause is None:
+                pause = min(0.5 * 2 ** min(attempts, 10), _LONGEST_BACKOFF) * backoff.uniform(0.5, 1.0)
+            is_last = unknown > MOST_UNKNOWN or time.monotonic() + pause >= self._limit(deadline, verdict)
+            if verdict.action == "stop":
+                self._note(log, line, verdict, final=False)
+                raise StopRunError(verdict.failure)
+            if is_last:
+                self._note_failed(log, line, verdict)
+                return _write_final(log, line, verdict)
+            self._note(log, line, verdict, final=False)
+            self._pause(verdict.kind, pause)
+
+    def _limit(self, deadline: float, verdict: Verdict) -> float:
+        """Return when to give up: early if the server was never reached."""
+        if verdict.action != "not_sent" or self._was_reached:
+            return deadline
+        return deadline - self.endpoint.deadline_s + min(FIRST_CONTACT_SECONDS, self.endpoint.deadline_s)
+
+    def _note(self, log: Log, line: Mapping[str, Any], verdict: Verdict, *, final: bool) -> None:
+        billed = "maybe" if verdict.action == "unknown" else "no"
+        kept = {name: line[name] for name in ("key", "document", "status", "model_ms") if name in line}
+        failure = msgspec.to_builtins(verdict.failure)
+        log.write("outcome", {**kept, "billed": billed, "final": final, "failure": failure})
+
+    def _note_failed(self, log: Log, line: Mapping[str, Any], verdict: Verdict) -> None:
+        """Count a request without an answer. Raises `StopRunError` when the server seems away."""
+        self._note_contact(verdict.action == "refused")
+        never = verdict.action == "not_sent" and not self._was_reached
+        if never or self._failed_in_a_row >= MOST_FAILED_IN_A_ROW:
+            self._note(log, line, verdict, final=False)
+            raise StopRunError(
+                Failure("unreachable", f"{self.endpoint.name}: no answer ({verdict.kind}: {verdict.message})")
+            )
+
+    def _note_contact(self, has_answered: bool) -> None:
+        with self._guard:
+            self._was_reached |= has_answered
+            self._failed_in_a_row = 0 if has_answered else self._failed_in_a_row + 1
+
+    def _attempt(self, call: Call, deadline: float, log: Log) -> _Attempt:
+        """Wait for a place, send, and return what came of it."""
+        with self.waits.noted("a place"):
+            has_place = self._places.enter(1, deadline)
+        if not has_place:
+            self._raise_if_stopped()
+            now = time.monotonic()
+            return _Attempt(Verdict("refused", "rate_limited", "no place before the deadline"), now, now)
+        weight = _GUESSED_ATTACHMENT_BYTES * len(call.request.attachments)
+        attempt = None
+        try:
+            with self.waits.noted("memory"):
+                has_room = self._bytes.enter(weight, deadline)
+            try:
+                self._raise_if_stopped()
+                body = _with_attachments(call.request)
+                self._bytes.resize(weight if has_room else 0, len(body))
+                weight, has_room = len(body), True
+                log.write("send", _send_fields(call))
+                attempt = self._send(call, body, deadline)
+                return attempt
+            finally:
+                self._bytes.leave(weight if has_room else 0)
+        finally:
+            inside = self._places.leave(1)
+            if attempt is not None:
+                self._tell_window(attempt, inside)
+
+    def _tell_window(self, attempt: _Attempt, inside: int) -> None:
+        with self._guard:
+            if attempt.verdict.action == "refused":
+                self._window.refused(attempt.ended, attempt.started, attempt.verdict.retry_after_s)
+            elif attempt.verdict is ANSWERED:
+                self._window.succeeded(inside)
+
+    def _send(self, call: Call, body: bytes, deadline: float) -> _Attempt:
+        """Send once. What fails before the last byte of the body has left is not sent."""
+        sent: list[float] = []
+
+        def trace(event: str, _: Any) -> None:
+            if event.endswith("send_request_body.complete"):
+                sent.append(time.monotonic())
+
+        started = time.monotonic()
+        limit = min(self.endpoint.timeout_s, deadline - started)
+        first: float | None = None
+        try:
+            timeout = self._httpx.Timeout(limit, connect=min(limit, _CONNECT_SECONDS))
+            with self._client().stream(
+                "POST",
+                self.endpoint.chat_url,
+                content=body,
+                headers=self._headers(call),
+                extensions={"trace": trace, "timeout": timeout.as_dict()},
+            ) as response:
+                first = (time.monotonic() - started) * 1000
+                raw = self._read(response, started + limit)
+                ended = time.monotonic()
+                parsed = self._clean(raw)
+                verdict = judge_response(response.status_code, response.headers, parsed)
+                request_id = response.headers.get("x-request-id")
+                return _Attempt(verdict, started, ended, response.status_code, parsed, first, request_id)
+        except self._httpx.HTTPError as error:
+            verdict = self._judge_error(error, is_sent=bool(sent))
+        except _TooSlow:
+            verdict = Verdict("unknown", "read_timeout", f"no whole answer within {limit:g} s")
+        except _TooLarge:
+            verdict = Verdict("document", "wrong_content", "the answer is larger than 64 MB")
+        except RuntimeError:  # the client was closed under the request
+            raise ClosedError from None
+        self._raise_if_stopped_by(verdict)
+        return _Attempt(verdict, started, time.monotonic(), first_byte=first)
+
+    def _read(self, response: httpx2.Response, until: float) -> bytes:
+        parts, size = [], 0
+        for chunk in response.iter_bytes():
+            parts.append(chunk)
+            size += len(chunk)
+            if size > MOST_ANSWER_BYTES:
+                raise _TooLarge
+            if time.monotonic() > until:
+                raise _TooSlow
+        return b"".join(parts)
+
+    def _clean(self, raw: bytes) -> Any:
+        """Return a body as JSON, or as text, without the key."""
+        try:
+            return self._key.removed_from_json(msgspec.json.decode(raw))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self._key.removed_from(raw[: 2**20].decode("utf-8", "replace"))
+
+    def _judge_error(self, error: Exception, *, is_sent: bool) -> Verdict:
+        """Return what a broken connection means: whether the whole request had left decides."""
+        said = self._key.removed_from(f"{type(error).__name__}: {error}".rstrip(": "))
+        if is_sent:
+            kind = "read_timeout" if isinstance(error, self._httpx.TimeoutException) else "reset"
+            return Verdict("unknown", kind, said)
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, socket.gaierror):
+                return Verdict("not_sent", "dns", said)
+            if isinstance(cause, ssl.SSLError):
+                return Verdict("not_sent", "tls", said)
+            cause = cause.__cause__ or cause.__context__
+        return Verdict("not_sent", "connect", said)
+
+    def _headers(self, call: Call) -> dict[str, str]:
+        again = f"-{call.answered_before}" if call.answered_before else ""
+        headers = {"Content-Type": "application/json", "Idempotency-Key": call.key + again}
+        if self._key.value:
+            headers["Authorization"] = f"Bearer {self._key.value}"
+        return headers
+
+    def _client(self) -> httpx2.Client:
+        """Return the client of this thread: a pool shared by many threads costs more than it saves."""
+        found: httpx2.Client | None = getattr(self._local, "client", None)
+        if found is None:
+            found = self._httpx.Client(
+                verify=True if self._verify is None else self._verify,
+                trust_env=not self.endpoint.is_local,
+                limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
+            )
+            with self._guard:
+                self._clients.append(found)
+            self._local.client = found
+        return found
+
+    def _pause(self, reason: str, seconds: float) -> None:
+        with self.waits.noted(reason, time.monotonic() + seconds):
+            if self._stopped.wait(seconds):
+                raise ClosedError
+
+    def _raise_if_stopped(self) -> None:
+        if self._stopped.is_set():
+            raise ClosedError
+
+    def _raise_if_stopped_by(self, verdict: Verdict) -> None:
+        """A connection that broke while the run was stopping says nothing about the server."""
+        if verdict.action in ("unknown", "not_sent"):
+            self._raise_if_stopped()
+
+    def stop(self) -> None:
+        """Begin nothing new; what waits raises `ClosedError`."""
+        self._stopped.set()
+        self._places.close()
+        self._bytes.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.stop()
+        with self._guard:
+            for client in self._clients:
+                client.close()
+
+
+class _TooSlow(Exception):
+    """The whole answer did not come in time."""
+
+
+class _TooLarge(Exception):
+    """The answer does not end."""
+
+
+def import_client() -> Any:
+    """Return the HTTP library. Raises `MissingExtraError`."""
+    try:
+        import httpx2
+    except ImportError:
+        raise MissingExtraError(
+            "endpoints need the HTTP client; run `pip install 'fieldassay[llm]'`"
+        ) from None
+    return httpx2
+
+
+def _line(call: Call, attempt: _Attempt, attempts: int, maybe: int) -> dict[str, Any]:
+    """Return the fields of the line that tells what an attempt came to."""
+    model_ms = (attempt.ended - attempt.started) * 1000
+    wait_ms = max((attempt.started - call.queued_at) * 1000, 0.0)
+    found: dict[str, Any] = {
+        "key": call.key,
+        "document": call.document,
+        "attempts": attempts,
+        "possibly_billed": maybe,
+        "model_ms": round(model_ms, 3),
+        "first_byte_ms": None if attempt.first_byte is None else round(attempt.first_byte, 3),
+        "wait_ms": round(wait_ms, 3),
+        "ended": round(time.time(), 3),
+    }
+    if attempt.status is not None:
+        found |= {"status": attempt.status, "request_id": attempt.request_id, "body": attempt.body}
+    return found
+
+
+def _write_final(log: Log, line: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
+    """Write the last word on a request, and return it."""
+    if verdict is not ANSWERED:
+        line["failure"] = msgspec.to_builtins(verdict.failure)
+        line["billed"] = "maybe" if verdict.action == "unknown" else "no"
+    log.write("answer" if "body" in line else "outcome", line)
+    return line
+
+
+def _send_fields(call: Call) -> dict[str, Any]:
+    """Return the fields of the line that a request leaves; the body only the first time."""
+    fields: dict[str, Any] = {"key": call.key, "document": call.document, "step": call.request.step}
+    fields |= {"endpoint": call.request.endpoint, "reserved_usd": call.reserved_usd}
+    return fields if call.attempts or call.answered_before else {**fields, "body": call.request.body}
+
+
+def _with_attachments(request: Request) -> bytes:
+    """Return the body with its attachments as data URLs. Raises ValueError for other bytes than were named."""
+    body = body_bytes(request.body)
+    for one in request.attachments:
+        raw = one.read()
+        if hashlib.sha256(raw).hexdigest() != one.sha256:
+            raise ValueError(f"the attachment {one.sha256} changed after it was named")
+        url = f"data:{one.media_type};base64,{base64.b64encode(raw).decode('ascii')}"
+        body = body.replace(b'"sha256:%s"' % one.sha256.encode(), b'"%s"' % url.encode("ascii"))
+    return body
+
+
+def failed_call(call: Call, failure: Failure) -> dict[str, Any]:
+    """Return the line of a request that could not be made at all."""
+    line = _line(
+        call, _Attempt(ANSWERED, call.queued_at, call.queued_at), call.attempts, call.possibly_billed
+    )
+    return {**line, "failure": msgspec.to_builtins(replace(failure))}

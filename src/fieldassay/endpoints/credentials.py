@@ -1,0 +1,127 @@
+"""The key of an endpoint: read from the environment or a private file, and removed from all that is written."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import quote
+
+from fieldassay.endpoints.endpoint import Endpoint
+from fieldassay.errors import FieldassayError
+from fieldassay.json_value import Json
+
+REMOVED = "[key removed]"
+SHORTEST_SECRET = 8
+"""Shorter keys (`EMPTY`, `none`) are placeholders of local servers: removing them would change answers."""
+
+
+class MissingKeyError(FieldassayError):
+    """An endpoint whose key is not where its configuration says."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key that does not print."""
+
+    value: str = field(repr=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """The first characters of the key's digest: tells accounts apart without telling the key."""
+        return hashlib.sha256(self.value.encode()).hexdigest()[:12] if self.value else "no key"
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the key is long enough to be one."""
+        return len(self.value) >= SHORTEST_SECRET
+
+    def removed_from(self, text: str) -> str:
+        """Return a text without the key, however a server spelled it.
+
+        >>> Key("sk-canary-1234").removed_from('"no such key: sk-canary\\\\u002d1234, c2stY2FuYXJ5LTEyMzQ="')
+        '"no such key: [key removed], [key removed]="'
+        """
+        return self._spellings.sub(REMOVED, text) if self.is_secret else text
+
+    def removed_from_json(self, value: Json) -> Json:
+        """Return a JSON value without the key in any of its texts and names."""
+        if not self.is_secret:
+            return value
+        if isinstance(value, str):
+            return self.removed_from(value)
+        if isinstance(value, list):
+            return [self.removed_from_json(item) for item in value]
+        if isinstance(value, dict):
+            return {self.removed_from(name): self.removed_from_json(item) for name, item in value.items()}
+        return value
+
+    @cached_property
+    def _spellings(self) -> re.Pattern[str]:
+        """The key as it is, with any of its characters escaped, and in base64 at each of the three offsets."""
+        gap = r"(?:\\[nrt]|\\?\s)*"
+        plain = gap.join(map(_character, self.value))
+        doubled = re.escape(quote(quote(self.value, safe=""), safe=""))
+        return re.compile(
+            "|".join([plain, doubled, *_base64(self.value), self.value.encode().hex()]), re.DOTALL
+        )
+
+
+def _character(one: str) -> str:
+    """Return a pattern of a character: itself, with backslashes, as JSON, URL or HTML write it."""
+    code = ord(one)
+    hexadecimal = "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:04x}")
+    short = "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:02x}")
+    return rf"(?:\\*{re.escape(one)}|\\+u{hexadecimal}|\\+x{short}|%{short}|&#x0*{short};|&#0*{code};)"
+
+
+def _base64(text: str) -> list[str]:
+    """Return patterns of the base64 forms of a text, without the characters that depend on its neighbors."""
+    found = []
+    for before in range(3):
+        raw = b"\0" * before + text.encode()
+        first, last = (0, 2, 3)[before], len(raw) * 8 // 6
+        core = re.escape(base64.b64encode(raw).decode()[first:last])
+        core = core.replace("/", "[/_]").replace(r"\+", r"[+\-]")
+        found.append(core + (r"[\w+/\-]?" if len(raw) * 8 % 6 else ""))
+    return found
+
+
+def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key:
+    """Return the key of an endpoint, empty if it asks for none. Raises `MissingKeyError`."""
+    if endpoint.key_file:
+        return Key(_read_private(Path(endpoint.key_file)))
+    if not endpoint.key_env:
+        return Key("")
+    value = environment.get(endpoint.key_env, "").strip()
+    if not value:
+        raise MissingKeyError(
+            f"endpoint {endpoint.name!r}: no key in the variable {endpoint.key_env}; "
+            f"run `export {endpoint.key_env}=…`, or give a file with --key-file"
+        )
+    return Key(_checked(value, endpoint.key_env))
+
+
+def _read_private(path: Path) -> str:
+    try:
+        mode = path.stat().st_mode
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MissingKeyError(f"{path}: the key cannot be read ({type(error).__name__})") from None
+    if stat.S_IMODE(mode) & 0o077:
+        raise MissingKeyError(f"{path}: others can read the key; run `chmod 600 {path}`")
+    if not text:
+        raise MissingKeyError(f"{path}: no key in the file; write the key alone into it")
+    return _checked(text, str(path))
+
+
+def _checked(value: str, where: str) -> str:
+    """Return a key that a header can carry."""
+    if not value.isascii() or not value.isprintable() or " " in value:
+        raise MissingKeyError(f"{where}: the key has blanks or characters that a key cannot have")
+    return value

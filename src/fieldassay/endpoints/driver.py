@@ -1,0 +1,460 @@
+"""The driver: sends what strategies ask for, records every answer before it is used, and resumes."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from fieldassay.endpoints.channel import Call, Channel, ClosedError, StopRunError, request_key
+from fieldassay.endpoints.exchange import Answer, Failure, Request, Usage
+from fieldassay.endpoints.jobs import DocumentTiming, Finished, Job, Progress, RunSummary, Steps
+from fieldassay.endpoints.journal import Journal, ReadJournal
+from fieldassay.endpoints.outcome import read_answer
+
+T = TypeVar("T")
+Price = Callable[[Usage], float | None]
+_TICK_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class DriveOptions:
+    """How a run is driven."""
+
+    price: Price = lambda usage: None  # noqa: ARG005
+    reuse: Sequence[ReadJournal] = ()
+    """Journals of other extractions whose answers are taken."""
+    retry: frozenset[str] = frozenset()
+    """Kinds of failures that are asked for again; the old answers stay in the journal."""
+    failure_of: Callable[[Any], Failure | None] = lambda value: getattr(value, "failure", None)
+    max_time_s: float | None = None
+    on_progress: Callable[[Progress], None] = lambda progress: None  # noqa: ARG005
+    grace_s: float = 10.0
+    """How long an interrupted run waits for the answers in flight."""
+
+
+@dataclass(slots=True)
+class _Active(Generic[T]):
+    """A document that has begun."""
+
+    number: int
+    job: Job[T]
+    steps: Steps[T] | None = None
+    is_fresh: bool = False
+    requests: tuple[Request, ...] = ()
+    answers: list[Answer | None] = field(default_factory=list)
+    past: list[Answer] = field(default_factory=list)
+    model_ms: float = 0.0
+    wait_ms: float = 0.0
+    post_ms: float = 0.0
+    retried: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """What a thread tells the driver: a job that was drawn, an answer, or an error."""
+
+    job: Job[Any] | None = None
+    key: str = ""
+    line: dict[str, Any] | None = None
+    error: BaseException | None = None
+    is_end: bool = False
+
+
+class Drive(Generic[T]):
+    """Finished documents of lazily drawn jobs, in the order in which they end.
+
+    Iterate within `with`: leaving it waits briefly for answers in flight, and writes them down. The strategies
+    run in the thread that iterates; requests are sent by as many threads as the channels have places.
+    """
+
+    def __init__(
+        self,
+        jobs: Iterable[Job[T]],
+        journal: Journal,
+        channels: Mapping[str, Channel],
+        options: DriveOptions | None = None,
+    ) -> None:
+        self._jobs, self._journal, self._channels = jobs, journal, channels
+        self._options = options or DriveOptions()
+        self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+        self._pools = {name: _Pool(one, journal, self._events) for name, one in channels.items()}
+        self._room = threading.Semaphore(max(4, sum(one.capacity for one in channels.values())))
+        self._halt = threading.Event()
+        self._active: dict[int, _Active[T]] = {}
+        self._asked: dict[str, list[tuple[int, int]]] = {}
+        self._ready: list[Finished[T]] = []
+        self._progress = Progress()
+        self._stop: Failure | None = None
+        self._unfinished: list[str] = []
+        self._drawn, self._is_drained, self._is_closed = 0, False, False
+
+    def __enter__(self) -> Drive[T]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close("interrupted" if kind is not None else "")
+
+    def __iter__(self) -> Iterator[Finished[T]]:
+        threading.Thread(target=self._draw, daemon=True, name="jobs").start()
+        started, told = time.monotonic(), 0.0
+        try:
+            while not self._is_over():
+                for event in self._next_events():
+                    self._handle(event)
+                yield from self._take_ready()
+                now = time.monotonic()
+                if now - told >= _TICK_SECONDS:
+                    told = now
+                    self._options.on_progress(self.progress)
+                limit = self._options.max_time_s
+                if limit is not None and now - started >= limit and self._stop is None:
+                    self._stop_run(Failure("time", f"the limit of {limit:g} s was reached"))
+            self.close("stopped" if self._stop else "done")
+        except BaseException:
+            self.close("interrupted")
+            raise
+
+    @property
+    def progress(self) -> Progress:
+        """How far the run is."""
+        waiting = tuple(one for channel in self._channels.values() for one in channel.waits.now())
+        return replace(self._progress, active=len(self._active), in_flight=len(self._asked), waiting=waiting)
+
+    @property
+    def summary(self) -> RunSummary:
+        """How the run ended."""
+        return RunSummary(self.progress, self._stop, tuple(self._unfinished))
+
+    def _is_over(self) -> bool:
+        if self._stop is not None:
+            return not self._asked
+        return self._is_drained and not self._active
+
+    def _next_events(self) -> list[_Event]:
+        try:
+            return [self._events.get(timeout=_TICK_SECONDS)]
+        except queue.Empty:
+            return []
+
+    def _draw(self) -> None:
+        """Draw jobs while there is room; runs in its own thread, as drawing may wait for a loader."""
+        source = iter(self._jobs)
+        try:
+            while True:
+                while not self._room.acquire(timeout=_TICK_SECONDS):
+                    if self._halt.is_set():
+                        return
+                if self._halt.is_set():
+                    return
+                job = next(source, None)
+                if job is None:
+                    return
+                self._events.put(_Event(job=job))
+        except BaseException as error:  # told to whoever iterates
+            self._events.put(_Event(error=error))
+        finally:
+            close = getattr(source, "close", None)
+            if close is not None:
+                close()
+            self._events.put(_Event(is_end=True))
+
+    def _handle(self, event: _Event) -> None:
+        if event.is_end:
+            self._is_drained = True
+        elif event.job is not None:
+            self._begin(event.job)
+        elif event.key:
+            self._receive(event)
+        elif event.error is not None:
+            raise event.error
+
+    def _begin(self, job: Job[T]) -> None:
+        if self._stop is not None:
+            return
+        self._drawn += 1
+        failure = None if job.failure is None else f"{job.failure.kind}: {job.failure.message}"
+        self._journal.write_load(job.id, {**job.facts, "failure": failure})
+        if job.start is None:
+            timing = DocumentTiming(job.load_ms, 0.0, 0.0, 0.0)
+            missing = job.failure or Failure("unreadable", "the document was not loaded", "load")
+            self._finish(Finished(job.id, None, missing, timing, Usage(), 0.0))
+            return
+        self._start(_Active(self._drawn, job))
+
+    def _start(self, active: _Active[T]) -> None:
+        self._active[active.number] = active
+        self._advance(active, None)
+
+    def _advance(self, active: _Active[T], answers: tuple[Answer, ...] | None) -> None:
+        """Run a strategy until it waits for an answer or ends."""
+        while True:
+            try:
+                requests = self._step(active, answers)
+            except StopIteration as end:
+                self._end(active, end.value)
+                return
+            except Exception as error:  # a strategy is the user's code
+                self._fail(active, error)
+                return
+            active.requests, active.answers = requests, [None] * len(requests)
+            for place, request in enumerate(active.requests):
+                self._ask(active, place, request)
+            if any(one is None for one in active.answers):
+                return
+            answers = self._collect(active)
+
+    def _step(self, active: _Active[T], answers: tuple[Answer, ...] | None) -> tuple[Request, ...]:
+        """Return the next requests of a strategy, and count its processor time. Raises what it raises."""
+        begun = time.thread_time()
+        try:
+            if active.steps is None:
+                assert active.job.start is not None
+                active.steps = active.job.start()
+            requests = next(active.steps) if answers is None else active.steps.send(answers)
+        finally:
+            active.post_ms += (time.thread_time() - begun) * 1000
+        for request in requests:
+            if request.endpoint not in self._channels:
+                raise ValueError(
+                    f"a request to {request.endpoint!r}, which is none of {list(self._channels)}"
+                )
+        return tuple(requests)
+
+    def _ask(self, active: _Active[T], place: int, request: Request) -> None:
+        """Take an answer from a journal, wait for the same call of another document, or send the request."""
+        channel = self._channels[request.endpoint]
+        key = request_key(channel.identity, request)
+        waiting = self._asked.get(key)
+        if waiting is not None:
+            waiting.append((active.number, place))
+            return
+        if not active.is_fresh:
+            line = self._recorded(key)
+            if line is not None and (line.get("failure") or {}).get("kind") not in self._options.retry:
+                active.answers[place] = self._priced(read_answer(line, request, reused=True))
+                active.retried |= self._journal.index.answered_before(key) > 1
+                return
+        attempts, maybe = self._journal.index.unsettled(key)
+        before = self._journal.index.answered_before(key)
+        active.retried |= before > 0
+        self._asked[key] = [(active.number, place)]
+        call = Call(request, key, active.job.id, time.monotonic(), None, attempts, maybe, before)
+        self._pools[request.endpoint].submit(active.number, call)
+
+    def _recorded(self, key: str) -> dict[str, Any] | None:
+        line = self._journal.find(key)
+        if line is not None:
+            return line
+        for other in self._options.reuse:
+            line = other.find(key)
+            if line is not None:
+                kind = line.pop("kind")
+                self._journal.write(kind, {**line, "from": str(other.path.parent.name)})
+                return line
+        return None
+
+    def _priced(self, answer: Answer) -> Answer:
+        return replace(answer, cost_usd=self._options.price(answer.usage))
+
+    def _receive(self, event: _Event) -> None:
+        """Give an answer to every document that asked for it."""
+        asked = self._asked.pop(event.key)
+        if event.line is None:
+            self._give_up(event, [number for number, _ in asked])
+            return
+        for position, (number, place) in enumerate(asked):
+            active = self._active.get(number)
+            if active is None:  # left unfinished by another of its requests
+                continue
+            answer = self._priced(read_answer(event.line, active.requests[place], reused=position > 0))
+            if position == 0:
+                self._spend(answer)
+            active.answers[place] = answer
+            if all(one is not None for one in active.answers):
+                self._advance(active, self._collect(active))
+
+    def _spend(self, answer: Answer) -> None:
+        now = self._progress
+        self._progress = replace(
+            now,
+            spent_usd=now.spent_usd + (answer.cost_usd or 0.0),
+            unpriced=now.unpriced + (answer.cost_usd is None and answer.usage.prompt_tokens is not None),
+            possibly_billed=now.possibly_billed + answer.possibly_billed,
+        )
+
+    def _give_up(self, event: _Event, numbers: list[int]) -> None:
+        """Leave documents unfinished whose request was not answered because the run stops."""
+        if isinstance(event.error, StopRunError):
+            self._stop_run(event.error.failure)
+        elif not isinstance(event.error, ClosedError) and event.error is not None:
+            raise event.error
+        for number in numbers:
+            active = self._active.pop(number, None)
+            if active is not None:
+                if active.steps is not None:
+                    active.steps.close()
+                self._unfinished.append(active.job.id)
+
+    def _collect(self, active: _Active[T]) -> tuple[Answer, ...]:
+        """Return the answers of a step, and add its longest path to the times."""
+        answers = tuple(one for one in active.answers if one is not None)
+        model = max((one.timing.model_ms for one in answers), default=0.0)
+        whole = max((one.timing.model_ms + one.timing.wait_ms for one in answers), default=0.0)
+        active.model_ms += model
+        active.wait_ms += whole - model
+        active.past.extend(answers)
+        return answers
+
+    def _end(self, active: _Active[T], value: T) -> None:
+        failure = self._options.failure_of(value)
+        is_reused = bool(active.past) and all(one.reused for one in active.past)
+        if failure is not None and failure.kind in self._options.retry and is_reused and not active.is_fresh:
+            self._again(active)
+            return
+        self._finish(self._result(active, value, failure))
+
+    def _again(self, active: _Active[T]) -> None:
+        """Ask again for everything of a document whose strategy failed with recorded answers."""
+        self._start(_Active(active.number, active.job, is_fresh=True, retried=True))
+
+    def _fail(self, active: _Active[T], error: Exception) -> None:
+        trace = "".join(traceback.format_exception(error))
+        self._journal.write("fault", {"document": active.job.id, "traceback": trace})
+        self._finish(
+            self._result(active, None, Failure("exception", f"{type(error).__name__}: {error}", "strategy"))
+        )
+
+    def _result(self, active: _Active[T], value: T | None, failure: Failure | None) -> Finished[T]:
+        self._active.pop(active.number, None)
+        answers = active.past
+        costs = [one.cost_usd for one in answers]
+        timing = DocumentTiming(active.job.load_ms, active.model_ms, active.post_ms, active.wait_ms)
+        return Finished(
+            active.job.id,
+            value,
+            failure,
+            timing,
+            sum_usage([one.usage for one in answers]),
+            None if any(one is None for one in costs) else sum(one for one in costs if one is not None),
+            sum(one.possibly_billed for one in answers),
+            bool(answers) and all(one.reused for one in answers),
+            active.retried,
+            answers[-1].model if answers else "",
+        )
+
+    def _finish(self, finished: Finished[T]) -> None:
+        self._ready.append(finished)
+        now = self._progress
+        self._progress = replace(
+            now,
+            done=now.done + (finished.failure is None),
+            failed=now.failed + (finished.failure is not None),
+            reused=now.reused + finished.reused,
+        )
+        self._room.release()
+
+    def _take_ready(self) -> list[Finished[T]]:
+        ready, self._ready = self._ready, []
+        return ready
+
+    def _stop_run(self, failure: Failure) -> None:
+        """Send nothing new; what is in flight may still end."""
+        if self._stop is None:
+            self._stop = failure
+        self._halt.set()
+        for channel in self._channels.values():
+            channel.stop()
+
+    def close(self, reason: str = "") -> None:
+        """Wait briefly for the answers in flight, and end the journal."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._halt.set()
+        try:
+            for channel in self._channels.values():
+                channel.stop()
+            until = time.monotonic() + self._options.grace_s
+            for pool in self._pools.values():
+                pool.close(until)
+        finally:
+            for channel in self._channels.values():
+                channel.close()
+            self._unfinished.extend(one.job.id for one in self._active.values())
+            progress = self._progress
+            self._journal.write(
+                "end",
+                {
+                    "reason": reason or "closed",
+                    "stop": None if self._stop is None else self._stop.kind,
+                    "done": progress.done,
+                    "failed": progress.failed,
+                    "spent_usd": progress.spent_usd,
+                    "unpriced": progress.unpriced,
+                },
+            )
+
+
+class _Pool:
+    """The threads that send the requests of one channel, those of earlier documents first."""
+
+    def __init__(self, channel: Channel, journal: Journal, events: queue.SimpleQueue[_Event]) -> None:
+        self._channel, self._journal, self._events = channel, journal, events
+        self._queue: queue.PriorityQueue[tuple[float, int, Call | None]] = queue.PriorityQueue()
+        self._threads: list[threading.Thread] = []
+        self._count = 0
+        self._unfinished = 0
+
+    def submit(self, number: int, call: Call) -> None:
+        """Send a request as soon as a thread is free."""
+        self._count += 1
+        self._queue.put((number, self._count, call))
+        if len(self._threads) < min(self._channel.capacity, self._count):
+            thread = threading.Thread(target=self._work, daemon=True, name="requests")
+            self._threads.append(thread)
+            thread.start()
+
+    def _work(self) -> None:
+        while (call := self._queue.get()[2]) is not None:
+            try:
+                self._events.put(_Event(key=call.key, line=self._channel.ask(call, self._journal)))
+            except BaseException as error:  # told to whoever iterates
+                self._events.put(_Event(key=call.key, error=error))
+
+    def close(self, until: float) -> None:
+        """Wait until the threads are done, or until a time."""
+        for _ in self._threads:
+            self._queue.put((float("inf"), 0, None))
+        for thread in self._threads:
+            thread.join(max(until - time.monotonic(), 0.0))
+
+
+def sum_usage(usages: Sequence[Usage]) -> Usage:
+    """Return the tokens of several answers; None stays None only where no answer has a count."""
+    if not usages:
+        return Usage()
+    names = (
+        "prompt_tokens",
+        "cached_prompt_tokens",
+        "completion_tokens",
+        "reasoning_tokens",
+        "embedding_tokens",
+    )
+    sums: dict[str, int | None] = {}
+    for name in names:
+        known = [count for one in usages if (count := getattr(one, name)) is not None]
+        sums[name] = sum(known) if known else None
+    return Usage(
+        usages[-1].model,
+        calls=sum(one.calls for one in usages),
+        attempts=sum(one.attempts for one in usages),
+        **sums,
+    )

@@ -1,0 +1,114 @@
+"""How many requests, and how many bytes, may be in flight: places given in order of arrival."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+Clock = Callable[[], float]
+
+
+class Room(Protocol):
+    """A rule of how much fits."""
+
+    def wait(self, now: float, weight: int, inside: int) -> float:
+        """Return the seconds until it may fit: 0 if it does now, infinity if something has to leave first."""
+        ...
+
+
+class Gate:
+    """Lets in what fits, in order of arrival, so that nobody starves."""
+
+    def __init__(self, room: Room, clock: Clock = time.monotonic) -> None:
+        self._room, self._clock = room, clock
+        self._guard = threading.Lock()
+        self._waiting: deque[threading.Event] = deque()
+        self._inside = 0
+        self._is_closed = False
+
+    def enter(self, weight: int, until: float) -> bool:
+        """Wait for a place; return whether there is one, False at the time `until` and when the gate closes."""
+        me = threading.Event()
+        with self._guard:
+            self._waiting.append(me)
+        while True:
+            me.clear()
+            with self._guard:
+                now = self._clock()
+                wait = float("inf")
+                if self._waiting[0] is me:
+                    wait = self._room.wait(now, weight, self._inside)
+                if self._is_closed or now >= until or wait <= 0:
+                    has_place = not self._is_closed and wait <= 0
+                    self._waiting.remove(me)
+                    self._inside += weight if has_place else 0
+                    self._wake()
+                    return has_place
+            me.wait(min(wait, until - now, threading.TIMEOUT_MAX))
+
+    def leave(self, weight: int) -> int:
+        """Give a place back; return what was inside before."""
+        with self._guard:
+            before = self._inside
+            self._inside -= weight
+            self._wake()
+            return before
+
+    def resize(self, weight: int, actual: int) -> None:
+        """Correct what something inside weighs, even beyond what fits."""
+        with self._guard:
+            self._inside += actual - weight
+
+    def close(self) -> None:
+        """Let nobody in any more."""
+        with self._guard:
+            self._is_closed = True
+            for one in self._waiting:
+                one.set()
+
+    def _wake(self) -> None:
+        if self._waiting:
+            self._waiting[0].set()
+
+
+class ByteRoom:
+    """A limit of bytes; what is larger than the limit goes alone."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def wait(self, now: float, weight: int, inside: int) -> float:  # noqa: ARG002
+        """Return 0 if the bytes fit."""
+        return 0.0 if inside == 0 or inside + weight <= self.most else float("inf")
+
+
+class Window:
+    """The number of requests in flight that a server bears, found by additive increase and multiplicative decrease."""
+
+    def __init__(self, most: int, start: int = 20) -> None:
+        self.most = most
+        self.limit = float(min(start, most))
+        self.blocked_until = 0.0
+        self._cut_at = float("-inf")
+
+    def wait(self, now: float, weight: int, inside: int) -> float:
+        """Return 0 if one more request fits, the seconds of the server's pause, or infinity."""
+        if now < self.blocked_until:
+            return self.blocked_until - now
+        return 0.0 if inside + weight <= int(self.limit) else float("inf")
+
+    def succeeded(self, inside: int) -> None:
+        """Grow for an answer at the first attempt, if the window was in use."""
+        if inside >= 0.8 * int(self.limit):
+            self.limit = min(self.limit + 1, self.most)
+
+    def refused(self, now: float, sent_at: float, retry_after_s: float | None) -> None:
+        """Cut once for all the refusals of requests that were in flight together."""
+        if retry_after_s is not None:
+            self.blocked_until = max(self.blocked_until, now + retry_after_s)
+        if sent_at > self._cut_at:
+            self._cut_at = now
+            self.limit = max(self.limit * 0.8, 1.0)

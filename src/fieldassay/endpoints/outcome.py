@@ -1,0 +1,288 @@
+"""The outcome of an attempt: what a response or a broken connection means, and what to do about it."""
+
+from __future__ import annotations
+
+import email.utils
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from fieldassay.endpoints.exchange import Answer, Failure, Request, Timing, TokenChoice, Usage
+
+Action = Literal["not_sent", "refused", "unknown", "stop", "document", "answer"]
+"""`not_sent` and `refused` cost nothing and are tried again until the deadline; `unknown` may have been billed
+and is tried again twice; `stop` ends the run; `document` and `answer` are the last word."""
+
+MOST_UNKNOWN = 2
+"""Attempts again after an unknown outcome."""
+SEEN_AT_LEAST = 0.6
+"""A server that counts a smaller part of the expected tokens has cut the prompt."""
+_LONGEST_BLANK = 200
+
+_TOO_LONG = re.compile(
+    r"context[ _]?(length|size|window)|maximum context|exceed_context|n_ctx|too many (input )?tokens|"
+    r"prompt is too long|input is too long",
+    re.I,
+)
+_NO_MONEY = re.compile(
+    r"insufficient[ _](quota|funds|balance|credit)|billing|exceeded your current quota|credit balance", re.I
+)
+_NO_MODEL = re.compile(
+    r"model[ _]not[ _]found|model.{0,80}(does not exist|not found|unknown)|no such model|unknown model", re.I
+)
+_UNSUPPORTED = re.compile(
+    r"unsupported[ _](parameter|value)|(unknown|unrecognized|unexpected) (parameter|argument|field|request)|"
+    r"extra (fields|inputs)|(parameter|argument|response_format|logprobs|json_schema).{0,60}not (supported|permitted|allowed)|"
+    r"does not support",
+    re.I,
+)
+_MODERATED = re.compile(r"content[ _](filter|policy|management)|moderation|flagged|safety", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an attempt came to: the kind of failure, what to do, and how long the server asks to wait."""
+
+    action: Action
+    kind: str = ""
+    message: str = ""
+    retry_after_s: float | None = None
+
+    @property
+    def failure(self) -> Failure:
+        """The verdict as the failure of an answer."""
+        return Failure(self.kind, self.message, "answer" if self.action == "answer" else "send")
+
+
+ANSWERED = Verdict("answer")
+
+
+def judge_response(status: int, headers: Mapping[str, str], body: Any) -> Verdict:
+    """Return what a response means; `body` is parsed JSON, or text where it is none.
+
+    >>> judge_response(429, {"retry-after": "7"}, {"error": {"message": "slow down"}})
+    Verdict(action='refused', kind='rate_limited', message='429: slow down', retry_after_s=7.0)
+    >>> judge_response(429, {}, {"error": {"code": "insufficient_quota", "message": "no money"}}).action
+    'stop'
+    >>> judge_response(200, {}, '{"choices": [{"mess').kind
+    'half_answer'
+    """
+    wait = _retry_after(headers)
+    if status == 200:
+        return _judge_success(headers, body, wait)
+    code, message = _error_of(body)
+    said = f"{status}: {message}" if message else str(status)
+    action, kind = _judge_status(status, f"{code} {message}")
+    return Verdict(action, kind, said, wait if action == "refused" else None)
+
+
+def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) -> Verdict:
+    if not isinstance(body, dict):
+        kind = headers.get("content-type", "").partition(";")[0].strip()
+        if kind in ("", "application/json", "text/event-stream"):
+            return Verdict("unknown", "half_answer", "the answer is not whole JSON")
+        return Verdict("unknown", "wrong_content", f"the server answered with {kind}, not with JSON")
+    if body.get("error") and not body.get("choices"):
+        code, message = _error_of(body)
+        status = int(code) if code.isdigit() and 400 <= int(code) < 600 else 500
+        action, kind = _judge_status(status, f"{code} {message}")
+        return Verdict(action, kind, f"an error with status 200: {message or code}", wait)
+    choices = body.get("choices")
+    if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
+        return Verdict("unknown", "wrong_content", "the answer has no choices")
+    return ANSWERED
+
+
+def _judge_status(status: int, said: str) -> tuple[Action, str]:
+    """Return what to do about a status and the text of its error, and the kind of failure."""
+    by_text = _judge_text(status, said)
+    if by_text is not None:
+        return by_text
+    by_status: dict[int, tuple[Action, str]] = {
+        401: ("stop", "auth"),
+        402: ("stop", "quota"),
+        403: ("stop", "auth"),
+        404: ("stop", "no_such_model"),
+        405: ("stop", "no_such_model"),
+        408: ("unknown", "read_timeout"),
+        409: ("refused", "rate_limited"),
+        413: ("document", "too_large"),
+        425: ("refused", "rate_limited"),
+        429: ("refused", "rate_limited"),
+        503: ("refused", "overloaded"),
+        529: ("refused", "overloaded"),
+    }
+    if status in by_status:
+        return by_status[status]
+    if 300 <= status < 400:
+        return "stop", "redirected"
+    return ("unknown", "server_error") if status >= 500 else ("document", "bad_request")
+
+
+def _judge_text(status: int, said: str) -> tuple[Action, str] | None:
+    """Return what the text of an error means beyond its status, None if nothing."""
+    if status == 429:
+        return ("stop", "quota") if _NO_MONEY.search(said) else None
+    if status in (400, 403, 404, 413, 422, 500) and _TOO_LONG.search(said):
+        return "answer", "context_length"
+    if status in (400, 403, 422) and _MODERATED.search(said):
+        return "answer", "refused"
+    if status in (400, 422):
+        if _NO_MODEL.search(said):
+            return "stop", "no_such_model"
+        if _UNSUPPORTED.search(said):
+            return "stop", "unsupported_parameter"
+        if _NO_MONEY.search(said):
+            return "stop", "quota"
+    return None
+
+
+def _error_of(body: Any) -> tuple[str, str]:
+    """Return the code and the message of an error, as servers write it in half a dozen ways."""
+    if not isinstance(body, dict):
+        return "", " ".join(str(body or "").split())[:300]
+    error = body.get("error", body)
+    if not isinstance(error, dict):
+        return "", str(error)[:500]
+    code = " ".join(str(error[name]) for name in ("code", "type") if error.get(name))
+    message = error.get("message") or error.get("detail") or ""
+    digits = str(error.get("code", ""))
+    return (digits if digits.isdigit() else code), str(message)[:500]
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds a server asks to wait, None if it does not say.
+
+    >>> _retry_after({"retry-after-ms": "1500"}), _retry_after({"retry-after": "soon"})
+    (1.5, None)
+    """
+    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name, "").strip()
+        try:
+            return min(max(float(text) / scale, 0.0), 86_400.0)
+        except ValueError:
+            if not text:
+                continue
+        try:
+            return max(email.utils.parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+        except (ValueError, TypeError):
+            continue
+    return None
+
+
+def read_answer(line: Mapping[str, Any], request: Request, *, reused: bool) -> Answer:
+    """Return the answer that a line of the journal recorded: the same when it arrives and when it is replayed."""
+    attempts = int(line.get("attempts", 1))
+    maybe = int(line.get("possibly_billed", 0))
+    timing = Timing(line.get("model_ms") or 0.0, line.get("first_byte_ms"), line.get("wait_ms") or 0.0)
+    model = str(request.body.get("model") or "")
+    usage = Usage(model, calls=1, attempts=attempts)
+    basic = Answer(None, usage=usage, timing=timing, reused=reused, possibly_billed=maybe)
+    if line.get("failure"):
+        return replace(basic, failure=Failure(**line["failure"]))
+    if request.kind == "call":
+        return replace(basic, text=line["text"])
+    body = line["body"]
+    verdict = judge_response(line["status"], {}, body)
+    if verdict is not ANSWERED:
+        return replace(basic, failure=verdict.failure)
+    return _read_completion(body, request, basic)
+
+
+def _read_completion(body: Mapping[str, Any], request: Request, basic: Answer) -> Answer:
+    choice = body["choices"][0]
+    message = choice.get("message") or {}
+    usage = _read_usage(body.get("usage"), basic.usage)
+    answer = replace(
+        basic,
+        text=_content(message),
+        finish_reason=choice.get("finish_reason"),
+        usage=usage,
+        tokens=_tokens(choice.get("logprobs")),
+        model=str(body.get("model") or ""),
+    )
+    return replace(answer, failure=_failure_of(answer, message, request))
+
+
+def _failure_of(answer: Answer, message: Mapping[str, Any], request: Request) -> Failure | None:
+    """Return why a completion is of no use, None if it is."""
+    text, seen, expected = answer.text or "", answer.usage.prompt_tokens, request.expected_tokens
+    if message.get("refusal") or answer.finish_reason == "content_filter":
+        return Failure("refused", str(message.get("refusal") or "the content filter refused"), "answer")
+    if expected and seen is not None and 0 < seen < SEEN_AT_LEAST * expected:
+        return Failure(
+            "input_truncated",
+            f"the server saw {seen:,} tokens of about {expected:,}: it cut the prompt",
+            "answer",
+        )
+    if _blank_run(text) >= _LONGEST_BLANK:
+        return Failure("whitespace_loop", "the answer is mostly white space", "answer")
+    if answer.finish_reason == "length":
+        return Failure("truncated", f"the answer ended at the limit of {_said(answer)} tokens", "answer")
+    return None if text.strip() else Failure("empty", "the answer is empty", "answer")
+
+
+def _said(answer: Answer) -> str:
+    count = answer.usage.completion_tokens
+    return "its" if count is None else f"{count:,}"
+
+
+def _blank_run(text: str) -> int:
+    """Return the length of the longest run of white space, if it is worth looking for it."""
+    if len(text) < _LONGEST_BLANK:
+        return 0
+    return max((len(found.group()) for found in re.finditer(r"(?:\\[nrt]|\s){20,}", text)), default=0)
+
+
+def _content(message: Mapping[str, Any]) -> str | None:
+    """Return the text of a message: its content, the texts of its parts, or the arguments of its tool call."""
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    if content:
+        return str(content)
+    for call in message.get("tool_calls") or ():
+        arguments = (call.get("function") or {}).get("arguments") if isinstance(call, dict) else None
+        if isinstance(arguments, str):
+            return arguments
+    return content if isinstance(content, str) else None
+
+
+def _tokens(logprobs: Any) -> tuple[TokenChoice, ...]:
+    found = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if not isinstance(found, list):
+        return ()
+    return tuple(
+        TokenChoice(
+            bytes(one["bytes"]) if isinstance(one.get("bytes"), list) else str(one.get("token", "")).encode(),
+            float(one["logprob"]),
+        )
+        for one in found
+        if isinstance(one, dict) and isinstance(one.get("logprob"), int | float)
+    )
+
+
+def _read_usage(usage: Any, basic: Usage) -> Usage:
+    """Return the tokens that a server counted: cached ones inside the prompt, reasoning inside the completion."""
+    if not isinstance(usage, dict):
+        return basic
+    prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    reasoning = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
+    if prompt is not None and completion is not None and reasoning:
+        beside = _count(usage, "total_tokens") == prompt + completion + reasoning
+        completion += reasoning if beside else 0
+    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+    return replace(
+        basic,
+        prompt_tokens=prompt,
+        cached_prompt_tokens=cached if cached is not None else _count(usage, "prompt_cache_hit_tokens"),
+        completion_tokens=completion,
+        reasoning_tokens=reasoning,
+    )
+
+
+def _count(found: Any, name: str) -> int | None:
+    value = found.get(name) if isinstance(found, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
