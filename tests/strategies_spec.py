@@ -80,6 +80,7 @@ def leaves(draw, name):
         null_values=draw(st.none() | st.lists(WORDS, min_size=1, max_size=2).map(tuple)),
         unreadable_gold=draw(st.sampled_from([None, "text", "failed"])),
         description=draw(st.just("") | WORDS),
+        labels=tuple(draw(st.lists(WORDS, max_size=2))),
     )
 
 

@@ -258,6 +258,7 @@ def test_problems_of_the_text_and_of_the_options_come_together():
         ),
         ({"fields": {"b": "money", "a": "id"}}, True),
         ({"fields": {"a": {"type": "id", "weight": 1.0}, "b": "money"}}, True),
+        ({"fields": {"a": {"type": "id", "labels": ["No."]}, "b": "money"}}, True),
         ({"fields": {"a": "id", "b": "number"}}, False),
         ({"fields": {"a": "id", "b": {"type": "money", "tolerance": 0.01}}}, False),
         ({"locale": "de_DE"}, False),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from fieldassay.documents.transcript import Box, Transcript
-from fieldassay.endpoints.exchange import Answer, Failure, Request
+from fieldassay.endpoints.exchange import Answer, Attachment, Failure, Request
 from fieldassay.json_value import Json
-from fieldassay.spec.model import Spec
+
+if TYPE_CHECKING:
+    from fieldassay.spec.model import Spec  # loads numpy
 
 EvidenceClass = Literal["found", "elsewhere", "assembled", "absent", "hidden", "example"]
 """Where a quote stands: at the place it claims, elsewhere in the document, in pieces, nowhere, in hidden text,
@@ -45,6 +47,10 @@ class Task:
     spec: Spec
     examples: tuple[Example, ...] = ()
     seed: int = 0
+    repeat: int = 0
+    """Which repetition this is, from 0; requests carry it, so that repeats are asked anew."""
+    images: tuple[Attachment, ...] = ()
+    """The page images of the document in order, for strategies with images in their input; else empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from fieldassay.spec.write import spec_data
 def digest_of(spec: Spec) -> str:
     """Return the SHA-256 of the scoring-relevant content of a spec, in hexadecimal.
 
-    Names and descriptions of the spec, metrics and their definitions, gates, slices and prices have no
+    Names, descriptions and labels, metrics and their definitions, gates, slices and prices have no
     effect; nor has the order of fields. The order of patterns counts, since the first match decides.
 
     >>> other = Spec("b", (Field("x", description="new"),), metrics=("f1",))
@@ -55,6 +55,7 @@ def _undescribed(field: Field) -> Field:
     return replace(
         field,
         description="",
+        labels=(),
         items=_undescribed(field.items) if field.items is not None else None,
         fields=tuple(map(_undescribed, field.fields)),
         patterns=tuple((pattern, _undescribed(inner)) for pattern, inner in field.patterns),

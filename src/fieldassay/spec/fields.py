@@ -122,6 +122,7 @@ class Parser:
             distinct=cursor.flag("distinct"),
             extra=cursor.choice("extra", "ignore", ("ignore", "spurious")),
             description=cursor.text("description", "") or "",
+            labels=cursor.texts("labels"),
             names=cursor.texts("names"),
             unit_fields=cursor.texts("unit_field"),
         )

@@ -83,6 +83,8 @@ class Field:
     unit_fields: tuple[str, ...] = ()
     """The keys beside an amount with its unit, scale or currency; they are judged with it as one value."""
     description: str = ""
+    labels: tuple[str, ...] = ()
+    """Words that stand beside or above the value on documents, for extractors; no part of the judgement."""
     names: tuple[str, ...] = ()
     """Alternative keys, used if the field's own is missing or null; the first that is not null counts."""
 

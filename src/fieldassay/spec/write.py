@@ -255,6 +255,8 @@ def _definition(field: Field) -> dict[str, Any]:
     for key in ("weight", "critical", "null", "blank", "unreadable_gold", "extra", "description"):
         if getattr(field, key) != getattr(plain, key):
             definition[key] = getattr(field, key)
+    if field.labels:
+        definition["labels"] = list(field.labels)
     if field.items is not None:
         definition["items"] = field_data(field.items)
     below = field.fields or tuple(inner for _, inner in field.patterns)

@@ -1,0 +1,36 @@
+"""The parts that a long document or a wide schema is asked in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fieldassay.extractors.schema import split_fields
+
+if TYPE_CHECKING:
+    from fieldassay.spec.model import Field
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How a document is divided: at most so many pages and fields a request; overlapping pages are sent twice."""
+
+    pages: int | None = None
+    overlap: int = 1
+    fields: int | None = 100
+
+    def page_ranges(self, count: int) -> tuple[range, ...]:
+        """Return the pages of each request, as positions from 0; a document without pages is one part.
+
+        >>> Split(pages=3, overlap=1).page_ranges(6)
+        (range(0, 3), range(2, 5), range(4, 6))
+        """
+        if self.pages is None or count <= self.pages:
+            return (range(count),)
+        step = self.pages - self.overlap
+        last = count - self.overlap
+        return tuple(range(start, min(start + self.pages, count)) for start in range(0, last, step))
+
+    def groups(self, fields: tuple[Field, ...]) -> tuple[tuple[Field, ...], ...]:
+        """Return the fields of each request."""
+        return (fields,) if self.fields is None else split_fields(fields, self.fields)

@@ -1,0 +1,233 @@
+"""Where a text stands in a document: pages as text, and the search of quotes in them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fieldassay.documents.transcript import Box, Line, Page, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SAME = str.maketrans(
+    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-"}
+)
+_DIGITS = re.compile(r"\d")
+_CLOSE = 90.0
+"""The least similarity of an inexact quote, of 100."""
+_SHORTEST = 8
+"""Characters of an inexact quote at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A piece of a page's text: of a word or a cell, with its box."""
+
+    start: int
+    end: int
+    box: Box | None
+    visible: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A piece of a document: the page's position in the sequence of pages searched, and its characters."""
+
+    page: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class PageText:
+    """The text of a page, each line and each row of a table on a line of its own, with the places of words."""
+
+    number: int
+    text: str
+    spots: tuple[Spot, ...]
+
+    @cached_property
+    def folded(self) -> tuple[str, list[int]]:
+        """Return the text in one form of letters and blanks, and the place of each of its characters."""
+        return fold(self.text)
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """Return where each line of the text starts."""
+        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+
+    def line_at(self, position: int) -> int:
+        """Return the index of the line that holds a character."""
+        return bisect_right(self.line_starts, position) - 1
+
+    def line_span(self, line: int) -> tuple[int, int]:
+        """Return the first and the last character of a line."""
+        starts = self.line_starts
+        return starts[line], starts[line + 1] - 1 if line + 1 < len(starts) else len(self.text)
+
+    def box(self, start: int, end: int) -> Box | None:
+        """Return the smallest box around the words of a piece; None if one of them has no box."""
+        boxes = [spot.box for spot in self.spots if spot.start < end and spot.end > start]
+        known = [box for box in boxes if box is not None]
+        if not known or len(known) < len(boxes):
+            return None
+        return Box(
+            min(box.left for box in known), min(box.top for box in known),
+            max(box.right for box in known), max(box.bottom for box in known),
+        )  # fmt: skip
+
+
+def page_text(page: Page, hidden: bool = False) -> PageText:
+    """Return the text of a page; with `hidden` also what nobody sees on it."""
+    parts: list[str] = []
+    spots: list[Spot] = []
+    at = 0
+    for line in _lines(page):
+        shown = [piece for piece in line if piece[2] or hidden]
+        for position, (text, box, visible, gap) in enumerate(shown):
+            if position:
+                parts.append(gap)
+                at += len(gap)
+            spots.append(Spot(at, at + len(text), box, visible))
+            parts.append(text)
+            at += len(text)
+        if shown:
+            parts.append("\n")
+            at += 1
+    return PageText(page.number, "".join(parts)[:-1], tuple(spots))
+
+
+_Piece = tuple[str, "Box | None", bool, str]
+
+
+def _lines(page: Page) -> Iterator[list[_Piece]]:
+    tables = sorted(page.tables, key=lambda table: table.after)
+    for table in tables:
+        if table.after < 0:
+            yield from _rows(table)
+    for position, line in enumerate(page.lines):
+        yield _words(line)
+        for table in tables:
+            if table.after == position or (position == len(page.lines) - 1 and table.after > position):
+                yield from _rows(table)
+    if not page.lines:
+        for table in tables:
+            if table.after >= 0:
+                yield from _rows(table)
+
+
+def _words(line: Line) -> list[_Piece]:
+    return [(word.text, word.box, word.visible, " ") for word in line.words]
+
+
+def _rows(table: Table) -> Iterator[list[_Piece]]:
+    rows: dict[int, list[_Piece]] = {}
+    for cell in sorted(table.cells, key=lambda cell: (cell.row, cell.column)):
+        if cell.text.strip():
+            rows.setdefault(cell.row, []).append((" ".join(cell.text.split()), cell.box, cell.visible, " | "))
+    yield from rows.values()
+
+
+def fold(text: str) -> tuple[str, list[int]]:
+    """Return a text in lower case, one form of characters, and single blanks, with each character's place.
+
+    >>> fold("Total \\n 5m²")
+    ('total 5m2', [0, 1, 2, 3, 4, 5, 8, 9, 10])
+    """
+    out: list[str] = []
+    places: list[int] = []
+    for position, char in enumerate(text.translate(_SAME)):
+        if char.isspace():
+            if out and out[-1] != " ":
+                out.append(" ")
+                places.append(position)
+            continue
+        plain = char.lower() if char.isascii() else unicodedata.normalize("NFKC", char).casefold()
+        out.extend(plain)
+        places.extend([position] * len(plain))
+    return "".join(out), places
+
+
+@dataclass(frozen=True)
+class Search:
+    """The pages of a document, or of a part of it, and the search in them."""
+
+    pages: tuple[PageText, ...]
+    _cache: dict[str, list[Place]] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, pages: Iterable[Page], hidden: bool = False) -> Search:
+        """Return the search in these pages."""
+        return cls(tuple(page_text(page, hidden) for page in pages))
+
+    def find(self, quote: str) -> list[Place]:
+        """Return every place of a quote in order, whole words only, case and blanks apart.
+
+        >>> from fieldassay.documents.transcript import Line, Page, Word
+        >>> search = Search.of([Page(1, (Line((Word("60.000"), Word("60"))),))])
+        >>> search.find("60")
+        [Place(page=0, start=7, end=9)]
+        """
+        wanted = fold(quote.strip())[0].strip()
+        if wanted not in self._cache:
+            self._cache[wanted] = list(self._occurrences(wanted)) if wanted else []
+        return self._cache[wanted]
+
+    def _occurrences(self, wanted: str) -> Iterator[Place]:
+        for number, page in enumerate(self.pages):
+            folded, places = page.folded
+            start = folded.find(wanted)
+            while start >= 0:
+                end = start + len(wanted)
+                if _stands_alone(folded, start, end):
+                    yield Place(number, places[start], places[end - 1] + 1)
+                start = folded.find(wanted, start + 1)
+
+    def find_closely(self, quote: str, pages: Collection[int]) -> Place | None:
+        """Return the place on some pages most similar to a quote; its digits must be those of the quote."""
+        wanted = fold(quote.strip())[0].strip()
+        if len(wanted) < _SHORTEST:
+            return None
+        from rapidfuzz import fuzz
+
+        best: tuple[float, Place] | None = None
+        for number in pages:
+            folded, places = self.pages[number].folded
+            found = fuzz.partial_ratio_alignment(wanted, folded, score_cutoff=_CLOSE)
+            if found is None or found.dest_end <= found.dest_start:
+                continue
+            piece = folded[found.dest_start : found.dest_end]
+            if _DIGITS.findall(piece) == _DIGITS.findall(wanted) and (best is None or found.score > best[0]):
+                place = Place(number, places[found.dest_start], places[found.dest_end - 1] + 1)
+                best = (found.score, place)
+        return best[1] if best is not None else None
+
+    def holds_words(self, quote: str, pages: Collection[int]) -> bool:
+        """Return whether every word of a quote of several stands somewhere on some pages."""
+        words = quote.split()
+        return len(words) > 1 and all(any(place.page in pages for place in self.find(word)) for word in words)
+
+    def text_at(self, place: Place) -> str:
+        """Return the text of a place."""
+        return self.pages[place.page].text[place.start : place.end]
+
+    def line_of(self, place: Place) -> tuple[int, int]:
+        """Return the page and the line that a place starts on."""
+        return place.page, self.pages[place.page].line_at(place.start)
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Return whether a piece is no part of a longer word or number."""
+    first, last = text[start], text[end - 1]
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if (first.isalnum() and before.isalnum()) or (last.isalnum() and after.isalnum()):
+        return False
+    if first.isdigit() and before in {".", ","} and text[start - 2 : start - 1].isdigit():
+        return False
+    return not (last.isdigit() and after in {".", ","} and text[end + 1 : end + 2].isdigit())
