@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fieldassay.errors import ProblemsError
-from fieldassay.records.encoding import detect_encoding
+from fieldassay.plain_text.encoding import detect_encoding
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import open_source
 

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.records.encoding import SAMPLE, detect_encoding, is_unicode
+from fieldassay.plain_text.encoding import SAMPLE, detect_encoding, is_unicode
 from fieldassay.records.formats import BINARY, find_format, split_sheet
 from fieldassay.records.options import RATIO, UNPACKED, SourceOptions
 

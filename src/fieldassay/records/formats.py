@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.records.encoding import detect_encoding
+from fieldassay.plain_text.encoding import detect_encoding
 from fieldassay.records.options import FORMATS, SourceOptions
 
 BINARY = ("parquet", "xlsx")

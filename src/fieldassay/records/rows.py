@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.plain_text.encoding import detect_encoding
 from fieldassay.records.decode import decode_json
-from fieldassay.records.encoding import detect_encoding
 from fieldassay.records.files import Spool, read_plain
 from fieldassay.records.ids import Positions
 from fieldassay.records.record import Row

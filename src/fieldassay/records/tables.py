@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
-
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.plain_text.delimited import find_delimiter, split_rows
 from fieldassay.records.columns import Columns, Table
 from fieldassay.records.files import Input
 from fieldassay.records.grouping import group_rows
@@ -14,9 +11,6 @@ from fieldassay.records.ids import cap_problems, find_id, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Row
 from fieldassay.records.rows import HeldRows
-
-DELIMITERS = (",", ";", "\t", "|")
-FIELD_LIMIT = 1 << 30
 
 
 def read_table(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
@@ -26,7 +20,7 @@ def read_table(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[P
     spec declares that very name.
     """
     text = _read_text(source)
-    lines = _split(text, "\t" if source.format == "tsv" else find_delimiter(text))
+    lines = split_rows(text, "\t" if source.format == "tsv" else find_delimiter(text))
     number, header = next(lines, (1, []))
     below = list(lines)
     table = Table(
@@ -75,26 +69,6 @@ def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Pr
     ), index.problems
 
 
-def find_delimiter(text: str) -> str:
-    """Return the delimiter that splits the first rows of a text into equally many cells, most of them.
-
-    >>> find_delimiter('id;amount\\n1;"2,5"\\n2;3,5\\n')
-    ';'
-    """
-    sample = text[:65536]
-    if len(text) > len(sample) and "\n" in sample:
-        sample = sample[: sample.rindex("\n") + 1]
-    best, delimiter = (0.0, 1), ","
-    for candidate in DELIMITERS:
-        widths = [len(cells) for _, (_, cells) in zip(range(50), _split(sample, candidate), strict=False)]
-        if not widths or widths[0] < 2:
-            continue
-        agreement = sum(width == widths[0] for width in widths) / len(widths)
-        if (agreement, widths[0]) > best:
-            best, delimiter = (agreement, widths[0]), candidate
-    return delimiter
-
-
 def _read_text(source: Input) -> str:
     data = source.as_utf8().read_bytes()
     try:
@@ -108,23 +82,6 @@ def _decode_line(line: bytes) -> str:
         return line.decode("utf-8")
     except UnicodeDecodeError:
         return line.decode("cp1252", "replace")
-
-
-def _split(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the physical line number at which each row starts, and its cells; empty lines are passed over."""
-    csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
-    reader = csv.reader(io.StringIO(text.replace("\0", ""), newline=""), delimiter=delimiter)
-    while True:
-        number = reader.line_num + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error:
-            yield number, []
-            continue
-        if cells is None:
-            return
-        if any(cell.strip() for cell in cells):
-            yield number, cells
 
 
 def check_header(table: Table, number: int) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.plain_text.delimited import find_delimiter
 from fieldassay.records.ids import id_text
-from fieldassay.records.tables import find_delimiter
 from fieldassay.spec.cursor import kind_of
 
 COLUMN = "doc_id"

@@ -1,0 +1,208 @@
+"""HTML to lines and tables: blocks as a browser breaks them; nothing is fetched, no script runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from fieldassay.documents.loaders.content import Content, Task, decode, plain_line, require
+from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
+
+_DROPPED = frozenset(
+    (
+        "script",
+        "style",
+        "template",
+        "noscript",
+        "head",
+        "iframe",
+        "object",
+        "embed",
+        "svg",
+        "math",
+        "audio",
+        "video",
+    )
+)
+_BLOCKS = frozenset(
+    (
+        "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog",
+        "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6",
+        "header", "hr", "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre", "section", "select",
+        "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+    )
+)  # fmt: skip
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)",
+    re.IGNORECASE,
+)
+_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE)
+_MOST_SPANNED = 1000
+
+
+def load_html(data: bytes, task: Task) -> Content:
+    """Return the lines and tables of a page of HTML, as one page; hidden elements are marked invisible."""
+    require("lxml", "documents")
+    return walk_html(_decode(data), task.options.max_cells)
+
+
+def walk_html(text: str, max_cells: int) -> Content:
+    """Return the lines and tables of HTML text."""
+    from lxml import etree, html
+
+    parser = html.HTMLParser(no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8")
+    try:
+        root = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
+    except (etree.LxmlError, ValueError) as error:
+        raise DocumentError("unreadable", f"is no HTML that can be read ({str(error)[:100]})") from None
+    walker = _Walker(max_cells)
+    walker.walk(root)
+    walker.end_line()
+    notes = ("hidden_text",) if walker.has_hidden else ()
+    title = root.findtext(".//title") or ""
+    name = " ".join(title.split())
+    return Content((Page(1, tuple(walker.lines), tuple(walker.tables), name=name),), notes)
+
+
+def _decode(data: bytes) -> str:
+    named = _CHARSET.search(data[:4096])
+    if named is not None:
+        try:
+            return data.decode(named[1].decode("ascii"))
+        except (LookupError, UnicodeDecodeError, ValueError):
+            pass
+    return decode(data)
+
+
+class _Walker:
+    """Walks the elements of a page without recursion, as documents may be nested at will."""
+
+    def __init__(self, max_cells: int) -> None:
+        self.lines: list[Line] = []
+        self.tables: list[Table] = []
+        self.has_hidden = False
+        self._parts: list[tuple[str, bool]] = []
+        self._max_cells = max_cells
+
+    def walk(self, root: Any) -> None:
+        stack: list[tuple[Any, bool, bool]] = [(root, True, False)]
+        while stack:
+            element, visible, is_end = stack.pop()
+            if is_end:
+                self._end(element, visible)
+                continue
+            tag = element.tag if isinstance(element.tag, str) else ""
+            if not tag or tag in _DROPPED:
+                self._add(element.tail, visible)
+                continue
+            seen = visible and not _is_hidden(element)
+            if tag in _BLOCKS:
+                self.end_line()
+            stack.append((element, visible, True))
+            if tag == "table" and _is_data_table(element):
+                self._add_table(element, seen)
+                continue
+            self._add(_own_text(element, tag), seen)
+            stack += [(child, seen, False) for child in reversed(element)]
+
+    def _end(self, element: Any, visible: bool) -> None:
+        if element.tag in _BLOCKS:
+            self.end_line()
+        self._add(element.tail, visible)
+
+    def _add(self, text: str | None, visible: bool) -> None:
+        if text:
+            self._parts.append((text, visible))
+
+    def end_line(self) -> None:
+        """Close the current line."""
+        words: list[Any] = []
+        for visible in (True, False):
+            line = plain_line(
+                "".join(text for text, seen in self._parts if seen == visible), "markup", visible
+            )
+            words += line.words if line else ()
+            self.has_hidden |= line is not None and not visible
+        if words:
+            self.lines.append(Line(tuple(words), source="markup"))
+        self._parts = []
+
+    def _add_table(self, table: Any, visible: bool) -> None:
+        cells: list[Cell] = []
+        taken: set[tuple[int, int]] = set()
+        for row, element in enumerate(_own_rows(table)):
+            column = 0
+            for cell in element:
+                if cell.tag not in ("td", "th"):
+                    continue
+                while (row, column) in taken:
+                    column += 1
+                rows, columns = _spanned(cell, "rowspan"), _spanned(cell, "colspan")
+                taken.update((row + y, column + x) for y in range(rows) for x in range(columns))
+                if len(taken) > self._max_cells:
+                    raise DocumentError("too_large", f"has a table of more than {self._max_cells:,} cells")
+                cells += self._cell(cell, row, column, visible and not _is_hidden(element))
+                column += columns
+        if cells:
+            caption = " ".join((table.findtext("caption") or "").split())
+            self.tables.append(Table(tuple(cells), len(self.lines) - 1, caption))
+
+    def _cell(self, element: Any, row: int, column: int, visible: bool) -> list[Cell]:
+        inner = _Walker(self._max_cells)
+        tail, element.tail = element.tail, None
+        inner.walk(element)
+        inner.end_line()
+        element.tail = tail
+        shown = visible and not _is_hidden(element)
+        found = []
+        for seen in (True, False):
+            kept = [
+                " ".join(word.text for word in line.words if word.visible == seen) for line in inner.lines
+            ]
+            text = "\n".join(part for part in kept if part)
+            if text:
+                rows, columns = _spanned(element, "rowspan"), _spanned(element, "colspan")
+                found.append(Cell(row, column, text, rows, columns, visible=seen and shown))
+                self.has_hidden |= not (seen and shown)
+        return found
+
+
+def _own_text(element: Any, tag: str) -> str | None:
+    """Return the text at the beginning of an element; of form fields, the value that they show."""
+    if tag == "input":
+        shows = (element.get("type") or "text").lower() not in (
+            "hidden",
+            "password",
+            "checkbox",
+            "radio",
+            "file",
+        )
+        return f" {element.get('value') or ''} " if shows else None
+    text: str | None = element.text
+    return text
+
+
+def _is_hidden(element: Any) -> bool:
+    return element.get("hidden") is not None or bool(_HIDDEN.search(element.get("style") or ""))
+
+
+def _is_data_table(table: Any) -> bool:
+    """Return whether a table holds data: several columns, and no table inside of it."""
+    if table.find(".//table") is not None:
+        return False
+    return any(sum(cell.tag in ("td", "th") for cell in row) > 1 for row in _own_rows(table))
+
+
+def _own_rows(table: Any) -> list[Any]:
+    rows = []
+    for element in table:
+        if element.tag == "tr":
+            rows.append(element)
+        elif element.tag in ("thead", "tbody", "tfoot"):
+            rows += [row for row in element if row.tag == "tr"]
+    return rows
+
+
+def _spanned(cell: Any, name: str) -> int:
+    text = (cell.get(name) or "1").strip()
+    return min(max(int(text), 1), _MOST_SPANNED) if text.isdigit() and len(text) < 6 else 1

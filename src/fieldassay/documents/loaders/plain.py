@@ -1,0 +1,89 @@
+"""Plain text, Markdown and delimited text to pages."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from fieldassay.documents.layout import lay_out
+from fieldassay.documents.loaders.content import Content, Task, decode, plain_line
+from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Table, Word
+from fieldassay.plain_text.delimited import find_delimiter, split_rows
+
+CHARACTER, LINE = 6.0, 12.0
+"""The width and height, in points, of a character of plain text on its page."""
+
+_WORD = re.compile(r"\S+")
+_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
+
+
+def load_text(data: bytes, _task: Task) -> Content:
+    """Return plain text as if printed in a font of fixed width, so that aligned columns make a table.
+
+    A form feed begins a page.
+    """
+    texts = [text for text in decode(data).split("\f") if text.strip()]
+    return Content(tuple(_page(text, number) for number, text in enumerate(texts, start=1)))
+
+
+def _page(text: str, number: int) -> Page:
+    words, widest, rows = [], 0, 0
+    for row, line in enumerate(text.split("\n")):
+        rows = row + 1
+        for found in _WORD.finditer(line.expandtabs(8)):
+            left, right = found.start() * CHARACTER, found.end() * CHARACTER
+            words.append(Word(found[0], Box(left, row * LINE, right, (row + 1) * LINE)))
+            widest = max(widest, found.end())
+    layout = lay_out(words)
+    return Page(number, layout.lines, layout.tables, widest * CHARACTER, rows * LINE)
+
+
+def load_markdown(data: bytes, _task: Task) -> Content:
+    """Return the lines of a Markdown text as written, its pipe tables as tables."""
+    lines: list[Line] = []
+    tables: list[Table] = []
+    rows: list[str] = []
+    for text in [*decode(data).split("\n"), ""]:
+        if "|" in text:
+            rows.append(text)
+            continue
+        _flush(rows, lines, tables)
+        rows = []
+        lines += filter(None, [plain_line(text, "markup")])
+    return Content((Page(1, tuple(lines), tuple(tables)),))
+
+
+def _flush(rows: list[str], lines: list[Line], tables: list[Table]) -> None:
+    """Append rows with pipes: as a table if a rule stands under the first, else as lines."""
+    if len(rows) < 2 or not _RULE.fullmatch(rows[1]) or "-" not in rows[1]:
+        lines += filter(None, [plain_line(text, "markup") for text in rows])
+        return
+    cells = []
+    for at, text in enumerate([rows[0], *rows[2:]]):
+        parts = _CELL_BORDER.split(text.strip().removeprefix("|").removesuffix("|"))
+        cells += [
+            Cell(at, column, part.strip().replace("\\|", "|"))
+            for column, part in enumerate(parts)
+            if part.strip()
+        ]
+    tables.append(Table(tuple(cells), len(lines) - 1))
+
+
+def load_csv(data: bytes, task: Task) -> Content:
+    """Return delimited text as one table; text of a single column as lines."""
+    text = decode(data)
+    delimiter = "\t" if task.name.lower().endswith((".tsv", ".tab")) else find_delimiter(text)
+    rows = [cells for _, cells in islice(split_rows(text, delimiter), task.options.max_cells)]
+    if sum(map(len, rows)) > task.options.max_cells:
+        raise DocumentError("too_large", f"has more than {task.options.max_cells:,} cells")
+    if all(len(cells) < 2 for cells in rows):
+        lines = filter(None, [plain_line(cells[0], "cell") for cells in rows if cells])
+        return Content((Page(1, tuple(lines)),))
+    cells = tuple(
+        Cell(row, column, cell.strip())
+        for row, held in enumerate(rows)
+        for column, cell in enumerate(held)
+        if cell.strip()
+    )
+    return Content((Page(1, (), (Table(cells),)),))

@@ -1,0 +1,194 @@
+"""PDFs: words, order, tables, what a person sees and what not."""
+
+from __future__ import annotations
+
+import pytest
+from tests.documents.pdfs import HEIGHT, WIDTH, column, image, make_pdf, stroke, text
+
+from fieldassay.documents.load import load_bytes
+from fieldassay.documents.options import LoadOptions
+from fieldassay.documents.text import page_text
+from fieldassay.documents.transcript import DocumentError, Page, Transcript
+
+LEFT = ["The quick brown fox jumps over a dog", "and runs away from it into the woods", "where nobody will ever find it again",
+        "until the winter comes with its snow"]  # fmt: skip
+RIGHT = ["Meanwhile the lazy dog sleeps all day", "in the warm light of the autumn sun", "and dreams of bones and of long walks",
+         "which nobody will take with him today"]  # fmt: skip
+NO_OCR = LoadOptions(ocr="off")
+
+
+def load(stream: str, **more: object) -> Transcript:
+    return load_bytes(make_pdf([stream], **more), "a.pdf", NO_OCR)  # type: ignore[arg-type]
+
+
+def first(stream: str, **more: object) -> Page:
+    return load(stream, **more).pages[0]
+
+
+def test_words_of_a_line_have_their_places() -> None:
+    page = first(text(72, 100, "Total amount:") + text(300, 100, "1.234,50 EUR"))
+    assert page_text(page).text == "Total amount:   1.234,50 EUR"
+    box = page_text(page).box(*_find(page, "1.234,50"))
+    assert box is not None
+    assert 299 < box.left < 302 and 336 < box.right < 345
+    assert 85 < box.top < 95 and 99 < box.bottom < 106
+    assert (page.width, page.height) == (WIDTH, HEIGHT)
+
+
+def _find(page: Page, quote: str) -> tuple[int, int]:
+    start = page_text(page).text.index(quote)
+    return start, start + len(quote)
+
+
+@pytest.mark.parametrize("shift", [0, 7], ids=["rows level", "rows shifted by half a line"])
+def test_columns_of_running_text_are_read_one_after_the_other(shift: int) -> None:
+    heading, footer = (
+        text(72, 60, "A heading that runs over both of the columns of this page and further still"),
+        "",
+    )
+    footer = text(250, 300, "A footer that stands across the gutter")
+    page = first(heading + column(72, 100, LEFT) + column(330, 100 + shift, RIGHT) + footer)
+    lines = [line.text for line in page.lines]
+    assert lines[1:-1] == LEFT + RIGHT
+
+
+def test_labels_and_values_far_apart_stay_one_line() -> None:
+    rows = [("Subtotal", "100.00"), ("Tax", "19.00"), ("Total", "119.00"), ("Due", "31 May")]
+    page = first(
+        "".join(
+            column(72, 100 + 14 * at, [a]) + column(400, 100 + 14 * at, [b]) for at, (a, b) in enumerate(rows)
+        )
+    )
+    assert [line.text for line in page.lines] == [" ".join(row) for row in rows]
+
+
+def test_rows_aligned_in_three_columns_are_a_table() -> None:
+    rows = [
+        ("Item", "Qty", "Price"),
+        ("Bolt M8 galvanized", "10", "2.50"),
+        ("Nut", "200", "12.00"),
+        ("Washer", "5", "0.10"),
+    ]
+    stream = text(72, 60, "Your order of last Monday") + "".join(
+        text(x, 100 + 14 * at, cell) for at, row in enumerate(rows) for x, cell in zip((72, 300, 400), row, strict=True)
+    ) + text(72, 200, "Thank you for your order")  # fmt: skip
+    page = first(stream)
+    assert page_text(page).text.split("\n") == [
+        "Your order of last Monday", *(" | ".join(row) for row in rows), "Thank you for your order"
+    ]  # fmt: skip
+
+
+def _ruled() -> str:
+    """Return a table of three columns and rows whose first row is one cell, and whose first column spans two rows."""
+    xs = (72, 200, 320, 450)
+    across = "".join(stroke(xs[0], y, xs[-1], y) for y in (100, 130, 190)) + stroke(xs[1], 160, xs[-1], 160)
+    down = (
+        stroke(72, 100, 72, 190)
+        + stroke(450, 100, 450, 190)
+        + "".join(stroke(x, 130, x, 190) for x in xs[1:3])
+    )
+    cells = [(80, 120, "Heading of all"), (80, 150, "Pump"), (210, 150, "flow"), (330, 150, "12 m3/h"),
+             (210, 180, "head"), (330, 180, "30 m")]  # fmt: skip
+    return (
+        across
+        + down
+        + "".join(text(x, y, cell) for x, y, cell in cells)
+        + text(72, 80, "Above")
+        + text(72, 220, "Below")
+    )
+
+
+def test_a_ruled_table_has_its_merged_cells() -> None:
+    page = first(_ruled())
+    assert [line.text for line in page.lines] == ["Above", "Below"]
+    (table,) = page.tables
+    assert table.after == 0
+    assert [(c.row, c.column, c.rows, c.columns, c.text) for c in table.cells] == [
+        (0, 0, 1, 3, "Heading of all"), (1, 0, 2, 1, "Pump"), (1, 1, 1, 1, "flow"), (1, 2, 1, 1, "12 m3/h"),
+        (2, 1, 1, 1, "head"), (2, 2, 1, 1, "30 m"),
+    ]  # fmt: skip
+    assert page_text(page).text == "Above\nHeading of all\nPump | flow | 12 m3/h\n | head | 30 m\nBelow"
+
+
+HIDDEN = {
+    "render mode 3": text(72, 200, "secret words", more="3 Tr"),
+    "white on white": "1 1 1 rg " + text(72, 200, "secret words") + "0 0 0 rg ",
+    "tiny": text(72, 200, "secret words", size=0.4),
+    "off the page": text(900, 200, "secret words"),
+    "under a white box": text(72, 200, "secret words") + "1 1 1 rg 60 550 200 60 re f 0 0 0 rg ",
+}
+
+
+@pytest.mark.parametrize("stream", HIDDEN.values(), ids=HIDDEN.keys())
+def test_text_that_no_person_sees_is_hidden(stream: str) -> None:
+    found = load(text(72, 100, "What is seen") + stream)
+    page = found.pages[0]
+    assert page_text(page).text == "What is seen"
+    assert sorted(page_text(page, hidden=True).text.split()) == sorted(
+        ["What", "is", "seen", "secret", "words"]
+    )
+    assert found.notes == ("hidden_text",)
+
+
+def test_visible_text_of_any_look_is_not_hidden() -> None:
+    stream = (
+        "0 0 0 rg 60 640 300 30 re f 1 1 1 rg " + text(72, 140, "white on black")
+        + "0.6 g " + text(72, 200, "gray text . , -") + "0 0 0 rg " + text(72, 240, "small", size=4)
+    )  # fmt: skip
+    found = load(stream)
+    assert found.notes == ()
+    assert page_text(found.pages[0]).text == "white on black\ngray text . , -\nsmall"
+
+
+def test_the_invisible_text_of_a_searchable_scan_is_spared() -> None:
+    pixels = bytes((at * 37 + at // 61 * 101) % 256 for at in range(60 * 80))
+    stream = f"q {WIDTH} 0 0 {HEIGHT} 0 0 cm /Im Do Q " + text(72, 200, "recognized before", more="3 Tr")
+    found = load(stream, extra=[image(pixels, 60, 80)], resources="/XObject << /Im 4 0 R >>")
+    assert page_text(found.pages[0]).text == "recognized before"
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+def test_a_rotated_page_gives_the_same_text(rotation: int) -> None:
+    page = first(_ruled() + column(72, 300, LEFT), page_entries=f"/Rotate {rotation}")
+    assert page_text(page).text == page_text(first(_ruled() + column(72, 300, LEFT))).text
+    box = page_text(page).box(*_find(page, "Above"))
+    assert box is not None
+    upright = rotation in (0, 180)
+    assert (page.width, page.height) == ((WIDTH, HEIGHT) if upright else (HEIGHT, WIDTH))
+    assert (box.right - box.left > box.bottom - box.top) == upright
+    corner = {0: (72, 72), 90: (705, 72), 180: (500, 705), 270: (72, 500)}[rotation]
+    assert abs(box.left - corner[0]) < 15 and abs(box.top - corner[1]) < 15
+
+
+@pytest.mark.parametrize(
+    "matrix", ["0 1 -1 0 300 100", "-1 0 0 -1 500 500", "0 -1 1 0 200 700"], ids=["90", "180", "270"]
+)
+def test_text_that_is_turned_on_its_page_is_read(matrix: str) -> None:
+    page = first(f"BT /F1 10 Tf {matrix} Tm 14 TL ({LEFT[0]}) Tj T* ({LEFT[1]}) Tj T* ({LEFT[2]}) Tj ET")
+    assert page_text(page).text == "\n".join(LEFT[:3])
+
+
+FAILURES = {
+    "encrypted": (make_pdf([text(72, 100, "secret")], password="x"), "encrypted"),
+    "no page": (make_pdf([]), "unreadable"),
+    "damaged": (b"%PDF-1.4\nnothing", "unreadable"),
+    "blank page": (make_pdf([""]), "no_text"),
+    "only a drawing": (make_pdf([stroke(0, 0, 300, 300)]), "no_text"),
+}
+
+
+@pytest.mark.parametrize(("data", "kind"), FAILURES.values(), ids=FAILURES.keys())
+def test_a_pdf_without_text_fails_with_its_kind(data: bytes, kind: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        load_bytes(data, "a.pdf", NO_OCR)
+    assert caught.value.kind == kind
+
+
+def test_an_owner_password_alone_does_not_keep_readers_out() -> None:
+    assert load(text(72, 100, "open"), password="").pages[0].lines[0].text == "open"
+
+
+def test_a_blank_page_among_others_stays_in_its_place() -> None:
+    pages = load_bytes(make_pdf([text(72, 100, "one"), "", text(72, 100, "three")]), "a.pdf", NO_OCR).pages
+    assert [(page.number, len(page.lines)) for page in pages] == [(1, 1), (2, 0), (3, 1)]
