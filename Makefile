@@ -29,6 +29,9 @@ browser: ## install Chromium for the tests that open reports, where no browser i
 
 PROFILE ?= dev
 
+# pytest rewrites 800 modules, which takes a quarter of a minute for each worker unless the bytecode is kept.
+test test-fast test-full: export PYTHONDONTWRITEBYTECODE :=
+
 test: setup browser ## run every test, the properties with few examples and the simulations with few trials
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile $(PROFILE)
 

@@ -7,7 +7,6 @@ import pytest
 from evidence_rows import documents, evidence, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kstest
 from tests.effort import few_examples
 
 from fieldassay.engine.fold import FoldPlan, estimates, fold
@@ -100,6 +99,8 @@ def test_a_perfect_run_has_no_lower_bound_than_the_same_run_with_an_error() -> N
 
 
 def test_the_weights_of_half_documents_are_two_independent_gamma_draws() -> None:
+    from scipy.stats import kstest  # takes a second to import
+
     right, wrong = half_weights(3, 20_000)
     assert kstest(right, "gamma", (0.5,)).pvalue > 0.001
     assert kstest(wrong, "gamma", (0.5,)).pvalue > 0.001
