@@ -20,7 +20,10 @@ from tests.lock.labels_cases import GOLD, SPEC, labels, write_lines
 from fieldassay import score
 from fieldassay.errors import ProblemsError
 from fieldassay.fingerprint import labels as labels_module
+from fieldassay.fingerprint.frozen import canonical, canonical_record
+from fieldassay.fingerprint.labels import declared_values
 from fieldassay.gates.baseline.locking import freeze
+from fieldassay.plan.compile import read_plan
 from fieldassay.scoring.options import InputOptions
 
 PINNED = "25684dae012688863a084d1a6106ce64ee42effe71fca4f75ec8e9ade1495eec"
@@ -299,3 +302,32 @@ def test_gold_that_cannot_be_scored_cannot_be_locked(name: str, tmp_path: Path) 
     with pytest.raises(ProblemsError) as caught:
         labels(tmp_path / "gold.jsonl")
     assert caught.value.problems[0].kind == kind
+
+
+_NUMBERS = st.integers() | st.floats() | st.sampled_from([1e-5, 1e16, 5e-324, -0.0, 10**4000])
+_VALUES = st.recursive(
+    st.none() | st.booleans() | _NUMBERS | st.text() | st.sampled_from(["1e5", "null", "\x7f", "0.00001"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(_VALUES)
+def test_a_record_has_the_same_canonical_text_by_either_encoder(value: Any) -> None:
+    assert canonical_record(value) == canonical(value)
+
+
+_ITEMS = "fields: {lines: {items: {fields: {sku: id, amount: money}}}}"
+
+
+@pytest.mark.parametrize(
+    ("items", "kept"),
+    [
+        ([{"sku": "A"}, {"amount": 1}], [{"sku": "A"}, {"amount": 1}]),
+        ([{"sku": "A"}, {"page": 3}], [{"sku": "A"}, {}]),
+        ([{"sku": "A"}, "B"], [{"sku": "A"}, "B"]),
+        ([], []),
+    ],
+)
+def test_items_keep_their_declared_keys(items: list[Any], kept: list[Any]) -> None:
+    assert declared_values(read_plan(_ITEMS))({"lines": items}) == {"lines": kept}

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import msgspec
+
 from fieldassay.result.recorded import PARTS
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+_EXPONENT = re.compile(rb"e[0-9-]")
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits
 
 
@@ -80,6 +85,31 @@ def canonical(value: Any) -> bytes:
     except ValueError:
         text = _ENCODER.encode(_without_long_numbers(value))
     return text.encode("ascii")
+
+
+def canonical_record(value: Any) -> bytes:
+    """Return `canonical` of plain JSON data whose keys are text, by a faster encoder where both agree.
+
+    They differ in characters beyond ASCII, small fractions, exponents and numbers that are not finite.
+
+    >>> canonical_record({"b": [1, 1.0, 1e-7], "a": "é"}) == canonical({"b": [1, 1.0, 1e-7], "a": "é"})
+    True
+    """
+    try:
+        text = msgspec.json.encode(value, order="sorted")
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return canonical(value)
+    is_same = text.isascii() and b"0.0000" not in text and b"\x7f" not in text and not _EXPONENT.search(text)
+    return text if is_same and (b"null" not in text or _is_finite(value)) else canonical(value)
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether all numbers of the data are finite; the others would be written as null."""
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _without_long_numbers(value: Any) -> Any:

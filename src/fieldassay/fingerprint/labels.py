@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.fingerprint.frozen import DECLARED, Labels, canonical
+from fieldassay.fingerprint.frozen import DECLARED, Labels, canonical, canonical_record
 from fieldassay.paths import split_path
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.plan.renaming import apply_aliases
@@ -48,18 +49,12 @@ def declared_values(plan: Plan) -> Picker:
 def _picker(node: Node) -> Picker | None:
     """Return the function from a value at a node's place to its declared values; None: all is declared."""
     if isinstance(node, ListNode):
-        inner = _picker(node.items)
-        return (
-            None
-            if inner is None
-            else lambda value: [inner(item) for item in value] if isinstance(value, list) else inner(value)
-        )
+        return _list_picker(node)
     if not isinstance(node, ObjectNode) or any(
         isinstance(child, AnyNode) and not child.path for child in node.children
     ):
         return None
-    units = {name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields}
-    known = {child.name for child in node.children} | units
+    known = _declared_keys(node)
     deeper = {child.name: pick for child in node.children if (pick := _picker(child)) is not None}
 
     def pick_object(value: Any) -> Any:
@@ -73,6 +68,30 @@ def _picker(node: Node) -> Picker | None:
         return held | {name: pick(held[name]) for name, pick in deeper.items() if name in held}
 
     return pick_object
+
+
+def _list_picker(node: ListNode) -> Picker | None:
+    pick = _picker(node.items)
+    if pick is None:
+        return None
+    known = frozenset[str]()
+    if isinstance(node.items, ObjectNode) and not node.items.other_names:
+        is_flat = all(_picker(child) is None for child in node.items.children)
+        known = frozenset(_declared_keys(node.items)) if is_flat else known
+
+    def pick_items(value: Any) -> Any:
+        if not isinstance(value, list):
+            return pick(value)
+        if known and set(map(type, value)) == {dict} and known.issuperset(chain.from_iterable(value)):
+            return value
+        return [pick(item) for item in value]
+
+    return pick_items
+
+
+def _declared_keys(node: ObjectNode) -> set[str]:
+    units = {name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields}
+    return {child.name for child in node.children} | units
 
 
 SIZE = 16
@@ -134,7 +153,7 @@ def digest_listed(digests: Iterable[str]) -> str:
 
 
 def _digest_record(pick: Picker, record: Record) -> bytes:
-    return hashlib.sha256(canonical([record.id, pick(record.data), _beside(record)])).digest()[:SIZE]
+    return hashlib.sha256(canonical_record([record.id, pick(record.data), _beside(record)])).digest()[:SIZE]
 
 
 def digest_rows(rows: npt.NDArray[np.uint8]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import chain
 from typing import Any, TypeAlias
 
 from fieldassay.json_value import Json
@@ -38,20 +39,36 @@ class Taken:
 
 def may_hold_confidences(data: Mapping[str, Json], scalars: Scalars) -> bool:
     """Return whether a record has anything that `take_values` may take; quick, since most have not."""
-    if not data.keys() <= scalars.keys() and any(name.endswith(SUFFIX) for name in data):
+    if _has_column(data.keys(), scalars):
         return True
     if _CONTAINERS.isdisjoint(map(type, data.values())):
         return False
     for name, value in data.items():
         kind = value.__class__
         if (kind is dict or kind is list) and name in scalars:
-            inner = scalars[name]
-            for item in value if isinstance(value, list) else (value,):
-                if isinstance(item, dict) and (
-                    "confidence" in item or (inner is not None and may_hold_confidences(item, inner))
-                ):
-                    return True
+            members = value if isinstance(value, list) else (value,)
+            objects = [member for member in members if isinstance(member, dict)]
+            if objects and _any_may_hold(objects, scalars[name]):
+                return True
     return False
+
+
+def _any_may_hold(objects: Sequence[dict[str, Json]], scalars: Scalars | None) -> bool:
+    """Return the same of the objects at one place, their keys and values looked at together."""
+    names = set().union(*objects)
+    if "confidence" in names:
+        return True
+    if scalars is None:
+        return False
+    if _has_column(names, scalars):
+        return True
+    if _CONTAINERS.isdisjoint(map(type, chain.from_iterable(map(dict.values, objects)))):
+        return False
+    return any(may_hold_confidences(item, scalars) for item in objects)
+
+
+def _has_column(names: Set[str], scalars: Scalars) -> bool:
+    return not names <= scalars.keys() and any(name.endswith(SUFFIX) for name in names)
 
 
 def take_values(data: dict[str, Json], scalars: Scalars, taken: Taken, path: str = "") -> dict[str, Json]:

@@ -86,6 +86,10 @@ def _problem(record: Record | None) -> str:
 
 def _numbers(prices: Options, predictions: Sequence[Record | None]) -> dict[str, npt.NDArray[np.float64]]:
     numbers = {"duration_ms": _column(predictions, lambda record: record.meta.duration_ms)}
+    if not any(record.meta.usage for record in predictions if record is not None):
+        return numbers | {
+            name: np.full(len(predictions), np.nan) for name in (*TOKENS, "total_tokens", "cost_usd")
+        }
     for name in TOKENS:
         numbers[name] = _column(predictions, lambda record, name=name: _amount(record.meta.usage.get(name)))  # type: ignore[misc]
     numbers["total_tokens"] = _column(predictions, lambda record: total_tokens(record.meta.usage))
