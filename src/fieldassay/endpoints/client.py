@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import random
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fieldassay.endpoints.channel import Call, ClosedError, Log, StopRunError, Waits, body_bytes
+from fieldassay.endpoints.attempts import Attempt, attempt_line, send_fields, with_attachments, write_final
+from fieldassay.endpoints.channel import Call, ClosedError, Log, StopRunError, Waits
 from fieldassay.endpoints.credentials import Key
 from fieldassay.endpoints.endpoint import Endpoint
-from fieldassay.endpoints.exchange import Failure, Request
+from fieldassay.endpoints.exchange import Failure
 from fieldassay.endpoints.limiter import ByteRoom, Gate, Window
 from fieldassay.endpoints.outcome import ANSWERED, MOST_UNKNOWN, Verdict, judge_response
 from fieldassay.errors import MissingExtraError
@@ -34,20 +32,7 @@ MOST_FAILED_IN_A_ROW = 10
 """Requests in a row without any answer after which the run stops: the server is away, not the documents bad."""
 _GUESSED_ATTACHMENT_BYTES = 2 * 2**20
 _CONNECT_SECONDS = 15.0
-_LONGEST_BACKOFF = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """What one attempt came to."""
-
-    verdict: Verdict
-    started: float
-    ended: float
-    status: int | None = None
-    body: Any = None
-    first_byte: float | None = None
-    request_id: str | None = None
+_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 30.0
 
 
 class ChatChannel:
@@ -81,29 +66,32 @@ class ChatChannel:
     def ask(self, call: Call, log: Log) -> dict[str, Any]:
         """Return the line that answers a request, after as many attempts as its failures allow."""
         deadline = time.monotonic() + self.endpoint.deadline_s
-        attempts, maybe, unknown = call.attempts, call.possibly_billed, 0
+        attempts, maybe, unknown, failed = call.attempts, call.possibly_billed, 0, 0
         backoff = random.Random(call.key)
         while True:
             attempt = self._attempt(call, deadline, log)
             attempts += 1
             verdict = attempt.verdict
-            line = _line(call, attempt, attempts, maybe)
+            line = attempt_line(call, attempt, attempts, maybe)
             if verdict is ANSWERED or verdict.action in ("answer", "document"):
                 self._note_contact(True)
-                return _write_final(log, line, verdict)
+                return write_final(log, line, verdict)
             unknown += verdict.action == "unknown"
             maybe += verdict.action == "unknown"
             line["possibly_billed"] = maybe
             pause = verdict.retry_after_s
             if pause is None:
-                pause = min(0.5 * 2 ** min(attempts, 10), _LONGEST_BACKOFF) * backoff.uniform(0.5, 1.0)
+                pause = min(_FIRST_BACKOFF * 2 ** min(failed, 10), _LONGEST_BACKOFF) * backoff.uniform(
+                    0.5, 1.0
+                )
+                failed += 1
             is_last = unknown > MOST_UNKNOWN or time.monotonic() + pause >= self._limit(deadline, verdict)
             if verdict.action == "stop":
                 self._note(log, line, verdict, final=False)
                 raise StopRunError(verdict.failure)
             if is_last:
                 self._note_failed(log, line, verdict)
-                return _write_final(log, line, verdict)
+                return write_final(log, line, verdict)
             self._note(log, line, verdict, final=False)
             self._pause(verdict.kind, pause)
 
@@ -134,14 +122,14 @@ class ChatChannel:
             self._was_reached |= has_answered
             self._failed_in_a_row = 0 if has_answered else self._failed_in_a_row + 1
 
-    def _attempt(self, call: Call, deadline: float, log: Log) -> _Attempt:
+    def _attempt(self, call: Call, deadline: float, log: Log) -> Attempt:
         """Wait for a place, send, and return what came of it."""
         with self.waits.noted("a place"):
             has_place = self._places.enter(1, deadline)
         if not has_place:
             self._raise_if_stopped()
             now = time.monotonic()
-            return _Attempt(Verdict("refused", "rate_limited", "no place before the deadline"), now, now)
+            return Attempt(Verdict("refused", "rate_limited", "no place before the deadline"), now, now)
         weight = _GUESSED_ATTACHMENT_BYTES * len(call.request.attachments)
         attempt = None
         try:
@@ -149,10 +137,10 @@ class ChatChannel:
                 has_room = self._bytes.enter(weight, deadline)
             try:
                 self._raise_if_stopped()
-                body = _with_attachments(call.request)
+                body = with_attachments(call.request)
                 self._bytes.resize(weight if has_room else 0, len(body))
                 weight, has_room = len(body), True
-                log.write("send", _send_fields(call))
+                log.write("send", send_fields(call))
                 attempt = self._send(call, body, deadline)
                 return attempt
             finally:
@@ -162,14 +150,14 @@ class ChatChannel:
             if attempt is not None:
                 self._tell_window(attempt, inside)
 
-    def _tell_window(self, attempt: _Attempt, inside: int) -> None:
+    def _tell_window(self, attempt: Attempt, inside: int) -> None:
         with self._guard:
             if attempt.verdict.action == "refused":
                 self._window.refused(attempt.ended, attempt.started, attempt.verdict.retry_after_s)
             elif attempt.verdict is ANSWERED:
                 self._window.succeeded(inside)
 
-    def _send(self, call: Call, body: bytes, deadline: float) -> _Attempt:
+    def _send(self, call: Call, body: bytes, deadline: float) -> Attempt:
         """Send once. What fails before the last byte of the body has left is not sent."""
         sent: list[float] = []
 
@@ -194,8 +182,8 @@ class ChatChannel:
                 ended = time.monotonic()
                 parsed = self._clean(raw)
                 verdict = judge_response(response.status_code, response.headers, parsed)
-                request_id = response.headers.get("x-request-id")
-                return _Attempt(verdict, started, ended, response.status_code, parsed, first, request_id)
+                request_id = self._key.removed_from(response.headers.get("x-request-id", ""))
+                return Attempt(verdict, started, ended, response.status_code, parsed, first, request_id)
         except self._httpx.HTTPError as error:
             verdict = self._judge_error(error, is_sent=bool(sent))
         except _TooSlow:
@@ -205,7 +193,7 @@ class ChatChannel:
         except RuntimeError:  # the client was closed under the request
             raise ClosedError from None
         self._raise_if_stopped_by(verdict)
-        return _Attempt(verdict, started, time.monotonic(), first_byte=first)
+        return Attempt(verdict, started, time.monotonic(), first_byte=first)
 
     def _read(self, response: httpx2.Response, until: float) -> bytes:
         parts, size = [], 0
@@ -306,58 +294,3 @@ def import_client() -> Any:
             "endpoints need the HTTP client; run `pip install 'fieldassay[llm]'`"
         ) from None
     return httpx2
-
-
-def _line(call: Call, attempt: _Attempt, attempts: int, maybe: int) -> dict[str, Any]:
-    """Return the fields of the line that tells what an attempt came to."""
-    model_ms = (attempt.ended - attempt.started) * 1000
-    wait_ms = max((attempt.started - call.queued_at) * 1000, 0.0)
-    found: dict[str, Any] = {
-        "key": call.key,
-        "document": call.document,
-        "attempts": attempts,
-        "possibly_billed": maybe,
-        "model_ms": round(model_ms, 3),
-        "first_byte_ms": None if attempt.first_byte is None else round(attempt.first_byte, 3),
-        "wait_ms": round(wait_ms, 3),
-        "ended": round(time.time(), 3),
-    }
-    if attempt.status is not None:
-        found |= {"status": attempt.status, "request_id": attempt.request_id, "body": attempt.body}
-    return found
-
-
-def _write_final(log: Log, line: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
-    """Write the last word on a request, and return it."""
-    if verdict is not ANSWERED:
-        line["failure"] = msgspec.to_builtins(verdict.failure)
-        line["billed"] = "maybe" if verdict.action == "unknown" else "no"
-    log.write("answer" if "body" in line else "outcome", line)
-    return line
-
-
-def _send_fields(call: Call) -> dict[str, Any]:
-    """Return the fields of the line that a request leaves; the body only the first time."""
-    fields: dict[str, Any] = {"key": call.key, "document": call.document, "step": call.request.step}
-    fields |= {"endpoint": call.request.endpoint, "reserved_usd": call.reserved_usd}
-    return fields if call.attempts or call.answered_before else {**fields, "body": call.request.body}
-
-
-def _with_attachments(request: Request) -> bytes:
-    """Return the body with its attachments as data URLs. Raises ValueError for other bytes than were named."""
-    body = body_bytes(request.body)
-    for one in request.attachments:
-        raw = one.read()
-        if hashlib.sha256(raw).hexdigest() != one.sha256:
-            raise ValueError(f"the attachment {one.sha256} changed after it was named")
-        url = f"data:{one.media_type};base64,{base64.b64encode(raw).decode('ascii')}"
-        body = body.replace(b'"sha256:%s"' % one.sha256.encode(), b'"%s"' % url.encode("ascii"))
-    return body
-
-
-def failed_call(call: Call, failure: Failure) -> dict[str, Any]:
-    """Return the line of a request that could not be made at all."""
-    line = _line(
-        call, _Attempt(ANSWERED, call.queued_at, call.queued_at), call.attempts, call.possibly_billed
-    )
-    return {**line, "failure": msgspec.to_builtins(replace(failure))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import statistics
 import threading
 import time
 import traceback
@@ -11,14 +12,17 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from fieldassay.endpoints.budget import Budget, expected_usage
 from fieldassay.endpoints.channel import Call, Channel, ClosedError, StopRunError, request_key
 from fieldassay.endpoints.exchange import Answer, Failure, Request, Usage
 from fieldassay.endpoints.jobs import DocumentTiming, Finished, Job, Progress, RunSummary, Steps
 from fieldassay.endpoints.journal import Journal, ReadJournal
+from fieldassay.endpoints.lag import MOST_LAG, LagProbe
 from fieldassay.endpoints.outcome import read_answer
 
 T = TypeVar("T")
-Price = Callable[[Usage], float | None]
+Price = Callable[[str, Usage], float | None]
+"""From the name of an endpoint and tokens to USD, None where that is unknown."""
 _TICK_SECONDS = 0.5
 
 
@@ -26,12 +30,13 @@ _TICK_SECONDS = 0.5
 class DriveOptions:
     """How a run is driven."""
 
-    price: Price = lambda usage: None  # noqa: ARG005
+    price: Price = lambda endpoint, usage: None  # noqa: ARG005
     reuse: Sequence[ReadJournal] = ()
     """Journals of other extractions whose answers are taken."""
     retry: frozenset[str] = frozenset()
     """Kinds of failures that are asked for again; the old answers stay in the journal."""
     failure_of: Callable[[Any], Failure | None] = lambda value: getattr(value, "failure", None)
+    max_cost_usd: float | None = None
     max_time_s: float | None = None
     on_progress: Callable[[Progress], None] = lambda progress: None  # noqa: ARG005
     grace_s: float = 10.0
@@ -89,6 +94,12 @@ class Drive(Generic[T]):
         self._active: dict[int, _Active[T]] = {}
         self._asked: dict[str, list[tuple[int, int]]] = {}
         self._ready: list[Finished[T]] = []
+        self._held: list[tuple[int, int]] = []
+        """Requests (document, place) that wait until others free their reserve."""
+        most = self._options.max_cost_usd
+        self._budget = None if most is None else Budget(most)
+        self._model_ms: list[float] = []
+        self._lag = LagProbe()
         self._progress = Progress()
         self._stop: Failure | None = None
         self._unfinished: list[str] = []
@@ -104,6 +115,7 @@ class Drive(Generic[T]):
 
     def __iter__(self) -> Iterator[Finished[T]]:
         threading.Thread(target=self._draw, daemon=True, name="jobs").start()
+        self._lag.start()
         started, told = time.monotonic(), 0.0
         try:
             while not self._is_over():
@@ -131,7 +143,14 @@ class Drive(Generic[T]):
     @property
     def summary(self) -> RunSummary:
         """How the run ended."""
-        return RunSummary(self.progress, self._stop, tuple(self._unfinished))
+        lag = self._lag.p99_ms()
+        return RunSummary(
+            self.progress,
+            self._stop,
+            tuple(self._unfinished),
+            lag,
+            lag is None or lag <= MOST_LAG * statistics.median(self._model_ms or [float("inf")]),
+        )
 
     def _is_over(self) -> bool:
         if self._stop is not None:
@@ -238,16 +257,56 @@ class Drive(Generic[T]):
             return
         if not active.is_fresh:
             line = self._recorded(key)
-            if line is not None and (line.get("failure") or {}).get("kind") not in self._options.retry:
-                active.answers[place] = self._priced(read_answer(line, request, reused=True))
+            answer = None if line is None else read_answer(line, request, reused=True)
+            if answer is not None and not self._is_to_retry(answer.failure):
+                active.answers[place] = self._priced(answer, request)
                 active.retried |= self._journal.index.answered_before(key) > 1
                 return
+        estimate = self._options.price(request.endpoint, expected_usage(request))
+        if self._is_admitted(active, request, estimate):
+            self._submit(active, place, key, estimate)
+        else:
+            self._held.append((active.number, place))
+
+    def _is_to_retry(self, failure: Failure | None) -> bool:
+        return failure is not None and failure.kind in self._options.retry
+
+    def _submit(self, active: _Active[T], place: int, key: str, reserved: float | None) -> None:
+        request = active.requests[place]
         attempts, maybe = self._journal.index.unsettled(key)
         before = self._journal.index.answered_before(key)
         active.retried |= before > 0
         self._asked[key] = [(active.number, place)]
-        call = Call(request, key, active.job.id, time.monotonic(), None, attempts, maybe, before)
+        call = Call(request, key, active.job.id, time.monotonic(), reserved, attempts, maybe, before)
         self._pools[request.endpoint].submit(active.number, call)
+
+    def _is_admitted(self, active: _Active[T], request: Request, estimate: float | None) -> bool:
+        """Return whether the budget lets a request go; if nothing can free a reserve any more, the run stops."""
+        if self._budget is None:
+            return True
+        if estimate is None:
+            said = f"the price of {request.body.get('model')} is unknown, so no limit can be kept"
+        elif self._budget.admits(active.number, estimate):
+            return True
+        elif self._asked:
+            return False
+        else:
+            said = (
+                f"{self._budget.spent:.4f} of {self._budget.most_usd:g} USD are spent, and the next document "
+                f"needs a reserve of {self._budget.need(active.number, estimate):.4f}"
+            )
+        self._stop_run(Failure("budget", said))
+        return False
+
+    def _retry_held(self) -> None:
+        """Try again what waits for the budget."""
+        held, self._held = self._held, []
+        for number, place in held:
+            active = self._active.get(number)
+            if active is not None and self._stop is None:
+                self._ask(active, place, active.requests[place])
+                if all(one is not None for one in active.answers):
+                    self._advance(active, self._collect(active))
 
     def _recorded(self, key: str) -> dict[str, Any] | None:
         line = self._journal.find(key)
@@ -261,8 +320,8 @@ class Drive(Generic[T]):
                 return line
         return None
 
-    def _priced(self, answer: Answer) -> Answer:
-        return replace(answer, cost_usd=self._options.price(answer.usage))
+    def _priced(self, answer: Answer, request: Request) -> Answer:
+        return replace(answer, cost_usd=self._options.price(request.endpoint, answer.usage))
 
     def _receive(self, event: _Event) -> None:
         """Give an answer to every document that asked for it."""
@@ -274,15 +333,26 @@ class Drive(Generic[T]):
             active = self._active.get(number)
             if active is None:  # left unfinished by another of its requests
                 continue
-            answer = self._priced(read_answer(event.line, active.requests[place], reused=position > 0))
+            request = active.requests[place]
+            answer = self._priced(read_answer(event.line, request, reused=position > 0), request)
             if position == 0:
-                self._spend(answer)
+                self._spend(active, answer)
             active.answers[place] = answer
             if all(one is not None for one in active.answers):
                 self._advance(active, self._collect(active))
+        if self._held:
+            self._retry_held()
 
-    def _spend(self, answer: Answer) -> None:
+    def _spend(self, active: _Active[T], answer: Answer) -> None:
+        """Count what an answer of this run cost; one that may have been billed counts as much as it was expected to."""
         now = self._progress
+        self._model_ms.append(answer.timing.model_ms)
+        if self._budget is not None:
+            unknown = 0.0
+            if answer.possibly_billed:
+                each = self._options.price(active.requests[0].endpoint, expected_usage(active.requests[0]))
+                unknown = (each or 0.0) * answer.possibly_billed
+            self._budget.spend(active.number, (answer.cost_usd or 0.0) + unknown)
         self._progress = replace(
             now,
             spent_usd=now.spent_usd + (answer.cost_usd or 0.0),
@@ -316,7 +386,7 @@ class Drive(Generic[T]):
     def _end(self, active: _Active[T], value: T) -> None:
         failure = self._options.failure_of(value)
         is_reused = bool(active.past) and all(one.reused for one in active.past)
-        if failure is not None and failure.kind in self._options.retry and is_reused and not active.is_fresh:
+        if self._is_to_retry(failure) and is_reused and not active.is_fresh:
             self._again(active)
             return
         self._finish(self._result(active, value, failure))
@@ -336,6 +406,9 @@ class Drive(Generic[T]):
         self._active.pop(active.number, None)
         answers = active.past
         costs = [one.cost_usd for one in answers]
+        if self._budget is not None:
+            paid = sum(one.cost_usd or 0.0 for one in answers if not one.reused)
+            self._budget.finish(active.number, paid)
         timing = DocumentTiming(active.job.load_ms, active.model_ms, active.post_ms, active.wait_ms)
         return Finished(
             active.job.id,
@@ -388,6 +461,7 @@ class Drive(Generic[T]):
         finally:
             for channel in self._channels.values():
                 channel.close()
+            self._lag.stop()
             self._unfinished.extend(one.job.id for one in self._active.values())
             progress = self._progress
             self._journal.write(
@@ -427,6 +501,8 @@ class _Pool:
             try:
                 self._events.put(_Event(key=call.key, line=self._channel.ask(call, self._journal)))
             except BaseException as error:  # told to whoever iterates
+                if isinstance(error, StopRunError):  # before the next request of this thread
+                    self._channel.stop()
                 self._events.put(_Event(key=call.key, error=error))
 
     def close(self, until: float) -> None:
@@ -447,6 +523,7 @@ def sum_usage(usages: Sequence[Usage]) -> Usage:
         "completion_tokens",
         "reasoning_tokens",
         "embedding_tokens",
+        "image_tokens",
     )
     sums: dict[str, int | None] = {}
     for name in names:

@@ -51,6 +51,8 @@ class Usage:
     """All generated tokens, the reasoning ones among them."""
     reasoning_tokens: int | None = None
     embedding_tokens: int | None = None
+    image_tokens: int | None = None
+    """The tokens of images, which are among those of the prompt; few servers tell them apart."""
     calls: int = 0
     attempts: int = 0
 

@@ -75,7 +75,7 @@ def judge_response(status: int, headers: Mapping[str, str], body: Any) -> Verdic
     code, message = _error_of(body)
     said = f"{status}: {message}" if message else str(status)
     action, kind = _judge_status(status, f"{code} {message}")
-    return Verdict(action, kind, said, wait if action == "refused" else None)
+    return Verdict(action, kind, said, wait if action in ("refused", "unknown") else None)
 
 
 def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) -> Verdict:
@@ -86,7 +86,8 @@ def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) ->
         return Verdict("unknown", "wrong_content", f"the server answered with {kind}, not with JSON")
     if body.get("error") and not body.get("choices"):
         code, message = _error_of(body)
-        status = int(code) if code.isdigit() and 400 <= int(code) < 600 else 500
+        said = code.partition(" ")[0]
+        status = int(said) if said.isdigit() and 400 <= int(said) < 600 else 500
         action, kind = _judge_status(status, f"{code} {message}")
         return Verdict(action, kind, f"an error with status 200: {message or code}", wait)
     choices = body.get("choices")
@@ -147,9 +148,7 @@ def _error_of(body: Any) -> tuple[str, str]:
     if not isinstance(error, dict):
         return "", str(error)[:500]
     code = " ".join(str(error[name]) for name in ("code", "type") if error.get(name))
-    message = error.get("message") or error.get("detail") or ""
-    digits = str(error.get("code", ""))
-    return (digits if digits.isdigit() else code), str(message)[:500]
+    return code, str(error.get("message") or error.get("detail") or "")[:500]
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
@@ -183,7 +182,8 @@ def read_answer(line: Mapping[str, Any], request: Request, *, reused: bool) -> A
     if line.get("failure"):
         return replace(basic, failure=Failure(**line["failure"]))
     if request.kind == "call":
-        return replace(basic, text=line["text"])
+        counted = line.get("usage")
+        return replace(basic, text=line["text"], usage=_read_own_usage(counted, usage) if counted else usage)
     body = line["body"]
     verdict = judge_response(line["status"], {}, body)
     if verdict is not ANSWERED:
@@ -280,7 +280,23 @@ def _read_usage(usage: Any, basic: Usage) -> Usage:
         cached_prompt_tokens=cached if cached is not None else _count(usage, "prompt_cache_hit_tokens"),
         completion_tokens=completion,
         reasoning_tokens=reasoning,
+        image_tokens=_count(usage.get("prompt_tokens_details"), "image_tokens"),
     )
+
+
+def _read_own_usage(counted: Mapping[str, Any], basic: Usage) -> Usage:
+    """Return the tokens that a program or a function says it used, by the names of `Usage`."""
+    names = (
+        "prompt_tokens",
+        "cached_prompt_tokens",
+        "completion_tokens",
+        "reasoning_tokens",
+        "embedding_tokens",
+        "image_tokens",
+    )
+    found = {name: _count(counted, name) for name in names}
+    model = str(counted.get("model") or basic.model)
+    return Usage(model, calls=basic.calls, attempts=basic.attempts, **found)
 
 
 def _count(found: Any, name: str) -> int | None:

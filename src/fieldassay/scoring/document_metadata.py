@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.endpoints.prices import Table, cost_usd
 from fieldassay.engine.applicability import canonical_type
 from fieldassay.evidence import ANSWER_COLUMNS, DocumentTable
 from fieldassay.paths import split_path
@@ -16,6 +17,7 @@ from fieldassay.records.answer import MOST_KEPT
 from fieldassay.records.decode import read_number
 from fieldassay.records.record import Record
 from fieldassay.spec.model import Options
+from fieldassay.spec.names import TOKEN_KINDS
 
 UNWRAPPED = frozenset(
     {
@@ -94,7 +96,7 @@ def _numbers(prices: Options, predictions: Sequence[Record | None]) -> dict[str,
         numbers[name] = _column(predictions, lambda record, name=name: _amount(record.meta.usage.get(name)))  # type: ignore[misc]
     numbers["total_tokens"] = _column(predictions, lambda record: total_tokens(record.meta.usage))
     table = {model: dict(kinds) for model, kinds in prices}
-    numbers["cost_usd"] = _column(predictions, lambda record: cost_usd(table, record.meta.usage))
+    numbers["cost_usd"] = _column(predictions, lambda record: _cost(table, record.meta.usage))
     return numbers
 
 
@@ -110,21 +112,10 @@ def total_tokens(usage: Mapping[str, Any]) -> float | None:
     return sum(used) if used else _amount(usage.get("total_tokens"))
 
 
-def cost_usd(prices: Mapping[str, Mapping[str, float]], usage: Mapping[str, Any]) -> float | None:
-    """Return the cost of one document's tokens, by a table of USD per million tokens.
-
-    None if model, price or tokens are unknown.
-
-    >>> usage = {"model": "m", "prompt_tokens": 500_000, "completion_tokens": 250_000}
-    >>> cost_usd({"m": {"prompt": 1.0, "completion": 2.0}}, usage)
-    1.0
-    """
-    known = prices.get(str(usage.get("model")), prices.get("*"))
-    used = {name.removesuffix("_tokens"): _amount(usage.get(name)) for name in TOKENS}
-    used = {kind: count for kind, count in used.items() if count is not None}
-    if known is None or not used or any(kind not in known for kind, count in used.items() if count):
-        return None
-    return sum(float(known.get(kind, 0.0)) * (count or 0.0) for kind, count in used.items()) / 1_000_000
+def _cost(prices: Table, usage: Mapping[str, Any]) -> float | None:
+    """Return the cost of one document's tokens, None if model, price or tokens are unknown."""
+    tokens = {kind: _amount(usage.get(f"{kind}_tokens")) for kind in TOKEN_KINDS}
+    return cost_usd(prices, str(usage.get("model")), tokens)
 
 
 def _amount(value: Any) -> float | None:

@@ -51,3 +51,7 @@ def unknown(kind: str, name: str, names: tuple[str, ...]) -> tuple[str, str, str
     ("unknown type 'mony'", "did you mean 'money'?", 'unknown_name')
     """
     return f"unknown {kind} {name[:100]!r}", nearest(name[:100], names), "unknown_name"
+
+
+TOKEN_KINDS = ("cached_prompt", "completion", "embedding", "image", "prompt")
+"""Kinds of tokens that have a price; those of `cached_prompt` and `image` are counted in `prompt`, too."""

@@ -14,7 +14,7 @@ from fieldassay.spec.cursor import Cursor, as_number, kind_of
 from fieldassay.spec.definitions import read_definitions
 from fieldassay.spec.fields import Parser, is_patterns, refuse_mixture
 from fieldassay.spec.model import DocumentType, Field, Options, Spec, fold_type
-from fieldassay.spec.names import SPEC_KEYS
+from fieldassay.spec.names import SPEC_KEYS, TOKEN_KINDS
 from fieldassay.spec.report import Places, Report, Steps, in_order
 from fieldassay.spec.schema import is_schema, schema_data
 from fieldassay.spec.source import Source, read_source
@@ -66,7 +66,6 @@ def _member(data: Any, step: str | int) -> Any:
 
 _VERSION = 1
 _SIDES = ("gold", "pred")
-_TOKEN_KINDS = ("completion", "embedding", "prompt")
 _LOCALE = re.compile(r"[a-z]{2,3}(?:[_-][A-Za-z]{4})?(?:[_-](?:[A-Z]{2}|[0-9]{3}))?", re.ASCII)
 
 
@@ -305,7 +304,7 @@ def _prices(cursor: Cursor) -> Options:
     table = []
     for model in sorted(models.data):
         kinds = Cursor(models.mapping(model), ("prices", model), cursor.report)
-        kinds.refuse_unknown(_TOKEN_KINDS)
+        kinds.refuse_unknown(TOKEN_KINDS)
         for kind, value in kinds.data.items():
             if as_number(value) is None:
                 kinds.refuse(
