@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil, floor
 from typing import Any
 
 from fieldassay.documents.transcript import Word
@@ -21,27 +22,22 @@ def find_ink(image: Any, words: Sequence[Word], width: float, height: float) -> 
     `image` is the rendered page (rows, columns) in gray values; width and height are those of the page. Text
     drawn over other ink counts as seen: that is how the text layer of a scan is spared.
     """
-    import numpy as np
-
     rows, columns = image.shape
-    gray = image.astype(np.int16)
-    edges = np.zeros((rows, columns), dtype=bool)
-    edges[:, 1:] |= np.abs(np.diff(gray, axis=1)) > _CONTRAST
-    edges[1:, :] |= np.abs(np.diff(gray, axis=0)) > _CONTRAST
-    sums = np.zeros((rows + 1, columns + 1), dtype=np.int32)
-    sums[1:, 1:] = edges.cumsum(axis=0, dtype=np.int32).cumsum(axis=1)
-    boxes = np.array([_inner(word) for word in words], dtype=np.float64).reshape(-1, 4)
-    scale = np.array([columns / width, rows / height, columns / width, rows / height])
-    limit = np.array([columns, rows, columns, rows])
-    low = np.clip(np.floor(boxes * scale), 0, limit).astype(np.int64)
-    high = np.clip(np.ceil(boxes * scale), 0, limit).astype(np.int64)
-    left, top, right, bottom = low[:, 0], low[:, 1], high[:, 2], high[:, 3]
-    ink = sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
-    is_on_page = (right > left) & (bottom > top)
-    return [
-        bool(on_page and (found or not any(map(str.isalnum, word.text))) and not _is_tiny(word))
-        for word, found, on_page in zip(words, ink > 0, is_on_page, strict=True)
-    ]
+    across, down = columns / width, rows / height
+    return [_is_seen(image, word, across, down) for word in words]
+
+
+def _is_seen(image: Any, word: Word, across: float, down: float) -> bool:
+    left, top, right, bottom = _inner(word)
+    rows, columns = image.shape
+    x0, x1 = max(floor(left * across), 0), min(ceil(right * across), columns)
+    y0, y1 = max(floor(top * down), 0), min(ceil(bottom * down), rows)
+    if x1 <= x0 or y1 <= y0 or _is_tiny(word):
+        return False
+    area = image[y0:y1, x0:x1]
+    if int(area.max()) - int(area.min()) > _CONTRAST:
+        return True
+    return not any(map(str.isalnum, word.text))  # a full stop may show no ink at this resolution
 
 
 def _inner(word: Word) -> tuple[float, float, float, float]:

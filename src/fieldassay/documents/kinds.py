@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from fieldassay.documents.transcript import DocumentError
 
-KINDS = ("pdf", "image", "docx", "xlsx", "csv", "eml", "msg", "html", "text", "markdown")
+KINDS = ("pdf", "image", "docx", "xlsx", "csv", "eml", "msg", "html", "text", "markdown", "words")
 
 SUFFIXES = {
     ".pdf": "pdf", ".png": "image", ".jpg": "image", ".jpeg": "image", ".tif": "image", ".tiff": "image",
@@ -38,6 +38,7 @@ _HEADER = re.compile(
     rb"^(?:from|to|cc|date|subject|received|return-path|message-id|mime-version|delivered-to|content-type):",
     re.IGNORECASE | re.MULTILINE,
 )
+_WORDS = re.compile(rb'"pages"\s*:\s*\[')
 _MARKUP = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
@@ -78,6 +79,8 @@ def _text_kind(suffix: str, data: bytes) -> str:
         )
     if named:
         return named
+    if data[:1] == b"{" and _WORDS.search(data):
+        return "words"
     if _MARKUP.match(data[:4096]):
         return "html"
     if len(_HEADER.findall(data[:4096].split(b"\n\n")[0].split(b"\r\n\r\n")[0])) >= 3:

@@ -141,26 +141,34 @@ def _find_rows(words: Sequence[Word]) -> list[_Row]:
     boxes = [(word.box, word) for word in words if word.box is not None]
     step = max(median(box.bottom - box.top for box, _ in boxes), 1.0)
     rows: list[list[Word]] = []
-    last: list[Box] = []
+    last: list[tuple[float, float, int]] = []  # of the last word of each row: top, bottom, slot
     near: dict[int, list[int]] = defaultdict(list)
     for box, word in sorted(boxes, key=lambda pair: (pair[0].left, pair[0].top)):
-        slot = int((box.top + box.bottom) / 2 / step)
-        candidates = {at for place in range(slot - 2, slot + 3) for at in near.get(place, ())}
-        best = max(candidates, key=lambda at: (_overlap(last[at], box), -at), default=-1)
-        if best >= 0 and _overlap(last[best], box) >= _SAME_ROW:
-            rows[best].append(word)
-            last[best] = box
-        else:
+        top, bottom = box.top, box.bottom
+        slot = int((top + bottom) / 2 / step)
+        best, most = -1, _SAME_ROW
+        for place in (slot - 1, slot, slot + 1):
+            for at in near.get(place, ()):
+                other_top, other_bottom, other_slot = last[at]
+                if other_slot != place:
+                    continue
+                common = (bottom if bottom < other_bottom else other_bottom) - (
+                    top if top > other_top else other_top
+                )
+                if common <= 0:
+                    continue
+                share = common / max(min(bottom - top, other_bottom - other_top), 0.1)
+                if share > most or (share == most and best < 0):
+                    best, most = at, share
+        if best < 0:
             best = len(rows)
-            rows.append([word])
-            last.append(box)
-        near[slot].append(best)
+            rows.append([])
+            last.append((top, bottom, slot - 9))
+        rows[best].append(word)
+        if last[best][2] != slot:
+            near[slot].append(best)
+        last[best] = (top, bottom, slot)
     return sorted(map(_row_of, rows), key=lambda row: (row.top + row.bottom, row.segments[0][0]))
-
-
-def _overlap(one: Box, other: Box) -> float:
-    common = min(one.bottom, other.bottom) - max(one.top, other.top)
-    return common / max(min(one.bottom - one.top, other.bottom - other.top), 0.1)
 
 
 def _row_of(words: list[Word]) -> _Row:

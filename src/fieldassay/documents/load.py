@@ -26,6 +26,7 @@ _LOADERS = {
     "text": "plain:load_text",
     "markdown": "plain:load_markdown",
     "csv": "plain:load_csv",
+    "words": "words:load_words",
 }
 _OCR = ("rapidocr", "onnxruntime")
 _PROGRAMS = {

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from fieldassay.errors import FieldassayError
-from fieldassay.json_value import Json
 
 Source = Literal["text", "ocr", "cell", "markup"]
 """How a piece was read: a text layer, recognized characters, a cell of a sheet, markup."""
@@ -100,9 +99,9 @@ class Transcript:
     sha256: str
     """The digest of the document's bytes."""
     kind: str
-    """The kind of file: `pdf`, `image`, `docx`, `xlsx`, `csv`, `eml`, `msg`, `html`, `text`, `markdown`."""
+    """The kind of file: `pdf`, `image`, `docx`, `xlsx`, `csv`, `eml`, `msg`, `html`, `text`, `markdown`, `words`."""
     pages: tuple[Page, ...]
-    loader: Mapping[str, Json] = field(default_factory=dict)
+    loader: Mapping[str, Any] = field(default_factory=dict)
     """The name, version and options of the loader and of the programs it used."""
     notes: tuple[str, ...] = ()
     """Remarks by kind: `hidden_text`, `tracked_changes`, `hidden_rows`, `ocr` and others."""
@@ -120,3 +119,6 @@ class DocumentError(FieldassayError):
         self.kind = kind
         """`unreadable`, `encrypted`, `no_text`, `too_large`, `loader_timeout`, `loader_crash`, `missing_extra`."""
         self.page = page
+
+    def __reduce__(self) -> tuple[type[DocumentError], tuple[str, str, int | None]]:
+        return (type(self), (self.kind, str(self), self.page))

@@ -29,7 +29,7 @@ def run_pool(function: Callable[[Work], Outcome], shards: Sequence[Work], worker
     shard then runs again in a pool of its own, and a second death raises `WorkerDiedError`.
     """
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=workers, mp_context=context, initializer=_end_with_parent) as pool:
+    with ProcessPoolExecutor(max_workers=workers, mp_context=context, initializer=end_with_parent) as pool:
         futures = [_submitted(pool, function, shard) for shard in shards]
         try:
             for position, future in enumerate(futures):
@@ -60,7 +60,7 @@ def _submitted(
 
 def _run_alone(function: Callable[[Work], Outcome], shard: Work, position: int) -> Outcome:
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_end_with_parent) as pool:
+    with ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=end_with_parent) as pool:
         try:
             return pool.submit(function, shard).result()
         except BrokenProcessPool as error:
@@ -70,7 +70,7 @@ def _run_alone(function: Callable[[Work], Outcome], shard: Work, position: int) 
             ) from error
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Make the worker exit with its parent, even a killed one; it would otherwise wait for work forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:

@@ -13,7 +13,7 @@ from fieldassay.documents.loaders.content import Content, Task, require
 from fieldassay.documents.loaders.pdf_rules import find_rules
 from fieldassay.documents.loaders.pdf_words import PdfWord, find_words
 from fieldassay.documents.ruled import find_grids
-from fieldassay.documents.transcript import Box, DocumentError, Line, Page, Table
+from fieldassay.documents.transcript import Box, DocumentError, Line, Page, Table, Word
 
 _TOO_FEW_CHARACTERS = 4
 """A page with fewer visible characters has no text layer worth the name, if it shows anything else."""
@@ -114,6 +114,8 @@ def mark_hidden(page: Any, words: Sequence[PdfWord]) -> list[PdfWord]:
 
     width, height = page.get_size()
     seen = find_ink(render_gray(page), [word.word for word in words], width, height)
+    if all(seen):
+        return list(words)
     return [
         word if is_seen else PdfWord(replace(word.word, visible=False), word.quarters)
         for word, is_seen in zip(words, seen, strict=True)
@@ -129,7 +131,7 @@ def lay_out_turned(words: Sequence[PdfWord], rules: Sequence[Box], width: float,
     tables: list[Table] = []
     for position, quarters in enumerate(sorted(counts, key=lambda turned: (-counts[turned], turned))):
         group = [word.word for word in words if word.quarters == quarters]
-        straight = [replace(word, box=turn(word.box, -quarters, width, height)) for word in group if word.box]
+        straight = [_turn_word(word, -quarters, (width, height)) for word in group]
         grids = find_grids([turn(rule, -quarters, width, height) for rule in rules]) if position == 0 else []
         layout = lay_out(straight, grids)
         sides = (height, width) if quarters % 2 else (width, height)
@@ -138,12 +140,14 @@ def lay_out_turned(words: Sequence[PdfWord], rules: Sequence[Box], width: float,
     return Layout(tuple(lines), tuple(tables))
 
 
+def _turn_word(word: Word, quarters: int, sides: tuple[float, float]) -> Word:
+    return replace(word, box=turn(word.box, quarters, *sides)) if quarters and word.box else word
+
+
 def _turn_line(line: Line, quarters: int, sides: tuple[float, float]) -> Line:
     if not quarters:
         return line
-    words = tuple(
-        replace(word, box=turn(word.box, quarters, *sides) if word.box else None) for word in line.words
-    )
+    words = tuple(_turn_word(word, quarters, sides) for word in line.words)
     return replace(line, words=words, box=turn(line.box, quarters, *sides) if line.box else None)
 
 

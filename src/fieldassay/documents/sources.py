@@ -1,0 +1,107 @@
+"""The documents of a folder or a file: their ids and where their bytes are."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fieldassay.atomic.whole_files import open_file
+from fieldassay.documents.kinds import SUFFIXES
+from fieldassay.documents.options import DEFAULTS, LoadOptions
+from fieldassay.documents.transcript import DocumentError
+from fieldassay.errors import Problem, ProblemsError
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFile:
+    """A document: its id, its file, and the part of the file that it is."""
+
+    id: str
+    """The path of the file from the folder that was given, with `/`; of a line of words, its own id."""
+    path: Path
+    start: int = 0
+    length: int | None = None
+    """The bytes that the document takes of its file; None for the whole file."""
+
+    def read(self, options: LoadOptions = DEFAULTS) -> bytes:
+        """Return the bytes of the document. Raises `DocumentError` if they cannot be read, or are too many."""
+        try:
+            with open_file(self.path) as stream:
+                stream.seek(self.start)
+                data = stream.read(options.max_bytes + 1 if self.length is None else self.length)
+        except (OSError, ValueError) as error:
+            raise DocumentError("unreadable", f"cannot be opened ({error})") from None
+        if len(data) > options.max_bytes:
+            raise DocumentError("too_large", f"is larger than {options.max_bytes / 1e6:,.0f} MB")
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents found, in order of their ids, and the files that are of no kind that is loaded."""
+
+    files: tuple[DocumentFile, ...]
+    skipped: tuple[Path, ...] = ()
+
+
+def list_documents(path: Path) -> Documents:
+    """Return the documents of a folder, its subfolders included, or of a single file.
+
+    A `.jsonl` file holds recognized words, one document a line. In a folder, files with other suffixes than
+    those that are loaded are skipped, hidden ones too. Raises `ProblemsError` where there is no document.
+    """
+    if path.is_dir():
+        found: list[Path] = []
+        skipped: list[Path] = []
+        for file in _walk(path):
+            known = file.suffix.lower() in SUFFIXES
+            (found if known else skipped).append(file)
+        files = tuple(DocumentFile(file.relative_to(path).as_posix(), file) for file in found)
+    else:
+        files, skipped = tuple(_of_file(path)), []
+    if not files:
+        remedy = "name a folder with documents, or one document"
+        raise ProblemsError([Problem(str(path), "holds no document", remedy, "no_documents")])
+    return Documents(files, tuple(skipped))
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(parent) / name for name in sorted(names) if not name.startswith("."))
+
+
+def _of_file(path: Path) -> Iterator[DocumentFile]:
+    if path.suffix.lower() != ".jsonl":
+        yield DocumentFile(path.name, path)
+        return
+    try:
+        with open_file(path) as stream:
+            start = 0
+            for number, line in enumerate(stream, start=1):
+                if line.strip():
+                    yield DocumentFile(_id_of(line, path, number), path, start, len(line))
+                start += len(line)
+    except (OSError, ValueError) as error:
+        remedy = "name a file that can be read"
+        raise ProblemsError(
+            [Problem(str(path), f"cannot be opened ({error})", remedy, "unreadable_file")]
+        ) from None
+
+
+def _id_of(line: bytes, path: Path, number: int) -> str:
+    try:
+        held = json.loads(line)
+        found = held["id"]
+        if isinstance(found, str | int) and isinstance(held["pages"], list):
+            return str(found)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    what, remedy = (
+        "is not a line of recognized words",
+        'write {"id": …, "pages": [{"width", "height", "words"}]}',
+    )
+    raise ProblemsError([Problem(f"{path}:{number}", what, remedy, "bad_words")])

@@ -1,0 +1,156 @@
+"""Loading in processes: limits, deaths, order of work, and transcripts on disk."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.documents.pdfs import make_pdf, text
+
+from fieldassay.documents.load import load, load_bytes
+from fieldassay.documents.options import LoadOptions
+from fieldassay.documents.pool import DocumentPool, Limits
+from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.documents.store import TranscriptStore, decode, encode
+from fieldassay.documents.transcript import DocumentError, Transcript
+from fieldassay.errors import ProblemsError
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hang() -> None:
+    time.sleep(600)
+
+
+def fill_memory() -> int:
+    return len(bytearray(4 << 30))
+
+
+def fail() -> None:
+    raise ZeroDivisionError("within the loader")
+
+
+def refuse() -> None:
+    raise DocumentError("encrypted", "has a password", 3)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[DocumentPool]:
+    with DocumentPool(1, Limits(seconds=2.0)) as made:
+        yield made
+
+
+FAILURES = {
+    "dies": (die, "loader_crash", "SIGSEGV"),
+    "hangs": (hang, "loader_timeout", "2 s"),
+    "takes all memory": (fill_memory, "too_large", "memory"),
+    "fails": (fail, "loader_crash", "ZeroDivisionError: within the loader"),
+    "refuses": (refuse, "encrypted", "has a password"),
+}
+
+
+@pytest.mark.parametrize(("function", "kind", "told"), FAILURES.values(), ids=FAILURES.keys())
+def test_a_document_that_ruins_its_loader_fails_alone(
+    function: object, kind: str, told: str, pool: DocumentPool, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("still here")
+    with pytest.raises(DocumentError, match=told) as caught:
+        pool.submit(function).result()  # type: ignore[arg-type]
+    assert caught.value.kind == kind
+    assert caught.value.page == (3 if kind == "encrypted" else None)
+    assert pool.submit(load, tmp_path / "a.txt").result().pages[0].lines[0].text == "still here"
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_every_document_has_a_transcript_or_its_reason(workers: int, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for number in range(5):
+        (tmp_path / "sub" / f"{number}.txt").write_text(f"text {number}")
+    (tmp_path / "bad.pdf").write_bytes(b"nothing")
+    (tmp_path / "good.pdf").write_bytes(make_pdf([text(72, 72, "digital")]))
+    (tmp_path / ".hidden.txt").write_text("x")
+    (tmp_path / "program.exe").write_bytes(b"MZ")
+    found = list_documents(tmp_path)
+    assert [path.name for path in found.skipped] == ["program.exe"]
+    with DocumentPool(workers) as pool:
+        loaded = {file.id: outcome for file, outcome in pool.load_all(found.files, LoadOptions(ocr="off"))}
+    assert sorted(loaded) == sorted(["bad.pdf", "good.pdf", *(f"sub/{number}.txt" for number in range(5))])
+    bad = loaded.pop("bad.pdf")
+    assert isinstance(bad, DocumentError) and bad.kind == "unreadable"
+    assert all(isinstance(one, Transcript) and one.id == name for name, one in loaded.items())
+
+
+def test_documents_are_taken_as_they_are_needed(tmp_path: Path) -> None:
+    taken = []
+
+    def endless() -> Iterator[DocumentFile]:
+        for number in range(1_000_000):
+            path = tmp_path / f"{number}.txt"
+            path.write_text("x")
+            taken.append(number)
+            yield DocumentFile(path.name, path)
+
+    with DocumentPool(0) as pool:
+        outcomes = pool.load_all(endless())
+        for _ in range(3):
+            next(outcomes)
+        assert len(taken) <= 6
+
+
+def test_a_transcript_comes_back_from_disk_as_it_was(tmp_path: Path) -> None:
+    store = TranscriptStore(tmp_path / "transcripts")
+    made = load_bytes(make_pdf([text(72, 72, "Grüße, 12 €")]), "a.pdf", LoadOptions(ocr="off"))
+    store.write(made)
+    assert store.read(made.sha256) == made == decode(encode(made))
+    assert store.find(made.sha256, made.loader, "other") is not None
+    assert store.find(made.sha256, {**made.loader, "version": 0}, "a.pdf") is None
+    store.path(made.sha256).write_bytes(b"damaged")
+    assert store.find(made.sha256, made.loader, "a.pdf") is None
+
+
+def test_a_stored_transcript_is_used_again(tmp_path: Path) -> None:
+    store = TranscriptStore(tmp_path / "store")
+    (tmp_path / "a.txt").write_text("some text")
+    files = [DocumentFile("a.txt", tmp_path / "a.txt")]
+    with DocumentPool(0) as pool:
+        ((_, first),) = pool.load_all(files, store=store)
+        assert isinstance(first, Transcript)
+        changed = Transcript(
+            first.id, first.sha256, first.kind, first.pages, first.loader, ("from the store",)
+        )
+        store.write(changed)
+        ((_, again),) = pool.load_all(files, store=store)
+        ((_, fresh),) = pool.load_all(files, LoadOptions(dpi=100), store)
+    assert again == changed
+    assert isinstance(fresh, Transcript) and fresh.notes == ()
+
+
+WORDS = '{"id": "r%d", "pages": [{"width": 100, "height": 100, "words": [[60, 10, 90, 20, "12.00"], [5, 11, 40, 21, "Total"]]}]}\n'
+
+
+def test_lines_of_recognized_words_are_documents(tmp_path: Path) -> None:
+    (tmp_path / "ocr.jsonl").write_text(WORDS % 1 + "\n" + WORDS % 2)
+    with DocumentPool(0) as pool:
+        loaded = {
+            file.id: outcome for file, outcome in pool.load_all(list_documents(tmp_path / "ocr.jsonl").files)
+        }
+    assert list(loaded) == ["r1", "r2"]
+    assert all(
+        isinstance(one, Transcript) and one.pages[0].lines[0].text == "Total 12.00" for one in loaded.values()
+    )
+
+
+LISTS = {"nothing": "", "no words": '{"id": 1}\n', "no JSON": "{\n"}
+
+
+@pytest.mark.parametrize("content", LISTS.values(), ids=LISTS.keys())
+def test_a_file_without_documents_is_told(content: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(content)
+    with pytest.raises(ProblemsError):
+        list_documents(tmp_path / "a.jsonl")
