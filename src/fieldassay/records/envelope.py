@@ -343,10 +343,11 @@ def _read_duration(known: Mapping[str, Any]) -> float | None:
 
 def _read_error(value: Any) -> str | None:
     if isinstance(value, dict):
-        message = value.get("message")
-        value = (
-            message if isinstance(message, str) else json.dumps(value, ensure_ascii=False) if value else None
-        )
+        message, kind = value.get("message"), value.get("kind")
+        if isinstance(message, str):
+            value = f"{kind}: {message}" if isinstance(kind, str) and kind else message
+        else:
+            value = json.dumps(value, ensure_ascii=False) if value else None
     if value is True:
         return "error"
     return value.strip() or None if isinstance(value, str) else None

@@ -15,6 +15,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.records.answer import KINDS
 from fieldassay.records.decode import decode_json
 from fieldassay.records.envelope import open_row
+from fieldassay.records.extractions import is_extraction, open_extraction
 from fieldassay.records.files import Input
 from fieldassay.records.folders import read_folder
 from fieldassay.records.frames import read_parquet
@@ -144,11 +145,13 @@ class Source:
 
 
 def open_source(path: str | Path, options: SourceOptions | None = None) -> Source:
-    """Return the records of a file, a directory of JSON files, or standard input (`-`).
+    """Return the records of a file, a directory of JSON files, an extraction, or standard input (`-`).
 
     Raises `ProblemsError` if it cannot be read at all, and for gold if any row of it cannot.
     """
     options = options or SourceOptions()
+    if str(path) != "-" and not options.is_gold and is_extraction(Path(path)):
+        path, options = open_extraction(Path(path), options)
     if str(path) != "-" and _is_folder(Path(path)):
         return make_source(str(path), *read_folder(Path(path), options), options)
     file = Input(path, options)

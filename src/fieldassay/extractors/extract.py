@@ -1,0 +1,282 @@
+"""One system over documents: loaded, driven through its strategy, and written as a folder of predictions."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fieldassay.atomic.whole_files import write_file
+from fieldassay.documents.options import DEFAULTS, LoadOptions
+from fieldassay.documents.pool import DEFAULT_LIMITS, DocumentPool, Limits
+from fieldassay.documents.sources import DocumentFile
+from fieldassay.documents.store import TranscriptStore
+from fieldassay.documents.transcript import DocumentError, Transcript
+from fieldassay.endpoints.channel import Channel
+from fieldassay.endpoints.driver import Drive, DriveOptions
+from fieldassay.endpoints.exchange import Failure
+from fieldassay.endpoints.jobs import Finished, Job, Progress, RunSummary, Steps
+from fieldassay.endpoints.journal import Journal
+from fieldassay.endpoints.prices import Prices
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.extractors.predictions import RowSpool, failure_of, prediction_row
+from fieldassay.extractors.strategy import Extracted, Strategy, Task
+from fieldassay.json_value import Json
+from fieldassay.records.extractions import (
+    DATA_KEY,
+    MANIFEST,
+    PREDICTIONS,
+    RUNNING,
+    is_extraction,
+    read_manifest,
+)
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What makes predictions: a strategy with its task, the channels that it asks, and their prices."""
+
+    name: str
+    strategy: Strategy
+    task: Task
+    channels: Mapping[str, Channel] = field(default_factory=dict)
+    prices: Prices | None = None
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Digests by name of what decides the predictions: strategy, prompt, schema, examples, endpoint."""
+    options: Mapping[str, Json] = field(default_factory=dict)
+    """The configuration, as a manifest says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How an extraction is done; nothing here decides a prediction but `loading` and `repeats`."""
+
+    loading: LoadOptions = DEFAULTS
+    limits: Limits = DEFAULT_LIMITS
+    jobs: int = 2
+    """Processes that load documents; 0: this one."""
+    repeats: int = 1
+    drive: DriveOptions = DriveOptions()
+    watch: Callable[[Progress], None] = lambda progress: None  # noqa: ARG005
+    store: Path | None = None
+    """The folder of transcripts; by default one inside the extraction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """A finished or stopped extraction on disk, and its manifest."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every document was attempted."""
+        return self.manifest["status"] == "complete"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The numbers of documents: given, attempted, predicted, failed."""
+        found: Mapping[str, int] = self.manifest["documents"]
+        return found
+
+
+def changed_parts(system: System, folder: Path) -> tuple[str, ...]:
+    """Return the names of the parts that differ from the extraction that a folder holds; none for a new one."""
+    if not is_extraction(folder):
+        return ()
+    before = read_manifest(folder).get("parts") or {}
+    return tuple(
+        sorted(name for name in {*before, *system.parts} if before.get(name) != system.parts.get(name))
+    )
+
+
+def check_folder(folder: Path) -> None:
+    """Raise `ProblemsError` where a folder holds something else than an extraction."""
+    if folder.is_dir() and any(folder.iterdir()) and not is_extraction(folder):
+        what, remedy = "holds other files than an extraction", "name a new folder, or an extraction"
+        raise ProblemsError([Problem(str(folder), what, remedy, "not_an_extraction")])
+    if folder.exists() and not folder.is_dir():
+        raise ProblemsError([Problem(str(folder), "is a file", "name a folder", "not_an_extraction")])
+
+
+def extract_documents(system: System, files: Sequence[DocumentFile], folder: Path, work: Work) -> Extraction:
+    """Return the extraction of documents by a system, in a folder: a new one, or one that goes on.
+
+    Answers that the folder's journal holds are used again. Raises `ProblemsError` for a folder of something
+    else; whatever stops the run leaves the predictions so far, and a manifest that says why.
+    """
+    check_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    started = datetime.now(UTC)
+    with ExitStack() as stack:
+        journal = stack.enter_context(Journal(folder))
+        head = _head(system, files, work, started)
+        _write(folder / MANIFEST, {**head, "status": RUNNING})
+        journal.write("run", {"system": system.name, "parts": dict(system.parts), "options": head["options"]})
+        spools = [stack.enter_context(RowSpool(folder)) for _ in range(work.repeats)]
+        pool = stack.enter_context(DocumentPool(work.jobs, work.limits))
+        tally = _Tally()
+        drive = stack.enter_context(_drive(system, files, folder, work, journal, pool))
+        numbers = {file.id: at for at, file in enumerate(files)}
+        try:
+            for finished in drive:
+                document, repeat = split_job(finished.id)
+                row = prediction_row(document, finished, system.name)
+                spools[repeat].add(numbers[document], row)
+                tally.add(finished)
+            summary = drive.summary
+        except KeyboardInterrupt:
+            drive.close("interrupted")
+            summary = replace(drive.summary, stop=Failure("interrupted", "stopped by the user"))
+        order = range(len(files))
+        names = [PREDICTIONS, *(f"predictions.{at}.jsonl" for at in range(2, work.repeats + 1))]
+        for name, spool in zip(names, spools, strict=True):
+            write_file(folder / name, spool.lines(order))
+        manifest = {**head, **_tail(system, summary, tally, len(files) * work.repeats), "predictions": names}
+        _write(folder / MANIFEST, manifest)
+    return Extraction(folder, manifest)
+
+
+def job_id(document: str, repeat: int) -> str:
+    """Return the id of one repetition of a document.
+
+    >>> job_id("a.pdf", 0), split_job(job_id("a.pdf", 2))
+    ('a.pdf', ('a.pdf', 2))
+    """
+    return f"{document}\t{repeat}" if repeat else document
+
+
+def split_job(job: str) -> tuple[str, int]:
+    """Return the document and the repetition of a job's id."""
+    document, _, repeat = job.partition("\t")
+    return document, int(repeat or 0)
+
+
+def _drive(
+    system: System,
+    files: Sequence[DocumentFile],
+    folder: Path,
+    work: Work,
+    journal: Journal,
+    pool: DocumentPool,
+) -> Drive[Extracted]:
+    store = TranscriptStore(work.store or folder / "transcripts")
+    loaded = pool.load_all(files, work.loading, store)
+    options = replace(work.drive, on_progress=work.watch)
+    if system.prices is not None:
+        options = replace(options, price=system.prices.cost)
+    return Drive(_jobs(system, loaded, work.repeats), journal, system.channels, options)
+
+
+def _jobs(
+    system: System, loaded: Iterator[tuple[DocumentFile, Transcript | DocumentError]], repeats: int
+) -> Iterator[Job[Extracted]]:
+    for file, transcript in loaded:
+        for repeat in range(repeats):
+            name = job_id(file.id, repeat)
+            if isinstance(transcript, DocumentError):
+                place = "" if transcript.page is None else f" (page {transcript.page})"
+                yield Job(name, None, Failure(transcript.kind, f"{transcript}{place}", "load"))
+            else:
+                yield Job(name, _starter(system, transcript, repeat), facts={"sha256": transcript.sha256})
+
+
+def _starter(system: System, transcript: Transcript, repeat: int) -> Callable[[], Steps[Extracted]]:
+    return lambda: system.strategy.extract(transcript, replace(system.task, repeat=repeat))
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The documents that ended, counted and summed."""
+
+    predicted: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
+    durations: list[float] = field(default_factory=list)
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    reused: int = 0
+    retried: int = 0
+
+    def add(self, finished: Finished[Extracted]) -> None:
+        failure = failure_of(finished)
+        if failure is None:
+            self.predicted += 1
+            self.durations.append(finished.timing.duration_ms)
+        else:
+            self.failed[failure.kind] += 1
+        if finished.value is not None:
+            self.notes.update(finished.value.notes)
+        if finished.model:
+            self.models[finished.model] += 1
+        self.cost_usd += finished.cost_usd or 0.0
+        self.unpriced += finished.cost_usd is None
+        self.reused += finished.reused
+        self.retried += finished.retried
+
+
+def _head(system: System, files: Sequence[DocumentFile], work: Work, started: datetime) -> dict[str, Any]:
+    from fieldassay import __version__
+
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "system": system.name,
+        "data_key": DATA_KEY,
+        "options": dict(system.options),
+        "loading": msgspec.to_builtins(work.loading),
+        "repeats": work.repeats,
+        "given": len(files),
+        "parts": dict(system.parts),
+        "versions": {"fieldassay": __version__, "python": platform.python_version()},
+        "started": started.isoformat(timespec="seconds"),
+    }
+
+
+def _tail(system: System, summary: RunSummary, tally: _Tally, jobs: int) -> dict[str, Any]:
+    failed = sum(tally.failed.values())
+    attempted = tally.predicted + failed
+    stop = summary.stop
+    return {
+        "status": "complete" if attempted == jobs and stop is None else "stopped",
+        "stop": None if stop is None else {"kind": stop.kind, "message": stop.message},
+        "documents": {
+            "given": jobs, "attempted": attempted, "predicted": tally.predicted, "failed": failed,
+            "reused": tally.reused, "retried": tally.retried,
+        },
+        "failures": dict(sorted(tally.failed.items())),
+        "notes": dict(sorted(tally.notes.items())),
+        "served_models": dict(sorted(tally.models.items())),
+        "cost": {
+            "answers_usd": None if tally.unpriced else tally.cost_usd,
+            "spent_now_usd": None if summary.progress.unpriced else summary.progress.spent_usd,
+            "unpriced_documents": tally.unpriced,
+            "possibly_billed": summary.progress.possibly_billed,
+        },
+        "prices": {} if system.prices is None else system.prices.as_json(),
+        "timings": {**_times(tally.durations), "are_reliable": summary.are_timings_reliable},
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+    }  # fmt: skip
+
+
+def _times(durations: Sequence[float]) -> dict[str, float | None]:
+    """Return the median and the 95th percentile of the documents' times, of those that have a prediction."""
+    ordered = sorted(durations)
+    if not ordered:
+        return {"p50_ms": None, "p95_ms": None}
+    last = len(ordered) - 1
+    return {"p50_ms": ordered[round(last * 0.5)], "p95_ms": ordered[round(last * 0.95)]}
+
+
+def _write(path: Path, manifest: Mapping[str, Any]) -> None:
+    write_file(path, [msgspec.json.format(msgspec.json.encode(manifest), indent=1), b"\n"])

@@ -1,0 +1,115 @@
+"""The predictions of an extraction: a row per document, written in the order of the documents."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import msgspec
+
+from fieldassay.endpoints.exchange import Failure, Usage
+from fieldassay.endpoints.jobs import Finished
+from fieldassay.extractors.strategy import Evidence, Extracted
+from fieldassay.records.extractions import DATA_KEY
+
+MOST_RAW = 1_000_000
+"""Characters of a raw answer that a prediction keeps; the journal has all of it."""
+
+
+def prediction_row(document: str, finished: Finished[Extracted], system: str) -> dict[str, Any]:
+    """Return the row of a document: prediction or error, times, tokens, cost, confidence and evidence.
+
+    >>> from fieldassay.endpoints.jobs import DocumentTiming
+    >>> timing = DocumentTiming(1.0, 0.0, 2.0, 0.0)
+    >>> done = Finished("a", Extracted({"total": "5"}), None, timing, Usage(), 0.0)
+    >>> row = prediction_row("a", done, "rules")
+    >>> row["id"], row["pred"], row["timing"]["duration_ms"]
+    ('a', {'total': '5'}, 3.0)
+    """
+    found, timing = finished.value, finished.timing
+    row: dict[str, Any] = {"id": document, DATA_KEY: None, "system": system}
+    row["timing"] = {"duration_ms": timing.duration_ms, **asdict(timing)}
+    if finished.usage.calls or finished.usage.attempts:
+        row["usage"] = _usage(finished.usage, finished.cost_usd)
+    if found is not None:
+        row[DATA_KEY] = found.record
+        row["raw"] = None if found.raw is None else found.raw[:MOST_RAW]
+        row["confidence"] = dict(found.confidence)
+        row["evidence"] = {path: _evidence(one) for path, one in found.evidence.items()}
+        row["notes"] = dict(found.notes)
+    failure = finished.failure or (None if found is None else found.failure)
+    if failure is not None:
+        row[DATA_KEY] = None
+        row["error"] = {"kind": failure.kind, "stage": failure.stage, "message": failure.message}
+    row["model"] = finished.model or None
+    row["reused"] = finished.reused or None
+    row["retried"] = finished.retried or None
+    row["possibly_billed"] = finished.possibly_billed or None
+    return {name: value for name, value in row.items() if value not in (None, {}) or name == DATA_KEY}
+
+
+def failure_of(finished: Finished[Extracted]) -> Failure | None:
+    """Return why a document has no prediction, None if it has one."""
+    if finished.failure is not None:
+        return finished.failure
+    return None if finished.value is None else finished.value.failure
+
+
+def _usage(usage: Usage, cost: float | None) -> dict[str, Any]:
+    found = {name: value for name, value in asdict(usage).items() if value not in (None, "")}
+    return found if cost is None else found | {"cost_usd": cost}
+
+
+def _evidence(found: Evidence) -> dict[str, Any]:
+    box = found.box
+    row = {
+        "quote": found.quote,
+        "page": found.page,
+        "start": found.start,
+        "end": found.end,
+        "box": None if box is None else [box.left, box.top, box.right, box.bottom],
+        "class": found.kind,
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+class RowSpool:
+    """Rows in the order in which they come, kept on disk; read back in any other order.
+
+    Use within `with`; the file goes with it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        self._places: dict[int, tuple[int, int]] = {}
+
+    def __enter__(self) -> RowSpool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, number: int, row: dict[str, Any]) -> None:
+        """Keep the row of a document, by the document's place in the order."""
+        line = msgspec.json.encode(row) + b"\n"
+        start = self._file.seek(0, os.SEEK_END)
+        self._file.write(line)
+        self._places[number] = (start, len(line))
+
+    def lines(self, numbers: Sequence[int]) -> Iterator[bytes]:
+        """Yield the rows of documents that have one, in the given order."""
+        for number in numbers:
+            if number in self._places:
+                start, length = self._places[number]
+                self._file.seek(start)
+                yield self._file.read(length)
