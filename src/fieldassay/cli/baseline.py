@@ -8,25 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.cli.grouping import GroupedCommands
+from fieldassay.cli.grouping import GroupedCommands, json_option
 from fieldassay.cli.regressions import DEFAULT, REGRESSION_HELP
-from fieldassay.cli.storing import STORE
+from fieldassay.cli.storing import lookup_option
 
 if TYPE_CHECKING:
     from fieldassay.runs.run import Run
 
 _FILE = click.argument(
     "file", metavar="[FILE]", required=False, default=DEFAULT, type=click.Path(path_type=Path)
-)
-_JSON = click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
-_RUNS = click.option(
-    "--runs",
-    "store",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    default=STORE,
-    show_default=True,
-    help="Where RUN is looked for.",
 )
 _METRICS = click.option(
     "--metrics",
@@ -73,8 +63,8 @@ def baseline() -> None:
 @click.option(
     "--reason", metavar="TEXT", default="", help="Why it is set; the file keeps it, with those before."
 )
-@_RUNS
-@_JSON
+@lookup_option
+@json_option
 def set_baseline(**given: Any) -> int:
     """Make a finished run the baseline.
 
@@ -104,7 +94,7 @@ def set_baseline(**given: Any) -> int:
 
 @baseline.command("show")
 @_FILE
-@_JSON
+@json_option
 def show_baseline(file: Path, *, is_json: bool) -> int:
     """Show what a baseline holds and what it stands on."""
     from fieldassay.cli.output import screen, write
@@ -129,8 +119,8 @@ def show_baseline(file: Path, *, is_json: bool) -> int:
     "--fail-on-regression", "regressions", metavar="METRIC[=MARGIN]", multiple=True, help=REGRESSION_HELP
 )
 @click.option("--strict", is_flag=True, help="Exit with 4 if a gate cannot be decided.")
-@_RUNS
-@_JSON
+@lookup_option
+@json_option
 def check_baseline(**given: Any) -> int:
     """Compare a finished run with the baseline, document by document.
 

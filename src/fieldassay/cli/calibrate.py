@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fieldassay.cli.grouping import json_option
 from fieldassay.cli.storing import lookup_option
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--plan", "is_plan", is_flag=True, help="Only say how many labels the promise takes; needs no run."
 )
-@click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
+@json_option
 def calibrate(**given: Any) -> int:
     """Say what confidences are worth, and which values need no review.
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fieldassay.cli.storing import lookup_option
+
 if TYPE_CHECKING:
     from fieldassay.diffs.diff import DiffOptions
     from fieldassay.diffs.result import Diff
@@ -46,15 +48,7 @@ _SHAPES = ("table", "json", "markdown", "html", "csv")
     is_flag=True,
     help="Of runs on other documents, compare those with the same gold in all.",
 )
-@click.option(
-    "--runs",
-    "store",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="The store of runs.",
-)
+@lookup_option
 @click.option("--seed", type=click.IntRange(0), help="The seed of the bootstrap.  [default: the first run's]")
 @click.option(
     "--bootstrap",

@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
+from fieldassay.cli.grouping import json_option
+
 
 @click.command()
-@click.option("-j", "--json", "is_json", is_flag=True, help="Print what was found as JSON.")
+@json_option
 def doctor(is_json: bool) -> int:
     """Say what this installation has, and test that it computes the numbers that every installation must.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.cli.grouping import GroupedCommand, option
+from fieldassay.cli.grouping import GroupedCommand, json_option, option
 from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, spec_options
 from fieldassay.cli.storing import lookup_option
 
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     help="Of a document: this system only; repeat for more.",
 )
 @lookup_option
-@click.option("-j", "--json", "is_json", is_flag=True, help="Print the explanation as JSON.")
+@json_option
 def explain(**given: Any) -> int:
     """Say why a value was judged as it was, step by step.
 

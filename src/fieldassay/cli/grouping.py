@@ -45,6 +45,10 @@ def add_options(command: Command, options: Sequence[Callable[[Command], Command]
     return command
 
 
+json_option = click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
+"""`--json` of commands with no other format than their text."""
+
+
 class GroupedCommand(click.Command):
     """A command with its options listed by group in `--help`."""
 

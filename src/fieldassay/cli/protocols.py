@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fieldassay.cli.grouping import GroupedCommands
+from fieldassay.cli.grouping import GroupedCommands, json_option
 
 
 @click.group(cls=GroupedCommands)
@@ -22,7 +22,7 @@ def protocols() -> None:
 
 
 @protocols.command("list")
-@click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
+@json_option
 def list_protocols(is_json: bool) -> int:
     """List the protocols, a line each."""
     from fieldassay.cli.output import write

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fieldassay.cli.grouping import option
+from fieldassay.cli.storing import lookup_option
 from fieldassay.reports.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -102,15 +103,7 @@ def write_reports(
     ),
 )
 @click.option("-o", "--out", metavar="FILE", type=_PATH, help="Where it goes.  [default: standard output]")
-@click.option(
-    "--runs",
-    "store",
-    metavar="DIR",
-    type=_PATH,
-    default="runs",
-    show_default=True,
-    help="The store that RUN is looked up in.",
-)
+@lookup_option
 @click.option(
     "--against",
     metavar="RUN",

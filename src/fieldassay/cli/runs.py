@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fieldassay.cli.grouping import GroupedCommands
-from fieldassay.cli.storing import STORE
+from fieldassay.cli.grouping import GroupedCommands, json_option
+from fieldassay.cli.storing import lookup_option
 
 if TYPE_CHECKING:
     from fieldassay.diffs.run_changes import Changes
@@ -19,22 +19,6 @@ if TYPE_CHECKING:
     from fieldassay.runs.run import Run
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def _store(command: Command) -> Command:
-    help = "The store of runs."
-    return click.option(
-        "--runs",
-        "store",
-        metavar="DIR",
-        type=click.Path(path_type=Path),
-        default=STORE,
-        show_default=True,
-        help=help,
-    )(command)
-
-
-_JSON = click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(cls=GroupedCommands)
@@ -52,8 +36,8 @@ def runs() -> None:
 
 
 @runs.command("list")
-@_store
-@_JSON
+@lookup_option
+@json_option
 @click.option(
     "--limit",
     type=click.IntRange(1),
@@ -102,8 +86,8 @@ def _changes(store: Path, file: Path | None, listed: Sequence[Run]) -> Mapping[P
 
 @runs.command()
 @click.argument("id")
-@_store
-@_JSON
+@lookup_option
+@json_option
 def show(id: str, store: Path, is_json: bool) -> int:
     """Show one run: what it was made from, what came of it, and where."""
     from fieldassay.cli.output import screen, write
@@ -120,7 +104,7 @@ def show(id: str, store: Path, is_json: bool) -> int:
 @runs.command()
 @click.argument("id")
 @click.argument("tag")
-@_store
+@lookup_option
 @click.option("--remove", "is_removal", is_flag=True, help="Take the tag off.")
 def tag(id: str, tag: str, store: Path, is_removal: bool) -> int:
     """Give a run a tag; a run that had the tag loses it.
@@ -147,7 +131,7 @@ def tag(id: str, tag: str, store: Path, is_removal: bool) -> int:
 
 @runs.command("rm")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
-@_store
+@lookup_option
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 def remove(ids: Sequence[str], store: Path, is_sure: bool) -> int:
     """Remove runs for good. A run with files in its folder that are not its own is left alone."""
@@ -189,11 +173,11 @@ def remove(ids: Sequence[str], store: Path, is_sure: bool) -> int:
 
 
 @runs.command()
-@_store
+@lookup_option
 @click.option("--keep", metavar="N", type=click.IntRange(0), help="Keep the newest N runs.")
 @click.option("--older-than", metavar="AGE", help="Remove runs older than this: 30d, 12h, 4w.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would be removed.")
-@_JSON
+@json_option
 def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool, is_json: bool) -> int:
     """Remove old runs, and what killed runs left behind.
 
@@ -228,8 +212,8 @@ def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool, i
 @runs.command()
 @click.argument("document", metavar="DOC")
 @click.argument("field", metavar="FIELD")
-@_store
-@_JSON
+@lookup_option
+@json_option
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option(
     "--limit",

@@ -53,7 +53,7 @@ def lookup_option(command: Command) -> Command:
         type=click.Path(path_type=Path),
         default=STORE,
         show_default=True,
-        help="The store that RUN is looked up in.",
+        help="The store of runs that RUN is looked up in.",
     )
     return runs(command)
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from fieldassay.cli.grouping import GroupedCommand
+from fieldassay.cli.grouping import GroupedCommand, json_option
 from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, spec_options
 
 
 @click.command(cls=GroupedCommand)
 @spec_options
 @data_options
-@click.option("-j", "--json", "is_json", is_flag=True, help="Print what was found as JSON.")
+@json_option
 def validate(**given: Any) -> int:
     """Check a spec, and data against it, and say what scoring will do.
 

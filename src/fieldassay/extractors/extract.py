@@ -81,7 +81,7 @@ class Extraction:
     @property
     def is_complete(self) -> bool:
         """Whether every document was attempted."""
-        return self.manifest["status"] == "complete"
+        return bool(self.manifest["status"] == "complete")
 
     @property
     def counts(self) -> Mapping[str, int]:
