@@ -22,6 +22,7 @@ LOADER_VERSION = 1
 
 _LOADERS = {
     "pdf": "pdf:load_pdf",
+    "image": "image:load_image",
     "html": "html:load_html",
     "text": "plain:load_text",
     "markdown": "plain:load_markdown",

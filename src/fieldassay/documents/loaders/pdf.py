@@ -7,16 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fieldassay.documents.geometry import turn
-from fieldassay.documents.layout import Layout, lay_out
 from fieldassay.documents.loaders.content import Content, Task, require
 from fieldassay.documents.loaders.pdf_rules import find_rules
-from fieldassay.documents.loaders.pdf_words import PdfWord, find_words
-from fieldassay.documents.ruled import find_grids
-from fieldassay.documents.transcript import Box, DocumentError, Line, Page, Table, Word
+from fieldassay.documents.loaders.pdf_words import find_words
+from fieldassay.documents.loaders.recognize import can_recognize, recognized_page
+from fieldassay.documents.transcript import DocumentError, Page
+from fieldassay.documents.turned import TurnedWord, lay_out_turned
 
 _TOO_FEW_CHARACTERS = 4
 """A page with fewer visible characters has no text layer worth the name, if it shows anything else."""
+
+MOST_DOTS = 4000
+"""The longer side of a page that is recognized, in pixels, at most."""
 
 _PASSWORD_ERROR = 4
 
@@ -88,10 +90,14 @@ def _load_page(page: Any, number: int, task: Task) -> tuple[Page, set[str]]:
         words = mark_hidden(page, words)
     shown = sum(len(word.word.text) for word in words if word.word.visible)
     if shown < _TOO_FEW_CHARACTERS and shows_anything(page):
+        if can_recognize(task.options):
+            dots = min(task.options.dpi / 72, MOST_DOTS / max(width, height))
+            image = page.render(scale=dots).to_pil().convert("RGB")
+            return recognized_page(image, number, (width, height), task.options), {"ocr"}
         notes.add("unread_page")
     if any(not word.word.visible for word in words):
         notes.add("hidden_text")
-    layout = lay_out_turned(words, find_rules(page) if words else (), width, height)
+    layout = lay_out_turned(words, (width, height), find_rules(page) if words else ())
     return Page(number, layout.lines, layout.tables, round(width, 2), round(height, 2)), notes
 
 
@@ -108,7 +114,7 @@ def render_gray(page: Any) -> Any:
     return pixels if pixels.ndim == 2 else pixels[:, :, 0]
 
 
-def mark_hidden(page: Any, words: Sequence[PdfWord]) -> list[PdfWord]:
+def mark_hidden(page: Any, words: Sequence[TurnedWord]) -> list[TurnedWord]:
     """Return the words, those that leave no ink on the rendered page, or none that an eye sees, as invisible."""
     from fieldassay.documents.ink import find_ink
 
@@ -117,43 +123,6 @@ def mark_hidden(page: Any, words: Sequence[PdfWord]) -> list[PdfWord]:
     if all(seen):
         return list(words)
     return [
-        word if is_seen else PdfWord(replace(word.word, visible=False), word.quarters)
+        word if is_seen else TurnedWord(replace(word.word, visible=False), word.quarters)
         for word, is_seen in zip(words, seen, strict=True)
     ]
-
-
-def lay_out_turned(words: Sequence[PdfWord], rules: Sequence[Box], width: float, height: float) -> Layout:
-    """Return the layout of words that run in several directions: most frequent direction first."""
-    counts: dict[int, int] = {}
-    for word in words:
-        counts[word.quarters] = counts.get(word.quarters, 0) + len(word.word.text)
-    lines: list[Line] = []
-    tables: list[Table] = []
-    for position, quarters in enumerate(sorted(counts, key=lambda turned: (-counts[turned], turned))):
-        group = [word.word for word in words if word.quarters == quarters]
-        straight = [_turn_word(word, -quarters, (width, height)) for word in group]
-        grids = find_grids([turn(rule, -quarters, width, height) for rule in rules]) if position == 0 else []
-        layout = lay_out(straight, grids)
-        sides = (height, width) if quarters % 2 else (width, height)
-        tables += [_turn_table(table, len(lines), quarters, sides) for table in layout.tables]
-        lines += [_turn_line(line, quarters, sides) for line in layout.lines]
-    return Layout(tuple(lines), tuple(tables))
-
-
-def _turn_word(word: Word, quarters: int, sides: tuple[float, float]) -> Word:
-    return replace(word, box=turn(word.box, quarters, *sides)) if quarters and word.box else word
-
-
-def _turn_line(line: Line, quarters: int, sides: tuple[float, float]) -> Line:
-    if not quarters:
-        return line
-    words = tuple(_turn_word(word, quarters, sides) for word in line.words)
-    return replace(line, words=words, box=turn(line.box, quarters, *sides) if line.box else None)
-
-
-def _turn_table(table: Table, lines_before: int, quarters: int, sides: tuple[float, float]) -> Table:
-    cells = tuple(
-        replace(cell, box=turn(cell.box, quarters, *sides) if cell.box else None) if quarters else cell
-        for cell in table.cells
-    )
-    return replace(table, cells=cells, after=table.after + lines_before)

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import re
 from ctypes import POINTER, byref, c_ushort, cast
-from dataclasses import dataclass
 from math import pi
 from typing import Any
 
 from fieldassay.documents.geometry import turn
 from fieldassay.documents.transcript import Box, Word
+from fieldassay.documents.turned import TurnedWord
 
 _WORD = re.compile(r"\S+")
 _HYPHENS = str.maketrans({"\x02": "-", "\ufffe": "-", "\xad": "-", "\x00": " "})
 _MOST_CHARACTERS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class PdfWord:
-    """A word and how many clockwise quarter turns its text has made on the displayed page."""
-
-    word: Word
-    quarters: int = 0
-
-
-def find_words(page: Any) -> list[PdfWord]:
+def find_words(page: Any) -> list[TurnedWord]:
     """Return the words of the text layer in the order of the file, boxes as the page is displayed."""
     from pypdfium2 import raw
 
@@ -47,8 +39,8 @@ class _Reader:
         self._width, self._height = right - self._left, self._top - bottom
         self._rect = raw.FS_RECTF()
 
-    def words(self) -> list[PdfWord]:
-        found: list[PdfWord] = []
+    def words(self) -> list[TurnedWord]:
+        found: list[TurnedWord] = []
         text = self._text()
         for match in _WORD.finditer(text):
             found += self._word(text, match.start(), match.end())
@@ -68,7 +60,7 @@ class _Reader:
                            for point in points)  # fmt: skip
         return text.translate(_HYPHENS)
 
-    def _word(self, text: str, start: int, end: int) -> list[PdfWord]:
+    def _word(self, text: str, start: int, end: int) -> list[TurnedWord]:
         """Return the word of some characters, or its pieces if they are not beside each other."""
         first = self._box(start)
         last = first if end == start + 1 else self._box(end - 1)
@@ -81,8 +73,8 @@ class _Reader:
                 return [self._made(text[start:end], box, quarters)]
         return self._pieces(text, start, end, quarters)
 
-    def _pieces(self, text: str, start: int, end: int, quarters: int) -> list[PdfWord]:
-        pieces: list[PdfWord] = []
+    def _pieces(self, text: str, start: int, end: int, quarters: int) -> list[TurnedWord]:
+        pieces: list[TurnedWord] = []
         held: list[str] = []
         around: tuple[float, float, float, float] | None = None
         for at in range(start, end):
@@ -114,13 +106,13 @@ class _Reader:
         angle = self._raw.FPDFText_GetCharAngle(self._handle, at)
         return round(angle / (pi / 2)) % 4 if angle > 0 else 0
 
-    def _made(self, text: str, box: tuple[float, float, float, float], quarters: int) -> PdfWord:
+    def _made(self, text: str, box: tuple[float, float, float, float], quarters: int) -> TurnedWord:
         upright = Box(box[0] - self._left, self._top - box[3], box[2] - self._left, self._top - box[1])
         shown = turn(upright, self._rotation, self._width, self._height) if self._rotation else upright
         rounded = Box(
             round(shown.left, 2), round(shown.top, 2), round(shown.right, 2), round(shown.bottom, 2)
         )
-        return PdfWord(Word(text, rounded), (quarters + self._rotation) % 4)
+        return TurnedWord(Word(text, rounded), (quarters + self._rotation) % 4)
 
 
 def _is_far(around: tuple[float, float, float, float], box: tuple[float, float, float, float]) -> bool:

@@ -1,0 +1,186 @@
+"""Images and scans: recognition, turned pages, pages of a TIFF, limits, pictures of pages."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+from tests.documents.pdfs import HEIGHT, WIDTH, image, make_pdf, text
+
+from fieldassay.documents.load import load_bytes
+from fieldassay.documents.loaders.image import open_pictures
+from fieldassay.documents.options import DEFAULTS, LoadOptions
+from fieldassay.documents.pages import PictureOptions, draw_page, render_page
+from fieldassay.documents.pool import DocumentPool
+from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.documents.text import page_text
+from fieldassay.documents.transcript import Box, DocumentError, Transcript
+
+LINES = ["Invoice 2024-17", "The quick brown fox jumps over", "Total 1.234,50 EUR", "Date 31.05.2024"]
+
+
+def picture(mode: str = "L") -> Image.Image:
+    """Return a picture of a few lines, 150 dots an inch."""
+    made = Image.new(mode, (760, 360), "white")
+    canvas, font = ImageDraw.Draw(made), ImageFont.load_default(30)
+    for at, line in enumerate(LINES):
+        canvas.text((60, 40 + 70 * at), line, fill="black", font=font)
+    return made
+
+
+def saved(made: Image.Image, kind: str = "PNG", **more: object) -> bytes:
+    stream = io.BytesIO()
+    made.save(stream, kind, **more)
+    return stream.getvalue()
+
+
+@pytest.fixture(scope="module")
+def pool() -> object:
+    with DocumentPool(1) as made:
+        yield made
+
+
+def loaded(pool: DocumentPool, data: bytes, name: str) -> Transcript:
+    return pool.submit(load_bytes, data, name).result()
+
+
+@pytest.mark.parametrize("quarters", [0, 1, 2], ids=["upright", "on its side", "upside down"])
+def test_a_picture_is_recognized_within_the_limits_of_a_worker(quarters: int, pool: DocumentPool) -> None:
+    found = loaded(pool, saved(picture().rotate(-90 * quarters, expand=True), dpi=(150, 150)), "a.png")
+    page = found.pages[0]
+    assert found.notes == ("ocr",)
+    assert [line.text for line in page.lines] == LINES
+    assert all(
+        word.confidence is not None and word.confidence > 0.8 for line in page.lines for word in line.words
+    )
+    start = page_text(page).text.index("Total")
+    box = page_text(page).box(start, start + 5)
+    assert box is not None
+    upright = Box(60 * 0.48, 180 * 0.48, 140 * 0.48, 216 * 0.48)
+    wide, high = 760 * 0.48, 360 * 0.48
+    expected = {
+        0: upright,
+        1: Box(high - upright.bottom, upright.left, high - upright.top, upright.right),
+        2: Box(wide - upright.right, high - upright.bottom, wide - upright.left, high - upright.top),
+    }[quarters]
+    for side in ("left", "top", "right", "bottom"):
+        assert abs(getattr(box, side) - getattr(expected, side)) < 12
+
+
+def test_a_scanned_page_of_a_pdf_is_recognized_beside_a_digital_one(pool: DocumentPool) -> None:
+    made = picture()
+    scan = f"q {made.width * 0.48} 0 0 {made.height * 0.48} 72 400 cm /Im Do Q"
+    data = make_pdf(
+        [text(72, 100, "A digital page"), scan],
+        extra=[image(made.tobytes(), made.width, made.height)],
+        resources="/XObject << /Im 4 0 R >>",
+    )
+    found = loaded(pool, data, "a.pdf")
+    assert [line.text for line in found.pages[0].lines] == ["A digital page"]
+    assert [line.text for line in found.pages[1].lines] == LINES
+    assert [line.source for line in (found.pages[0].lines[0], found.pages[1].lines[0])] == ["text", "ocr"]
+    alone = load_bytes(data, "a.pdf", LoadOptions(ocr="off"))
+    assert alone.notes == ("unread_page",)
+
+
+TESSERACT = """#!/bin/sh
+cat > /dev/null
+printf 'level\\tpage\\tblock\\tpar\\tline\\tword\\tleft\\ttop\\twidth\\theight\\tconf\\ttext\\n'
+printf '1\\t1\\t0\\t0\\t0\\t0\\t0\\t0\\t760\\t360\\t-1\\t\\n'
+printf '5\\t1\\t1\\t1\\t1\\t1\\t60\\t40\\t90\\t30\\t96.5\\tInvoice\\n'
+printf '5\\t1\\t1\\t1\\t1\\t2\\t160\\t40\\t90\\t30\\t91\\t2024-17\\n'
+"""
+
+
+def test_tesseract_is_used_if_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "tesseract"
+    program.write_text(TESSERACT)
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    options = LoadOptions(engine="tesseract")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(DocumentError) as caught:
+        load_bytes(saved(picture()), "a.png", options)
+    assert caught.value.kind == "missing_extra"
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    page = load_bytes(saved(picture()), "a.png", options).pages[0]
+    assert [line.text for line in page.lines] == ["Invoice 2024-17"]
+    assert page.lines[0].words[0].confidence == 0.965
+
+
+def sizes(data: bytes) -> list[tuple[int, int]]:
+    return [made.size for made, _ in open_pictures(data, DEFAULTS)]
+
+
+def test_every_page_of_a_tiff_is_a_page() -> None:
+    data = saved(
+        Image.new("1", (40, 30), 1), "TIFF", save_all=True, append_images=[Image.new("L", (20, 50), 9)]
+    )
+    assert sizes(data) == [(40, 30), (20, 50)]
+
+
+def test_a_picture_is_turned_as_its_camera_says() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    assert sizes(saved(Image.new("RGB", (40, 30)), "JPEG", exif=exif.tobytes())) == [(30, 40)]
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
+def test_a_picture_of_any_mode_is_flattened(mode: str) -> None:
+    assert sizes(saved(Image.new(mode, (8, 4)))) == [(8, 4)]
+
+
+BAD = {
+    "too many pixels": (saved(Image.new("1", (2000, 2000))), LoadOptions(max_pixels=1000), "too_large"),
+    "cut short": (saved(picture("RGB"), "JPEG")[:900], DEFAULTS, "unreadable"),
+    "damaged": (saved(picture())[:60] + b"x" * 60, DEFAULTS, "unreadable"),
+    "without recognition": (saved(picture()), LoadOptions(ocr="off"), "no_text"),
+}
+
+
+@pytest.mark.parametrize(("data", "options", "kind"), BAD.values(), ids=BAD.keys())
+def test_a_bad_picture_fails_with_its_kind(data: bytes, options: LoadOptions, kind: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        load_bytes(data, "a.png", options)
+    assert caught.value.kind == kind
+
+
+def _opened(data: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(data))
+
+
+def test_pages_are_rendered_and_cropped(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(make_pdf([text(72, 100, "Total"), text(72, 300, "second")]))
+    (tmp_path / "a.png").write_bytes(saved(picture(), dpi=(150, 150)))
+    (tmp_path / "a.txt").write_text("x")
+    files = {name: DocumentFile(name, tmp_path / name) for name in ("a.pdf", "a.png", "a.txt")}
+    assert _opened(render_page(files["a.pdf"], 2, PictureOptions(dpi=72))).size == (WIDTH, HEIGHT)
+    assert max(_opened(render_page(files["a.pdf"], 1, PictureOptions(dpi=600, max_side=500))).size) == 500
+    assert _opened(render_page(files["a.png"], 1)).size == (760, 360)
+    word = Box(70, 85, 100, 105)
+    crop = _opened(render_page(files["a.pdf"], 1, PictureOptions(dpi=144, crop=word))).convert("L")
+    assert crop.size == (60, 40) and crop.getextrema()[0] < 100
+    assert _opened(render_page(files["a.pdf"], 2, PictureOptions(crop=word))).convert("L").getextrema() == (
+        255,
+        255,
+    )
+    for name, number in (("a.txt", 1), ("a.pdf", 9), ("a.png", 2)):
+        with pytest.raises(DocumentError) as caught:
+            render_page(files[name], number)
+        assert caught.value.kind == "no_image"
+
+
+def test_recognized_words_are_drawn_at_their_places(tmp_path: Path) -> None:
+    words = [[60, 10, 90, 20, "12.00"], [5, 11, 40, 21, "Total"]]
+    line = {"id": "r1", "pages": [{"width": 100, "height": 50, "words": words}]}
+    (tmp_path / "ocr.jsonl").write_text(json.dumps(line))
+    (file,) = list_documents(tmp_path / "ocr.jsonl").files
+    page = load_bytes(file.read(), file.id).pages[0]
+    drawn = _opened(draw_page(page, PictureOptions(dpi=144))).convert("L")
+    assert drawn.size == (200, 100)
+    assert drawn.crop((120, 20, 180, 40)).getextrema()[0] < 100
+    assert drawn.crop((0, 50, 200, 100)).getextrema() == (255, 255)
