@@ -56,19 +56,31 @@ class Locator:
     def locate(self, values: Mapping[Steps, Given], rows: Mapping[Steps, str]) -> dict[Steps, Found]:
         """Return each value with its place; those of an item of a list as near to its row as they stand."""
         anchors = self._anchors(values, rows)
-        found = {}
+        found: dict[Steps, Found] = {}
+        taken: dict[Steps | None, set[Place]] = defaultdict(set)
         for steps, given in values.items():
             item = item_steps(steps)
             anchor = anchors.get(item) if item is not None else None
             quote = given.quote or (rows.get(item) if item is not None else None)
-            found[steps] = self._locate(given.value, quote, anchor, self.labels.get(field_steps(steps), ()))
+            labels = self.labels.get(field_steps(steps), ())
+            places = [place for text in surface_forms(given.value) for place in self._places(text)]
+            free = [place for place in places if place not in taken[item]] if item is not None else places
+            found[steps] = self._locate(Given(given.value, quote), free or places, anchor, labels)
+            place = found[steps].place
+            if place is not None:
+                taken[item].add(place)
         return found
 
     def _locate(
-        self, value: Json, quote: str | None, anchor: Place | None, labels: Sequence[tuple[str, ...]]
+        self,
+        given: Given,
+        places: Sequence[Place],
+        anchor: Place | None,
+        labels: Sequence[tuple[str, ...]],
     ) -> Found:
+        """Return a value with the best of its places: in its quote, near its row, or behind its label."""
+        value, quote = given.value, given.quote
         texts = surface_forms(value)
-        places = [place for text in texts for place in self._places(text)]
         if quote is not None:
             window = anchor if anchor is not None else self._window(quote, places)
             inside = [place for place in places if window is not None and _overlaps(place, window)]

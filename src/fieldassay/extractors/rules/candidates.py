@@ -1,0 +1,184 @@
+"""Candidates of a field: the pieces of a document that its type can read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fieldassay.extractors.places import Place
+from fieldassay.extractors.rules.rows import Row, Sheet, trimmed
+
+if TYPE_CHECKING:
+    from fieldassay.types.base import Reader
+
+_LONGEST = {
+    "money": 3, "integer": 2, "number": 2, "quantity": 3, "date": 5, "datetime": 7, "time": 2, "duration": 4,
+    "phone": 6, "email": 1, "url": 1, "id": 4, "enum": 4, "boolean": 2, "unit": 2,
+}  # fmt: skip
+"""The most words of a value, by type; texts have no limit but their segment."""
+
+_MOST_WORDS = 40
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A run of words of one row that may be a value, with its text and the canonical text of its reading."""
+
+    sheet: Sheet
+    row: int
+    first: int
+    end: int
+    place: Place
+    text: str
+    canonical: str
+
+    @cached_property
+    def is_segment(self) -> bool:
+        """Return whether it is all of its segment."""
+        return (self.first, self.end) in self.line.segments
+
+    @property
+    def line(self) -> Row:
+        """Return its row."""
+        return self.sheet.rows[self.row]
+
+    @cached_property
+    def left(self) -> tuple[str, ...]:
+        """Return the words before it in its row, back to the number before, in lower case without marks."""
+        words: list[str] = []
+        for word in reversed(self.line.lower[max(0, self.first - 8) : self.first]):
+            if sum(char.isdigit() for char in word) >= 2:
+                break
+            words += [word] if word else []
+        return tuple(reversed(words))
+
+    @cached_property
+    def above(self) -> tuple[str, ...]:
+        """Return the words above it."""
+        tokens = self.line.tokens
+        return self.sheet.above(self.row, tokens[self.first].left, tokens[self.end - 1].right)
+
+
+def candidates(sheet: Sheet, kind: str, reader: Reader) -> list[Candidate]:
+    """Return the pieces that a type reads, none within another of the same type, in order."""
+    found: list[Candidate] = []
+    if kind in ("text", "any"):
+        return list(_texts(sheet))
+    longest, fits = _LONGEST.get(kind, 3), _FILTERS.get(kind, _has_digit)
+    known: dict[str, str | None] = {}
+    for index, row in enumerate(sheet.rows):
+        for first, end in row.segments:
+            reached = first
+            for start in range(first, end):
+                for stop in range(min(end, start + longest), max(start, reached), -1):
+                    place, text = _cut(sheet, row, start, stop, kind)
+                    if not text or not fits(text):
+                        continue
+                    if text not in known:
+                        known[text] = _read(reader, text)
+                    canonical = known[text]
+                    if canonical is not None:
+                        found.append(Candidate(sheet, index, start, stop, place, text, canonical))
+                        reached = stop
+                        break
+    return found
+
+
+def _texts(sheet: Sheet) -> Iterator[Candidate]:
+    """Yield each segment, what stands behind a colon or a label in it, and each row of several segments."""
+    for index, row in enumerate(sheet.rows):
+        starts = {(first, end) for first, end in row.segments}
+        for first, end in row.segments:
+            starts |= {(at + 1, end) for at in range(first, end - 1) if row.tokens[at].text.endswith(":")}
+            starts |= {(at, end) for at in range(first + 1, min(end, first + 4))}
+        for first, end in sorted(starts):
+            if end - first <= _MOST_WORDS:
+                place, text = _cut(sheet, row, first, end)
+                if any(char.isalnum() for char in text):
+                    yield Candidate(sheet, index, first, end, place, text, text)
+
+
+def _cut(sheet: Sheet, row: Row, first: int, end: int, kind: str = "text") -> tuple[Place, str]:
+    start, stop = trimmed(row.tokens[first:end], kind)
+    text = sheet.search.pages[row.page].text[start:stop]
+    return Place(row.page, start, stop), " ".join(text.split())
+
+
+def _read(reader: Reader, text: str) -> str | None:
+    reading = reader.read(text)
+    is_wrong = (
+        reading.problem is not None or "invalid_checksum" in reading.flags or "invalid_phone" in reading.flags
+    )
+    return None if is_wrong else reading.canonical
+
+
+def _has_digit(text: str) -> bool:
+    return any(char.isdigit() for char in text)
+
+
+def _has_letter(text: str) -> bool:
+    return any(char.isalpha() for char in text)
+
+
+def _is_phone(text: str) -> bool:
+    return sum(char.isdigit() for char in text) >= 6
+
+
+def _is_id(text: str) -> bool:
+    """Return whether every word of a text has a digit or is a short prefix such as `DE` or `No`."""
+    words = text.split()
+    return (
+        len(text) >= 2
+        and _has_digit(words[0] + words[-1])
+        and all(_has_digit(word) or (word.isupper() and len(word) <= 3) for word in words)
+    )
+
+
+_FILTERS: dict[str, Callable[[str], bool]] = {
+    "email": lambda text: "@" in text,
+    "url": lambda text: "." in text and ("/" in text or text.startswith("www")),
+    "phone": _is_phone,
+    "id": _is_id,
+    "enum": _has_letter,
+    "boolean": _has_letter,
+    "unit": _has_letter,
+}
+
+
+def label_fit(labels: Sequence[tuple[str, ...]], words: Sequence[str]) -> float:
+    """Return how well the last of some words are a label: 1 if they are, less if only some words are.
+
+    >>> label_fit([("total", "price")], ("sub", "total")), label_fit([("total",)], ("total",))
+    (0.5, 1.0)
+    """
+    best = 0.0
+    for label in labels:
+        near = words[-len(label) - 2 :]
+        hits = sum(any(_is_word(word, other) for other in near) for word in label)
+        best = max(best, hits / len(label))
+    return best
+
+
+def is_exact_label(labels: Sequence[tuple[str, ...]], words: Sequence[str]) -> bool:
+    """Return whether all of some words are one label.
+
+    >>> is_exact_label([("total",)], ("sub", "total")), is_exact_label([("total",)], ("total",))
+    (False, True)
+    """
+    return any(
+        len(label) == len(words)
+        and all(_is_word(one, other) for one, other in zip(label, words, strict=True))
+        for label in labels
+    )
+
+
+def _is_word(word: str, other: str) -> bool:
+    if word == other or (len(word) >= 5 and other.endswith(word)):
+        return True
+    if len(word) < 5 or abs(len(word) - len(other)) > 1:
+        return False
+    from rapidfuzz.distance import Levenshtein
+
+    return int(Levenshtein.distance(word, other, score_cutoff=1)) <= 1

@@ -1,0 +1,182 @@
+"""The words of a document in rows, with their places: what rules look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from fieldassay.extractors.places import Search
+
+_WIDE = 1.2
+"""A gap of more than this times the height of a row divides segments."""
+_EDGES = ",;:"
+_CURRENCIES = frozenset(
+    [
+        "rp",
+        "idr",
+        "usd",
+        "eur",
+        "gbp",
+        "aud",
+        "chf",
+        "jpy",
+        "inr",
+        "$",
+        "€",
+        "£",
+        "¥",
+        "₹",
+        "a$",
+        "us$",
+        "r$",
+        "kr",
+        "zł",
+    ]
+)
+"""Words before or behind an amount."""
+_NUMBER = re.compile(r"[@#*(+-]*(?:[A-Za-z]{1,3}\.?|[$€£¥₹])?[@(+-]*\d[\d.,:/ -]*(?:[A-Za-z%)*]{0,3}|,-)")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word: its place in the text of its page, and its sides, in points or in characters."""
+
+    text: str
+    page: int
+    start: int
+    end: int
+    left: float
+    right: float
+
+    @property
+    def lower(self) -> str:
+        """Return the word in lower case without marks at its ends."""
+        return self.text.lower().strip(".,;:*()[]")
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of a word.
+
+        `A`: an amount, `N`: a short number, `C`: a currency, `M`: a mixture, `T`: text, `P`: marks.
+        """
+        text = self.text
+        digits = sum(char.isdigit() for char in text)
+        if not digits:
+            if text.strip(".,:").casefold() in _CURRENCIES:
+                return "C"
+            return "T" if any(char.isalpha() for char in text) else "P"
+        if not _NUMBER.fullmatch(text):
+            return "M"
+        return "A" if digits >= 4 or re.search(r"\d[.,]\d\d", text) else "N"
+
+
+@dataclass(frozen=True)
+class Row:
+    """The words on one line, from left to right."""
+
+    page: int
+    line: int
+    tokens: tuple[Token, ...]
+    height: float
+
+    @cached_property
+    def segments(self) -> tuple[tuple[int, int], ...]:
+        """Return the first word and the end of each run of words without a wide gap or a border."""
+        cuts = [0]
+        for at in range(1, len(self.tokens)):
+            before, token = self.tokens[at - 1], self.tokens[at]
+            if token.left - before.right > _WIDE * self.height or token.start - before.end > 2:
+                cuts.append(at)
+        return tuple(zip(cuts, [*cuts[1:], len(self.tokens)], strict=True)) if self.tokens else ()
+
+    @cached_property
+    def lower(self) -> tuple[str, ...]:
+        """Return the words in lower case without marks at their ends."""
+        return tuple(token.lower for token in self.tokens)
+
+    @cached_property
+    def kinds(self) -> str:
+        """Return the kinds of the words, runs of one kind once, and the place of each word in it."""
+        return "".join(token.kind for token in self.tokens)
+
+    def segment_of(self, at: int) -> tuple[int, int]:
+        """Return the segment that holds a word."""
+        return next(segment for segment in self.segments if segment[0] <= at < segment[1])
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A document in rows, with the texts of its pages."""
+
+    search: Search
+    rows: tuple[Row, ...] = field(default=())
+
+    @classmethod
+    def of(cls, search: Search) -> Sheet:
+        """Return the rows of the pages that a search looks at."""
+        return cls(search, tuple(row for page in range(len(search.pages)) for row in _rows(search, page)))
+
+    @cached_property
+    def extent(self) -> tuple[float, float]:
+        """Return the leftmost and the rightmost side of all words."""
+        tokens = [token for row in self.rows for token in row.tokens]
+        return min((one.left for one in tokens), default=0.0), max((one.right for one in tokens), default=1.0)
+
+    def text(self, row: Row, first: int, end: int) -> str:
+        """Return the words of a row from `first` up to `end`, with single blanks."""
+        return " ".join(token.text for token in row.tokens[first:end])
+
+    def above(self, index: int, left: float, right: float) -> tuple[str, ...]:
+        """Return the words of the nearest of the two rows above that overlap these sides, in lower case."""
+        for upper in range(index - 1, max(-1, index - 3), -1):
+            row = self.rows[upper]
+            if row.page != self.rows[index].page:
+                return ()
+            for first, end in row.segments:
+                if row.tokens[first].left < right and row.tokens[end - 1].right > left:
+                    return row.lower[first:end]
+        return ()
+
+
+def _rows(search: Search, number: int) -> list[Row]:
+    page = search.pages[number]
+    by_line: dict[int, list[Token]] = {}
+    heights: dict[int, list[float]] = {}
+    for spot in page.spots:
+        text = page.text[spot.start : spot.end]
+        line = page.line_at(spot.start)
+        for found in re.finditer(r"\S+", text):
+            start, end = spot.start + found.start(), spot.start + found.end()
+            left, right = _sides(spot.box, spot.start, spot.end, start, end, page.line_span(line)[0])
+            by_line.setdefault(line, []).append(Token(found[0], number, start, end, left, right))
+            heights.setdefault(line, []).append(
+                spot.box.bottom - spot.box.top if spot.box is not None else 2.0
+            )
+    return [
+        Row(number, line, tuple(tokens), sorted(heights[line])[len(heights[line]) // 2])
+        for line, tokens in sorted(by_line.items())
+    ]
+
+
+def _sides(
+    box: object, spot_start: int, spot_end: int, start: int, end: int, line_start: int
+) -> tuple[float, float]:
+    """Return the sides of a part of a word's box; without a box, its characters from the start of the line."""
+    from fieldassay.documents.transcript import Box
+
+    if not isinstance(box, Box):
+        return float(start - line_start), float(end - line_start)
+    unit = (box.right - box.left) / max(1, spot_end - spot_start)
+    return box.left + unit * (start - spot_start), box.left + unit * (end - spot_start)
+
+
+def trimmed(tokens: Sequence[Token], kind: str = "text") -> tuple[int, int]:
+    """Return the characters of a run of words without marks at its ends; brackets are kept in texts."""
+    start, end = tokens[0].start, tokens[-1].end
+    first, last = tokens[0].text, tokens[-1].text
+    marks = _EDGES if kind in ("text", "any") else _EDGES + "[]*~="
+    start += len(first) - len(first.lstrip(marks)) if first.strip(marks) else 0
+    end -= len(last) - len(last.rstrip(marks)) if last.strip(marks) else 0
+    return start, end

@@ -1,0 +1,177 @@
+"""Values that stand once in a document: the best candidate of each field by labels, none used twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fieldassay.extractors.answers import Steps
+from fieldassay.extractors.evidence import Found
+from fieldassay.extractors.rules.candidates import Candidate, candidates, is_exact_label, label_fit
+from fieldassay.extractors.rules.choice import Choice, Features, Model, fit
+from fieldassay.extractors.rules.rows import Sheet
+
+if TYPE_CHECKING:
+    from fieldassay.json_value import Json
+    from fieldassay.plan.nodes import Leaf
+
+PRIOR: Mapping[str, float] = {
+    "exact_left": 3.0, "label_left": 2.5, "exact_above": 2.0, "label_above": 1.5, "extra_words": -1.0,
+    "segment": 0.4, "only": 2.4, "decimals": 0.3, "none": 2.0,
+}  # fmt: skip
+"""The weights without examples."""
+
+_RARE = frozenset({"email", "phone", "url", "date", "datetime", "duration"})
+"""Types whose only candidate in a document is the value even without a label."""
+
+_BANDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarRule:
+    """How one field is chosen."""
+
+    steps: Steps
+    leaf: Leaf
+    labels: tuple[tuple[str, ...], ...]
+    model: Model = Model(PRIOR)
+    learned: bool = False
+
+    def alternatives(self, found: Sequence[Candidate]) -> list[Features]:
+        """Return the features of each candidate, and those of no value at the end."""
+        counts = Counter(candidate.canonical for candidate in found)
+        values = [_amount(self.leaf, candidate) for candidate in found]
+        top = max((value for value in values if value is not None), default=None)
+        listed = [
+            self._features(candidate, counts, value is not None and value == top)
+            for candidate, value in zip(found, values, strict=True)
+        ]
+        return [*listed, {"none": 1.0}]
+
+    def _features(self, one: Candidate, counts: Counter[str], is_largest: bool) -> Features:
+        left, above = one.left, one.above
+        fit_left, fit_above = label_fit(self.labels, left), label_fit(self.labels, above)
+        is_exact = is_exact_label(self.labels, left)
+        features: dict[str, float] = {
+            "label_left": fit_left,
+            "label_above": fit_above,
+            "exact_left": float(is_exact),
+            "exact_above": float(is_exact_label(self.labels, above)),
+            "extra_words": float(fit_left == 1.0 and not is_exact),
+            "segment": float(one.is_segment),
+            "only": float(len(counts) == 1 and self.leaf.type in _RARE),
+            "decimals": float(self.leaf.type == "money" and "." in one.text[-3:]),
+        }
+        if self.learned:
+            features |= _words(one, is_largest, counts)
+        return {name: value for name, value in features.items() if value}
+
+
+def _words(one: Candidate, is_largest: bool, counts: Counter[str]) -> dict[str, float]:
+    """Return the features whose weights only examples can give: words beside, above, and the place."""
+    rows = one.sheet.rows
+    line = one.line
+    last = one.left[-2:]
+    after = line.lower[one.end : one.end + 1]
+    row_above = rows[one.row - 1].lower if one.row else ()
+    return {
+        f"left {last[-1] if last else ''}": 1.0,
+        f"two left {' '.join(last)}": 1.0,
+        f"all left {' '.join(one.left)}": 1.0,
+        **{f"in left {word}": 1.0 for word in set(one.left)},
+        f"right {after[0] if after else ''}": 1.0,
+        f"above {' '.join(one.above[-2:])}": 1.0,
+        **{f"row above {word}": 0.5 for word in set(row_above) if word.isalpha()},
+        f"band {one.row * _BANDS // max(1, len(rows))}": 1.0,
+        f"row {min(one.row, 4)}": 1.0,
+        f"row from the end {min(len(rows) - one.row, 4)}": 1.0,
+        "largest": float(is_largest),
+        f"repeated {min(counts[one.canonical], 3)}": 1.0,
+        f"words {min(one.end - one.first, 6)}": 1.0,
+        "ends the row": float(one.end == len(line.tokens)),
+        "begins the row": float(one.first == 0),
+        f"kind {line.tokens[one.first].kind}": 1.0,
+    }
+
+
+def _amount(leaf: Leaf, one: Candidate) -> float | None:
+    if leaf.type not in ("money", "number", "integer", "quantity"):
+        return None
+    number = one.canonical.split(" ")[0]
+    try:
+        return float(number)
+    except ValueError:
+        return None
+
+
+def learn(rule: ScalarRule, shown: Sequence[tuple[Sheet, Json]]) -> ScalarRule:
+    """Return the rule with weights from documents and the values that their records have."""
+    ready = replace(rule, learned=True)
+    choices = []
+    for sheet, value in shown:
+        found = candidates(sheet, rule.leaf.type, rule.leaf.reader)
+        if value is None or isinstance(value, dict | list) or not str(value).strip():
+            right = frozenset({len(found)})
+        else:
+            canonical = rule.leaf.reader.read(value).canonical
+            right = frozenset(
+                at for at, one in enumerate(found) if rule.leaf.reader.read(one.text).canonical == canonical
+            )
+        choices.append(Choice(ready.alternatives(found), right))
+    return replace(ready, model=fit(choices, PRIOR))
+
+
+def extract_scalars(sheet: Sheet, rules: Sequence[ScalarRule]) -> dict[Steps, Found]:
+    """Return the value of each field that has one: together the most probable, no place used twice."""
+    offers = []
+    for rule in rules:
+        found = candidates(sheet, rule.leaf.type, rule.leaf.reader)
+        offers.append((rule, found, _by_value(found, rule.model.probabilities(rule.alternatives(found)))))
+    chosen = _assign([(found, chances) for _, found, chances in offers])
+    values: dict[Steps, Found] = {}
+    for (rule, found, chances), at in zip(offers, chosen, strict=True):
+        if at is not None:
+            one = found[at]
+            text = sheet.search.text_at(one.place)
+            values[rule.steps] = Found(
+                " ".join(text.split()), min(1.0, chances[at]), one.place, "found", text
+            )
+    return values
+
+
+def _by_value(found: Sequence[Candidate], chances: Sequence[float]) -> list[float]:
+    """Return the probability of each candidate's value; of equal ones the likeliest place comes first."""
+    sums: dict[str, float] = {}
+    for one, chance in zip(found, chances, strict=False):
+        sums[one.canonical] = sums.get(one.canonical, 0.0) + chance
+    shared = [
+        sums[one.canonical] * (1 - 1e-6 * (1 - chance)) for one, chance in zip(found, chances, strict=False)
+    ]
+    return [*shared, chances[-1]]
+
+
+def _assign(offers: Sequence[tuple[Sequence[Candidate], Sequence[float]]]) -> list[int | None]:
+    """Return which candidate each field takes, or none: the product of the probabilities is the greatest."""
+    import math
+
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    if not offers:
+        return []
+    places = sorted({(one.row, one.first) for found, _ in offers for one in found})
+    columns = {place: at for at, place in enumerate(places)}
+    cost = np.full((len(offers), len(places) + len(offers)), 1e6)
+    best: dict[tuple[int, int], int] = {}
+    for number, (found, chances) in enumerate(offers):
+        cost[number, len(places) + number] = -math.log(max(chances[-1], 1e-12))
+        for at, one in enumerate(found):
+            column = columns[one.row, one.first]
+            own = -math.log(max(chances[at], 1e-12))
+            if own < cost[number, column]:
+                cost[number, column] = own
+                best[number, column] = at
+    _, taken = linear_sum_assignment(cost)
+    return [best.get((number, int(column))) for number, column in enumerate(taken)]
