@@ -49,7 +49,8 @@ class ChatChannel:
         self._guard = threading.Lock()
         self._clients: list[httpx2.Client] = []
         self._stopped = threading.Event()
-        self._verify = None if endpoint.url.startswith("http:") else self._httpx.create_ssl_context()
+        is_plain = endpoint.url.startswith("http:")  # loading the system's certificates takes a while
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else self._httpx.create_ssl_context()
         self._was_reached = False
         self._failed_in_a_row = 0
 
@@ -84,7 +85,7 @@ class ChatChannel:
                 pause = min(_FIRST_BACKOFF * 2 ** min(failed, 10), _LONGEST_BACKOFF) * backoff.uniform(
                     0.5, 1.0
                 )
-                failed += 1
+            failed += 1
             is_last = unknown > MOST_UNKNOWN or time.monotonic() + pause >= self._limit(deadline, verdict)
             if verdict.action == "stop":
                 self._note(log, line, verdict, final=False)
@@ -146,16 +147,16 @@ class ChatChannel:
             finally:
                 self._bytes.leave(weight if has_room else 0)
         finally:
-            inside = self._places.leave(1)
             if attempt is not None:
-                self._tell_window(attempt, inside)
+                self._tell_window(attempt)
+            self._places.leave(1)
 
-    def _tell_window(self, attempt: Attempt, inside: int) -> None:
+    def _tell_window(self, attempt: Attempt) -> None:
         with self._guard:
             if attempt.verdict.action == "refused":
                 self._window.refused(attempt.ended, attempt.started, attempt.verdict.retry_after_s)
             elif attempt.verdict is ANSWERED:
-                self._window.succeeded(inside)
+                self._window.succeeded(attempt.started, self._places.inside)
 
     def _send(self, call: Call, body: bytes, deadline: float) -> Attempt:
         """Send once. What fails before the last byte of the body has left is not sent."""
@@ -240,7 +241,7 @@ class ChatChannel:
         found: httpx2.Client | None = getattr(self._local, "client", None)
         if found is None:
             found = self._httpx.Client(
-                verify=True if self._verify is None else self._verify,
+                verify=self._tls,
                 trust_env=not self.endpoint.is_local,
                 limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
             )

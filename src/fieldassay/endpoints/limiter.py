@@ -49,13 +49,16 @@ class Gate:
                     return has_place
             me.wait(min(wait, until - now, threading.TIMEOUT_MAX))
 
-    def leave(self, weight: int) -> int:
-        """Give a place back; return what was inside before."""
+    @property
+    def inside(self) -> int:
+        """What is inside now."""
+        return self._inside
+
+    def leave(self, weight: int) -> None:
+        """Give a place back."""
         with self._guard:
-            before = self._inside
             self._inside -= weight
             self._wake()
-            return before
 
     def resize(self, weight: int, actual: int) -> None:
         """Correct what something inside weighs, even beyond what fits."""
@@ -86,29 +89,53 @@ class ByteRoom:
 
 
 class Window:
-    """The number of requests in flight that a server bears, found by additive increase and multiplicative decrease."""
+    """The number of requests in flight that a server bears: grown while it answers, cut when it refuses.
+
+    It starts at `start` and doubles per round of answers without a refusal. An episode of refusals cuts it to
+    0.8; from then on it grows fast to 0.9 of where it was refused, slowly beyond, and fast again where that was
+    clearly too low. It grows only while at least 80 % of it are in use, for answers to requests sent since the cut.
+    """
 
     def __init__(self, most: int, start: int = 20) -> None:
         self.most = most
         self.limit = float(min(start, most))
         self.blocked_until = 0.0
+        self._refused_at = float("inf")
+        """The window at which the server refused last."""
         self._cut_at = float("-inf")
+        self._clean = 0
 
     def wait(self, now: float, weight: int, inside: int) -> float:
         """Return 0 if one more request fits, the seconds of the server's pause, or infinity."""
         if now < self.blocked_until:
             return self.blocked_until - now
-        return 0.0 if inside + weight <= int(self.limit) else float("inf")
+        return 0.0 if inside + weight <= max(int(self.limit), 1) else float("inf")
 
-    def succeeded(self, inside: int) -> None:
-        """Grow for an answer at the first attempt, if the window was in use."""
-        if inside >= 0.8 * int(self.limit):
-            self.limit = min(self.limit + 1, self.most)
+    def succeeded(self, sent_at: float, inside: int) -> None:
+        """Count an answer; `inside` is what was in flight when it came. A round of them lets the window grow."""
+        if sent_at < self._cut_at or inside < 0.8 * int(self.limit):
+            return
+        self._clean += 1
+        if self._clean >= int(self.limit):
+            self._clean = 0
+            self.limit = min(self._grown(), self.most)
+
+    def _grown(self) -> float:
+        if self._refused_at == float("inf"):
+            return self.limit * 2
+        if self.limit < 0.9 * self._refused_at:
+            return min(self.limit * 1.25 + 0.5, 0.95 * self._refused_at + 0.5)
+        if self.limit > 1.1 * self._refused_at + 1:  # the limit has moved
+            return self.limit * 1.5
+        return self.limit + max(0.34, 0.02 * self.limit)
 
     def refused(self, now: float, sent_at: float, retry_after_s: float | None) -> None:
         """Cut once for all the refusals of requests that were in flight together."""
+        self._clean = 0
+        if sent_at <= self._cut_at:
+            return
         if retry_after_s is not None:
             self.blocked_until = max(self.blocked_until, now + retry_after_s)
-        if sent_at > self._cut_at:
-            self._cut_at = now
-            self.limit = max(self.limit * 0.8, 1.0)
+        self._cut_at = now
+        self._refused_at = self.limit
+        self.limit = max(self.limit * 0.8, 1.0)
