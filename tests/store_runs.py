@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -38,13 +36,10 @@ for _ in range(count):
 """
 
 
-def start_writer(place: Path, kind: str, count: int) -> subprocess.Popen[str]:
+def start_writer(programs: Path, place: Path, kind: str, count: int) -> subprocess.Popen[str]:
     """Return a process about to write runs (`store`: into a store, `folder`: repeatedly into one folder)."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", WRITER, str(place), kind, str(count)]
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    command = [str(programs / "python"), "-c", WRITER, str(place), kind, str(count)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
@@ -54,10 +49,7 @@ def kill(process: subprocess.Popen[str], delay: float) -> None:
     """Kill a process after some seconds."""
     time.sleep(delay)
     process.send_signal(signal.SIGKILL)
-    process.wait()
-    for stream in (process.stdout, process.stderr):
-        assert stream is not None
-        stream.close()
+    process.communicate()  # ends when the command has ended, which holds the other ends of the streams
 
 
 def estimate(system: str = "llama", value: float | None = 0.5, metric: str = "accuracy") -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The programs `fieldassay` and `pytest`, imported once and forked for each command.
+"""The programs `fieldassay`, `pytest` and `python -c`, with everything imported once and forked for each command.
 
-A page with twenty commands starts once.
+A page with twenty commands starts once. A command ends when whoever started it is killed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,20 @@ with socket.socket(socket.AF_UNIX) as line:
 sys.exit(code[0] if code else 70)
 """
 
-_ENTRIES = {"fieldassay": "fieldassay.cli.main:main", "pytest": "pytest:main"}
+
+def run_code() -> int:
+    """Run `python -c CODE ARGUMENTS`."""
+    _, _, code, *arguments = sys.argv
+    sys.argv = ["-c", *arguments]
+    exec(code, {"__name__": "__main__"})
+    return 0
+
+
+_ENTRIES = {
+    "fieldassay": "fieldassay.cli.main:main",
+    "pytest": "pytest:main",
+    "python": "warm_program:run_code",
+}
 
 _LATE = (
     "babel.units", "charset_normalizer", "jinja2", "numpy.ma", "numpy.random", "phonenumbers",
@@ -113,9 +126,18 @@ def _answer(line: socket.socket) -> None:
     if child == 0:
         arguments, environment, folder = json.loads(told)
         _run(arguments, environment, folder, streams)
+    ended = threading.Event()
+    threading.Thread(target=_end_with, args=(line, child, ended), daemon=True).start()
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    ended.set()
     line.sendall(bytes([code if code >= 0 else 128 - code]))
     os._exit(0)
+
+
+def _end_with(line: socket.socket, child: int, ended: threading.Event) -> None:
+    """Kill a command when the line to whoever started it is closed."""
+    if not line.recv(1) and not ended.is_set():
+        os.kill(child, signal.SIGKILL)
 
 
 def _run(arguments: list[str], environment: dict[str, str], folder: str, streams: array.array[int]) -> None:

@@ -18,6 +18,7 @@ from store_runs import make_run
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")
+SCORE = ("score", *FAST, "--quiet")
 
 
 class Store:
@@ -308,7 +309,7 @@ def test_inputs_that_changed_are_not_scored_again(
     assert len(list(store.folder.iterdir())) == 1
 
 
-def test_standard_input_cannot_be_read_again(store: Store) -> None:
+def test_standard_input_cannot_be_read_again(programs: Path, store: Store) -> None:
     inputs = [
         "--spec",
         store.files.folder / "spec.yaml",
@@ -318,7 +319,7 @@ def test_standard_input_cannot_be_read_again(store: Store) -> None:
         "llama=-",
     ]
     with (store.files.folder / "llama.jsonl").open("rb") as stream:
-        process = spawn("score", *inputs, *FAST, "--runs", store.folder, stdin=stream)
+        process = spawn("score", *inputs, *FAST, "--runs", store.folder, programs=programs, stdin=stream)
         assert process.communicate()[1] is not None
     assert process.returncode == 0
     ran = store.run("score", "--run", "latest", "--runs", store.folder)
@@ -369,11 +370,13 @@ def test_runs_are_tagged_shown_and_removed(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("answer", "is_removed"), [("y", True), ("n", False), ("", False)])
-def test_a_person_is_asked_before_a_run_is_removed(store: Store, answer: str, is_removed: bool) -> None:
+def test_a_person_is_asked_before_a_run_is_removed(
+    programs: Path, store: Store, answer: str, is_removed: bool
+) -> None:
     folder = make_run(store.folder)
     store.runs("tag", "latest", "good")
     ours, theirs = os.openpty()
-    process = spawn("runs", "rm", "latest", "--runs", store.folder, stdin=theirs)
+    process = spawn("runs", "rm", "latest", "--runs", store.folder, programs=programs, stdin=theirs)
     os.write(ours, f"{answer}\n".encode())
     out, err = process.communicate()
     os.close(ours)
@@ -456,20 +459,20 @@ def test_history_of_what_is_not_there_is_told(store: Store, arguments: list[str]
     assert ran.code == 2 and said in ran.err
 
 
-def test_killed_runs_of_the_program_leave_no_damaged_run(store: Store) -> None:
+def test_killed_runs_of_the_program_leave_no_damaged_run(programs: Path, store: Store) -> None:
     moments = random.Random(7)
     for _ in range(4):
-        process = spawn("score", *store.files.inputs, *FAST, "--runs", store.folder, "--quiet")
-        time.sleep(moments.uniform(0.3, 1.5))
+        process = spawn(*SCORE, *store.files.inputs, "--runs", store.folder, programs=programs)
+        time.sleep(moments.uniform(0.05, 0.5))
         process.send_signal(signal.SIGKILL)
         process.communicate()
     store.score()
     assert {run["status"] for run in store.listed()["runs"]} == {"complete"}
 
 
-def test_two_runs_of_the_program_go_into_one_store_at_the_same_time(store: Store) -> None:
+def test_two_runs_of_the_program_go_into_one_store_at_the_same_time(programs: Path, store: Store) -> None:
     processes = [
-        spawn("score", *store.files.inputs, *FAST, "--runs", store.folder, "--quiet") for _ in range(3)
+        spawn(*SCORE, *store.files.inputs, "--runs", store.folder, programs=programs) for _ in range(3)
     ]
     ends = [process.communicate() for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], ends

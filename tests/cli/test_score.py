@@ -295,11 +295,13 @@ def test_interrupted_run_leaves_no_output(run: Run, files: Files, tmp_path: Path
 
 
 @pytest.mark.parametrize("side", ["--gold", "--pred"])
-def test_dash_reads_standard_input(files: Files, side: str) -> None:
+def test_dash_reads_standard_input(programs: Path, files: Files, side: str) -> None:
     paths = {"--gold": files.folder / "gold.jsonl", "--pred": files.folder / "llama.jsonl"}
     arguments = [part for name, path in paths.items() for part in (name, "-" if name == side else path)]
     with paths[side].open("rb") as stream:
-        process = spawn("score", "--spec", files.folder / "spec.yaml", *arguments, *FAST, stdin=stream)
+        process = spawn(
+            "score", "--spec", files.folder / "spec.yaml", *arguments, *FAST, programs=programs, stdin=stream
+        )
         out, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
     assert b"3 documents, 1 system" in out

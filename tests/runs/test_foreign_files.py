@@ -65,13 +65,13 @@ def test_scoring_over_a_run_keeps_what_is_not_its_own(
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_a_killed_writer_loses_nothing_of_somebody_else(tmp_path: Path) -> None:
+def test_a_killed_writer_loses_nothing_of_somebody_else(programs: Path, tmp_path: Path) -> None:
     moments = random.Random(7)
-    kill(start_writer(tmp_path / "run", "folder", 1), 3)
+    start_writer(programs, tmp_path / "run", "folder", 1).communicate()
     assert (tmp_path / "run").is_dir()
     put(tmp_path / "run")
     for _ in range(6):
-        kill(start_writer(tmp_path / "run", "folder", 10_000), moments.uniform(0.01, 0.2))
+        kill(start_writer(programs, tmp_path / "run", "folder", 10_000), moments.uniform(0.01, 0.2))
         check_kept(tmp_path / "run")
         prune(plan_pruning(tmp_path, NOW + 2 * OLD_ENOUGH))
         check_kept(tmp_path / "run")
@@ -155,6 +155,6 @@ def test_pruning_says_what_it_kept_and_why(tmp_path: Path) -> None:
     assert list(plan.to_dict()) == ["runs", "tagged", "damaged", "foreign", "leftovers"]
 
 
-def test_everything_that_writing_makes_is_the_runs_own(tmp_path: Path) -> None:
-    kill(start_writer(tmp_path / "run", "folder", 1), 3)
+def test_everything_that_writing_makes_is_the_runs_own(programs: Path, tmp_path: Path) -> None:
+    start_writer(programs, tmp_path / "run", "folder", 1).communicate()
     assert list_foreign(tmp_path / "run", OWN_FILES) == ()

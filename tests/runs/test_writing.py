@@ -36,10 +36,12 @@ def check_whole(folder: Path) -> None:
             assert len(pl.read_parquet(folder / name)) > 0
 
 
-def test_killed_writers_leave_no_damaged_run_and_prune_removes_the_rest(tmp_path: Path) -> None:
+def test_killed_writers_leave_no_damaged_run_and_prune_removes_the_rest(
+    programs: Path, tmp_path: Path
+) -> None:
     store, moments = tmp_path / "runs", random.Random(4)
     for _ in range(4):
-        kill(start_writer(store, "store", 10_000), moments.uniform(0.01, 0.15))
+        kill(start_writer(programs, store, "store", 10_000), moments.uniform(0.01, 0.15))
         for run in list_stored(store).runs:
             check_whole(run.folder)
     left = list_leftovers(store, NOW)
@@ -51,22 +53,22 @@ def test_killed_writers_leave_no_damaged_run_and_prune_removes_the_rest(tmp_path
     assert not [path for path in store.iterdir() if path.name.startswith(".")]
 
 
-def test_killed_while_replacing_a_run_leaves_the_old_or_the_new_one(tmp_path: Path) -> None:
+def test_killed_while_replacing_a_run_leaves_the_old_or_the_new_one(programs: Path, tmp_path: Path) -> None:
     place, moments = tmp_path / "run", random.Random(5)
-    start_writer(place, "folder", 1).communicate()
+    start_writer(programs, place, "folder", 1).communicate()
     seen: list[str] = []
     while len(seen) < 4 or (
         len(set(seen)) == 1 and len(seen) < 40
     ):  # a busy machine may not get to the second run before it is killed
-        kill(start_writer(place, "folder", 10_000), moments.uniform(0.01, 0.15))
+        kill(start_writer(programs, place, "folder", 10_000), moments.uniform(0.01, 0.15))
         check_whole(place)
         seen.append(load_run(place).id)
     assert len(set(seen)) > 1
 
 
-def test_two_processes_write_into_one_store_at_the_same_time(tmp_path: Path) -> None:
+def test_two_processes_write_into_one_store_at_the_same_time(programs: Path, tmp_path: Path) -> None:
     store = tmp_path / "deep" / "runs"
-    writers = [start_writer(store, "store", 12) for _ in range(2)]
+    writers = [start_writer(programs, store, "store", 12) for _ in range(2)]
     ends = [writer.communicate() for writer in writers]
     assert [writer.returncode for writer in writers] == [0, 0], ends
     runs = list_stored(store).runs
@@ -76,7 +78,7 @@ def test_two_processes_write_into_one_store_at_the_same_time(tmp_path: Path) -> 
     assert not list_leftovers(store, NOW)
 
 
-def test_a_run_in_the_making_is_alive_and_no_run(tmp_path: Path) -> None:
+def test_a_run_in_the_making_is_alive_and_no_run(programs: Path, tmp_path: Path) -> None:
     store = tmp_path / "runs"
     make_run(store)
     with make_stored(store) as folder:
@@ -86,13 +88,7 @@ from datetime import *; from pathlib import Path; from fieldassay.atomic.staging
 later = datetime.now(UTC) + timedelta(days=400)
 print(*[one.is_alive for one in list_leftovers(Path({str(store)!r}), later)])
 """
-        seen = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
+        seen = subprocess.run([programs / "python", "-c", code], capture_output=True, text=True, check=True)
         assert seen.stdout == "True\n"
         assert [one.is_alive for one in list_leftovers(store, NOW + 2 * OLD_ENOUGH)] == [True]
         assert len(list_stored(store).runs) == 1
@@ -115,6 +111,7 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 from fieldassay.cli.main import main
+sys.dont_write_bytecode = True  # it would be cut off too, and stay
 resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 sys.exit(main(sys.argv[1:]))
 """
@@ -122,7 +119,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such limit")
 @pytest.mark.parametrize("option", ["--out", "--runs"])
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, option: str) -> None:
+def test_a_full_disk_is_told_and_leaves_nothing(programs: Path, tmp_path: Path, option: str) -> None:
     rows = "".join(json.dumps({"id": number, "total": number}) + "\n" for number in range(50))
     for name in ("gold.jsonl", "llama.jsonl"):
         (tmp_path / name).write_text(rows)
@@ -140,11 +137,9 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, option: str) -> 
         option,
         "deep/runs",
     ]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run(
-        [sys.executable, "-c", LIMITED, *arguments],
+        [programs / "python", "-c", LIMITED, *arguments],
         cwd=tmp_path,
-        env=environment,
         capture_output=True,
         text=True,
         check=False,
