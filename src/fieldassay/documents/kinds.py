@@ -54,18 +54,18 @@ def find_kind(name: str, data: bytes) -> str:
     """
     if not data.strip(b"\0 \t\r\n"):
         raise DocumentError("unreadable", "is empty")
-    if b"%PDF-" in data[:1024]:
-        return "pdf"
     if data.startswith(_IMAGES[:-1]) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
         return "image"
     if data.startswith(b"PK\x03\x04"):
         return _zipped_kind(data)
     if data.startswith(_OLE):
         return _compound_kind(data)
+    suffix = PurePath(name).suffix.lower()
+    if data.startswith(b"%PDF-") or (b"%PDF-" in data[:1024] and SUFFIXES.get(suffix, "pdf") == "pdf"):
+        return "pdf"
     for magic, what in _FOREIGN:
         if data.startswith(magic):
             raise DocumentError("unreadable", what)
-    suffix = PurePath(name).suffix.lower()
     return _text_kind(suffix, data)
 
 

@@ -23,6 +23,10 @@ LOADER_VERSION = 1
 _LOADERS = {
     "pdf": "pdf:load_pdf",
     "image": "image:load_image",
+    "xlsx": "xlsx:load_xlsx",
+    "docx": "docx:load_docx",
+    "eml": "mail:load_eml",
+    "msg": "mail:load_msg",
     "html": "html:load_html",
     "text": "plain:load_text",
     "markdown": "plain:load_markdown",

@@ -205,4 +205,4 @@ def _own_rows(table: Any) -> list[Any]:
 
 def _spanned(cell: Any, name: str) -> int:
     text = (cell.get(name) or "1").strip()
-    return min(max(int(text), 1), _MOST_SPANNED) if text.isdigit() and len(text) < 6 else 1
+    return min(max(int(text), 1), _MOST_SPANNED) if text.isdecimal() and len(text) < 6 else 1

@@ -1,0 +1,282 @@
+"""Word documents: paragraphs, tables and text boxes in order, changes as accepted, headers and footers, notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fieldassay.documents.loaders.content import Content, Task, plain_line
+from fieldassay.documents.loaders.package import Package, attribute, local, open_package
+from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
+
+_MAIN = "word/document.xml"
+_REMOVED = frozenset(("del", "moveFrom"))
+_ADDED = frozenset(("ins", "moveTo"))
+_SKIPPED = frozenset(("Fallback", "instrText", "delText", "pPr", "rPr", "tblPr", "tblGrid", "sectPr", "rt"))
+_BREAKS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
+_BOXES = {"\uf0fe": "☑", "\uf0a8": "☐", "\uf06f": "☐", "\uf0fd": "☒", "\uf052": "☑", "\uf0a3": "☐"}
+_SYMBOLS = {code[0]: text for code, text in _BOXES.items()}
+_SMALLEST = 4
+"""Text of at most so many half points is not for readers."""
+_DEEPEST = 60
+
+
+@dataclass(slots=True)
+class _Part:
+    """The content of a part of the document as it is gathered."""
+
+    pages: list[tuple[list[Line], list[Table]]] = field(default_factory=lambda: [([], [])])
+    notes: set[str] = field(default_factory=set)
+
+    @property
+    def lines(self) -> list[Line]:
+        return self.pages[-1][0]
+
+    @property
+    def tables(self) -> list[Table]:
+        return self.pages[-1][1]
+
+    def break_page(self) -> None:
+        if self.lines or self.tables:
+            self.pages.append(([], []))
+
+
+def load_docx(data: bytes, task: Task) -> Content:
+    """Return the pages of a Word document, as far as it says where they break.
+
+    Insertions are there and deletions are not, as if all tracked changes were accepted (note
+    `tracked_changes`). Headers stand before the first page's lines, footers and footnotes after the last's.
+    """
+    with open_package(data, task.options.max_bytes) as package:
+        body = next((one for one in package.parse(_MAIN) if local(one) == "body"), None)
+        if body is None:
+            raise DocumentError("unreadable", "has no body")
+        part = _Part()
+        parts = _related(package, part.notes)
+        for name in parts["header"]:
+            _add_part(package, name, part)
+        _walk(body, part, True, 0)
+        for name in parts["footer"] + parts["footnotes"] + parts["endnotes"]:
+            _add_part(package, name, part)
+    filled = [(lines, tables) for lines, tables in part.pages if lines or tables]
+    pages = tuple(Page(at, tuple(lines), tuple(tables)) for at, (lines, tables) in enumerate(filled, start=1))
+    return Content(pages, tuple(part.notes))
+
+
+def _related(package: Package, notes: set[str]) -> dict[str, list[str]]:
+    """Return the parts of headers, footers and notes; equal ones once."""
+    found: dict[str, list[str]] = {"header": [], "footer": [], "footnotes": [], "endnotes": []}
+    seen: set[bytes] = set()
+    for kind, name in sorted(package.relations(_MAIN).values()):
+        if kind == "comments":
+            notes.add("comments")
+        if kind in found and name not in found[kind]:
+            data = package.read(name)
+            if data not in seen:
+                found[kind].append(name)
+            seen.add(data)
+    return found
+
+
+def _add_part(package: Package, name: str, part: _Part) -> None:
+    root = package.parse(name)
+    for one in root:
+        if local(one) in ("footnote", "endnote") and attribute(one, "type") in (
+            "separator",
+            "continuationSeparator",
+        ):
+            root.remove(one)
+    _walk(root, part, True, 0)
+
+
+def _walk(element: Any, part: _Part, visible: bool, depth: int) -> None:
+    """Append what an element holds: its paragraphs as lines, its tables as tables, in order."""
+    if depth > _DEEPEST:
+        raise DocumentError("too_large", f"is nested deeper than {_DEEPEST} levels")
+    for child in element:
+        name = local(child)
+        if name == "p":
+            _add_paragraph(child, part, visible, depth)
+        elif name == "tbl":
+            _add_table(child, part, visible, depth)
+        elif name in _REMOVED:
+            part.notes.add("tracked_changes")
+        elif name and name not in _SKIPPED:
+            _walk(child, part, visible, depth + 1)
+
+
+def _add_paragraph(paragraph: Any, part: _Part, visible: bool, depth: int) -> None:
+    """Append the lines of a paragraph, then those of the text boxes that are anchored in it."""
+    pieces: list[tuple[str, bool]] = []
+    boxes: list[Any] = []
+    _gather(paragraph, part, pieces, boxes, visible)
+    line: list[tuple[str, bool]] = []
+    for text, seen in [*pieces, ("\n", True)]:
+        for at, fragment in enumerate(text.split("\n")):
+            if at:
+                _add_line(line, part)
+                line = []
+            before, mark, after = fragment.partition("\f")
+            line.append((before, seen))
+            if mark:
+                _add_line(line, part)
+                part.break_page()
+                line = [(after.replace("\f", ""), seen)]
+    for box in boxes:
+        _walk(box, part, visible, depth + 1)
+
+
+def _add_line(pieces: list[tuple[str, bool]], part: _Part) -> None:
+    """Append a line; a word that is hidden in part counts as hidden."""
+    text = "".join(piece for piece, _ in pieces)
+    made = plain_line(text)
+    if made is None:
+        return
+    hidden = [not seen for piece, seen in pieces for _ in piece]
+    words, at = [], 0
+    for word in made.words:
+        at = text.index(word.text, at)
+        is_hidden = any(hidden[at : at + len(word.text)])
+        words.append(replace(word, visible=not is_hidden))
+        at += len(word.text)
+    if any(hidden):
+        part.notes.add("hidden_text")
+    part.lines.append(Line(tuple(words)))
+
+
+def _gather(
+    element: Any, part: _Part, pieces: list[tuple[str, bool]], boxes: list[Any], visible: bool
+) -> None:
+    """Collect the texts of a paragraph and its text boxes, without recursion into the boxes."""
+    stack: list[tuple[Any, bool]] = [(child, visible) for child in reversed(element)]
+    while stack:
+        child, seen = stack.pop()
+        name = local(child)
+        if name == "t":
+            pieces.append((child.text or "", seen))
+        elif name == "txbxContent":
+            boxes.append(child)
+        elif (name == "br" and attribute(child, "type") == "page") or name == "lastRenderedPageBreak":
+            pieces.append(("\f", True))
+        elif name in _BREAKS:
+            pieces.append((_BREAKS[name], seen))
+        elif name == "sym":
+            pieces.append((_symbol(attribute(child, "char")), seen))
+        elif name in _REMOVED or name in _SKIPPED or not name:
+            if name in _REMOVED:
+                part.notes.add("tracked_changes")
+        else:
+            if name in _ADDED:
+                part.notes.add("tracked_changes")
+            inner = seen and not (name == "r" and _is_hidden(child))
+            stack += [(one, inner) for one in reversed(child)]
+
+
+def _symbol(code: str | None) -> str:
+    try:
+        found = chr(int(code or "", 16))
+    except (ValueError, OverflowError):
+        return ""
+    if found in _SYMBOLS:
+        return _SYMBOLS[found]
+    return found if found.isprintable() else ""
+
+
+def _is_hidden(run: Any) -> bool:
+    """Return whether a run is marked as hidden, is tiny, or is white on no ground of its own."""
+    settings = next((one for one in run if local(one) == "rPr"), None)
+    if settings is None:
+        return False
+    held = {local(one): attribute(one, "val") for one in settings}
+    if "vanish" in held and held["vanish"] not in ("0", "false"):
+        return True
+    size = held.get("sz") or ""
+    is_tiny = size.isdecimal() and len(size) < 6 and int(size) <= _SMALLEST
+    is_white = (held.get("color") or "").upper() == "FFFFFF" and not {"shd", "highlight"} & held.keys()
+    return is_tiny or (is_white and not _has_ground(run))
+
+
+def _has_ground(run: Any) -> bool:
+    """Return whether a run stands where the ground may be dark: in a table, a text box, a shaded paragraph."""
+    above = list(run.iterancestors())
+    if {local(one) for one in above} & {"tbl", "txbxContent"}:
+        return True
+    paragraph = next((one for one in above if local(one) == "p"), ())
+    settings = next((one for one in paragraph if local(one) == "pPr"), ())
+    return any(local(one) in ("shd", "pStyle") for one in settings)
+
+
+def _add_table(table: Any, part: _Part, visible: bool, depth: int) -> None:
+    """Append a table; tables inside of its cells follow it, named after their cell."""
+    cells: list[Cell] = []
+    nested: list[Table] = []
+    above: dict[int, int] = {}
+    for row, element in enumerate(one for one in _rows(table, part)):
+        column = _skipped(element, "gridBefore")
+        for cell in (one for one in _unwrapped(element) if local(one) == "tc"):
+            settings = next((one for one in cell if local(one) == "tcPr"), ())
+            wide = next((_number(attribute(one, "val")) for one in settings if local(one) == "gridSpan"), 1)
+            merge = next(
+                (attribute(one, "val") or "continue" for one in settings if local(one) == "vMerge"), ""
+            )
+            if merge == "continue" and column in above:
+                first = cells[above[column]]
+                cells[above[column]] = replace(first, rows=row - first.row + 1)
+            else:
+                text, seen, inner = _read_cell(cell, part, visible, depth)
+                nested += [replace(one, name=f"row {row + 1}, column {column + 1}") for one in inner]
+                above.pop(column, None)
+                if merge:
+                    above[column] = len(cells)
+                cells.append(Cell(row, column, text, 1, wide, visible=seen))
+            column += wide
+    after = len(part.lines) - 1
+    kept = tuple(cell for cell in cells if cell.text)
+    part.tables.extend(replace(one, after=after) for one in (Table(kept), *nested) if one.cells)
+
+
+def _rows(table: Any, part: _Part) -> list[Any]:
+    rows = [one for one in _unwrapped(table) if local(one) == "tr"]
+    kept = []
+    for row in rows:
+        settings = next((one for one in row if local(one) == "trPr"), ())
+        marks = {local(one) for one in settings}
+        if marks & {"ins", "del"}:
+            part.notes.add("tracked_changes")
+        if "del" not in marks:
+            kept.append(row)
+    return kept
+
+
+def _unwrapped(element: Any) -> list[Any]:
+    """Return the children of an element, those inside of content controls and insertions too."""
+    found = []
+    stack = list(reversed(element))
+    while stack:
+        one = stack.pop()
+        if local(one) in ("sdt", "sdtContent", "customXml", "ins", "moveTo"):
+            stack += list(reversed(one))
+        else:
+            found.append(one)
+    return found
+
+
+def _skipped(row: Any, name: str) -> int:
+    settings = next((one for one in row if local(one) == "trPr"), ())
+    return next((_number(attribute(one, "val")) for one in settings if local(one) == name), 0)
+
+
+def _number(text: str | None) -> int:
+    return min(int(text), 1000) if text and text.isdecimal() and len(text) < 6 else 1
+
+
+def _read_cell(cell: Any, part: _Part, visible: bool, depth: int) -> tuple[str, bool, list[Table]]:
+    """Return the text of a cell, whether any of it is seen, and the tables inside of it."""
+    inner = _Part(notes=part.notes)
+    _walk(cell, inner, visible, depth + 1)
+    lines = [line for held, _ in inner.pages for line in held]
+    shown = [" ".join(word.text for word in line.words if word.visible) for line in lines]
+    is_seen = any(shown)
+    texts = shown if is_seen else [line.text for line in lines]
+    tables = [table for _, held in inner.pages for table in held]
+    return "\n".join(text for text in texts if text), is_seen or not lines, tables

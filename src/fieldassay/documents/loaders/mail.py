@@ -1,0 +1,163 @@
+"""Messages: header lines, the body, and every attachment as pages of its own kind."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from email import policy
+from email.message import EmailMessage
+from email.parser import BytesParser
+from typing import Any
+
+from fieldassay.documents.loaders.content import Content, Task, plain_line, require
+from fieldassay.documents.loaders.html import walk_html
+from fieldassay.documents.transcript import DocumentError, Page, Table
+
+_HEADERS = ("From", "To", "Cc", "Date", "Subject")
+_MOST_PARTS = 500
+Attachment = tuple[str, bytes | None]
+"""The name of an attachment and its bytes; None for one that is a storage of its own in a message of Outlook."""
+
+
+def load_eml(data: bytes, task: Task) -> Content:
+    """Return a message as its first page, and its attachments after it; pictures inside of the text are left out."""
+    message = BytesParser(_class=EmailMessage, policy=policy.default).parsebytes(data)
+    headers = [(name, _header(message, name)) for name in _HEADERS]
+    texts: dict[str, str] = {}
+    attachments: list[Attachment] = []
+    notes: set[str] = set()
+    for part in _leaves(message):
+        kind = part.get_content_type()
+        is_body = kind in ("text/plain", "text/html") and not _is_attached(part)
+        try:
+            if is_body and kind not in texts:
+                texts[kind] = _text_of(part)
+            elif kind.startswith("image/") and part.get("Content-ID") and not _is_attached(part):
+                notes.add("inline_image")
+            else:
+                attachments.append((_name_of(part, len(attachments)), _bytes_of(part)))
+        except (ValueError, LookupError, TypeError, AttributeError, IndexError) as error:
+            raise DocumentError("unreadable", f"has a damaged part ({type(error).__name__})") from None
+    return _assembled(
+        headers, (texts.get("text/plain", ""), texts.get("text/html", "")), attachments, task, notes
+    )
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    try:
+        return str(message[name] or "")
+    except (ValueError, LookupError, TypeError, AttributeError, IndexError):  # parsers of damaged headers
+        return next((str(value) for key, value in message.raw_items() if key.lower() == name.lower()), "")
+
+
+def _leaves(message: Any) -> Iterable[Any]:
+    """Yield the parts of a message that hold something; a message attached to it is one part."""
+    stack, count = [message], 0
+    while stack:
+        part = stack.pop()
+        count += 1
+        if count > _MOST_PARTS:
+            raise DocumentError("too_large", f"has more than {_MOST_PARTS} parts")
+        if part.get_content_maintype() == "multipart" and part.is_multipart():
+            stack += reversed(part.get_payload())
+        else:
+            yield part
+
+
+def _is_attached(part: Any) -> bool:
+    return bool(part.get_content_disposition() == "attachment")
+
+
+def _text_of(part: Any) -> str:
+    try:
+        return str(part.get_content())
+    except (LookupError, UnicodeError, KeyError):
+        return (part.get_payload(decode=True) or b"").decode("utf-8", "replace")
+
+
+def _bytes_of(part: Any) -> bytes:
+    if part.get_content_type() == "message/rfc822" and part.is_multipart():
+        inner: bytes = part.get_payload(0).as_bytes()
+        return inner
+    data = part.get_payload(decode=True)
+    return data if isinstance(data, bytes) else b""
+
+
+def _name_of(part: Any, number: int) -> str:
+    try:
+        name = part.get_filename()
+    except (ValueError, LookupError, TypeError, AttributeError, IndexError):
+        name = None
+    if name:
+        return str(name)
+    suffix = {"message/rfc822": ".eml", "text/html": ".html", "text/plain": ".txt"}.get(
+        part.get_content_type(), ""
+    )
+    return f"attachment {number + 1}{suffix}"
+
+
+def load_msg(data: bytes, task: Task) -> Content:
+    """Return a message of Outlook as its first page, and its attachments after it."""
+    require("oxmsg", "documents")
+    from oxmsg import Message
+
+    try:
+        message = Message.load(io.BytesIO(data))
+        told = message.message_headers
+        headers = [
+            ("From", message.sender or told.get("From", "")),
+            ("To", ", ".join(f"{one.name} <{one.email_address}>" for one in message.recipients)),
+            ("Date", str(message.sent_date or told.get("Date", ""))),
+            ("Subject", message.subject or ""),
+        ]
+        texts = (message.body or "", message.html_body or "")
+        attachments = [
+            (one.file_name or f"attachment {at}", one.file_bytes)
+            for at, one in enumerate(message.attachments, start=1)
+        ]
+    except DocumentError:
+        raise
+    except Exception as error:  # the reader raises whatever a damaged file makes it
+        told_why = " ".join(str(error).split())[:100]
+        raise DocumentError("unreadable", f"is no message that can be read ({told_why})") from None
+    return _assembled(headers, texts, attachments, task, set())
+
+
+def _assembled(
+    headers: Sequence[tuple[str, str]],
+    texts: tuple[str, str],
+    attachments: Sequence[Attachment],
+    task: Task,
+    notes: set[str],
+) -> Content:
+    """Return the pages of a message: header lines and its text, or else its HTML, then its attachments."""
+    lines = [line for name, value in headers for line in [plain_line(f"{name}: {value}")] if value and line]
+    tables: tuple[Table, ...] = ()
+    plain, markup = texts
+    if plain.strip():
+        lines += filter(None, map(plain_line, plain.splitlines()))
+    elif markup.strip():
+        require("lxml", "documents")
+        page = walk_html(markup, task.options.max_cells)
+        tables = tuple(replace(table, after=table.after + len(lines)) for table in page.pages[0].tables)
+        lines += page.pages[0].lines
+        notes |= set(page.notes)
+    pages = [Page(1, tuple(lines), tables)]
+    for name, data in attachments:
+        try:
+            if data is None:
+                raise DocumentError("unreadable", "is an attached message of Outlook; save it as a file")
+            content = task.load_part(data, name)
+        except DocumentError as error:
+            pages.append(_unread(name, error))
+            notes.add("unread_attachment")
+            continue
+        pages += [replace(page, name=f"{name}: {page.name}" if page.name else name) for page in content.pages]
+        notes |= set(content.notes)
+    return Content(tuple(pages), tuple(notes))
+
+
+def _unread(name: str, error: DocumentError) -> Page:
+    """Return an empty page in the place of an attachment that could not be read, its name saying why."""
+    return Page(1, (), (), name=f"{name} (not read: {error.kind}, {error})")
