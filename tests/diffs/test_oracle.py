@@ -223,7 +223,7 @@ def test_the_detectable_difference_lies_between_those_of_the_spread_and_of_the_i
         assert one.interval is not None
         assert one.detectable is not None
         width = (one.interval[1] - one.interval[0]) / 2
-        unseen = unseen_reach(0.95, is_difference=True) / one.documents
+        unseen = unseen_reach(0.95) / one.documents
         spread = math.sqrt(max(width**2 - unseen**2, 0.0))
         least, most = ((1.959964 + 0.841621) / 1.959964 * reach for reach in (spread, width))
         assert 0.7 * least <= one.detectable <= most  # around no difference, which is a little narrower

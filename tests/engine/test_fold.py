@@ -22,7 +22,7 @@ from fieldassay.metrics.selection import select_metrics
 from fieldassay.metrics.statistics import Rows, RowSum
 from fieldassay.metrics.sums import Sum, add_sums
 from fieldassay.result.estimate import Estimate
-from fieldassay.stats.poisson import document_keys, half_weights, weight_table, weights
+from fieldassay.stats.poisson import document_keys, unseen_weights, weight_table, weights
 
 FIELDS = [
     value("total", 0, weight=2.0, critical=True, type="money"),
@@ -171,9 +171,9 @@ def test_replicates_are_the_metric_under_the_documents_weights() -> None:
     bottom = np.bincount(judged.doc[leaf & has_pred], minlength=42) @ drawn
     assert overall.interval_resampled == pytest.approx(tuple(np.quantile(top / bottom, [0.1, 0.9])))
     each = np.bincount(judged.doc[leaf & has_pred], minlength=42)
-    size, (right, wrong) = (each**2).sum() / each.sum(), half_weights(11, 500)
-    halved = (top + size * right) / (bottom + size * (right + wrong))
-    assert overall.interval == pytest.approx(tuple(np.quantile(halved, [0.1, 0.9])))
+    unseen = (each**2).sum() / each.sum() * unseen_weights(11, 500)
+    worst, best = (np.quantile((top + more) / (bottom + unseen), [0.1, 0.9]) for more in (0.0, unseen))
+    assert overall.interval == pytest.approx((worst[0], best[1]))
 
 
 def test_fields_that_differ_between_batches_are_joined_by_path() -> None:

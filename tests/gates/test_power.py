@@ -41,8 +41,8 @@ def judge(gate: str, estimate: Estimate) -> GateOutcome:
 
 
 NEEDS = [
-    ("lower(accuracy) >= 0.85", ACCURACY, 340),
-    ("lower(accuracy) > 0.89", ACCURACY, 8284),
+    ("lower(accuracy) >= 0.85", ACCURACY, 344),
+    ("lower(accuracy) > 0.89", ACCURACY, 8288),
     ("lower(accuracy) >= 0.9", ACCURACY, None),
     ("lower(accuracy) >= 0.95", ACCURACY, None),
     ("upper(accuracy) <= 0.94", ACCURACY, 518),
@@ -77,7 +77,7 @@ def test_the_number_of_documents_makes_the_bound_hold() -> None:
 
 def test_what_could_be_detected_is_in_the_file() -> None:
     data = judge("lower(accuracy) >= 0.85", ACCURACY).to_dict()
-    assert data["documents_needed"] == 340 and data["detectable"] == pytest.approx(
+    assert data["documents_needed"] == 344 and data["detectable"] == pytest.approx(
         (1.959964 + 0.841621) * 0.18 / (2 * 1.959964), rel=1e-5
     )
     for gate in ("lower(accuracy) >= 0.8", "accuracy >= 0.95"):

@@ -164,7 +164,7 @@ def test_a_perfect_score_has_the_interval_of_a_proportion(unit: str, highest: fl
     folding = FoldPlan(select_metrics(["p"], own), vocabulary=own, replicates=100)
     judged = evidence(rows, FIELDS, slots=("drugs", "note"))
     (one,) = estimates(folding, fold(folding, judged, documents(judged.documents)))
-    assert one.interval == pytest.approx((0.9187 * highest, highest), rel=0.02)  # Jeffreys for 30 of 30
+    assert one.interval == pytest.approx((30 / 33 * highest, highest), rel=0.03)  # the rule of three
     assert one.marks == ("few_replicates",)
 
 

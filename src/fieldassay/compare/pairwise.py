@@ -190,20 +190,21 @@ def name_metric(bound: BoundMetric) -> str:
 def _with_interval(made: Comparison, pair: Pair) -> Comparison:
     """Return the comparison with the interval of its difference and what could have been detected."""
     marks = ("few_documents",) if made.documents < FEW_DOCUMENTS and not pair.is_bounded else ()
-    drawn = pair.replicates()
+    drawn = pair.replicates
     if drawn is None or made.difference is None:
         return replace(made, marks=marks)
     if made.verdict == "identical" and not pair.is_bounded:
         return replace(made, interval=(0.0, 0.0), marks=marks)
-    known = drawn[~np.isnan(drawn)]
+    known = drawn.low[~np.isnan(drawn.low)]
+    dropped = len(drawn.low) - len(known)
     marks = (*marks, "few_replicates") if are_too_few(len(known), made.level) else marks
-    marks = (*marks, f"undefined_replicates={len(drawn) - len(known)}") if len(known) < len(drawn) else marks
-    if len(known) < 2 or np.ptp(known) <= 1e-9 * float(np.abs(known).max()):
+    marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
+    if len(known) < 2 or (not pair.is_bounded and np.ptp(known) <= 1e-9 * float(np.abs(known).max())):
         return replace(
             made, marks=marks
         )  # all documents show the same: nothing says how much others could differ
-    found = percentile_intervals(known[None, :], made.level)
-    interval = (min(float(found.low[0]), made.difference), max(float(found.high[0]), made.difference))
+    found = percentile_intervals(np.stack([drawn.low, drawn.high]), made.level)
+    interval = (min(float(found.low[0]), made.difference), max(float(found.high[1]), made.difference))
     return replace(made, interval=interval, detectable=pair.detectable, marks=marks)
 
 

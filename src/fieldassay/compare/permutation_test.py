@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fieldassay.engine.bootstrap import draw_sums
-from fieldassay.metrics.half_documents import HalfDocuments, size_by_documents
-from fieldassay.metrics.recipes import Addition, Coalesce, Ratio, SumTable, Total
+from fieldassay.metrics.recipes import Coalesce, Ratio, SumTable, Total, Unseen
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Form, Statistic
 from fieldassay.metrics.sums import Sum, join_fields, spread_rows
+from fieldassay.metrics.unseen_document import UnseenDocument, size_by_documents
 from fieldassay.result.estimation import highest_value
 from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
 from fieldassay.stats.paired import mcnemar, tail_share
-from fieldassay.stats.poisson import half_weights
+from fieldassay.stats.poisson import unseen_weights
 from fieldassay.stats.power import detectable_difference
 from fieldassay.stats.signs import MOST_ENUMERATED, enumerate_sums, group_columns, signed_sums
 
@@ -35,6 +35,14 @@ class PairTest(NamedTuple):
 
     p: float
     method: str
+
+
+class Draws(NamedTuple):
+    """A metric or a difference in replicates: from the documents alone, and with the unseen document at its worst and at its best."""
+
+    resampled: Floats
+    low: Floats
+    high: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +92,7 @@ class View:
     rows: npt.NDArray[np.int64]
     parts: tuple[tuple[Statistic, tuple[str | None, ...]], ...]
 
-    def table(self, sums: Ints, addition: Addition | None = None) -> SumTable:
+    def table(self, sums: Ints, unseen: Unseen | None = None) -> SumTable:
         """Return the sums (own rows x columns) as recipes take them."""
         ends = np.cumsum([len(fields) for _, fields in self.parts])
         starts = ends - [len(fields) for _, fields in self.parts]
@@ -93,17 +101,18 @@ class View:
                 statistic: Sum(fields, sums[start:end])
                 for (statistic, fields), start, end in zip(self.parts, starts, ends, strict=True)
             },
-            addition,
+            unseen,
         )
 
-    def evaluate(self, sums: Ints, addition: Addition | None = None) -> Floats:
+    def evaluate(self, sums: Ints) -> Floats:
         """Return the metric of each column of sums, NaN where it is undefined."""
-        found: Floats = self.table(sums, addition).evaluate(self.bound.recipe).values[-1]
+        found: Floats = self.table(sums).evaluate(self.bound.recipe).values[-1]
         return found
 
-    def add_halves(self, documents: Ints, right: Floats, wrong: Floats) -> Addition:
-        """Return what adds half documents to sums, their size being that of the documents (own rows x documents)."""
-        return HalfDocuments(right, wrong, size_by_documents(self.table(documents), self.bound.recipe)).add
+    def bound_by(self, sums: Ints, documents: Ints, weight: Floats) -> Draws:
+        """Return the metric of each column of sums, also with so much of an unseen document of the size of these (own rows x documents)."""
+        unseen = UnseenDocument(weight, partial(size_by_documents, self.table(documents)))
+        return Draws(*np.split(self.table(sums, unseen).evaluate(self.bound.recipe).values[-1], 3))
 
     def value(self, total: Ints) -> float | None:
         """Return the metric of one column of sums, None where it is undefined."""
@@ -219,10 +228,11 @@ class Pair:
         first, second = self.sides
         return np.flatnonzero((first != second).any(axis=0))
 
-    def replicates(self) -> Floats | None:
+    @cached_property
+    def replicates(self) -> Draws | None:
         """Return the difference in every bootstrap replicate, second minus first; None for counts and totals, and where none are drawn.
 
-        Where the metric has bounds, a replicate holds half a document that only the first has right, and half of one that only the second has.
+        Where the metric has bounds, the unseen document is one that only the first has right, or only the second.
         """
         if (
             not self.arena.data.replicates
@@ -230,25 +240,23 @@ class Pair:
             or isinstance(self.view.bound.recipe, Total)
         ):
             return None
-        first, second = (self.arena.replicates[at][self.view.rows] for at in (self.first, self.second))
+        sums = [self.arena.replicates[at][self.view.rows] for at in (self.first, self.second)]
         if not self.is_bounded:
-            return self.view.evaluate(second) - self.view.evaluate(first)
-        gained, lost = half_weights(self.arena.data.seed, self.arena.data.replicates)
-        if self.arena.names[self.first] > self.arena.names[self.second]:
-            gained, lost = lost, gained  # so that the other way round it is the same with the other sign
-        there, here = self.sides
-        before = self.view.evaluate(first, self.view.add_halves(there, lost, gained))
-        return self.view.evaluate(second, self.view.add_halves(here, gained, lost)) - before
+            there, here = map(self.view.evaluate, sums)
+            return Draws(here - there, here - there, here - there)
+        weight = unseen_weights(self.arena.data.seed, self.arena.data.replicates)
+        before, after = (
+            self.view.bound_by(each, side, weight) for each, side in zip(sums, self.sides, strict=True)
+        )
+        return Draws(after.resampled - before.resampled, after.low - before.high, after.high - before.low)
 
     @cached_property
     def spread(self) -> float:
         """Return the standard error of the difference, from the documents alone; 0 where nothing is drawn."""
-        if not self.arena.data.replicates or not len(self.differing):
+        if self.replicates is None or not len(self.differing):
             return 0.0
-        first, second = (
-            self.view.evaluate(self.arena.replicates[at][self.view.rows]) for at in (self.first, self.second)
-        )
-        known = (second - first)[~np.isnan(second - first)]
+        drawn = self.replicates.resampled
+        known = drawn[~np.isnan(drawn)]
         return float(known.std(ddof=1)) if len(known) > 1 else 0.0
 
     @property
@@ -259,7 +267,7 @@ class Pair:
 
     @property
     def is_bounded(self) -> bool:
-        """Return whether the metric lies between 0 and a largest value for both, so that half documents can stand for unseen ones."""
+        """Return whether the metric lies between 0 and a largest value for both, so that an unseen document is known at its worst and its best."""
         highest = highest_value(self.view.bound) * (1.0 + 1e-9)
         return highest > 0 and all(value is not None and 0.0 <= value <= highest for value in self.values)
 

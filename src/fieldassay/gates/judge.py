@@ -37,7 +37,7 @@ def reach_of_bound(gate: Gate, estimate: Estimate) -> Reach:
     >>> from fieldassay.metrics.grammar import parse_gate
     >>> accuracy = Estimate("accuracy", "a", None, {}, "filled", 0.9, 50, 50, 0, "leaf", interval=(0.8, 0.98), level=0.95)
     >>> reach_of_bound(parse_gate("lower(accuracy) >= 0.85"), accuracy).needed
-    340
+    344
     """
     value, level, resampled = estimate.value, estimate.level, estimate.interval_resampled or estimate.interval
     if value is None or estimate.interval is None or resampled is None or level is None:

@@ -214,7 +214,7 @@ def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
 def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
     """Return the outcome with what could have been detected, and how many documents rule out the loss if nothing has changed."""
     found, margin = change.found, -outcome.gate.threshold
-    unseen = change.highest * unseen_reach(found.level, is_difference=True)
+    unseen = change.highest * unseen_reach(found.level)
     needed = (
         documents_to_show(margin, change.spread, unseen, found.level)
         if change.spread or change.highest
@@ -269,6 +269,6 @@ def _turn(found: Comparison, pair: Pair) -> Change:
         found=found,
         spread=pair.spread * math.sqrt(found.documents),
         highest=highest_value(pair.view.bound) if pair.is_bounded else 0.0,
-        is_alike=found.interval is None and pair.replicates() is not None,
+        is_alike=found.interval is None and pair.replicates is not None,
         unmeasured=_count_unmeasured(pair),
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, Union
+from typing import Protocol, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -189,22 +188,39 @@ class Evaluated:
 
     labels: tuple[str | None, ...]
     values: Floats
-    """labels x (1 + replicates), NaN where undefined; the first column is the value."""
+    """labels x (1 + replicates), NaN where undefined; the first column is the value. Three times that with an unseen document."""
     n: npt.NDArray[np.int64]
     documents: npt.NDArray[np.int64]
     failed: npt.NDArray[np.int64]
 
 
-Addition: TypeAlias = Callable[[Ratio, tuple[str | None, ...], Floats, Floats], tuple[Floats, Floats]]
-"""What makes of a ratio's numerator and denominator (labels x columns) those with something added to both."""
+class Unseen(Protocol):
+    """A document that nobody saw."""
+
+    def bound(self, ratio: Ratio, numerator: Floats, denominator: Floats) -> tuple[Floats, Floats] | None:
+        """Return a ratio with that document all wrong, and all right; None if the ratio has no bounds."""
+
+
+def divide(numerator: Floats, denominator: Floats) -> Floats:
+    """Return a quotient, NaN where the denominator is not positive.
+
+    >>> divide(np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist()
+    [0.5, nan]
+    """
+    quotient = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
+    np.divide(numerator, denominator, out=quotient, where=denominator > 0)
+    return quotient
 
 
 @dataclass(frozen=True, eq=False)
 class SumTable:
-    """Evaluates recipes on the sums of one slice; `addition` is added to each ratio."""
+    """Evaluates recipes on the sums of one slice.
+
+    With an unseen document values have three times the columns: without it, with it at its worst, and at its best.
+    """
 
     sums: Sums
-    addition: Addition | None = None
+    unseen: Unseen | None = None
     _floats: dict[tuple[Statistic, tuple[str | None, ...]], Floats] = field(default_factory=dict)
 
     def evaluate(self, recipe: Recipe) -> Evaluated:
@@ -226,12 +242,12 @@ class SumTable:
         if isinstance(recipe.right, Constant):
             found = self.evaluate(recipe.left)
             return replace(
-                found, values=join_values(recipe.operator, found.values, np.full((1, 1), recipe.right.value))
+                found, values=self._join(recipe.operator, found.values, np.full((1, 1), recipe.right.value))
             )
         if isinstance(recipe.left, Constant):
             found = self.evaluate(recipe.right)
             return replace(
-                found, values=join_values(recipe.operator, np.full((1, 1), recipe.left.value), found.values)
+                found, values=self._join(recipe.operator, np.full((1, 1), recipe.left.value), found.values)
             )
         left, right = self.evaluate(recipe.left), self.evaluate(recipe.right)
         place = {label: row for row, label in enumerate(right.labels)}
@@ -239,11 +255,21 @@ class SumTable:
         here, there = [left.labels.index(label) for label in labels], [place[label] for label in labels]
         return Evaluated(
             labels,
-            join_values(recipe.operator, left.values[here], right.values[there]),
+            self._join(recipe.operator, left.values[here], right.values[there]),
             np.minimum(left.n[here], right.n[there]),
             np.minimum(left.documents[here], right.documents[there]),
             np.maximum(left.failed[here], right.failed[there]),
         )
+
+    def _join(self, operator: str, left: Floats, right: Floats) -> Floats:
+        """Return values joined by an operator, the lower bound of what is subtracted being the worst for the upper one."""
+        if self.unseen is None or max(left.shape[1], right.shape[1]) == 1:
+            return join_values(operator, left, right)
+        if operator == "-" and right.shape[1] > 1:
+            resampled, low, high = np.split(right, 3, axis=1)
+            right = np.concatenate([resampled, high, low], axis=1)
+        resampled, first, second = np.split(join_values(operator, left, right), 3, axis=1)
+        return np.concatenate([resampled, np.minimum(first, second), np.maximum(first, second)], axis=1)
 
     def _evaluate_ratio(self, ratio: Ratio) -> Evaluated:
         labels = self.labels(ratio.denominator)
@@ -251,10 +277,9 @@ class SumTable:
             self.combine(ratio.numerator, labels),
             self.combine(ratio.denominator, labels),
         )
-        if self.addition is not None:
-            numerator, denominator = self.addition(ratio, labels, numerator, denominator)
-        values = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
-        np.divide(numerator, denominator, out=values, where=denominator > 0)
+        values = divide(numerator, denominator)
+        bounds = None if self.unseen is None else self.unseen.bound(ratio, numerator, denominator)
+        values = self._repeat(values) if bounds is None else np.concatenate([values, *bounds], axis=1)
         if ratio.documents is None:
             n, documents = _whole(denominator[:, 0]), self._count_documents(ratio.denominator, labels)
         else:
@@ -270,7 +295,7 @@ class SumTable:
         weights = (
             is_defined.astype(np.float64)
             if weight is None
-            else self.combine(weight, by_field.labels)[by_name] * is_defined
+            else self._repeat(self.combine(weight, by_field.labels)[by_name]) * is_defined
         )
         total, whole = (np.where(is_defined, values, 0.0) * weights).sum(axis=0), weights.sum(axis=0)
         mean = np.full(defined.shape, np.nan)
@@ -287,7 +312,11 @@ class SumTable:
         labels = self.labels(recipe.population)
         values, n = self.combine(recipe.total, labels), _whole(self.combine(recipe.population, labels)[:, 0])
         documents = self._count_documents(recipe.population, labels) if _support(recipe.population) else n
-        return Evaluated(labels, values, n, documents, self._count(recipe.failed, labels))
+        return Evaluated(labels, self._repeat(values), n, documents, self._count(recipe.failed, labels))
+
+    def _repeat(self, values: Floats) -> Floats:
+        """Return values that do not depend on an unseen document, with as many columns as those that do."""
+        return values if self.unseen is None or values.shape[1] == 1 else np.tile(values, 3)
 
     def combine(self, linear: Form, labels: tuple[str | None, ...]) -> Floats:
         """Return the form's sums, labels x (1 + replicates).

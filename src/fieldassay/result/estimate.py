@@ -21,7 +21,7 @@ class Estimate:
     `interval` is None for counts and where it is undefined; `level` is then None too. `marks`:
     `order_statistics`, `few_documents` (a metric without bounds, such as a duration: the interval is too
     narrow), `few_replicates` (too few for a decision), `undefined_replicates=K` (K bootstrap replicates were
-    dropped). `interval_resampled` is the interval from the documents alone, without half documents.
+    dropped). `interval_resampled` is the interval from the documents alone, without the unseen document.
     """
 
     metric: str

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.metrics.half_documents import HalfDocuments, size_by_sums
 from fieldassay.metrics.recipes import Coalesce, Constant, Evaluated, Quantile, Ratio, SumTable, Total
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum, add_sums
+from fieldassay.metrics.unseen_document import UnseenDocument, size_by_sums
 from fieldassay.result.estimate import Estimate
 from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few, percentile_intervals, quantile_interval
-from fieldassay.stats.poisson import half_weights
+from fieldassay.stats.poisson import unseen_weights
 
 Floats = npt.NDArray[np.float64]
 SliceKey: TypeAlias = tuple[str, str] | None
@@ -49,8 +50,8 @@ class SliceSums:
 class _Draft:
     """An estimate without its interval.
 
-    `ordered` are the values behind a quantile. `replicates` hold the half documents if the metric has bounds,
-    `resampled` the documents alone; both are None if there are none.
+    `ordered` are the values behind a quantile. `replicates` are those of the documents alone and, if the metric has
+    bounds, with an unseen document at its worst and at its best; () if there are none.
     """
 
     bound: BoundMetric
@@ -60,8 +61,7 @@ class _Draft:
     n: int = 0
     documents: int = 0
     failed: int = 0
-    replicates: Floats | None = None
-    resampled: Floats | None = None
+    replicates: tuple[Floats, ...] = ()
     ordered: Floats | None = None
 
 
@@ -96,7 +96,7 @@ def estimate_slices(
     order = {key: position for position, key in enumerate(plan.keys)}
     asked = {bound.call.slice for bound in plan.metrics if bound.call.slice is not None}
     chosen = {key for key in (*slices, *asked) if key is None or key[0] in order or key in asked}
-    halves = half_weights(plan.seed, plan.replicates)
+    unseen = unseen_weights(plan.seed, plan.replicates)
     drafts: list[_Draft] = []
     for key in sorted(
         chosen, key=lambda key: (-1, "", "") if key is None else (order.get(key[0], len(order)), *key)
@@ -107,7 +107,7 @@ def estimate_slices(
             for bound in plan.metrics
             if bound.call.slice == key or (bound.call.slice is None and is_listed)
         ]
-        drafts += _draft_slice(wanted, key, slices.get(key, SliceSums({}, {}, 0)), halves)
+        drafts += _draft_slice(wanted, key, slices.get(key, SliceSums({}, {}, 0)), unseen)
     bounds = _bound_all(drafts, plan.level) if plan.replicates else [_Bounds()] * len(drafts)
     return tuple(
         _finish(system, draft, plan.level, bound) for draft, bound in zip(drafts, bounds, strict=True)
@@ -115,10 +115,11 @@ def estimate_slices(
 
 
 def _draft_slice(
-    metrics: Sequence[BoundMetric], key: SliceKey, table: SliceSums, halves: tuple[Floats, Floats]
+    metrics: Sequence[BoundMetric], key: SliceKey, table: SliceSums, unseen: Floats
 ) -> list[_Draft]:
-    right, wrong = (np.concatenate([np.zeros(1), drawn]) for drawn in halves)  # the value itself holds none
+    weight = np.concatenate([np.zeros(1), unseen])  # the value itself holds none
     sums = SumTable(table.sums)
+    with_unseen = replace(sums, unseen=UnseenDocument(weight, partial(size_by_sums, sums)))
     drafts: list[_Draft] = []
     for bound in metrics:
         if isinstance(bound.recipe, Constant):
@@ -126,16 +127,12 @@ def _draft_slice(
         elif isinstance(bound.recipe, Quantile):
             drafts.append(_draft_quantile(bound, bound.recipe, key, table))
         else:
-            found = sums.evaluate(bound.recipe)
-            halved = found
-            if found.values.shape[1] == len(right) > 1 and has_bounds(bound):
-                addition = HalfDocuments(right, wrong, size_by_sums(sums, bound.recipe)).add
-                halved = replace(sums, addition=addition).evaluate(bound.recipe)
-            drafts += _draft_sums(bound, key, found, halved.values)
+            is_bounded = len(unseen) > 0 and has_bounds(bound)
+            drafts += _draft_sums(bound, key, (with_unseen if is_bounded else sums).evaluate(bound.recipe))
     return drafts
 
 
-def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated, halved: Floats) -> list[_Draft]:
+def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated) -> list[_Draft]:
     is_count, has_draws = (
         bound.metric.unit == "count",
         not isinstance(bound.recipe, Total) and found.values.shape[1] > 1,
@@ -147,6 +144,7 @@ def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated, halved: Flo
         found.documents.tolist(),
         found.failed.tolist(),
     )
+    blocks = np.split(found.values, 3, axis=1) if has_draws and has_bounds(bound) else [found.values]
     drafts = []
     for label in _choose_labels(bound, found.labels):
         if label not in rows:
@@ -158,11 +156,9 @@ def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated, halved: Flo
         value = None if is_undefined else round(values[row]) if is_count else values[row]
         has_replicates = has_draws and value is not None and documents[row] > 0
         is_within = value is not None and 0.0 <= value <= highest_value(bound) * (1.0 + 1e-9)
-        drawn = halved if is_within else found.values  # what a spec calls a ratio can be any number
-        replicates, resampled = (each[row, 1:] if has_replicates else None for each in (drawn, found.values))
-        drafts.append(
-            _Draft(bound, key, label, value, n[row], documents[row], failed[row], replicates, resampled)
-        )
+        drawn = blocks if is_within else blocks[:1]  # what a spec calls a ratio can be any number
+        replicates = tuple(block[row, 1:] for block in drawn) if has_replicates else ()
+        drafts.append(_Draft(bound, key, label, value, n[row], documents[row], failed[row], replicates))
     return drafts
 
 
@@ -181,27 +177,25 @@ def _draft_quantile(bound: BoundMetric, recipe: Quantile, key: SliceKey, table: 
 
 def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
     """Return the interval of each draft, with one computation of the percentiles of all replicates."""
-    drawn = [each for draft in drafts for each in (draft.replicates, draft.resampled) if each is not None]
+    drawn = [each for draft in drafts for each in draft.replicates]
     found = percentile_intervals(np.stack(drawn), level) if drawn else None
-    triples = iter(
+    triples: Iterator[_Drawn] = iter(
         zip(found.low.tolist(), found.high.tolist(), found.dropped.tolist(), strict=True)
         if found is not None
         else ()
     )
-    return [
-        _bound_one(draft, level, (next(triples), next(triples)) if draft.replicates is not None else None)
-        for draft in drafts
-    ]
+    return [_bound_one(draft, level, [next(triples) for _ in draft.replicates]) for draft in drafts]
 
 
-def _bound_one(draft: _Draft, level: float, drawn: tuple[_Drawn, _Drawn] | None) -> _Bounds:
+def _bound_one(draft: _Draft, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
     if isinstance(draft.bound.recipe, Quantile):
         return _bound_quantile(draft, draft.bound.recipe, level)
-    if drawn is None or draft.value is None or draft.replicates is None:
+    if not drawn or draft.value is None:
         return _Bounds()
-    (low, high, dropped), (lowest, highest, _) = drawn
+    worst, best = (drawn[1], drawn[2]) if len(drawn) > 1 else (drawn[0], drawn[0])
+    (lowest, highest, _), low, high, dropped = drawn[0], worst[0], best[1], worst[2]
     few = () if has_bounds(draft.bound) else _mark_few(draft)
-    marks = (*few, "few_replicates") if are_too_few(len(draft.replicates) - dropped, level) else few
+    marks = (*few, "few_replicates") if are_too_few(len(draft.replicates[0]) - dropped, level) else few
     marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
     resampled = None if math.isnan(lowest) else (lowest, highest)
     return _Bounds(
@@ -227,7 +221,7 @@ def highest_value(bound: BoundMetric) -> float:
 
 
 def has_bounds(bound: BoundMetric) -> bool:
-    """Return whether a metric lies between 0 and a largest value, so that half documents can stand for those that were not seen."""
+    """Return whether a metric lies between 0 and a largest value, so that an unseen document is known at its worst and its best."""
     return highest_value(bound) > 0
 
 

@@ -44,28 +44,28 @@ def percentile_intervals(replicates: npt.NDArray[np.float64], level: float) -> P
     >>> percentile_intervals(np.array([[0.0, 1.0, 2.0, 3.0, 4.0], [1.0, 3.0, np.nan, np.nan, np.nan]]), 0.5)
     Percentiles(low=array([1. , 1.5]), high=array([3. , 2.5]), dropped=array([0, 3]))
     """
-    ordered = np.sort(replicates, axis=1)
-    defined = np.count_nonzero(~np.isnan(ordered), axis=1)
+    dropped = np.isnan(replicates).sum(axis=1)
+    low, high = np.full((2, len(replicates)), np.nan)
     tail = (1.0 - level) / 2.0
-    return Percentiles(
-        _quantiles(ordered, defined, tail),
-        _quantiles(ordered, defined, 1.0 - tail),
-        ordered.shape[1] - defined,
-    )
+    for undefined in np.unique(dropped).tolist():
+        known, rows = replicates.shape[1] - undefined, np.flatnonzero(dropped == undefined)
+        if known:
+            low[rows], high[rows] = _quantiles(replicates[rows], known, (tail, 1.0 - tail))
+    return Percentiles(low, high, dropped)
 
 
 def _quantiles(
-    ordered: npt.NDArray[np.float64], defined: npt.NDArray[np.int64], share: float
-) -> npt.NDArray[np.float64]:
-    if ordered.shape[1] == 0:
-        return np.full(len(ordered), np.nan)
-    position = share * np.maximum(defined - 1, 0)
-    below = np.floor(position).astype(np.int64)
-    above = np.minimum(below + 1, np.maximum(defined - 1, 0))
-    rows = np.arange(len(ordered))
-    low, high = ordered[rows, below], ordered[rows, above]
-    found: npt.NDArray[np.float64] = low + (high - low) * (position - below)
-    return found
+    values: npt.NDArray[np.float64], known: int, shares: tuple[float, float]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return two quantiles of each row, of which so many are known and the others NaN."""
+    positions = [share * (known - 1) for share in shares]
+    pairs = [(math.floor(one), min(math.floor(one) + 1, known - 1)) for one in positions]
+    ordered = np.partition(values, sorted({at for pair in pairs for at in pair}), axis=1)
+    first, second = (
+        ordered[:, below] + (ordered[:, above] - ordered[:, below]) * (position - below)
+        for position, (below, above) in zip(positions, pairs, strict=True)
+    )
+    return first, second
 
 
 def quantile_interval(ordered: npt.NDArray[np.float64], share: float, level: float) -> Interval | None:

@@ -1,4 +1,4 @@
-"""Bootstrap weights: Poisson(1) draws that depend on nothing but the seed, the document's id and the replicate's number; and half documents."""
+"""Bootstrap weights: Poisson(1) draws by seed, document id and number of the replicate alone; and those of an unseen document."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ DRAWS_PER_WORD = 4
 _THRESHOLDS = (24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535)
 """round(65536 * P(X <= k)) for k = 0 .. 7: a 16-bit draw u gives the number of thresholds that are <= u."""
 
-_HALVES = np.uint64(0x48414C5645530001)
-"""Keeps the weights of the half documents apart from those of documents."""
+_UNSEEN = np.uint64(0x48414C5645530001)
+"""Keeps the weights of the unseen document apart from those of documents."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
@@ -81,16 +81,16 @@ def weights(
     return taken[:, :count]
 
 
-def half_weights(seed: int, replicates: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return how much of an all right and of an all wrong document each replicate holds: two independent Gamma(1/2) draws, in units of 2^-32.
+def unseen_weights(seed: int, replicates: int) -> npt.NDArray[np.float64]:
+    """Return how much of an unseen document each replicate holds: nothing or an exponential draw, each with probability one half.
 
-    Their sum is exponential, and the share of one of them arcsine distributed.
+    In units of 2^-32, and at least one: so a replicate in which no document was drawn is not undefined.
 
-    >>> right, wrong = half_weights(0, 2000)
-    >>> round(float(right.mean()), 1), round(float(wrong.mean()), 1)
+    >>> held = unseen_weights(0, 2000)
+    >>> round(float(held.mean()), 1), round(float((held > 1e-6).mean()), 1)
     (0.5, 0.5)
     """
-    keys = document_keys([""], seed) ^ _HALVES
-    uniform = ((draw_words(keys, 0, 2 * replicates)[0] >> np.uint64(11)) + 0.5) * 2.0**-53
-    total, share = -np.log(uniform[0::2]), np.cos(2.0 * np.pi * uniform[1::2]) ** 2
-    return np.rint(total * share * 2.0**32) * 2.0**-32, np.rint(total * (1.0 - share) * 2.0**32) * 2.0**-32
+    keys = document_keys([""], seed) ^ _UNSEEN
+    uniform = ((draw_words(keys, 0, replicates)[0] >> np.uint64(11)) + 0.5) * 2.0**-53
+    held: npt.NDArray[np.float64] = np.maximum(np.rint(-np.log(2.0 * uniform) * 2.0**32), 1.0) * 2.0**-32
+    return held

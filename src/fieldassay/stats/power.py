@@ -10,8 +10,6 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.stats.poisson import half_weights
-
 POWER = 0.8
 FEWEST_DIFFERING = 6
 """With fewer documents that differ no test at 5% could have been passed, so that nothing is said of what could have been found."""
@@ -113,11 +111,11 @@ def documents_needed(documents: int, detectable: float, margin: float) -> int | 
 def documents_to_show(gap: float, spread: float, unseen: float, level: float = 0.95) -> int | None:
     """Return how many documents put a bound beyond a number in 4 of 5 samples, if the truth is `gap` away from it; None for none.
 
-    `spread` is the standard deviation of one document, `unseen` how far the half documents move the bound of a single one: the bound lies
+    `spread` is the standard deviation of one document, `unseen` how far the unseen document moves the bound of a single one: the bound lies
     sqrt((z spread)^2 / N + (unseen / N)^2) from the value.
 
     >>> documents_to_show(0.02, 0.0, unseen_reach(0.95)), documents_to_show(0.05, 0.2, 0.0), documents_to_show(0.0, 0.1, 1.0)
-    (126, 126, None)
+    (150, 126, None)
     """
     normal = NormalDist()
     z, power = normal.inv_cdf(0.5 + level / 2.0), normal.inv_cdf(POWER)
@@ -134,15 +132,15 @@ def documents_to_show(gap: float, spread: float, unseen: float, level: float = 0
     return max(1, math.ceil(_bisect(lacks, 1.0, float(_MOST_DOCUMENTS)) - 1e-6)) if lacks(1.0) > 0.0 else 1
 
 
-@lru_cache(maxsize=16)
-def unseen_reach(level: float, *, is_difference: bool = False) -> float:
-    """Return how far half documents move a bound of one document: the upper percent point of a Gamma(1/2) draw, or of the difference of two.
+def unseen_reach(level: float) -> float:
+    """Return how far the unseen document moves a bound where no document is wrong, in documents: the rule of three.
 
-    >>> round(unseen_reach(0.95), 1), round(unseen_reach(0.95, is_difference=True), 1)
-    (2.5, 2.2)
+    It is the upper percent point of its weight: an exponential draw with probability one half.
+
+    >>> round(unseen_reach(0.95), 1)
+    3.0
     """
-    right, wrong = half_weights(0, 1 << 17)
-    return float(np.quantile(right - wrong if is_difference else right, 0.5 + level / 2.0))
+    return -math.log1p(-level)
 
 
 def _bisect(lacks: Callable[[float], float], low: float, high: float) -> float:

@@ -1,4 +1,4 @@
-"""Half documents in every replicate: what they add to, and that one more error never raises a bound."""
+"""The unseen document: what it adds to, and that one more error never raises a bound."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from tests.effort import few_examples
 from fieldassay.engine.fold import FoldPlan, estimates, fold
 from fieldassay.metrics.definitions import CATALOGUE, Definition, Vocabulary
 from fieldassay.metrics.grammar import parse_metric
-from fieldassay.metrics.half_documents import find_highest
 from fieldassay.metrics.selection import bind_metric, select_metrics
+from fieldassay.metrics.unseen_document import find_highest
 from fieldassay.result.estimate import Estimate
-from fieldassay.stats.poisson import half_weights
+from fieldassay.stats.poisson import unseen_weights
+from fieldassay.stats.power import unseen_reach
 
 PATHS = ("x", "y", "z")
 FIELDS = [value(path, at) for at, path in enumerate(PATHS)]
@@ -98,19 +99,27 @@ def test_a_perfect_run_has_no_lower_bound_than_the_same_run_with_an_error() -> N
     assert all(one is not None and more is not None and one[0] >= more[0] for one, more in bounds)
 
 
-def test_the_weights_of_half_documents_are_two_independent_gamma_draws() -> None:
-    from scipy.stats import kstest  # takes a second to import
+def test_the_unseen_document_is_not_drawn_or_an_exponential_draw_with_probability_one_half_each() -> None:
+    from scipy.stats import binomtest, kstest  # takes a second to import
 
-    right, wrong = half_weights(3, 20_000)
-    assert kstest(right, "gamma", (0.5,)).pvalue > 0.001
-    assert kstest(wrong, "gamma", (0.5,)).pvalue > 0.001
-    assert abs(np.corrcoef(right, wrong)[0, 1]) < 0.03
-    longer, _ = half_weights(3, 30_000)
-    assert np.array_equal(longer[:20_000], right)
-    assert [round(float(one), 6) for one in half_weights(0, 3)[0]] == PINNED
+    held = unseen_weights(3, 20_000)
+    drawn = held[held > 2.0**-32]
+    assert binomtest(len(drawn), len(held), 0.5).pvalue > 0.001
+    assert kstest(drawn, "expon").pvalue > 0.001
+    assert np.array_equal(unseen_weights(3, 30_000)[:20_000], held)
+    assert [round(float(one), 6) for one in unseen_weights(0, 3)] == PINNED
 
 
-PINNED = [0.390234, 7.57003, 4.461049]
+PINNED = [0.126944, 0.0, 9.482864]
+
+
+@pytest.mark.parametrize(("n", "level"), [(50, 0.95), (500, 0.95), (200, 0.8)])
+def test_documents_without_an_error_leave_room_for_three_bad_ones(n: int, level: float) -> None:
+    """The rule of three at 95%; generally - log(1 - level)."""
+    drawn = np.sort(1.0 / (1.0 + unseen_weights(1, 40_000) / n))
+    low = float(np.quantile(drawn, (1.0 - level) / 2.0))
+    assert n * (1.0 - low) / low == pytest.approx(unseen_reach(level), rel=0.05)
+
 
 HIGHEST = [
     ("accuracy", 1.0),

@@ -1,0 +1,110 @@
+"""The unseen document: what the bounds of an interval allow for beside the documents that were drawn.
+
+Resampling can only rearrange documents that were seen. So each replicate holds, with probability one half, one more document: all wrong for the
+lower bound, all right for the upper one. For documents that are right or wrong as a whole the bounds are nearly those of Clopper and Pearson by mid-p
+values; n documents without an error leave room for 3 / n of bad ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldassay.metrics.recipes import (
+    Coalesce,
+    Combined,
+    Constant,
+    FieldMean,
+    Floats,
+    Ratio,
+    Recipe,
+    SumTable,
+    Threshold,
+    divide,
+    size_statistics,
+)
+from fieldassay.metrics.statistics import Number, OfDocument, RowSum
+
+_ONE = ("one", "score", "weight", "weighted_score")
+"""What a row can count at most once; other columns have no bounds that are known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnseenDocument:
+    """How much of the unseen document each column of sums holds, and its size by a ratio's label."""
+
+    weight: Floats
+    size: Callable[[Ratio], Floats]
+
+    def bound(self, ratio: Ratio, numerator: Floats, denominator: Floats) -> tuple[Floats, Floats] | None:
+        """Return a ratio (labels x columns) with the unseen document all wrong, and all right; None if the ratio has no bounds."""
+        highest = find_highest(ratio)
+        if highest is None or numerator.shape[1] != len(self.weight):
+            return None
+        unseen = self.weight if ratio.documents is not None else self.size(ratio)[:, None] * self.weight
+        whole = denominator + unseen
+        low = divide(numerator, whole)
+        return low, low + divide(highest * unseen, whole)
+
+
+def find_highest(recipe: Recipe) -> float | None:
+    """Return the largest value that a recipe can have in a document, the smallest being 0; None where that is not known.
+
+    >>> find_highest(Combined("*", Constant(100.0), Threshold(Constant(1.0), 0.5)))
+    100.0
+    """
+    if isinstance(recipe, Ratio):
+        return _highest_ratio(recipe)
+    if isinstance(recipe, FieldMean):
+        return _highest_ratio(recipe.ratio)
+    if isinstance(recipe, Combined):
+        return _highest_combined(recipe.operator, find_highest(recipe.left), find_highest(recipe.right))
+    if isinstance(recipe, Coalesce):
+        inner = find_highest(recipe.recipe)
+        return None if inner is None else max(inner, recipe.value)
+    if isinstance(recipe, Constant):
+        return max(recipe.value, 0.0)
+    return 1.0 if isinstance(recipe, Threshold) else None
+
+
+def _highest_combined(operator: str, left: float | None, right: float | None) -> float | None:
+    """Return the largest value of two parts joined; a quotient is a ratio, which is largest where both parts are."""
+    if operator == "-":
+        return left
+    if left is None or right is None:
+        return 1.0 if operator == "/" else None
+    if operator == "/":
+        return left / right if right else 1.0
+    return left + right if operator == "+" else left * right
+
+
+def _highest_ratio(ratio: Ratio) -> float | None:
+    statistics = ratio.numerator.statistics + ratio.denominator.statistics
+    if any(isinstance(one, Number) for one in statistics):
+        return None
+    inner = [find_highest(one.recipe) for one in statistics if isinstance(one, OfDocument)]
+    if inner:
+        return None if None in inner else max(one for one in inner if one is not None)
+    is_known = all(one.value in _ONE for one in statistics if isinstance(one, RowSum))
+    return 1.0 if is_known or ratio.is_proportion else None
+
+
+def size_by_sums(table: SumTable, ratio: Ratio) -> Floats:
+    """Return the size of the unseen document by label, sum of squares / sum of what documents count, from plain sums (column 0).
+
+    Documents of unlike size are resampled as a whole, so that the large ones count for more. It is 0 where there is nothing to count.
+    """
+    if not size_statistics(ratio):
+        return np.zeros(1)
+    labels, squares = table.squares(ratio)
+    return np.nan_to_num(divide(squares, table.combine(ratio.size_form, labels)[:, 0]))
+
+
+def size_by_documents(table: SumTable, ratio: Ratio) -> Floats:
+    """Return the same where each column of the table is a document."""
+    if not size_statistics(ratio):
+        return np.zeros(1)
+    values = table.combine(ratio.size_form, table.labels(ratio.denominator))
+    return np.nan_to_num(divide((values**2).sum(axis=1), values.sum(axis=1)))
