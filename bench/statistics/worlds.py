@@ -72,6 +72,10 @@ class World:
     fewest: int | None = None
     is_skewed: bool = False
     """Most documents have few fields, and some have all."""
+    present: tuple[float, float] | None = None
+    """The share of the documents that have the first field and the last one; those of the others lie between. Each document has at least one."""
+    large_failing: float = 0.0
+    """The rate of failed documents among those with more than two thirds of the fields."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,10 +116,15 @@ class World:
                 np.exp(rng.normal(0.5, 1.5, count)).astype(np.int64), self.fewest or 1, self.fields
             )
         present = rng.random((count, self.fields)).argsort(axis=1) < leaves[:, None]
+        if self.present is not None:
+            drawn = rng.random((count, self.fields)) / np.linspace(*self.present, self.fields)
+            present = (drawn < 1.0) | (drawn == drawn.min(axis=1, keepdims=True))
         wrong, silent = {}, {}
         for name, extractor in self.extractors.items():
             ordinary, ruined = self.rates(extractor)
-            is_spoilt = hard | (rng.random(count) < extractor.failing)
+            is_large = present.sum(axis=1) > self.fields * 2 / 3
+            failing = np.where(self.large_failing * is_large > 0, self.large_failing, extractor.failing)
+            is_spoilt = hard | (rng.random(count) < failing)
             if extractor.uneven:
                 weight = 1.0 / extractor.uneven - 1.0
                 ordinary = np.maximum(
