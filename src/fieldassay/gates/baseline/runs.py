@@ -275,9 +275,8 @@ def _store(
         for key in keys
         if key in system.groups
     }
-    return BaselineSystem(
-        system.system, groups, dict(sorted(columns.items(), key=lambda item: (item[0][0], item[0][1] or "")))
-    )
+    ordered = dict(sorted(columns.items(), key=lambda item: (item[0][0], item[0][1] or "")))
+    return BaselineSystem(system.system, groups, ordered, repeats=system.repeats)
 
 
 def _refusal(folder: Path, what: str, remedy: str, kind: str) -> ProblemsError:

@@ -182,7 +182,7 @@ def _restrict(system: DocumentStatistics, wanted: Sequence[Statistic]) -> Docume
         key: tuple(tuple(map(make_printable, names)) for names in groups)
         for key, groups in system.groups.items()
     }
-    return DocumentStatistics(NOW, system.documents, kept, groups)
+    return DocumentStatistics(NOW, system.documents, kept, groups, system.repeats)
 
 
 def _restore(
@@ -203,7 +203,11 @@ def _restore(
         key: tuple(stored_groups[at] for at in order.tolist()) for key, stored_groups in stored.slices.items()
     }
     return DocumentStatistics(
-        BEFORE, now.documents, statistics, _unhash(groups, now) if baseline.is_hashed else groups
+        BEFORE,
+        now.documents,
+        statistics,
+        _unhash(groups, now) if baseline.is_hashed else groups,
+        stored.repeats,
     )
 
 
