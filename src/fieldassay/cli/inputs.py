@@ -103,9 +103,12 @@ _DATA = (
         "--pred",
         "preds",
         group="Inputs",
-        metavar="[NAME=]PATH",
+        metavar="[NAME=]PATH[,PATH…]",
         multiple=True,
-        help="A system's predictions; repeat for more. Default name: the file's.",
+        help=(
+            "A system's predictions; repeat for more. Several files are repeated runs of it. Default name: "
+            "the file's."
+        ),
     ),
     option(
         "--gold-key",

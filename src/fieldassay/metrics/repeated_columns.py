@@ -135,11 +135,10 @@ class RepeatedColumns(DocumentColumns):
 
     def _add(self, values: Sequence[Ints], statistic: Statistic) -> Ints:
         fields = self.fields(statistic)
-        spread = (
-            spread_rows(fields, Sum(run.fields(statistic), part))
-            for run, part in zip(self.runs, values, strict=True)
-        )
-        return reduce(np.add, spread)
+        total = spread_rows(fields, Sum(self.runs[0].fields(statistic), values[0]))
+        for run, part in zip(self.runs[1:], values[1:], strict=True):
+            total = total + spread_rows(fields, Sum(run.fields(statistic), part))
+        return total
 
     def _count_runs(self, statistic: OverRuns) -> Ints:
         """Return a quantity of perfect documents; a run without any value is right where another run has one."""
@@ -147,7 +146,7 @@ class RepeatedColumns(DocumentColumns):
         draws = statistic.draws or len(self.runs)
         is_judged = ~np.isnan(perfect).all(axis=0) & (draws <= len(self.runs))
         if statistic.what == "judged":
-            return is_judged.astype(np.int64)[None, :]
+            return np.asarray(is_judged[None, :], np.int64)
         if not is_judged.any():
             return np.zeros((1, len(is_judged)), np.int64)
         right = np.nan_to_num(perfect, nan=1.0).sum(axis=0).astype(np.int64)
