@@ -56,9 +56,8 @@ docs: setup browser ## write the generated pages of docs/ again
 	$(BIN)/python docs/picture.py
 	$(BIN)/python docs/screenshots.py
 
-bench: setup ## measure speed against the installed peers, and the cost of driving requests
+bench: setup ## measure speed against the installed peers
 	$(BIN)/python bench/run.py
-	$(BIN)/python bench/endpoints.py
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) demo-run .mypy_cache .ruff_cache .pytest_cache

@@ -24,6 +24,7 @@ from fieldassay.diagnosis.catalogue import DIAGNOSES
 from fieldassay.diffs.diff import DiffOptions
 from fieldassay.errors import FieldassayError
 from fieldassay.evidence import FLAGS, Kind, Outcome, evidence_schema
+from fieldassay.extractors.systems_file import EXTRACTORS
 from fieldassay.gates.gate import GATES
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import FUNCTIONS
@@ -184,7 +185,7 @@ NAMED = {
     ),
     "entry point groups": (
         "CONTRIBUTING.md",
-        [found.group for found in (COMPARATORS, READERS, NORMALIZERS, ALIGNERS)],
+        [found.group for found in (COMPARATORS, READERS, NORMALIZERS, ALIGNERS, EXTRACTORS)],
         "`{}`",
     ),
     "packages": (

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from fieldassay.plan.compile import read_plan as read_plan
     from fieldassay.plan.describe import describe as describe
     from fieldassay.public.explaining import explain_document as explain_document
+    from fieldassay.public.extracting import ExtractOptions as ExtractOptions
+    from fieldassay.public.extracting import extract as extract
     from fieldassay.public.runs import calibrate as calibrate
     from fieldassay.public.runs import check_baseline as check_baseline
     from fieldassay.public.runs import diff as diff
@@ -48,6 +50,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "score": "fieldassay.public.scoring",
+    "extract": "fieldassay.public.extracting",
+    "ExtractOptions": "fieldassay.public.extracting",
     "Result": "fieldassay.result.result",
     "ScoreOptions": "fieldassay.scoring.options",
     "InputOptions": "fieldassay.scoring.options",

@@ -23,6 +23,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "validate": "fieldassay.cli.validate:validate",
         "protocols": "fieldassay.cli.protocols:protocols",
     },
+    "Extract": {
+        "extract": "fieldassay.cli.extract:extract",
+    },
     "Score and look closer": {
         "score": "fieldassay.cli.score:score",
         "explain": "fieldassay.cli.explain:explain",

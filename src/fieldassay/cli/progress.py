@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress import Progress
 
+    from fieldassay.endpoints.jobs import Progress as ExtractionProgress
+
 PATIENCE_SECONDS = 1.0
 """Shorter runs show nothing."""
 
@@ -40,6 +42,44 @@ def show_progress(is_quiet: bool) -> Iterator[Callable[[int], None] | None]:
         finally:
             timer.cancel()
             counter.stop()
+
+
+@contextmanager
+def show_extraction(is_quiet: bool) -> Iterator[Callable[[ExtractionProgress], None] | None]:
+    """Yield a function to call with how far an extraction is; None without a terminal."""
+    if is_quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    shown = Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=Console(stderr=True),
+        transient=True,
+    )  # fmt: skip
+    with shown:
+        task = shown.add_task("loading documents", total=None)
+        yield lambda told: shown.update(task, description=describe_progress(told))
+
+
+def describe_progress(told: ExtractionProgress) -> str:
+    """Return a line on how far an extraction is: documents, what is waited for, what was spent.
+
+    >>> from fieldassay.endpoints.channel import Waiting
+    >>> from fieldassay.endpoints.jobs import Progress
+    >>> describe_progress(Progress(done=40, failed=1, in_flight=16, waiting=(Waiting("429", 12, 3.0, 27.0),)))
+    '41 documents (1 failed), 16 requests in flight, 12 waiting for 429 (27 s)'
+    """
+    done = told.done + told.failed
+    parts = [f"{done:,} documents" + (f" ({told.failed:,} failed)" if told.failed else "")]
+    if told.in_flight:
+        parts.append(f"{told.in_flight:,} requests in flight")
+    for one in told.waiting[:2]:
+        left = "" if one.remaining_s is None else f" ({one.remaining_s:.0f} s)"
+        parts.append(f"{one.count:,} waiting for {one.reason}{left}")
+    if told.spent_usd:
+        parts.append(f"${told.spent_usd:.2f} spent")
+    return ", ".join(parts)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -23,15 +23,23 @@ _MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """Which examples are shown: the first `k` (`fixed`) or the `k` most similar to the document (`nearest`)."""
+class ExampleFile:
+    """Documents with known records, to learn from: never those that are scored."""
 
     source: str
-    """The file of examples, written `from`."""
-    select: Literal["fixed", "nearest"] = "fixed"
-    k: int = 3
+    """The file of records, written `from`."""
+    docs: str = ""
+    """The folder of their documents; by default that of the documents that are extracted."""
     group: str = ""
     """The key of an example's record that names its group, such as a vendor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown(ExampleFile):
+    """Which examples are shown: the first `k` (`fixed`) or the `k` most similar to the document (`nearest`)."""
+
+    select: Literal["fixed", "nearest"] = "fixed"
+    k: int = 3
 
 
 def plain_text(document: Transcript) -> str:
@@ -97,6 +105,8 @@ class Scored:
 
     ids: Collection[str] = ()
     documents: Sequence[Transcript] = ()
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """The ids of documents by the SHA-256 of their bytes, beside those of `documents`."""
     groups: Collection[str] = ()
 
 
@@ -108,7 +118,7 @@ def fit_examples(
     An example with the id, the content or the group of a scored document is an error, all of them at once.
     """
     kept, problems = [], []
-    digests = {document.sha256: document.id for document in scored.documents}
+    digests = {**scored.digests, **{document.sha256: document.id for document in scored.documents}}
     ids = {*scored.ids, *digests.values()}
     for example in examples:
         own = example.document

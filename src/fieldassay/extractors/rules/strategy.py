@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fieldassay.extractors.answers import Given, Steps, build_record, leaves_of
 from fieldassay.extractors.evidence import Found, Locator, as_evidence, field_steps
+from fieldassay.extractors.examples import ExampleFile
 from fieldassay.extractors.fields import field_labels, leaf_fields, plan_leaves, plan_of_spec
 from fieldassay.extractors.places import Search
 from fieldassay.extractors.rules.roles import RoleRule, learn_roles
@@ -33,6 +34,8 @@ class Rules:
     """
 
     least: float = 0.0
+    examples: ExampleFile | None = None
+    """The documents that labels and roles are learned from."""
 
     def extract(
         self, document: Transcript, task: Task

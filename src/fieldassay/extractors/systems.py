@@ -1,0 +1,237 @@
+"""Opening a system: its strategy, its examples, and the channels that it asks, closed again at the end."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fieldassay.documents.load import load
+from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.documents.transcript import DocumentError, Transcript
+from fieldassay.endpoints.channel import Channel
+from fieldassay.endpoints.client import ChatChannel
+from fieldassay.endpoints.command import CommandChannel, FunctionChannel
+from fieldassay.endpoints.credentials import read_key
+from fieldassay.endpoints.endpoint import Endpoint
+from fieldassay.endpoints.prices import Prices
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.extractors.calls import CALL, Command, Function
+from fieldassay.extractors.examples import ExampleFile, Scored, fit_examples
+from fieldassay.extractors.extract import System
+from fieldassay.extractors.strategy import Example, Strategy, Task
+from fieldassay.extractors.systems_file import EXTRACTORS, SystemEntry, SystemsFile, read_systems
+from fieldassay.json_value import Json
+from fieldassay.plan.digest import digest_of
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.source import open_source
+from fieldassay.spec.model import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is extracted, as far as examples must differ from it: the folder of documents, and the documents."""
+
+    docs: Path | None = None
+    files: Sequence[DocumentFile] = ()
+
+    def scored(self) -> Scored:
+        """Return the ids and the digests of the documents; reads them all."""
+        digests = {}
+        for file in self.files:
+            with suppress(DocumentError):
+                digests[hashlib.sha256(file.read()).hexdigest()] = file.id
+        return Scored(frozenset(file.id for file in self.files), digests=digests)
+
+
+def find_entry(system: str | Path) -> tuple[SystemEntry, SystemsFile]:
+    """Return a system of a file by `FILE#NAME`, or the only one of `FILE`."""
+    path, _, name = str(system).partition("#")
+    found = read_systems(Path(path))
+    if not name and len(found.systems) == 1:
+        return next(iter(found.systems.values())), found
+    if name not in found.systems:
+        what = f"no system {name!r}" if name else "holds several systems"
+        remedy = nearest(name, found.systems) if name else f"name one: {path}#{next(iter(found.systems))}"
+        raise ProblemsError([Problem(path, what, remedy, "unknown_name")])
+    return found.systems[name], found
+
+
+@contextmanager
+def open_system(system: Any, spec: Spec, given: Given | None = None) -> Iterator[System]:
+    """Yield a system that is ready to extract: `rules` for None, `FILE#NAME`, a strategy, or a function."""
+    given = given or Given()
+    if system is None:
+        yield from _opened(
+            SystemEntry("rules", EXTRACTORS.load("rules")(), {"strategy": "rules"}), {}, spec, given, Path()
+        )
+    elif isinstance(system, str | Path):
+        entry, held = find_entry(system)
+        yield from _opened(entry, held.endpoints, spec, given, held.folder)
+    elif isinstance(system, SystemEntry):
+        yield from _opened(system, {}, spec, given, Path())
+    elif hasattr(system, "extract"):
+        name = type(system).__name__.lower()
+        yield from _opened(SystemEntry(name, system, {"strategy": name}), {}, spec, given, Path())
+    elif callable(system):
+        name = getattr(system, "__name__", "function")
+        entry = SystemEntry(name, Function(name), {"strategy": "function", "call": name})
+        yield from _opened(entry, {}, spec, given, Path(), system)
+    else:
+        what = f"{type(system).__name__} is no system"
+        remedy = "give FILE#NAME, a strategy or a function"
+        raise ProblemsError([Problem("system", what, remedy, "wrong_kind")])
+
+
+@contextmanager
+def open_entry(entry: SystemEntry, held: SystemsFile, spec: Spec, given: Given) -> Iterator[System]:
+    """Yield a system of a file that was read."""
+    yield from _opened(entry, held.endpoints, spec, given, held.folder)
+
+
+def _opened(
+    entry: SystemEntry,
+    endpoints: Mapping[str, Endpoint],
+    spec: Spec,
+    given: Given,
+    folder: Path,
+    function: Callable[..., Any] | None = None,
+) -> Iterator[System]:
+    strategy: Strategy = entry.strategy
+    shown: ExampleFile | None = getattr(strategy, "examples", None)
+    examples = () if shown is None else load_examples(shown, spec, given, folder)
+    table = {model: dict(kinds) for model, kinds in spec.prices}
+    with ExitStack() as stack:
+        channels, asked = _channels(strategy, endpoints, function, stack)
+        prices = Prices(table, asked)
+        stack.callback(prices.close)
+        yield System(
+            entry.name,
+            strategy,
+            Task(spec, examples),
+            channels,
+            prices,
+            _parts(strategy, spec, examples, asked),
+            entry.options,
+        )
+
+
+def _channels(
+    strategy: Strategy,
+    endpoints: Mapping[str, Endpoint],
+    function: Callable[..., Any] | None,
+    stack: ExitStack,
+) -> tuple[dict[str, Channel], dict[str, Endpoint]]:
+    channels: dict[str, Channel] = {}
+    asked: dict[str, Endpoint] = {}
+    name = getattr(strategy, "endpoint", None)
+    if isinstance(name, str) and name in endpoints:
+        asked[name] = endpoints[name]
+        channels[name] = ChatChannel(endpoints[name], read_key(endpoints[name], os.environ))
+    if isinstance(strategy, Command):
+        channels[CALL] = CommandChannel(strategy.run, workers=strategy.workers, timeout_s=strategy.timeout_s)
+    if isinstance(strategy, Function):
+        called = function or _imported(strategy.call)
+        channels[CALL] = FunctionChannel(called, _identity(called), workers=strategy.workers)
+    for channel in channels.values():
+        stack.callback(channel.close)
+    return channels, asked
+
+
+def _imported(text: str) -> Callable[..., Any]:
+    import importlib
+    import sys
+
+    module, _, name = text.partition(":")
+    sys.path.insert(0, "")
+    try:
+        found: Any = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        remedy = "write MODULE:FUNCTION, importable from here"
+        raise ProblemsError([Problem(text, f"cannot be imported ({error})", remedy, "no_function")]) from None
+    finally:
+        sys.path.remove("")
+    if not callable(found):
+        raise ProblemsError([Problem(text, "is no function", "write MODULE:FUNCTION", "no_function")])
+    return found  # type: ignore[no-any-return]
+
+
+def _identity(function: Callable[..., Any]) -> str:
+    """Return the name of a function with a digest of its code: a changed one is asked anew."""
+    code = getattr(function, "__code__", None)
+    parts = (
+        b""
+        if code is None
+        else code.co_code + repr([c for c in code.co_consts if not hasattr(c, "co_code")]).encode()
+    )
+    name = (
+        f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
+    )
+    return f"{name} {hashlib.sha256(parts).hexdigest()[:16]}"
+
+
+def load_examples(shown: ExampleFile, spec: Spec, given: Given, folder: Path) -> tuple[Example, ...]:
+    """Return the examples of a file of records, with their documents.
+
+    Raises `ProblemsError` where an example has no document, and where it is extracted, and so scored, too.
+    """
+    source = folder / shown.source
+    docs = folder / shown.docs if shown.docs else given.docs
+    if docs is None:
+        remedy = "name the folder of their documents: `docs: DIR`"
+        raise ProblemsError([Problem(str(source), "examples without documents", remedy, "invalid")])
+    files = {file.id: file for file in list_documents(docs).files}
+    by_stem = {Path(name).stem: file for name, file in files.items()}
+    records = open_source(source, SourceOptions(id_names=spec.id or None, is_gold=True))
+    found, problems = [], []
+    for record in records.fetch(range(len(records))):
+        file = files.get(record.id) or by_stem.get(Path(record.id).stem)
+        try:
+            if file is None:
+                raise DocumentError("unreadable", f"no document in {docs}")
+            transcript = load(file.path, name=file.id) if file.length is None else _load_part(file)
+        except DocumentError as error:
+            remedy = "add the document, or leave the example out"
+            problems.append(Problem(f"{source}: {record.id}", str(error), remedy, "no_document"))
+            continue
+        data = dict(record.data or {})
+        found.append(Example(transcript, data, str(data.get(shown.group) or "") if shown.group else ""))
+    if problems:
+        raise ProblemsError(problems)
+    return fit_examples(found, given.scored(), str(source))[0]
+
+
+def _load_part(file: DocumentFile) -> Transcript:
+    from fieldassay.documents.load import load_bytes
+
+    return load_bytes(file.read(), file.id)
+
+
+def _parts(
+    strategy: Strategy, spec: Spec, examples: Sequence[Example], endpoints: Mapping[str, Endpoint]
+) -> dict[str, str]:
+    """Return the digests of what decides the predictions, by name."""
+    options = msgspec.to_builtins(strategy) if is_dataclass(strategy) else repr(strategy)
+    found: dict[str, Json] = {"strategy": [type(strategy).__name__, options]}
+    prompt = getattr(strategy, "prompt", None)
+    if prompt is not None and isinstance(options, dict):
+        found["prompt"] = options.pop("prompt", None)
+    shown = [[one.document.sha256, dict(one.record)] for one in examples]
+    found["examples"] = msgspec.to_builtins(shown)
+    found["endpoints"] = {name: one.url for name, one in endpoints.items()}
+    digests = {
+        name: hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+        for name, value in found.items()
+    }
+    return digests | {"spec": _spec_digest(spec)}
+
+
+def _spec_digest(spec: Spec) -> str:
+    """Return the digest of a spec as a strategy sees it: its fields with labels and descriptions."""
+    return hashlib.sha256(repr(spec.fields).encode() + digest_of(spec).encode()).hexdigest()

@@ -1,0 +1,216 @@
+"""`fieldassay.extract`: documents to predictions by one system, in a folder that can be scored."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fieldassay.documents.options import LoadOptions, Ocr
+from fieldassay.documents.pool import DocumentPool
+from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.documents.transcript import DocumentError
+from fieldassay.endpoints.budget import expected_usage
+from fieldassay.endpoints.driver import DriveOptions
+from fieldassay.endpoints.jobs import Progress
+from fieldassay.endpoints.journal import NAME as JOURNAL
+from fieldassay.endpoints.journal import ReadJournal
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.extractors.extract import Extraction, System, Work, changed_parts, extract_documents
+from fieldassay.extractors.systems import Given, open_system
+from fieldassay.spec.model import Spec
+from fieldassay.spec.parse import read_spec
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractOptions:
+    """The options of an extraction: which documents, at what cost, and what is used again."""
+
+    limit: int | None = None
+    """The first documents only, by id."""
+    sample: int | None = None
+    """That many documents, chosen by the seed and their ids."""
+    seed: int = 0
+    repeats: int = 1
+    """How often every document is extracted; each repetition is a file of predictions of its own."""
+    jobs: int = 2
+    """Processes that load documents; 0: none besides this one."""
+    ocr: Ocr = "auto"
+    max_cost_usd: float | None = None
+    max_time_s: float | None = None
+    retry: tuple[str, ...] = ()
+    """Kinds of failures that are asked for again."""
+    reuse: tuple[Path, ...] = ()
+    """Folders of other extractions whose answers to the same requests are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is called while an extraction runs: with how far it is, and with remarks."""
+
+    progress: Callable[[Progress], None] = lambda progress: None  # noqa: ARG005
+    tell: Callable[[str], None] = lambda text: None  # noqa: ARG005
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What an extraction would ask, before anything is sent; costs are None where a price is unknown."""
+
+    documents: int
+    failed: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    """At most: what the limit of every answer allows."""
+    least_usd: float | None
+    most_usd: float | None
+
+
+def extract(
+    docs: str | Path,
+    spec: Any,
+    out: str | Path,
+    system: Any = None,
+    options: ExtractOptions | None = None,
+    watch: Watch | None = None,
+) -> Extraction:
+    """Return the predictions of one system for documents, written to the folder `out`.
+
+    `docs` is a folder of documents, or one document. `system` is `FILE#NAME` of a file of systems, a
+    strategy, or a function from `{"id", "pages", "schema", "repeat"}` to a record; by default the strategy
+    `rules`, which works offline and needs no key. A folder that holds an unfinished extraction is continued: no answer that
+    was received is asked for again.
+
+    Raises `ProblemsError` with everything that is wrong with documents, spec, system and folder.
+
+    >>> import tempfile, pathlib
+    >>> place = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (place / "a.txt").write_text("Total: 5.00")
+    >>> def last_word(document):
+    ...     return {"total": document["pages"][0].split()[-1]}
+    >>> found = extract(place, "fields: {total: number}", place / "out", last_word, ExtractOptions(jobs=0))
+    >>> found.counts["predicted"]
+    1
+    """
+    options, watch = options or ExtractOptions(), watch or Watch()
+    parsed = spec if isinstance(spec, Spec) else read_spec(spec)
+    found = list_documents(Path(docs))
+    files = choose_files(found.files, options)
+    if found.skipped:
+        watch.tell(
+            f"{len(found.skipped):,} files of other kinds are left out, such as {found.skipped[0].name}"
+        )
+    with ExitStack() as stack:
+        opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
+        tell_changes(opened, Path(out), watch.tell)
+        return extract_documents(opened, files, Path(out), make_work(options, stack, watch))
+
+
+def tell_changes(system: System, out: Path, tell: Callable[[str], None]) -> None:
+    """Say what differs from the extraction that a folder holds, before anything is sent."""
+    changed = changed_parts(system, out)
+    if changed:
+        tell(
+            f"{out}: changed since the last extraction: {', '.join(changed)}; "
+            "what the changes touch is asked anew"
+        )
+
+
+def estimate_extraction(
+    docs: str | Path, spec: Any, system: Any = None, options: ExtractOptions | None = None
+) -> Estimate:
+    """Return what an extraction would ask and cost; documents are loaded, nothing is sent.
+
+    Only the first requests of each document are known: the least cost is that of answers a tenth as long as
+    allowed, the most that of the longest answers.
+    """
+    options = options or ExtractOptions()
+    parsed = spec if isinstance(spec, Spec) else read_spec(spec)
+    files = choose_files(list_documents(Path(docs)).files, options)
+    with ExitStack() as stack:
+        opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
+        return _estimate(opened, files, options, stack)
+
+
+def choose_files(files: Sequence[DocumentFile], options: ExtractOptions) -> tuple[DocumentFile, ...]:
+    """Return the documents that the options choose, in their order."""
+    _check_ids(files)
+    if options.limit is not None:
+        files = files[: options.limit]
+    if options.sample is None or options.sample >= len(files):
+        return tuple(files)
+    drawn = sorted(files, key=lambda file: hashlib.sha256(f"{options.seed}\n{file.id}".encode()).digest())
+    chosen = {file.id for file in drawn[: options.sample]}
+    return tuple(file for file in files if file.id in chosen)
+
+
+def make_work(options: ExtractOptions, stack: ExitStack, watch: Watch) -> Work:
+    """Return how the work is done; journals that are reused are closed with the stack."""
+    journals = []
+    for folder in options.reuse:
+        journal = ReadJournal(folder / JOURNAL)
+        stack.callback(journal.close)
+        journals.append(journal)
+    drive = DriveOptions(
+        reuse=tuple(journals),
+        retry=frozenset(options.retry),
+        max_cost_usd=options.max_cost_usd,
+        max_time_s=options.max_time_s,
+    )
+    loading = LoadOptions(ocr=options.ocr)
+    return Work(loading, jobs=options.jobs, repeats=options.repeats, drive=drive, watch=watch.progress)
+
+
+def _check_ids(files: Sequence[DocumentFile]) -> None:
+    seen: set[str] = set()
+    twice = [file for file in files if file.id in seen or seen.add(file.id)]  # type: ignore[func-returns-value]
+    if twice:
+        raise ProblemsError(
+            [
+                Problem(
+                    str(file.path), f"has the id {file.id!r} of another document", "rename one", "duplicate"
+                )
+                for file in twice
+            ]
+        )
+
+
+def _estimate(
+    system: System, files: Sequence[DocumentFile], options: ExtractOptions, stack: ExitStack
+) -> Estimate:
+    failed = calls = prompt = completion = 0
+    costs: list[tuple[float | None, float | None]] = []
+    pool = stack.enter_context(DocumentPool(options.jobs))
+    for _, transcript in pool.load_all(files, LoadOptions(ocr=options.ocr)):
+        if isinstance(transcript, DocumentError):
+            failed += 1
+            continue
+        steps = system.strategy.extract(transcript, system.task)
+        requests = next(steps, ())
+        steps.close()
+        for request in requests:
+            usage = expected_usage(request)
+            calls += 1
+            if request.kind == "call":
+                continue
+            prompt += usage.prompt_tokens or 0
+            completion += usage.completion_tokens or 0
+            if system.prices is not None:
+                shorter = replace(usage, completion_tokens=(usage.completion_tokens or 0) // 10)
+                costs.append(
+                    (
+                        system.prices.cost(request.endpoint, shorter),
+                        system.prices.cost(request.endpoint, usage),
+                    )
+                )
+    least, most = (
+        None
+        if any(cost[side] is None for cost in costs)
+        else sum(cost[side] or 0.0 for cost in costs) * options.repeats
+        for side in (0, 1)
+    )
+    many = options.repeats
+    return Estimate(len(files), failed, calls * many, prompt * many, completion * many, least, most)

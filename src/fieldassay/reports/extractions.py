@@ -1,0 +1,98 @@
+"""An extraction as text for a terminal: what was predicted, what failed, what it took and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.wording.shown import visible
+
+if TYPE_CHECKING:
+    from fieldassay.extractors.extract import Extraction
+    from fieldassay.public.extracting import Estimate
+
+
+def render_extraction(made: Extraction) -> str:
+    """Return the lines on an extraction: documents, failures by kind, times, cost, and its folder."""
+    told, counts = made.manifest, made.counts
+    documents = _count(counts["given"], "document")
+    lines = [
+        f"{visible(told['system'])}: {documents}, {counts['predicted']:,} predicted, {counts['failed']:,} failed"
+    ]
+    if told["failures"]:
+        listed = ", ".join(f"{count:,} {kind}" for kind, count in told["failures"].items())
+        lines.append(f"failed: {listed}")
+    if told["stop"] is not None:
+        left = counts["given"] - counts["attempted"]
+        lines.append(
+            f"stopped: {visible(told['stop']['message'])} ({told['stop']['kind']}); {_count(left, 'document')} left. "
+            "The same command goes on from here"
+        )
+    if told["notes"]:
+        lines.append("noted: " + ", ".join(f"{count:,} {name}" for name, count in told["notes"].items()))
+    lines += [_times(told["timings"]), _cost(told["cost"], counts)]
+    return "".join(
+        f"{line}\n"
+        for line in [*lines, f"written to {made.folder}: {', '.join(told['predictions'])}"]
+        if line
+    )
+
+
+def render_estimate(name: str, found: Estimate) -> str:
+    """Return the lines on what an extraction would ask and cost.
+
+    >>> from fieldassay.public.extracting import Estimate
+    >>> print(render_estimate("base", Estimate(3, 1, 2, 4000, 8000, 0.01, 0.05)), end="")
+    base: 3 documents, 1 cannot be loaded; 2 calls, 4,000 prompt tokens, at most 8,000 completion tokens
+      $0.010 to $0.050, and more where an answer has to be asked for again
+    """
+    documents = _count(found.documents, "document")
+    bad = f", {found.failed:,} cannot be loaded" if found.failed else ""
+    if not found.calls:
+        return f"{visible(name)}: {documents}{bad}; nothing is sent, and nothing costs anything\n"
+    if not found.prompt_tokens:
+        return f"{visible(name)}: {documents}{bad}; {_count(found.calls, 'call')} of a program\n"
+    tokens = f"{found.prompt_tokens:,} prompt tokens, at most {found.completion_tokens:,} completion tokens"
+    first = f"{visible(name)}: {documents}{bad}; {_count(found.calls, 'call')}, {tokens}\n"
+    if found.least_usd is None or found.most_usd is None:
+        return f"{first}  the cost is unknown: the model has no price; write `prices:` into the spec\n"
+    cost = f"{_usd(found.least_usd)} to {_usd(found.most_usd)}"
+    return f"{first}  {cost}, and more where an answer has to be asked for again\n"
+
+
+def _times(told: Mapping[str, Any]) -> str:
+    if told["p50_ms"] is None:
+        return ""
+    doubt = "" if told["are_reliable"] else "; this machine was too busy for reliable times"
+    return (
+        f"time per document: median {told['p50_ms']:,.0f} ms, 95th percentile {told['p95_ms']:,.0f} ms{doubt}"
+    )
+
+
+def _cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
+    if told["answers_usd"] == 0 and not told["possibly_billed"]:
+        return ""
+    if told["answers_usd"] is None:
+        text = f"cost: unknown for {_count(told['unpriced_documents'], 'document')} (no price, or no tokens reported)"
+    else:
+        spent = told["spent_now_usd"]
+        now = f", {_usd(spent)} of it now" if spent is not None and counts["reused"] else ""
+        text = f"cost: {_usd(told['answers_usd'])}{now}"
+    billed = told["possibly_billed"]
+    return text + (
+        f"; {_count(billed, 'attempt')} without an answer may have been billed too" if billed else ""
+    )
+
+
+def _usd(amount: float) -> str:
+    return (
+        f"${amount:,.2f}"
+        if amount >= 1 or amount == 0
+        else f"${amount:.2g}"
+        if amount < 0.01
+        else f"${amount:.3f}"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

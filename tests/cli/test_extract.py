@@ -1,0 +1,214 @@
+"""Documents become predictions that `score` takes: by a model, a program, a function; resumed, priced, limited."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_runs import Ran
+from endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
+
+Run = Callable[..., Ran]
+SPEC = """
+fieldassay: 1
+name: totals
+fields: {total: money, buyer: text}
+prices: {m: {prompt: 1.0, completion: 2.0}}
+"""
+PROMPT_TOKENS = 1000
+BUYERS = ("Ada", "Bo", "Cy")
+
+
+def answer(hit: Hit) -> Reply:
+    """Answer with the total and the buyer that stand in the prompt."""
+    text = json.dumps(hit.body["messages"])
+    total, buyer = re.search(r"Total: ([0-9.]+)", text), re.search(r"Buyer: (\w+)", text)
+    assert total and buyer
+    return Reply(body=completion(json.dumps({"total": total[1], "buyer": buyer[1]}), PROMPT_TOKENS))
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(answer) as one:
+        yield one
+
+
+@pytest.fixture
+def place(tmp_path: Path, server: ScriptedServer) -> Path:
+    (tmp_path / "docs").mkdir()
+    for at, buyer in enumerate(BUYERS):
+        (tmp_path / "docs" / f"{buyer}.txt").write_text(f"Invoice\nBuyer: {buyer}\nTotal: {at}.50\n")
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    gold = [{"id": f"{buyer}.txt", "buyer": buyer, "total": f"{at}.50"} for at, buyer in enumerate(BUYERS)]
+    (tmp_path / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
+    systems = {
+        "endpoints": {"local": {"url": server.url, "timeout_s": 5}},
+        "systems": {"base": {"strategy": "prompted", "endpoint": "local", "model": "m"}},
+    }
+    (tmp_path / "systems.json").write_text(json.dumps(systems))
+    return tmp_path
+
+
+def extract(run: Run, place: Path, *more: Any, out: str = "out") -> Ran:
+    given = ("--docs", place / "docs", "--spec", place / "spec.yaml", "--out", place / out, "--jobs", 0)
+    return run("extract", *given, "--system", place / "systems.json", *more)
+
+
+def rows(folder: Path, name: str = "predictions.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+def test_a_model_makes_predictions_that_score_takes(run: Run, place: Path) -> None:
+    ran = extract(run, place)
+    assert (ran.code, "3 documents, 3 predicted, 0 failed" in ran.out) == (0, True), ran
+    assert [row["pred"] for row in rows(place / "out")] == [
+        {"total": f"{at}.50", "buyer": buyer} for at, buyer in enumerate(BUYERS)
+    ]
+    scored = run(
+        "score", "--spec", place / "spec.yaml", "--gold", place / "gold.jsonl", "--pred", f"base={place / 'out'}",
+        "--json", "-m", "accuracy,cost_usd,tokens",
+    )  # fmt: skip
+    found = {one["metric"]: one["value"] for one in json.loads(scored.out)["estimates"] if not one["field"]}
+    assert found["accuracy"] == 1.0
+    assert found["cost_usd"] == pytest.approx((PROMPT_TOKENS * 1.0 + 20 * 2.0) / 1e6, rel=1e-6)
+
+
+def test_the_same_command_asks_for_nothing_twice(run: Run, place: Path, server: ScriptedServer) -> None:
+    extract(run, place)
+    before = rows(place / "out")
+    again = extract(run, place)
+    assert (again.code, sum(server.billed.values())) == (0, len(BUYERS))
+    for old, new in zip(before, rows(place / "out"), strict=True):
+        assert new.pop("reused")
+        assert {**old, "timing": None} == {**new, "timing": None}
+
+
+def test_another_model_is_asked_anew_and_the_change_is_named(
+    run: Run, place: Path, server: ScriptedServer
+) -> None:
+    extract(run, place)
+    text = (place / "systems.json").read_text()
+    (place / "systems.json").write_text(text.replace('"model": "m"', '"model": "other"'))
+    again = extract(run, place)
+    assert sum(server.billed.values()) == 2 * len(BUYERS)
+    assert "changed since the last extraction: strategy" in again.err
+
+
+def test_a_dry_run_sends_nothing_and_gives_a_range(run: Run, place: Path, server: ScriptedServer) -> None:
+    ran = extract(run, place, "--dry-run", "--json")
+    found = json.loads(ran.out)
+    (one,) = found.values()
+    assert (one["documents"], one["calls"], server.hits) == (3, 3, [])
+    assert not (place / "out").exists()
+
+
+def test_a_refused_key_stops_the_run_and_leaves_valid_predictions(
+    run: Run, place: Path, server: ScriptedServer
+) -> None:
+    extract(run, place, "--limit", 1)
+    server.script = lambda hit: Reply(status=401, body={"error": {"message": "bad key"}})
+    ran = extract(run, place)
+    assert (ran.code, "stopped" in ran.out) == (3, True), ran
+    assert [row["id"] for row in rows(place / "out")] == ["Ada.txt"]
+    server.script = answer
+    assert extract(run, place).code == 0
+    assert len(rows(place / "out")) == len(BUYERS)
+
+
+def test_every_document_has_a_row_and_failures_have_a_kind(
+    run: Run, place: Path, server: ScriptedServer
+) -> None:
+    (place / "docs" / "Dee.txt").write_text(" \n")
+    server.script = lambda hit: (
+        Reply(body=completion("no idea", PROMPT_TOKENS))
+        if "Buyer: Bo" in json.dumps(hit.body)
+        else answer(hit)
+    )
+    ran = extract(run, place)
+    told = {row["id"]: row.get("error", {}).get("kind") for row in rows(place / "out")}
+    assert told == {"Ada.txt": None, "Bo.txt": "not_json", "Cy.txt": None, "Dee.txt": "unreadable"}
+    assert "failed: 1 not_json, 1 unreadable" in ran.out
+    server.script = answer
+    again = extract(run, place, "--retry", "not_json")
+    assert [row["id"] for row in rows(place / "out") if "error" in row] == ["Dee.txt"], again
+
+
+def test_repeats_are_asked_apart_and_written_apart(run: Run, place: Path, server: ScriptedServer) -> None:
+    extract(run, place, "--repeats", 2)
+    assert sum(server.billed.values()) == 2 * len(BUYERS)
+    assert [row["pred"] for row in rows(place / "out")] == [
+        row["pred"] for row in rows(place / "out", "predictions.2.jsonl")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (lambda out: (out / "notes.txt").write_text("mine"), "holds other files than an extraction"),
+        (lambda out: (out / "extraction.json").write_text("{"), "cannot be read"),
+    ],
+)
+def test_a_folder_of_something_else_is_left_alone(
+    run: Run, place: Path, make: Callable[[Path], Any], kind: str
+) -> None:
+    (place / "out").mkdir()
+    make(place / "out")
+    before = {path.name: path.read_bytes() for path in (place / "out").iterdir()}
+    ran = extract(run, place)
+    assert (ran.code, kind in ran.err) == (2, True), ran
+    assert {path.name: path.read_bytes() for path in (place / "out").iterdir()} == before
+
+
+def test_an_extraction_that_was_killed_is_not_scored(run: Run, place: Path) -> None:
+    extract(run, place)
+    manifest = json.loads((place / "out" / "extraction.json").read_text())
+    (place / "out" / "extraction.json").write_text(json.dumps({**manifest, "status": "running"}))
+    ran = run(
+        "score",
+        "--spec",
+        place / "spec.yaml",
+        "--gold",
+        place / "gold.jsonl",
+        "--pred",
+        f"base={place / 'out'}",
+    )
+    assert (ran.code, "goes on where it was" in ran.err) == (2, True), ran
+
+
+@pytest.mark.parametrize("is_same_folder", [True, False])
+def test_an_example_that_is_extracted_too_is_an_error(
+    run: Run, place: Path, server: ScriptedServer, is_same_folder: bool
+) -> None:
+    other = place / "train"
+    other.mkdir()
+    name = "Ada.txt" if is_same_folder else "renamed.txt"
+    (other / name).write_bytes((place / "docs" / "Ada.txt").read_bytes())
+    (place / "train.jsonl").write_text(json.dumps({"id": name, "total": "0.50", "buyer": "Ada"}) + "\n")
+    held = json.loads((place / "systems.json").read_text())
+    held["systems"]["base"]["examples"] = {"from": "train.jsonl", "docs": "train", "k": 1}
+    (place / "systems.json").write_text(json.dumps(held))
+    ran = extract(run, place)
+    assert (ran.code, "take examples from documents that are not scored" in ran.err) == (2, True), ran
+    assert server.hits == []
+
+
+PROGRAM = """
+import json, os, sys
+for line in sys.stdin:
+    text = json.loads(line)["pages"][0]
+    print("a word on standard output")
+    found = {"total": text.split("Total: ")[1].split()[0], "buyer": text.split("Buyer: ")[1].split()[0]}
+    os.write(3, (json.dumps({"result": found}) + "\\n").encode())
+"""
+
+
+def test_a_program_is_a_system(run: Run, place: Path) -> None:
+    (place / "own.py").write_text(PROGRAM)
+    systems = {"systems": {"own": {"strategy": "command", "run": ["python3", str(place / "own.py")]}}}
+    (place / "systems.json").write_text(json.dumps(systems))
+    ran = extract(run, place)
+    assert (ran.code, [row["pred"]["buyer"] for row in rows(place / "out")]) == (0, list(BUYERS)), ran

@@ -1,0 +1,101 @@
+"""The file of systems: what it says, the systems of a matrix, and every problem at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fieldassay.errors import ProblemsError
+from fieldassay.extractors.systems_file import read_systems
+
+BASE: dict[str, Any] = {"strategy": "prompted", "endpoint": "local", "model": "m"}
+LOCAL = {"local": {"url": "http://127.0.0.1:1/v1"}}
+
+
+def test_options_become_those_of_the_strategy() -> None:
+    options = {
+        **BASE,
+        "input": {"as": "text"},
+        "examples": {"from": "train.jsonl", "select": "nearest", "k": 2},
+        "decode": {"format": "text", "logprobs": True, "max_tokens": 10},
+        "verify": {"quotes": "require"},
+        "split": {"pages": 8, "overlap": 1, "fields": 40},
+    }
+    made = read_systems({"endpoints": LOCAL, "systems": {"base": options}}).systems["base"].strategy
+    assert (made.input.form, made.examples.source, made.examples.k) == ("text", "train.jsonl", 2)
+    assert (made.decode.format, made.decode.logprobs, made.decode.max_tokens) == ("text", True, 10)
+    assert (made.verify.quotes, made.split.pages, made.prompt.name) == ("require", 8, "extract-1")
+
+
+def test_none_is_the_default_of_a_part() -> None:
+    made = read_systems(
+        {"endpoints": LOCAL, "systems": {"a": {**BASE, "examples": "none", "verify": "none"}}}
+    )
+    assert made.systems["a"].strategy.examples is None
+    assert made.systems["a"].strategy.verify.quotes == "none"
+
+
+def test_a_matrix_makes_a_system_of_every_combination() -> None:
+    matrix = {"base": {"verify": ["none", {"quotes": "require"}], "model": ["m", "n"]}}
+    found = read_systems({"endpoints": LOCAL, "systems": {"base": BASE}, "matrix": matrix}).systems
+    assert list(found) == [
+        "base_verify=none_model=m",
+        "base_verify=none_model=n",
+        "base_verify=quotes-require_model=m",
+        "base_verify=quotes-require_model=n",
+    ]
+    last = found["base_verify=quotes-require_model=n"]
+    assert (last.base, last.factors, last.strategy.model) == (
+        "base",
+        {"verify": "quotes-require", "model": "n"},
+        "n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ({"systems": {"a": {"strategy": "promted"}}}, "did you mean 'prompted'?"),
+        ({"systems": {"a": {"strategy": "rules", "leest": 1}}}, "did you mean 'least'?"),
+        ({"systems": {"a": {}}}, "has no strategy"),
+        ({"systems": {}}, "has no system"),
+        ({"systems": {"a/b": {"strategy": "rules"}}}, "cannot name a folder"),
+        ({"systems": {"run": {"strategy": "rules"}}}, "cannot name a folder"),
+        (
+            {"endpoints": {"x": {"url": "https://x/v1", "key": "sk-1"}}, "systems": {}},
+            "must not stand in a file",
+        ),
+        ({"endpoints": {"x": {"url": "http://x.example/v1"}}, "systems": {}}, "unencrypted"),
+        ({"systems": {"a": BASE}}, "no endpoint 'local'"),
+        ({"endpoints": LOCAL, "systems": {"a": {**BASE, "decode": {"format": "xml"}}}}, "cannot be 'xml'"),
+        ({"endpoints": LOCAL, "systems": {"a": {**BASE, "verify": 3}}}, "must be a mapping"),
+        ({"endpoints": LOCAL, "systems": {"a": {**BASE, "prompt": "extract-9"}}}, "unknown prompt"),
+        ({"systems": {"a": {"strategy": "rules"}}, "matrix": {"b": {}}}, "no system 'b'"),
+        (
+            {"systems": {"a": {"strategy": "rules"}}, "matrix": {"a": {"least": 3}}},
+            "must be a list of levels",
+        ),
+        ({"systems": {"a": {"strategy": "rules", "repeats": 0}}}, "at least 1"),
+        ("- a", "must be a mapping"),
+    ],
+)
+def test_a_problem_is_named_with_its_remedy(data: Any, told: str) -> None:
+    with pytest.raises(ProblemsError) as caught:
+        read_systems(data)
+    assert told in str(caught.value)
+
+
+def test_all_problems_are_named_at_once_and_no_key_is_repeated() -> None:
+    text = """
+endpoints:
+  x: {url: "https://x/v1", api_key: sk-canary-123}
+systems:
+  a: {strategy: promted}
+  b: {strategy: rules, leest: 2}
+"""
+    with pytest.raises(ProblemsError) as caught:
+        read_systems(text)
+    assert len(caught.value.problems) == 3
+    assert "canary" not in str(caught.value)
+    assert all(problem.where.startswith("spec:") for problem in caught.value.problems)
