@@ -56,8 +56,9 @@ docs: setup browser ## write the generated pages of docs/ again
 	$(BIN)/python docs/picture.py
 	$(BIN)/python docs/screenshots.py
 
-bench: setup ## measure speed against the installed peers
+bench: setup ## measure speed against the installed peers, and the cost of driving requests
 	$(BIN)/python bench/run.py
+	$(BIN)/python bench/endpoints.py
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) demo-run .mypy_cache .ruff_cache .pytest_cache

@@ -106,6 +106,10 @@ class Evidence:
     reasons: tuple[str, ...]
     extras: Mapping[str, npt.NDArray[np.float64]] = default(default_factory=dict)
     table: Callable[[], pl.DataFrame] | None = None
+    repeat: int = 0
+    """The number of the run, from 1, of a system with repeated runs; else 0."""
+    answers: Callable[[], pl.DataFrame] | None = None
+    """Makes the table of gold values and answers alone, by which the runs of a system are compared."""
 
     def __len__(self) -> int:
         return len(self.doc)
@@ -132,6 +136,9 @@ def evidence_schema() -> dict[str, Any]:
         "confidence": number, "weight": number, "critical": pl.Boolean, "other_field": text,
     }  # fmt: skip
 
+
+REPEAT = "repeat"
+"""The column of evidence with the number of the run, where a system has repeated runs; else there is none."""
 
 ANSWER_COLUMNS = ("answer_problem", "answer_start")
 """Columns of the table of documents: the reason for an unreadable answer, and the start of a raw answer.

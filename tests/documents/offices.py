@@ -15,7 +15,9 @@ _W = (
 _TYPE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
 
-def make_docx(body: str, parts: Mapping[str, str] | None = None) -> bytes:
+def make_docx(
+    body: str, parts: Mapping[str, str] | None = None, link: str = "http://127.0.0.1:9/x.png"
+) -> bytes:
     """Return a Word document; `parts` (header, footer, footnotes, comments) hold the content of further parts."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -24,7 +26,7 @@ def make_docx(body: str, parts: Mapping[str, str] | None = None) -> bytes:
         for number, (kind, content) in enumerate((parts or {}).items()):
             archive.writestr(f"word/{kind}1.xml", f"<w:{kind} {_W}>{content}</w:{kind}>")
             relations += f'<Relationship Id="r{number}" Type="{_TYPE}{kind}" Target="{kind}1.xml"/>'
-        relations += f'<Relationship Id="x" Type="{_TYPE}image" Target="http://127.0.0.1:9/x.png" TargetMode="External"/>'
+        relations += f'<Relationship Id="x" Type="{_TYPE}image" Target="{link}" TargetMode="External"/>'
         space = "http://schemas.openxmlformats.org/package/2006/relationships"
         archive.writestr(
             "word/_rels/document.xml.rels", f'<Relationships xmlns="{space}">{relations}</Relationships>'

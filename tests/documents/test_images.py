@@ -49,7 +49,14 @@ def loaded(pool: DocumentPool, data: bytes, name: str) -> Transcript:
     return pool.submit(load_bytes, data, name).result()
 
 
-@pytest.mark.parametrize("quarters", [0, 1, 2], ids=["upright", "on its side", "upside down"])
+TURNS = [
+    pytest.param(0, id="upright"),
+    pytest.param(1, id="on its side", marks=pytest.mark.slow),
+    pytest.param(2, id="upside down", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("quarters", TURNS)
 def test_a_picture_is_recognized_within_the_limits_of_a_worker(quarters: int, pool: DocumentPool) -> None:
     found = loaded(pool, saved(picture().rotate(-90 * quarters, expand=True), dpi=(150, 150)), "a.png")
     page = found.pages[0]
@@ -72,6 +79,7 @@ def test_a_picture_is_recognized_within_the_limits_of_a_worker(quarters: int, po
         assert abs(getattr(box, side) - getattr(expected, side)) < 12
 
 
+@pytest.mark.slow
 def test_a_scanned_page_of_a_pdf_is_recognized_beside_a_digital_one(pool: DocumentPool) -> None:
     made = picture()
     scan = f"q {made.width * 0.48} 0 0 {made.height * 0.48} 72 400 cm /Im Do Q"

@@ -195,7 +195,7 @@ def test_the_default_set_is_everything_but_what_is_asked_for() -> None:
     asked_for = {
         metric.name
         for metric in list_metrics().values()
-        if metric.group in ("extras", "checks", "types", "report", "tokens")
+        if metric.group in ("extras", "checks", "types", "report", "tokens", "repeats")
     }
     assert {call.name for call in select_metrics(DEFAULT_METRICS)} == set(list_metrics()) - asked_for
     assert "mean" in asked_for

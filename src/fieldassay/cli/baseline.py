@@ -36,7 +36,7 @@ def baseline() -> None:
 
 
 @baseline.command("set")
-@click.argument("run", metavar="RUN")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
     "--system",
     "systems",
@@ -66,12 +66,14 @@ def baseline() -> None:
 @lookup_option
 @json_option
 def set_baseline(**given: Any) -> int:
-    """Make a finished run the baseline.
+    """Make a finished run the baseline, or several repeated runs of one system.
 
-    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, tag, or `latest`.
+    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, tag, or `latest`. The
+    statistics of several runs are added up document by document, so that means over runs are compared.
 
     \b
     fieldassay baseline set runs/main --reason "prompt 7"
+    fieldassay baseline set run1 run2 run3
     """
     from datetime import UTC, datetime
 
@@ -80,11 +82,12 @@ def set_baseline(**given: Any) -> int:
     from fieldassay.cli.texts import split_outside
     from fieldassay.gates.baseline.file import write_baseline
     from fieldassay.gates.baseline.runs import BaselineRequest, make_baseline, read_history
+    from fieldassay.runs.run import read_runs
 
-    run, path = _read_run(given), given["out"]
+    runs, path = read_runs((_find(name, given) for name in given["runs"]), lambda run: run), given["out"]
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
     request = BaselineRequest(given["systems"], metrics, given["hashes_ids"], given["reason"])
-    made = make_baseline(run, request, datetime.now(UTC), read_history(path))
+    made = make_baseline(runs, request, datetime.now(UTC), read_history(path))
     write_baseline(path, made)
     write(
         _dump(baseline_data(made)) if given["is_json"] else render_set(made, str(path), path.stat().st_size)
@@ -149,10 +152,15 @@ def check_baseline(**given: Any) -> int:
 
 
 def _read_run(given: Mapping[str, Any]) -> Run:
-    from fieldassay.runs.locate import find_run
     from fieldassay.runs.run import Run
 
-    return Run.open(find_run(given["run"], given["store"]))
+    return Run.open(_find(given["run"], given))
+
+
+def _find(name: str, given: Mapping[str, Any]) -> Path:
+    from fieldassay.runs.locate import find_run
+
+    return find_run(name, given["store"])
 
 
 def _dump(data: Any) -> str:

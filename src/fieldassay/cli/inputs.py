@@ -103,9 +103,12 @@ _DATA = (
         "--pred",
         "preds",
         group="Inputs",
-        metavar="[NAME=]PATH",
+        metavar="[NAME=]PATH[,PATH…]",
         multiple=True,
-        help="A system's predictions; repeat for more. Default name: the file's.",
+        help=(
+            "A system's predictions; repeat for more. Several files are repeated runs of it. Default name: "
+            "the file's."
+        ),
     ),
     option(
         "--gold-key",
@@ -171,7 +174,7 @@ class Inputs:
     """The inputs by the options: gold (None: not given), predictions by system, and how to read them."""
 
     gold: str | None
-    predictions: Mapping[str, str]
+    predictions: Mapping[str, str | tuple[str, ...]]
     options: InputOptions
 
 
@@ -184,7 +187,8 @@ def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
     if needs_data and not given["preds"]:
         raise click.UsageError("Missing option '--pred'.")
     predictions = name_predictions(given["preds"])
-    if [given["gold"], *predictions.values()].count("-") > 1:
+    paths = [path for one in predictions.values() for path in ((one,) if isinstance(one, str) else one)]
+    if [given["gold"], *paths].count("-") > 1:
         raise click.UsageError("Only one of --gold and --pred can be standard input (-).")
     keep_interruptible()
     told = {name: given[option] for name, option in OPTION_OF.items() if given.get(option)}
@@ -199,27 +203,46 @@ def keep_interruptible() -> None:
         signal.siginterrupt(signal.SIGINT, True)
 
 
-def name_predictions(texts: Sequence[str]) -> dict[str, str]:
+def name_predictions(texts: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
     """Return the paths of predictions by system, from `NAME=PATH` or `PATH`; an existing file is a path.
+
+    A system has several paths, separated by commas, where there are repeated runs of it.
 
     >>> name_predictions(["new=out/llama.jsonl", "out/qwen.jsonl.gz"])
     {'new': 'out/llama.jsonl', 'qwen': 'out/qwen.jsonl.gz'}
+    >>> name_predictions(["new=1.jsonl,2.jsonl", "new=3.jsonl"])
+    {'new': ('1.jsonl', '2.jsonl', '3.jsonl')}
     """
-    found: dict[str, str] = {}
+    found: dict[str, str | tuple[str, ...]] = {}
     for text in texts:
         name, equals, path = text.partition("=")
-        if not equals or not name.strip() or Path(text).exists():
+        is_named = bool(equals and name.strip()) and not Path(text).exists()
+        paths = _split_paths(path if is_named else text)
+        if not is_named:
             from fieldassay.scoring.inputs import system_name
 
-            name, path = system_name(text), text
-        if not path:
+            name = system_name(paths[0])
+        if not all(paths):
             raise click.UsageError(f"--pred {text}: the path is empty.")
-        if name.strip() in found:
+        name = name.strip()
+        known = found.get(name, ())
+        if known and not is_named:
             raise click.UsageError(
-                f"--pred: two systems are called {name.strip()!r}; name them apart: --pred NAME=PATH."
+                f"--pred: two systems are called {name!r}; name them apart: --pred NAME=PATH, or give the "
+                f"repeated runs of one system one name: --pred {name}=PATH,PATH."
             )
-        found[name.strip()] = path
+        whole = (*((known,) if isinstance(known, str) else known), *paths)
+        if len(set(whole)) < len(whole):
+            raise click.UsageError(f"--pred {text}: a file is given twice; name each run of {name!r} once.")
+        found[name] = whole[0] if len(whole) == 1 else whole
     return found
+
+
+def _split_paths(text: str) -> tuple[str, ...]:
+    """Return the paths in a text that separates them by commas; a text that is a path itself is that one."""
+    if "," not in text or Path(text).exists():
+        return (text,)
+    return tuple(part.strip() for part in text.split(","))
 
 
 def read_spec_option(given: Mapping[str, Any]) -> Any:

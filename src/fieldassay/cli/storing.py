@@ -94,7 +94,9 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
         "store": _new_place(given, folder),
     }
     told = {name: meant[option] for name, option in OPTION_OF.items() if meant[option]}
-    inputs = Inputs(meant["gold"], made_from.predictions, replace(run.input_options, **told))
+    inputs = Inputs(
+        meant["gold"], run.inputs.by_system(made_from.predictions), replace(run.input_options, **told)
+    )
     return Sources(inputs, spec, meant, {"rescored_from": run.file.id})
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -50,6 +51,8 @@ class Layout:
     """Which rows of a matrix hold which statistic, field by field."""
 
     parts: tuple[tuple[Statistic, tuple[str | None, ...]], ...]
+    repeats: int = 1
+    """The number of runs that the sums of a document are of."""
 
     @classmethod
     def plan(cls, systems: Sequence[DocumentStatistics]) -> Layout:
@@ -81,7 +84,7 @@ class Layout:
                 rows += [first + at for at in chosen]
                 parts.append((statistic, tuple(fields[at] for at in chosen)))
             first += len(fields)
-        return View(bound, np.array(rows, np.int64), tuple(parts))
+        return View(bound, np.array(rows, np.int64), tuple(parts), self.repeats)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +94,7 @@ class View:
     bound: BoundMetric
     rows: npt.NDArray[np.int64]
     parts: tuple[tuple[Statistic, tuple[str | None, ...]], ...]
+    repeats: int = 1
 
     def table(self, sums: Ints, unseen: Unseen | None = None) -> SumTable:
         """Return the sums (own rows x columns) as recipes take them."""
@@ -102,6 +106,7 @@ class View:
                 for (statistic, fields), start, end in zip(self.parts, starts, ends, strict=True)
             },
             unseen,
+            self.repeats,
         )
 
     def evaluate(self, sums: Ints) -> Floats:
@@ -145,13 +150,9 @@ class PairedMatrix:
         if any(system.documents != documents for system in data.systems):
             raise ValueError("the systems were not scored on the same documents")
         layout = Layout.plan(data.systems)
-        return cls(
-            data,
-            tuple(one.system for one in data.systems),
-            documents,
-            tuple(map(layout.stack, data.systems)),
-            layout,
-        )
+        repeats, matrices = _scale_alike(data.systems, [layout.stack(one) for one in data.systems])
+        layout = replace(layout, repeats=repeats)
+        return cls(data, tuple(one.system for one in data.systems), documents, matrices, layout)
 
     def narrow(self, rows: npt.NDArray[np.int64]) -> PairedMatrix:
         """Return the arena of the documents at these positions."""
@@ -192,6 +193,21 @@ class PairedMatrix:
     def pair(self, first: str, second: str, view: View) -> Pair:
         """Return two of the systems, seen by one metric."""
         return Pair(self, self.names.index(first), self.names.index(second), view)
+
+
+def _scale_alike(
+    systems: Sequence[DocumentStatistics], matrices: Sequence[Ints]
+) -> tuple[int, tuple[Ints, ...]]:
+    """Return a number of runs, and the sums of each system for so many, so that documents can be exchanged.
+
+    It is the smallest by which all sums stay whole: copies of one run are that run.
+    """
+    common = math.lcm(*(system.repeats for system in systems))
+    if common == 1:
+        return 1, tuple(matrices)
+    scaled = [matrix * (common // system.repeats) for system, matrix in zip(systems, matrices, strict=True)]
+    divisor = math.gcd(common, *(int(np.gcd.reduce(matrix, axis=None)) for matrix in scaled if matrix.size))
+    return common // divisor, tuple(matrix // divisor for matrix in scaled)
 
 
 @dataclass(frozen=True, eq=False)

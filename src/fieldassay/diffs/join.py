@@ -56,14 +56,14 @@ def _restrict(system: DocumentStatistics, documents: Collection[str] | None) -> 
     wanted = frozenset(documents)
     rows = np.array([at for at, name in enumerate(system.documents) if name in wanted], np.int64)
     at = rows.tolist()
-    return DocumentStatistics(
-        system.system,
-        tuple(system.documents[row] for row in at),
-        {
+    return replace(
+        system,
+        documents=tuple(system.documents[row] for row in at),
+        statistics={
             statistic: Sum(total.fields, total.values[:, rows])
             for statistic, total in system.statistics.items()
         },
-        {key: tuple(names[row] for row in at) for key, names in system.groups.items()},
+        groups={key: tuple(names[row] for row in at) for key, names in system.groups.items()},
     )
 
 

@@ -29,6 +29,8 @@ from fieldassay.json_value import Json
 
 MOST_DEAD_IN_A_ROW = 10
 """Workers that died one after the other without an answer, after which the run stops."""
+START_SECONDS = 60.0
+"""What a program has in addition for its first answer: it may have models to load."""
 _MOST_LINE_BYTES = 64 * 2**20
 _KEPT_OUTPUT = 2000
 _LAUNCH = (
@@ -64,20 +66,22 @@ class Worker:
             os.close(writing)
         self._printed = bytearray()
         self._rest = b""
+        self._is_new = True
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
     def ask(self, line: bytes, timeout_s: float) -> Any:
         """Return the parsed answer to a line. Raises `CommandError`; the worker is of no use then."""
         if self._rest or select.select([self._answers], [], [], 0)[0]:
-            raise CommandError(*self._why("wrote more than one line for a request"))
-        until = time.monotonic() + timeout_s
+            raise self._death("wrote more than one line for a request")
+        until = time.monotonic() + timeout_s + (START_SECONDS if self._is_new else 0.0)
+        self._is_new = False
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line + b"\n")
             self._process.stdin.flush()
         except OSError:
-            raise CommandError(*self._why("ended before it read the request")) from None
+            raise self._death("ended before it read the request") from None
         answer = self._read_line(until, timeout_s)
         try:
             return msgspec.json.decode(answer)
@@ -91,23 +95,24 @@ class Worker:
                 raise CommandError("command_timeout", f"no answer within {timeout_s:g} s")
             chunk = os.read(self._answers, 2**16)
             if not chunk:
-                raise CommandError(*self._why("ended without an answer"))
+                raise self._death("ended without an answer")
             self._rest += chunk
             if len(self._rest) > _MOST_LINE_BYTES:
                 raise CommandError("command_answer", "the answer is longer than 64 MB")
         line, _, self._rest = self._rest.partition(b"\n")
         return line
 
-    def _why(self, said: str) -> tuple[str, str]:
-        """Return the kind of failure and its message with the last words of the command."""
+    def _death(self, said: str) -> CommandError:
+        """Return why a command gave no answer, with its last words."""
         try:
             code = self._process.wait(2)
         except subprocess.TimeoutExpired:
-            return "command_answer", f"the command {said}"
+            return CommandError("command_answer", f"the command {said}")
         self._listener.join(1)
         end = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         printed = self._printed.decode("utf-8", "replace").strip()
-        return "command_died", f"the command {said} ({end})" + (f": {printed[-500:]}" if printed else "")
+        last = f": {printed[-500:]}" if printed else ""
+        return CommandError("command_died", f"the command {said} ({end}){last}")
 
     def _listen(self) -> None:
         """Keep the end of what the command prints."""

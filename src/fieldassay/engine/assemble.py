@@ -18,10 +18,11 @@ from fieldassay.plan.nodes import Plan
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The system and the documents of a batch."""
+    """The system and the documents of a batch; `repeat` is the number of its run if there are several."""
 
     system: str
     documents: tuple[str, ...]
+    repeat: int = 0
 
 
 def assemble(
@@ -31,7 +32,7 @@ def assemble(
 
     `confidences` holds each document's confidence by concrete or field path, or None.
     """
-    from fieldassay.engine.table import evidence_table, row_confidence
+    from fieldassay.engine.table import answer_table, evidence_table, row_confidence
 
     blocks = judged.blocks
     sizes = [len(block) for block in blocks]
@@ -55,6 +56,8 @@ def assemble(
         confidence=row_confidence(blocks, judged.fields, confidences),
         reasons=tuple(judged.reasons.names),
         extras=_extras(blocks, sizes),
+        repeat=identity.repeat,
+        answers=partial(answer_table, judged) if identity.repeat else None,
     )
     return replace(evidence, table=partial(evidence_table, evidence, judged))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,21 +11,26 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.engine.bootstrap import draw_sums
+from fieldassay.engine.repeats import Votes
 from fieldassay.evidence import DocumentTable, Evidence
 from fieldassay.metrics.columns import DocumentColumns
 from fieldassay.metrics.definitions import CATALOGUE, Vocabulary
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.metrics.recipes import list_needs
+from fieldassay.metrics.repeated_columns import RepeatedColumns, counts_documents, vary_over_runs
 from fieldassay.metrics.selection import BoundMetric, bind_metric
-from fieldassay.metrics.statistics import Statistic
+from fieldassay.metrics.statistics import InAnyRun, Statistic
 from fieldassay.metrics.sums import Sum
 from fieldassay.result.documents import DocumentValues, frame_documents, value_documents
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.estimation import EstimationPlan, SliceSums, estimate_slices
 from fieldassay.result.pairing import DocumentStatistics, PairedData, join_statistics, list_kept
+from fieldassay.result.repeats import VARIANCES, FlakyValue, list_repeat_metrics, rank_flaky
 
 if TYPE_CHECKING:
     import polars as pl
+
+ACCURACY = bind_metric(MetricCall("accuracy"))
 
 SliceKey: TypeAlias = tuple[str, str] | None
 """A slice key and its value; None is all documents."""
@@ -105,6 +110,19 @@ class FoldPlan:
         """Return the document numbers needed for quantiles."""
         return tuple(dict.fromkeys(name for bound in self.bound for name in list_needs(bound.recipe).numbers))
 
+    def of_repeats(self, runs: int) -> FoldPlan:
+        """Return the plan for a system with so many runs of each document, with the metrics of runs."""
+        if runs == 1:
+            return self
+        if runs not in self._by_runs:
+            more = list_repeat_metrics(runs)
+            self._by_runs[runs] = replace(self, metrics=tuple(dict.fromkeys((*self.metrics, *more))))
+        return self._by_runs[runs]
+
+    @cached_property
+    def _by_runs(self) -> dict[int, FoldPlan]:
+        return {}
+
     @cached_property
     def slice_keys(self) -> tuple[str, ...]:
         """Return the slice keys requested by the plan or by a metric."""
@@ -122,12 +140,15 @@ class FoldPlan:
 class Partial:
     """The sums of some documents of one system by slice (`None`: all), and their per-document values.
 
-    The per-document values are listed batch by batch.
+    The per-document values are listed batch by batch. Of a system with repeated runs they are the sums over its
+    runs, and `flaky` are the values that vary most.
     """
 
     system: str
     slices: Mapping[SliceKey, SliceSums]
     documents: tuple[DocumentValues, ...]
+    repeats: int = 1
+    flaky: tuple[FlakyValue, ...] = ()
 
 
 def fold(plan: FoldPlan, evidence: Evidence, documents: DocumentTable) -> Partial:
@@ -139,14 +160,61 @@ def fold(plan: FoldPlan, evidence: Evidence, documents: DocumentTable) -> Partia
         raise ValueError("the document table and the evidence list different documents")
     columns = DocumentColumns(evidence, documents)
     values = value_documents(plan.bound, plan.score_of if plan.score else None, columns, plan.kept)
-    members = _find_members(plan.slice_keys, documents)
+    return _fold(plan, columns, (values,), values)
+
+
+def fold_repeats(
+    plan: FoldPlan, system: str, runs: Sequence[tuple[Evidence, DocumentTable]], votes: Votes
+) -> Partial:
+    """Return the sums of one batch of a system over its repeated runs; the document stays the unit.
+
+    All runs list the same documents, in the same order.
+    """
+    whole = plan.of_repeats(len(runs))
+    parts = [DocumentColumns(evidence, table) for evidence, table in runs]
+    columns = RepeatedColumns.join(parts, votes.values)
+    score_of = whole.score_of if whole.score else None
+    values = value_documents(whole.bound, score_of, columns, whole.kept)
+    strict = [run.perfect() for run in parts]
+    accuracies = [run.evaluate(ACCURACY.recipe) for run in parts]
+    values = replace(
+        values,
+        values={
+            **values.values,
+            VARIANCES["accuracy"]: vary_over_runs(accuracies),
+            VARIANCES["perfect_documents"]: vary_over_runs(strict),
+        },
+    )
+    singles = tuple(
+        replace(values, numbers={name: run.number(name) for name in values.numbers}) for run in parts
+    )
+    folded = _fold(whole, columns, singles, values)
+    return replace(folded, system=system, repeats=len(runs), flaky=rank_flaky(votes.flaky, len(runs)))
+
+
+def _fold(
+    plan: FoldPlan, columns: DocumentColumns, numbered: Sequence[DocumentValues], values: DocumentValues
+) -> Partial:
+    """Return the sums of a batch; `numbered` has the numbers of each run."""
+    members = _find_members(plan.slice_keys, columns.table)
     drawn = _sum_columns(columns, plan.drawn, list(members.values()), plan)
     plain = _sum_columns(columns, plan.plain, list(members.values()), None)
+    if len(numbered) > 1:
+        once = tuple(InAnyRun(one) for one in (*plan.drawn, *plan.plain) if counts_documents(one))
+        seen = _sum_columns(columns, once, list(members.values()), None)
+        plain = [others | counted for others, counted in zip(plain, seen, strict=True)]
     slices = {
-        key: SliceSums(totals | others, values.numbers_at(rows, plan.numbers), len(rows))
+        key: SliceSums(totals | others, _join_numbers(numbered, rows, plan.numbers), len(rows), len(numbered))
         for (key, rows), totals, others in zip(members.items(), drawn, plain, strict=True)
     }
-    return Partial(evidence.system, slices, (values,))
+    return Partial(columns.evidence.system, slices, (values,))
+
+
+def _join_numbers(
+    numbered: Sequence[DocumentValues], rows: npt.NDArray[np.int64], names: Sequence[str]
+) -> dict[str, tuple[npt.NDArray[np.float64], ...]]:
+    parts = [values.numbers_at(rows, names) for values in numbered]
+    return {name: tuple(each for part in parts for each in part[name]) for name in parts[0]}
 
 
 def _find_members(keys: Sequence[str], table: DocumentTable) -> dict[SliceKey, npt.NDArray[np.int64]]:
@@ -210,7 +278,10 @@ def _merge_two(first: Partial, second: Partial) -> Partial:
     slices = dict(first.slices)
     for key, sums in second.slices.items():
         slices[key] = slices[key].merge(sums) if key in slices else sums
-    return Partial(first.system, slices, first.documents + second.documents)
+    if first.repeats != second.repeats:
+        raise ValueError(f"{first.system!r} has {first.repeats} runs here and {second.repeats} there")
+    flaky = rank_flaky(first.flaky + second.flaky, first.repeats) if second.flaky else first.flaky
+    return Partial(first.system, slices, first.documents + second.documents, first.repeats, flaky)
 
 
 def estimates(plan: FoldPlan, partial: Partial) -> tuple[Estimate, ...]:
@@ -218,7 +289,8 @@ def estimates(plan: FoldPlan, partial: Partial) -> tuple[Estimate, ...]:
 
     All documents come first, then slice by slice; fields follow the whole.
     """
-    wanted = EstimationPlan(plan.bound, plan.slices, plan.level, plan.replicates, plan.seed)
+    metrics = plan.of_repeats(partial.repeats).bound
+    wanted = EstimationPlan(metrics, plan.slices, plan.level, plan.replicates, plan.seed)
     return estimate_slices(partial.system, wanted, partial.slices)
 
 
@@ -230,7 +302,8 @@ def documents_frame(partials: Iterable[Partial]) -> pl.DataFrame:
 def pair_systems(plan: FoldPlan, partials: Iterable[Partial]) -> PairedData:
     """Return the kept statistics of all documents of the systems, for paired comparisons."""
     systems: list[DocumentStatistics] = [
-        join_statistics(partial.system, partial.documents) for partial in partials
+        replace(join_statistics(partial.system, partial.documents), repeats=partial.repeats)
+        for partial in partials
     ]
     return PairedData(
         plan.compared_bound,

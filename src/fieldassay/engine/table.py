@@ -15,7 +15,7 @@ from fieldassay.engine.coding import Coded, json_text
 from fieldassay.engine.diagnose import diagnose
 from fieldassay.engine.judge import Judged
 from fieldassay.engine.paths_of_rows import Gathered, RowPaths, gather
-from fieldassay.evidence import Evidence, FieldInfo, Kind, Outcome, flag_names
+from fieldassay.evidence import REPEAT, Evidence, FieldInfo, Kind, Outcome, flag_names
 from fieldassay.printable import make_printable
 
 _NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
@@ -73,8 +73,39 @@ def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
             ]
         ),
     }
+    if evidence.repeat:
+        columns[REPEAT] = pl.repeat(evidence.repeat, len(evidence), eager=True, dtype=pl.Int64)
     columns |= {name: pl.Series(values).fill_nan(None) for name, values in evidence.extras.items()}
     return pl.DataFrame(columns)
+
+
+def answer_table(judged: Judged) -> pl.DataFrame:
+    """Return each gold value with the answer to it: document (its position), field, path, outcome, answer.
+
+    `answer` is the prediction as read, `given` the same as JSON text; null without a prediction.
+    """
+    fields = judged.fields
+    blocks = [block for block in judged.blocks if block.kind == Kind.VALUE]
+    paths = RowPaths({})
+    read = [text_series(block.coded.column.canonical.tolist()) if block.coded else None for block in blocks]
+    given = [given_texts(block.coded) if block.coded else None for block in blocks]
+
+    def answers(texts: Sequence[pl.Series | None]) -> pl.Series:
+        pairs = zip(blocks, texts, strict=True)
+        return gather([_part(block, own, block.pred_code, block.pred_raws) for block, own in pairs])
+
+    nothing = np.zeros(0, np.int64)
+    columns = {
+        "doc": np.concatenate([nothing, *(block.pairs.doc for block in blocks)]),
+        "field": np.concatenate([nothing, *(np.full(len(block), block.field) for block in blocks)]),
+        "path": gather([paths.of(block, fields[block.field], "gold") for block in blocks]),
+        "outcome": np.concatenate([nothing, *(block.outcome for block in blocks)]),
+        "answer": answers(read),
+        "given": answers(given),
+    }
+    names = [info.path for info in fields]
+    frame = pl.DataFrame(columns).filter(pl.col("path").is_not_null())
+    return frame.with_columns(_named(names, frame["field"].to_numpy()).alias("field"))
 
 
 def row_confidence(

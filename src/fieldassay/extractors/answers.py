@@ -60,12 +60,19 @@ def read_answer(text: str, fields: Sequence[Field], shape: AnswerShape, root: Ob
     if answer.data is None:
         kind = "empty" if answer.problem == "empty answer" else "not_json"
         return Reading(problem=kind, violations=(answer.problem or "",), notes=notes)
-    walk = _Walk(shape, notes)
+    return read_data(answer.data, fields, shape, notes)
+
+
+def read_data(
+    data: Mapping[str, Json], fields: Sequence[Field], shape: AnswerShape, notes: Mapping[str, int]
+) -> Reading:
+    """Return the values of a parsed answer; `notes` are those of its parsing."""
+    walk = _Walk(shape, Counter(notes))
     if is_tree(fields):
-        walk.tree(answer.data, ())
+        walk.tree(dict(data), ())
     else:
-        walk.members(fields, answer.data, (), ())
-    return Reading(walk.values, walk.rows, None, tuple(walk.violations), tuple(walk.remarks), notes)
+        walk.members(fields, data, (), ())
+    return Reading(walk.values, walk.rows, None, tuple(walk.violations), tuple(walk.remarks), walk.notes)
 
 
 @dataclass(slots=True)

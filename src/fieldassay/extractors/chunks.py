@@ -27,8 +27,8 @@ class Split:
         """
         if self.pages is None or count <= self.pages:
             return (range(count),)
-        step = self.pages - self.overlap
-        last = count - self.overlap
+        overlap = min(self.overlap, self.pages - 1)
+        step, last = self.pages - overlap, count - overlap
         return tuple(range(start, min(start + self.pages, count)) for start in range(0, last, step))
 
     def groups(self, fields: tuple[Field, ...]) -> tuple[tuple[Field, ...], ...]:

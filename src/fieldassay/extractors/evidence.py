@@ -223,7 +223,7 @@ def as_evidence(found: Found, search: Search) -> Evidence:
     if found.place is None:
         return Evidence(found.quote, kind=found.kind)
     page = search.pages[found.place.page]
-    box = page.box(found.place.start, found.place.end)
+    box = page.content.box(found.place.start, found.place.end)
     return Evidence(found.quote, page.number, found.place.start, found.place.end, box, found.kind)
 
 

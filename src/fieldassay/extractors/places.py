@@ -1,4 +1,4 @@
-"""Where a text stands in a document: pages as text, and the search of quotes in them."""
+"""Where a text stands in a document: the search of quotes in the texts of its pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fieldassay.documents.transcript import Box, Line, Page, Table
+from fieldassay.documents.text import PageText, page_text
+from fieldassay.documents.transcript import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,20 +20,12 @@ _SAME = str.maketrans(
     {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-"}
 )
 _DIGITS = re.compile(r"\d")
-_CLOSE = 90.0
-"""The least similarity of an inexact quote, of 100."""
+_CLOSE = 80.0
+"""The least similarity, of 100, of a piece whose edit distance from a quote is computed."""
+_PER_EDIT = 8
+"""Characters of a quote for each edit that is allowed."""
 _SHORTEST = 8
 """Characters of an inexact quote at least."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A piece of a page's text: of a word or a cell, with its box."""
-
-    start: int
-    end: int
-    box: Box | None
-    visible: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +38,16 @@ class Place:
 
 
 @dataclass(frozen=True)
-class PageText:
-    """The text of a page, each line and each row of a table on a line of its own, with the places of words."""
+class SearchedPage:
+    """The text of a page with the places of its words, and the same text in one form for searches."""
 
     number: int
-    text: str
-    spots: tuple[Spot, ...]
+    content: PageText
+
+    @property
+    def text(self) -> str:
+        """Return the text of the page."""
+        return self.content.text
 
     @cached_property
     def folded(self) -> tuple[str, list[int]]:
@@ -70,68 +67,6 @@ class PageText:
         """Return the first and the last character of a line."""
         starts = self.line_starts
         return starts[line], starts[line + 1] - 1 if line + 1 < len(starts) else len(self.text)
-
-    def box(self, start: int, end: int) -> Box | None:
-        """Return the smallest box around the words of a piece; None if one of them has no box."""
-        boxes = [spot.box for spot in self.spots if spot.start < end and spot.end > start]
-        known = [box for box in boxes if box is not None]
-        if not known or len(known) < len(boxes):
-            return None
-        return Box(
-            min(box.left for box in known), min(box.top for box in known),
-            max(box.right for box in known), max(box.bottom for box in known),
-        )  # fmt: skip
-
-
-def page_text(page: Page, hidden: bool = False) -> PageText:
-    """Return the text of a page; with `hidden` also what nobody sees on it."""
-    parts: list[str] = []
-    spots: list[Spot] = []
-    at = 0
-    for line in _lines(page):
-        shown = [piece for piece in line if piece[2] or hidden]
-        for position, (text, box, visible, gap) in enumerate(shown):
-            if position:
-                parts.append(gap)
-                at += len(gap)
-            spots.append(Spot(at, at + len(text), box, visible))
-            parts.append(text)
-            at += len(text)
-        if shown:
-            parts.append("\n")
-            at += 1
-    return PageText(page.number, "".join(parts)[:-1], tuple(spots))
-
-
-_Piece = tuple[str, "Box | None", bool, str]
-
-
-def _lines(page: Page) -> Iterator[list[_Piece]]:
-    tables = sorted(page.tables, key=lambda table: table.after)
-    for table in tables:
-        if table.after < 0:
-            yield from _rows(table)
-    for position, line in enumerate(page.lines):
-        yield _words(line)
-        for table in tables:
-            if table.after == position or (position == len(page.lines) - 1 and table.after > position):
-                yield from _rows(table)
-    if not page.lines:
-        for table in tables:
-            if table.after >= 0:
-                yield from _rows(table)
-
-
-def _words(line: Line) -> list[_Piece]:
-    return [(word.text, word.box, word.visible, " ") for word in line.words]
-
-
-def _rows(table: Table) -> Iterator[list[_Piece]]:
-    rows: dict[int, list[_Piece]] = {}
-    for cell in sorted(table.cells, key=lambda cell: (cell.row, cell.column)):
-        if cell.text.strip():
-            rows.setdefault(cell.row, []).append((" ".join(cell.text.split()), cell.box, cell.visible, " | "))
-    yield from rows.values()
 
 
 def fold(text: str) -> tuple[str, list[int]]:
@@ -158,13 +93,13 @@ def fold(text: str) -> tuple[str, list[int]]:
 class Search:
     """The pages of a document, or of a part of it, and the search in them."""
 
-    pages: tuple[PageText, ...]
+    pages: tuple[SearchedPage, ...]
     _cache: dict[str, list[Place]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, pages: Iterable[Page], hidden: bool = False) -> Search:
         """Return the search in these pages."""
-        return cls(tuple(page_text(page, hidden) for page in pages))
+        return cls(tuple(SearchedPage(page.number, page_text(page, hidden)) for page in pages))
 
     def find(self, quote: str) -> list[Place]:
         """Return every place of a quote in order, whole words only, case and blanks apart.
@@ -195,6 +130,7 @@ class Search:
         if len(wanted) < _SHORTEST:
             return None
         from rapidfuzz import fuzz
+        from rapidfuzz.distance import Levenshtein
 
         best: tuple[float, Place] | None = None
         for number in pages:
@@ -202,9 +138,13 @@ class Search:
             found = fuzz.partial_ratio_alignment(wanted, folded, score_cutoff=_CLOSE)
             if found is None or found.dest_end <= found.dest_start:
                 continue
-            piece = folded[found.dest_start : found.dest_end]
-            if _DIGITS.findall(piece) == _DIGITS.findall(wanted) and (best is None or found.score > best[0]):
-                place = Place(number, places[found.dest_start], places[found.dest_end - 1] + 1)
+            start = folded.rfind(" ", 0, found.dest_start + 1) + 1
+            end = (folded + " ").find(" ", found.dest_end - 1)
+            piece = folded[start:end]
+            edits = Levenshtein.distance(wanted, piece, score_cutoff=len(wanted) // _PER_EDIT)
+            is_close = edits <= len(wanted) // _PER_EDIT and _DIGITS.findall(piece) == _DIGITS.findall(wanted)
+            if is_close and (best is None or found.score > best[0]):
+                place = Place(number, places[start], places[end - 1] + 1)
                 best = (found.score, place)
         return best[1] if best is not None else None
 

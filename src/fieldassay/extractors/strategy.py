@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from fieldassay.documents.transcript import Box, Transcript
 from fieldassay.endpoints.exchange import Answer, Attachment, Failure, Request
@@ -69,6 +69,7 @@ class Extracted:
     """Counted events: `reask`, `merged_duplicates`, `chunk_conflicts`, `leaked_example` and others."""
 
 
+@runtime_checkable
 class Strategy(Protocol):
     """A way to extract: a frozen dataclass whose fields are its options; no clock, network or file.
 

@@ -16,6 +16,7 @@ from fieldassay.metrics.statistics import (
     Form,
     Known,
     Number,
+    OverRuns,
     Reaches,
     Rows,
     RowSum,
@@ -491,6 +492,58 @@ def _list_documents() -> list[Metric]:
     return made
 
 
+def _pass(of: str, what: str) -> Callable[[Options], Ratio]:
+    """Return the recipe of a chance over runs: of perfect documents, or of gold values, all counted alike."""
+
+    def build(options: Options) -> Ratio:
+        draws = options["k"] or 0
+        if options["k"] is not None and (draws < 1 or draws != int(draws)):
+            raise ValueError(f"k={options['k']}: expected a whole number of runs, from 1")
+        judged = form(OverRuns(of, "judged", int(draws)))
+        documents = judged if of == "documents" else None
+        return Ratio(form(OverRuns(of, what, int(draws))), judged, documents, is_proportion=True)
+
+    return build
+
+
+def _share_of_values(what: str) -> Callable[[Options], Ratio]:
+    return lambda _: Ratio(
+        form(OverRuns("values", what)), form(OverRuns("values", "judged")), is_proportion=True
+    )
+
+
+def _list_repeats() -> list[Metric]:
+    """Return the metrics of repeated runs of one system; they are undefined for a single run."""
+    draws = (Parameter("k", None, is_number=True),)
+    return [
+        Metric("pass_hat", "repeats", _pass("documents", "all"), draws, granularity="document"),
+        Metric("pass_at", "repeats", _pass("documents", "any"), draws, granularity="document"),
+        Metric("value_pass_hat", "repeats", _pass("values", "all"), draws, scope="both", granularity="leaf"),
+        Metric("value_pass_at", "repeats", _pass("values", "any"), draws, scope="both", granularity="leaf"),
+        Metric(
+            "majority_accuracy", "repeats", _share_of_values("majority"), scope="both", granularity="leaf"
+        ),
+        Metric(
+            "majority_ties",
+            "repeats",
+            _share_of_values("tied"),
+            (),
+            "lower",
+            scope="both",
+            granularity="leaf",
+        ),
+        Metric(
+            "flaky_values",
+            "repeats",
+            _share_of_values("flaky"),
+            (),
+            "lower",
+            scope="both",
+            granularity="leaf",
+        ),
+    ]
+
+
 @cache
 def list_metrics() -> Mapping[str, Metric]:
     """Return the catalogue by name, in the order of results."""
@@ -503,5 +556,6 @@ def list_metrics() -> Mapping[str, Metric]:
             *_list_items(),
             *_list_columns(),
             *_list_documents(),
+            *_list_repeats(),
         )
     }

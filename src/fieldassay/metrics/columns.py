@@ -39,7 +39,9 @@ from fieldassay.metrics.statistics import (
     Known,
     Number,
     OfDocument,
+    OverRuns,
     Reaches,
+    Rows,
     RowSum,
     Share,
     Squares,
@@ -154,6 +156,8 @@ class DocumentColumns:
             return self._sum_rows(statistic)
         if isinstance(statistic, FieldDefined):
             return (self._combine(statistic.form, by_field=True) > 0).astype(np.int64)
+        if isinstance(statistic, OverRuns):  # there is one run only
+            return np.zeros((1, len(self.evidence.documents)), np.int64)
         if isinstance(statistic, FieldSquares):
             return np.rint(self._combine(statistic.form, by_field=True) ** 2).astype(np.int64)
         return self._evaluate_document(statistic)[None, :]
@@ -187,6 +191,13 @@ class DocumentColumns:
         nothing = np.zeros(len(self.evidence.documents), bool)
         told = self.table.claims.get(statistic.column)
         return nothing if told is None else told == statistic.is_wanted
+
+    def perfect(self) -> npt.NDArray[np.float64]:
+        """Return 1 for each document with all values right, else 0; NaN without values."""
+        rows = Rows()
+        matches = self.per_document(rows.correct)
+        leaves = matches + self.per_document(rows.wrong + rows.missing + rows.spurious)
+        return np.where(leaves > 0, (matches == leaves).astype(np.float64), np.nan)
 
     def number(self, column: str) -> npt.NDArray[np.float64]:
         """Return a number of each document, NaN if unknown."""

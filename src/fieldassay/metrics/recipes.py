@@ -13,7 +13,9 @@ from fieldassay.metrics.statistics import (
     FieldDefined,
     FieldSquares,
     Form,
+    InAnyRun,
     Number,
+    OverRuns,
     RowSum,
     Squares,
     Statistic,
@@ -166,7 +168,7 @@ def _terms(optional: Form | None) -> tuple[Statistic, ...]:
 
 
 def _support(population: Form) -> tuple[Statistic, ...]:
-    if all(isinstance(statistic, RowSum) for statistic in population.statistics):
+    if all(isinstance(statistic, RowSum | OverRuns) for statistic in population.statistics):
         return (FieldDefined(population), Defined(population))
     return ()
 
@@ -217,10 +219,12 @@ class SumTable:
     """Evaluates recipes on the sums of one slice.
 
     With an unseen document values have three times the columns: without it, with it at its worst, and at its best.
+    The sums are those of `repeats` runs of each document; plain sums are divided by that.
     """
 
     sums: Sums
     unseen: Unseen | None = None
+    repeats: int = 1
     _floats: dict[tuple[Statistic, tuple[str | None, ...]], Floats] = field(default_factory=dict)
 
     def evaluate(self, recipe: Recipe) -> Evaluated:
@@ -283,7 +287,8 @@ class SumTable:
         if ratio.documents is None:
             n, documents = _whole(denominator[:, 0]), self._count_documents(ratio.denominator, labels)
         else:
-            n = documents = _whole(self.combine(ratio.documents, labels)[:, 0])
+            n = _whole(self.combine(ratio.documents, labels)[:, 0])
+            documents = self.count_once(ratio.documents, labels)
         return Evaluated(labels, values, n, documents, self._count(ratio.failed, labels))
 
     def _average(self, ratio: Ratio, weight: Form | None) -> Evaluated:
@@ -311,7 +316,12 @@ class SumTable:
     def _evaluate_total(self, recipe: Total) -> Evaluated:
         labels = self.labels(recipe.population)
         values, n = self.combine(recipe.total, labels), _whole(self.combine(recipe.population, labels)[:, 0])
-        documents = self._count_documents(recipe.population, labels) if _support(recipe.population) else n
+        values = values if self.repeats == 1 else values / self.repeats
+        documents = (
+            self._count_documents(recipe.population, labels)
+            if _support(recipe.population)
+            else self.count_once(recipe.population, labels)
+        )
         return Evaluated(labels, self._repeat(values), n, documents, self._count(recipe.failed, labels))
 
     def _repeat(self, values: Floats) -> Floats:
@@ -340,7 +350,7 @@ class SumTable:
         """Return the fields of a form's rows, and `None` for the whole."""
         fields: tuple[str | None, ...] | None = None
         for statistic in linear.statistics:
-            if isinstance(statistic, RowSum) and statistic in self.sums:
+            if isinstance(statistic, RowSum | OverRuns) and statistic in self.sums:
                 known = self.sums[statistic].fields
                 if known == (None,):  # summed over fields already
                     continue
@@ -368,9 +378,18 @@ class SumTable:
         )
 
     def _count_documents(self, population: Form, labels: tuple[str | None, ...]) -> npt.NDArray[np.int64]:
-        by_field = self._scale(FieldDefined(population), labels)[:-1, 0]
-        overall = self._scale(Defined(population), labels)[-1:, 0]
+        by_field = self._scale(self._once(FieldDefined(population)), labels)[:-1, 0]
+        overall = self._scale(self._once(Defined(population)), labels)[-1:, 0]
         return _whole(np.concatenate([by_field, overall]))
+
+    def count_once(self, population: Form, labels: tuple[str | None, ...]) -> npt.NDArray[np.int64]:
+        """Return a count of documents in which each counts once, however many runs there are of it."""
+        once = Form(tuple((factor, self._once(statistic)) for factor, statistic in population.terms))
+        return _whole(self.combine(once, labels)[:, 0])
+
+    def _once(self, statistic: Statistic) -> Statistic:
+        in_any = InAnyRun(statistic)
+        return in_any if in_any in self.sums else statistic
 
 
 def _whole(values: Floats) -> npt.NDArray[np.int64]:

@@ -160,8 +160,39 @@ class Documents:
     bits = 0
 
 
+@dataclass(frozen=True, slots=True)
+class InAnyRun:
+    """1 for each document (and field) in which a statistic is positive in any of the repeated runs."""
+
+    statistic: Statistic
+    bits = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OverRuns:
+    """A quantity of a document, or of its gold values field by field, over the repeated runs of a system.
+
+    `of`: `documents` (all values right: perfect) or `values`. `what`: `judged` (1 if there are at least
+    `draws` runs), `all` and `any` (the chance that `draws` of the runs, drawn without replacement, are all
+    right, or not all wrong), `majority` (1 if the most frequent answer is right; tied answers share it),
+    `tied` and `flaky` (1 if the vote is tied, if the answers differ).
+    """
+
+    of: str
+    what: str
+    draws: int = 0
+    """0: all runs."""
+
+    @property
+    def bits(self) -> int:
+        """Return the binary digits after the point."""
+        return FRACTION_BITS if self.what in ("all", "any", "majority") else 0
+
+
 Statistic: TypeAlias = Union[
     RowSum,
+    InAnyRun,
+    OverRuns,
     Share,
     Defined,
     FieldDefined,

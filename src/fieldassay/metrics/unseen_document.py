@@ -43,7 +43,7 @@ class UnseenDocument:
         highest = find_highest(ratio)
         if highest is None or numerator.shape[1] != len(self.weight):
             return None
-        unseen = self.weight if ratio.documents is not None else self.size(ratio)[:, None] * self.weight
+        unseen = self.size(ratio)[:, None] * self.weight
         whole = denominator + unseen
         low = divide(numerator, whole)
         return low, low + divide(highest * unseen, whole)
@@ -94,8 +94,14 @@ def _highest_ratio(ratio: Ratio) -> float | None:
 def size_by_sums(table: SumTable, ratio: Ratio) -> Floats:
     """Return the size of the unseen document by label, sum of squares / sum of what documents count, from plain sums (column 0).
 
-    Documents of unlike size are resampled as a whole, so that the large ones count for more. It is 0 where there is nothing to count.
+    Documents of unlike size are resampled as a whole, so that the large ones count for more. It is 0 where there is nothing to count,
+    and in a mean over documents 1, or the number of repeated runs that count.
     """
+    if ratio.documents is not None:
+        if table.repeats == 1:
+            return np.ones(1)
+        once = table.count_once(ratio.documents, (None,)).astype(np.float64)
+        return np.nan_to_num(divide(table.combine(ratio.denominator, (None,))[:, 0], once))
     if not size_statistics(ratio):
         return np.zeros(1)
     labels, squares = table.squares(ratio)
@@ -104,6 +110,11 @@ def size_by_sums(table: SumTable, ratio: Ratio) -> Floats:
 
 def size_by_documents(table: SumTable, ratio: Ratio) -> Floats:
     """Return the same where each column of the table is a document."""
+    if ratio.documents is not None:
+        if table.repeats == 1:
+            return np.ones(1)
+        counts = table.combine(ratio.denominator, (None,))
+        return np.nan_to_num(divide(counts.sum(axis=1), np.count_nonzero(counts, axis=1).astype(np.float64)))
     if not size_statistics(ratio):
         return np.zeros(1)
     values = table.combine(ratio.size_form, table.labels(ratio.denominator))

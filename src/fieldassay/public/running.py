@@ -156,11 +156,7 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
 def _with_digests(result: Result, request: Request) -> Result:
     """Return the result with the digests and options of its inputs; inputs in memory have no digest."""
     inputs = dict(result.run["inputs"])
-    sources = (
-        request.predictions
-        if isinstance(request.predictions, Mapping)
-        else dict.fromkeys(inputs["predictions"], request.predictions)
-    )
+    sources = _name_sources(request, inputs)
     given = {"gold": _name(request.gold, inputs["gold"])}
     named = {
         str(name): _name(source, inputs["predictions"].get(name, "")) for name, source in sources.items()
@@ -176,6 +172,23 @@ def _with_digests(result: Result, request: Request) -> Result:
     }
     inputs["given"] = {**given, "predictions": named}
     return replace(result, run={**result.run, "inputs": inputs})
+
+
+def _name_sources(request: Request, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what was given as predictions, by system, or by run where a system has several."""
+    repeats: Mapping[str, list[str]] = inputs.get("repeats", {})
+    if not isinstance(request.predictions, Mapping):
+        if not repeats:
+            return dict.fromkeys(inputs["predictions"], request.predictions)
+        given = dict.fromkeys(repeats, request.predictions)
+    else:
+        given = dict(request.predictions)
+    found: dict[str, Any] = {}
+    for name, source in given.items():
+        runs = repeats.get(name, [name])
+        is_list = isinstance(source, list | tuple) and len(source) == len(runs) and len(runs) > 1
+        found |= dict(zip(runs, source, strict=True)) if is_list else dict.fromkeys(runs, source)
+    return found
 
 
 def _is_path(source: Any) -> bool:

@@ -24,7 +24,7 @@ from fieldassay.reports.reported import Reported
 from fieldassay.result.decision import DecisionPage
 from fieldassay.result.result import Result
 from fieldassay.runs.locate import find_run
-from fieldassay.runs.run import Run
+from fieldassay.runs.run import Run, read_runs
 
 T = TypeVar("T", BaselineRequest, CalibrationOptions, DiffOptions, GateRequest)
 Reference: TypeAlias = "Run | str | os.PathLike[str]"
@@ -112,8 +112,12 @@ def gate(
     )
 
 
-def set_baseline(run: Reference, file: str | os.PathLike[str], reason: str = "", **options: Any) -> Baseline:
+def set_baseline(
+    run: Reference | Sequence[Reference], file: str | os.PathLike[str], reason: str = "", **options: Any
+) -> Baseline:
     """Make a run the baseline in a file, and return the baseline; the file keeps the history of those before.
+
+    Several runs are repeated runs of their systems: the mean over them is the baseline.
 
     `options` are `systems`, `metrics`, `hashes_ids` and `store`. Raises `ProblemsError` for an unsuitable
     run.
@@ -124,7 +128,9 @@ def set_baseline(run: Reference, file: str | os.PathLike[str], reason: str = "",
     >>> fa.set_baseline(run, folder / "baseline.json", reason="prompt 7").reason
     'prompt 7'
     """
-    found, path = Run.open(_folder(run, options.pop("store", STORE))), Path(file)
+    store, path = options.pop("store", STORE), Path(file)
+    several: Sequence[Reference] = run if isinstance(run, list | tuple) else [run]  # type: ignore[list-item]
+    found = read_runs((_folder(one, store) for one in several), lambda one: one)
     request = _choose(BaselineRequest(reason=reason), options, "set_baseline")
     made = make_baseline(found, request, datetime.now(UTC), read_history(path))
     write_baseline(path, made)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, nearest
 from fieldassay.records.ids import ID_FORMS, MAX_LISTED, Positions, base_name, cap_problems, drop_endings
-from fieldassay.records.record import Batch, Record, Row
+from fieldassay.records.record import Batch, Record, Repeat, Row
 from fieldassay.records.source import Source
 
 _SUFFIX = re.compile(r"(?<=[^.])\.(?=[^.]{0,4}[A-Za-z])[A-Za-z0-9]{1,5}$")
@@ -87,6 +87,17 @@ class Matching:
     missing: Mapping[str, int]
     unmatched: Mapping[str, tuple[str, ...]]
     notes: tuple[Problem, ...] = ()
+    repeats: Mapping[str, Repeat] = field(default_factory=dict)
+    """Of which system a prediction is a repeated run, by its name among the predictions."""
+
+    @property
+    def systems(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the names of each system's predictions: its own, or those of its repeated runs."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name in self.predictions:
+            system = self.repeats[name].system if name in self.repeats else name
+            found[system] = (*found.get(system, ()), name)
+        return found
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -249,7 +260,7 @@ def _read_batch(matching: Matching, chosen: Sequence[int]) -> Batch:
             rows[key] = source.rows.read(found)
         records = iter(source.open(found, rows[key]))
         predictions[system] = tuple(next(records) if position >= 0 else None for position in where.tolist())
-    return Batch(tuple(record.id for record in gold), tuple(gold), predictions)
+    return Batch(tuple(record.id for record in gold), tuple(gold), predictions, matching.repeats)
 
 
 def check_gold(records: Sequence[Record]) -> None:

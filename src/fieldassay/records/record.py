@@ -52,12 +52,34 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeat:
+    """One run of a system: its number, from 1, and how many there are."""
+
+    system: str
+    number: int
+    runs: int
+
+    @property
+    def name(self) -> str:
+        """Return the name of the run among the names of systems.
+
+        >>> Repeat("llama", 2, 5).name
+        'llama (run 2 of 5)'
+        """
+        return f"{self.system} (run {self.number} of {self.runs})"
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
-    """Some documents in gold order: gold and, by system, predictions, as parallel tuples (None: missing)."""
+    """Some documents in gold order: gold and, by system, predictions, as parallel tuples (None: missing).
+
+    `repeats` says of which system a prediction is a repeated run, and which.
+    """
 
     ids: tuple[str, ...]
     gold: tuple[Record, ...]
     predictions: Mapping[str, tuple[Record | None, ...]]
+    repeats: Mapping[str, Repeat] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

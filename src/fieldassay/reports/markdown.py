@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fieldassay.reports.comparisons import comparisons_markdown
 from fieldassay.reports.findings import tell_loss_shortly, tell_points
 from fieldassay.reports.gates import gates_markdown
+from fieldassay.reports.repeats import repeats_markdown
 from fieldassay.reports.summary import FieldLine, SliceTable, Summary, measure_name
 from fieldassay.wording.numbers import show_both, show_count, show_value
 from fieldassay.wording.shown import show_markdown, show_pair
@@ -30,6 +31,7 @@ def render_markdown(summary: Summary) -> str:
     parts.append(f"{summary.method[:1].upper()}{summary.method[1:]}.")
     if summary.compared is not None:
         parts += comparisons_markdown(summary.compared)
+    parts += repeats_markdown(summary.repeats)
     for position in range(len(summary.systems)):
         parts += _fields(summary, position)
     parts += _losses(summary)

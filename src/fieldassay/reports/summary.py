@@ -13,6 +13,7 @@ from fieldassay.reports.checked import CheckLine, list_checks
 from fieldassay.reports.comparisons import Compared, summarize_comparisons
 from fieldassay.reports.losses import Loss, find_losses
 from fieldassay.reports.mistakes import Mistake, count_mistakes
+from fieldassay.reports.repeats import RepeatsShown, show_repeats
 from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
 from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
@@ -108,6 +109,8 @@ class Summary:
     """Gold values that all systems contradict in the same way, the first ones."""
     hidden_suspicious: int = 0
     grids: tuple[Grid, ...] = ()
+    repeats: tuple[RepeatsShown, ...] = ()
+    """The systems with repeated runs."""
     """Tables of requested metrics."""
 
 
@@ -155,6 +158,7 @@ def summarize(
         suspicious=suspicious[:MOST_SUSPICIOUS],
         hidden_suspicious=max(0, len(suspicious) - MOST_SUSPICIOUS),
         grids=list_grids(result),
+        repeats=show_repeats(result),
     )
 
 

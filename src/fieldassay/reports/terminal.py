@@ -8,6 +8,7 @@ from fieldassay.reports.comparisons import add_comparisons
 from fieldassay.reports.findings import tell_loss_shortly, tell_points
 from fieldassay.reports.gates import add_gates
 from fieldassay.reports.page import Column, Page, Screen
+from fieldassay.reports.repeats import add_repeats
 from fieldassay.reports.summary import (
     SIDE_BY_SIDE,
     FieldLine,
@@ -36,6 +37,7 @@ def render_terminal(summary: Summary, screen: Screen, most_losses: int = SHORT) 
     page.line(summary.method, "dim")
     if summary.compared is not None:
         add_comparisons(page, summary.compared)
+    add_repeats(page, summary.repeats)
     for position in range(len(summary.systems)):
         _fields(page, summary, position)
     add_losses(page, summary, most_losses)

@@ -76,7 +76,7 @@ def value_documents(
     found |= {name: columns.shares(share) for name, share in shares.items() if name not in found}
     matches = columns.per_document(rows.correct)
     leaves = matches + columns.per_document(rows.wrong + rows.missing + rows.spurious)
-    perfect = np.where(leaves > 0, (matches == leaves).astype(np.float64), np.nan)
+    perfect = columns.perfect()
     table = columns.table
     numbers = _known_numbers(metrics, columns)
     found |= {"leaves": leaves, "matches": matches, "perfect": perfect}

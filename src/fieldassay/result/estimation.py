@@ -17,12 +17,20 @@ from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum, add_sums
 from fieldassay.metrics.unseen_document import UnseenDocument, size_by_sums
 from fieldassay.result.estimate import Estimate
-from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few, percentile_intervals, quantile_interval
+from fieldassay.stats.intervals import (
+    FEW_DOCUMENTS,
+    Interval,
+    are_too_few,
+    percentile_intervals,
+    quantile_interval,
+)
 from fieldassay.stats.poisson import unseen_weights
 
 Floats = npt.NDArray[np.float64]
 SliceKey: TypeAlias = tuple[str, str] | None
 _Drawn: TypeAlias = tuple[float, float, int]
+
+_ROUNDING = 1e-9
 
 _HIGHEST = {"ratio": 1.0, "percent": 100.0}
 """The largest value of metrics by unit, 0 being the smallest; other units have no bounds."""
@@ -38,12 +46,16 @@ class SliceSums:
     sums: Mapping[Statistic, Sum]
     numbers: Mapping[str, tuple[Floats, ...]]
     documents: int
+    repeats: int = 1
+    """The number of runs of each document, whose statistics are added up."""
 
     def merge(self, other: SliceSums) -> SliceSums:
         """Return the sums of both."""
         names = dict.fromkeys([*self.numbers, *other.numbers])
         numbers = {name: self.numbers.get(name, ()) + other.numbers.get(name, ()) for name in names}
-        return SliceSums(add_sums(self.sums, other.sums), numbers, self.documents + other.documents)
+        return SliceSums(
+            add_sums(self.sums, other.sums), numbers, self.documents + other.documents, self.repeats
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +75,7 @@ class _Draft:
     failed: int = 0
     replicates: tuple[Floats, ...] = ()
     ordered: Floats | None = None
+    repeats: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +131,7 @@ def _draft_slice(
     metrics: Sequence[BoundMetric], key: SliceKey, table: SliceSums, unseen: Floats
 ) -> list[_Draft]:
     weight = np.concatenate([np.zeros(1), unseen])  # the value itself holds none
-    sums = SumTable(table.sums)
+    sums = SumTable(table.sums, repeats=table.repeats)
     with_unseen = replace(sums, unseen=UnseenDocument(weight, partial(size_by_sums, sums)))
     drafts: list[_Draft] = []
     for bound in metrics:
@@ -153,13 +166,18 @@ def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated) -> list[_Dr
         row = rows[label]
         is_settled = is_count or isinstance(bound.recipe, Coalesce)
         is_undefined = math.isnan(values[row]) or (n[row] == 0 and not is_settled)
-        value = None if is_undefined else round(values[row]) if is_count else values[row]
+        value = None if is_undefined else _whole(values[row]) if is_count else values[row]
         has_replicates = has_draws and value is not None and documents[row] > 0
         is_within = value is not None and 0.0 <= value <= highest_value(bound) * (1.0 + 1e-9)
         drawn = blocks if is_within else blocks[:1]  # what a spec calls a ratio can be any number
         replicates = tuple(block[row, 1:] for block in drawn) if has_replicates else ()
         drafts.append(_Draft(bound, key, label, value, n[row], documents[row], failed[row], replicates))
     return drafts
+
+
+def _whole(count: float) -> float:
+    """Return a count as a whole number, unless it is a mean over repeated runs that is none."""
+    return round(count) if abs(count - round(count)) < _ROUNDING else count
 
 
 def _choose_labels(bound: BoundMetric, labels: tuple[str | None, ...]) -> Sequence[str | None]:
@@ -172,7 +190,8 @@ def _choose_labels(bound: BoundMetric, labels: tuple[str | None, ...]) -> Sequen
 def _draft_quantile(bound: BoundMetric, recipe: Quantile, key: SliceKey, table: SliceSums) -> _Draft:
     ordered = np.sort(np.concatenate([np.zeros(0), *table.numbers.get(recipe.column, ())]))
     value = float(np.quantile(ordered, recipe.share)) if len(ordered) else None
-    return _Draft(bound, key, None, value, len(ordered), len(ordered), ordered=ordered)
+    documents = -(-len(ordered) // table.repeats)
+    return _Draft(bound, key, None, value, len(ordered), documents, ordered=ordered, repeats=table.repeats)
 
 
 def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
@@ -228,12 +247,24 @@ def has_bounds(bound: BoundMetric) -> bool:
 def _bound_quantile(draft: _Draft, recipe: Quantile, level: float) -> _Bounds:
     if draft.ordered is None or not len(draft.ordered) or not 0.0 < recipe.share < 1.0:
         return _Bounds()
-    interval = quantile_interval(draft.ordered, recipe.share, level)
+    interval = _bound_repeated(draft.ordered, draft.repeats, recipe.share, level)
     return (
         _Bounds()
         if interval is None
         else _Bounds((interval.low, interval.high), ("order_statistics", *_mark_few(draft)))
     )
+
+
+def _bound_repeated(ordered: Floats, repeats: int, share: float, level: float) -> Interval | None:
+    """Return the interval of a quantile of several numbers a document, as if those of one were all alike.
+
+    That is the widest one: only the documents are taken to be independent.
+    """
+    if repeats == 1:
+        return quantile_interval(ordered, share, level)
+    whole = ordered[: len(ordered) // repeats * repeats].reshape(-1, repeats)
+    low, high = (quantile_interval(side, share, level) for side in (whole[:, 0], whole[:, -1]))
+    return None if low is None or high is None else Interval(low.low, high.high)
 
 
 def _finish(system: str, draft: _Draft, level: float, bounds: _Bounds) -> Estimate:

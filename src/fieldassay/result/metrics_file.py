@@ -12,6 +12,7 @@ from fieldassay.atomic.typed_json import AGAIN, SCHEMA_VERSION, Form, check_part
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.recorded import Counts, Provenance
+from fieldassay.result.repeats import Repeats
 from fieldassay.result.result import Result
 
 _FORM = Form("a metrics file", "bad_metrics_file")
@@ -24,6 +25,7 @@ class _File(msgspec.Struct):
     run: dict[str, Any]
     estimates: tuple[Estimate, ...]
     counts: dict[str, Any]
+    repeats: tuple[Repeats, ...] = ()
 
 
 def metrics_json(result: Result) -> bytes:
@@ -38,7 +40,7 @@ def metrics_json(result: Result) -> bytes:
     estimates = f"[\n{lines}\n]" if lines else "[]"
     text = (
         f'{{"schema_version": {SCHEMA_VERSION}, "run": {_write(result.run)}, '
-        f'"estimates": {estimates}, "counts": {_write(result.counts)}}}\n'
+        f'"estimates": {estimates}, "counts": {_write(result.counts)}{_write_repeats(result)}}}\n'
     )
     return text.encode("utf-8", "backslashreplace")
 
@@ -58,7 +60,14 @@ def read_metrics(data: bytes, where: str = "metrics.json") -> Result:
         raise ProblemsError(problems[:_MOST_LISTED])
     check_part(found.run, Provenance, _FORM, f"{where}: $.run")
     check_part(found.counts, Counts, _FORM, f"{where}: $.counts")
-    return Result(found.estimates, run=found.run, counts=found.counts)
+    return Result(found.estimates, run=found.run, counts=found.counts, repeats=found.repeats)
+
+
+def _write_repeats(result: Result) -> str:
+    if not result.repeats:
+        return ""
+    lines = ",\n".join(_write(one.to_dict()) for one in result.repeats)
+    return f', "repeats": [\n{lines}\n]'
 
 
 def _write(value: Mapping[str, Any]) -> str:

@@ -39,6 +39,8 @@ class DocumentStatistics:
     documents: tuple[str, ...]
     statistics: Mapping[Statistic, Sum]
     groups: Mapping[str, tuple[tuple[str, ...], ...]]
+    repeats: int = 1
+    """The number of runs that the statistics of a document are the sum of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

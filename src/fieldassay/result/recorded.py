@@ -54,6 +54,22 @@ class RecordedInputs(msgspec.Struct, frozen=True):
     sha256: dict[str, str | None] | None = None
     options: dict[str, Any] | None = None
     given: RecordedGiven | None = None
+    repeats: dict[str, list[str]] = {}
+    """The names of the predictions that are repeated runs of a system, by system."""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Return the names of the systems."""
+        return tuple(self.by_system(self.predictions))
+
+    def by_system(self, paths: Mapping[str, str]) -> dict[str, str | tuple[str, ...]]:
+        """Return paths of predictions by system, several for one with repeated runs in files of their own."""
+        system_of = {name: system for system, names in self.repeats.items() for name in names}
+        found: dict[str, tuple[str, ...]] = {}
+        for name, path in paths.items():
+            system = system_of.get(name, name)
+            found[system] = tuple(dict.fromkeys((*found.get(system, ()), path)))
+        return {system: given[0] if len(given) == 1 else given for system, given in found.items()}
 
 
 class Provenance(msgspec.Struct, frozen=True):
@@ -73,9 +89,10 @@ class Provenance(msgspec.Struct, frozen=True):
 
 
 class SystemCounts(msgspec.Struct, frozen=True):
-    """The counts of one system's documents."""
+    """The counts of one system's documents; with repeated runs (`repeats`) those of all runs together."""
 
     documents: Count = 0
+    repeats: Count = 1
     missing: Count = 0
     unmatched: Count = 0
     invalid: Count = 0

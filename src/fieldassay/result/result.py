@@ -16,6 +16,7 @@ from fieldassay.metrics.selection import bind_metric
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.pairing import PairedData
+from fieldassay.result.repeats import Repeats
 from fieldassay.result.violations import CheckCount
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ class Result:
     """The comparisons of each further system with the reference; empty for one system."""
     rankings: tuple[Ranking, ...] = ()
     """The rankings of more than two systems, one for each compared metric."""
+    repeats: tuple[Repeats, ...] = ()
+    """The systems with repeated runs: variances within and between documents, and the flaky values."""
     paired: PairedData | None = None
     """The statistics for comparing other pairs; None for one system, and for a result read from a file."""
     writer: Callable[[Result, Path, bool], Run] | None = None

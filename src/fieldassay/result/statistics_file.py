@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 STATISTICS = "statistics.parquet"
-SYSTEM, DOCUMENT, GROUP = "system", "doc", "group"
+SYSTEM, DOCUMENT, GROUP, REPEATS = "system", "doc", "group", "repeats"
+
+
+MOST_REPEATS = 10_000
 
 
 def name_statistic(statistic: Statistic) -> str:
@@ -37,7 +40,8 @@ def statistics_frame(systems: Iterable[DocumentStatistics]) -> pl.DataFrame:
 
     Columns are named by JSON lists: `["system"]`, `["doc"]` (as UTF-8 bytes, so that no id is lost),
     `["group", KEY]` (lists of texts), and `[STATISTIC, FIELD]` (int64; FIELD is null for the document as a
-    whole). Missing values are null.
+    whole). `["repeats"]` is there if the statistics of some system are sums over several runs of each document.
+    Missing values are null.
     """
     import polars as pl
 
@@ -57,6 +61,8 @@ def _frame(system: DocumentStatistics) -> pl.DataFrame:
             [name.encode("utf-8", "surrogatepass") for name in system.documents], dtype=pl.Binary
         ),
     }
+    if system.repeats > 1:
+        columns[_column(REPEATS)] = pl.Series([system.repeats] * count, dtype=pl.Int64)
     for key, groups in system.groups.items():
         texts = [[make_printable(name) for name in names] for names in groups]
         columns[_column(GROUP, key)] = pl.Series(texts, dtype=pl.List(pl.String))
@@ -102,10 +108,13 @@ def _system(name: str, frame: pl.DataFrame, names: dict[str, Statistic]) -> Docu
     )
     parts: dict[Statistic, list[tuple[str | None, np.ndarray]]] = {}
     groups: dict[str, tuple[tuple[str, ...], ...]] = {}
+    repeats = 1
     for column in frame.columns:
         kind, *rest = json.loads(column)
         values = frame.get_column(column)
-        if kind == GROUP:
+        if kind == REPEATS:
+            repeats = _read_repeats(values.to_list())
+        elif kind == GROUP:
             groups[rest[0]] = tuple(tuple(one or ()) for one in values.to_list())
         elif kind in names and values.null_count() < len(values):
             parts.setdefault(names[kind], []).append(
@@ -115,7 +124,15 @@ def _system(name: str, frame: pl.DataFrame, names: dict[str, Statistic]) -> Docu
         statistic: Sum(tuple(field for field, _ in found), np.stack([one for _, one in found]))
         for statistic, found in parts.items()
     }
-    return DocumentStatistics(name, documents, statistics, groups)
+    return DocumentStatistics(name, documents, statistics, groups, repeats)
+
+
+def _read_repeats(values: list[int | None]) -> int:
+    found = set(values) or {None}
+    runs = found.pop() or 1
+    if found or not 1 <= runs <= MOST_REPEATS:
+        raise ValueError("the number of runs of a system")
+    return runs
 
 
 def write_statistics(file: Path, systems: Sequence[DocumentStatistics]) -> None:

@@ -30,9 +30,7 @@ def document_of_run(run: Run, document: str) -> DocumentExplanation:
         return _from_inputs(run, document)
     with corrupt_run_errors(run):
         rows = evidence.filter(pl.col("doc") == document).collect().to_dicts()
-    return DocumentExplanation(
-        document, None, tuple(rows), (), _remarks(table, document), tuple(run.inputs.predictions)
-    )
+    return DocumentExplanation(document, None, tuple(rows), (), _remarks(table, document), run.inputs.systems)
 
 
 _CLAIMS = {
@@ -81,6 +79,8 @@ def _from_inputs(run: Run, document: str) -> DocumentExplanation:
             [Problem(str(run.folder), what, "score again with --evidence all", "changed_file")]
         )
     labels = dict.fromkeys(inputs.predictions.values()) if options.systems_key else {}
-    predictions = {f"file {number}": label for number, label in enumerate(labels)} or inputs.predictions
+    predictions: Mapping[str, Any] = {
+        f"file {number}": label for number, label in enumerate(labels)
+    } or inputs.by_system(inputs.predictions)
     matching = open_inputs(run.plan, inputs.gold, predictions, options)
     return explain_document(drop_absent_fields(run.plan, matching), matching, document)

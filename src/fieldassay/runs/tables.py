@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.atomic.parquet import guarded
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.evidence import ANSWER_COLUMNS, FLAGS, Kind, Outcome, evidence_schema
+from fieldassay.evidence import ANSWER_COLUMNS, FLAGS, REPEAT, Kind, Outcome, evidence_schema
 from fieldassay.printable import make_printable
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def check_evidence(schema: Mapping[str, Any], where: str) -> None:
     import polars as pl
 
     _check_columns(schema, evidence_schema(), where)
-    extra = {name: pl.Float64 for name in schema if name not in evidence_schema()}
+    extra: dict[str, Any] = {name: pl.Float64 for name in schema if name not in (*evidence_schema(), REPEAT)}
+    extra |= {REPEAT: pl.Int64} if REPEAT in schema else {}
     _check_columns(schema, extra, where)
 
 

@@ -113,15 +113,16 @@ def total_tokens(usage: Mapping[str, Any]) -> float | None:
 
 
 def _cost(prices: Table, usage: Mapping[str, Any]) -> float | None:
-    """Return the cost of one document: the one given, else that of its tokens.
+    """Return the cost of one document: its tokens by the table, else what its row says, else None.
 
-    None if model, price or tokens are unknown.
+    >>> _cost({"m": {"prompt": 2.0}}, {"model": "m", "prompt_tokens": 500_000, "cost_usd": 7})
+    1.0
+    >>> _cost({}, {"model": "m", "prompt_tokens": 500_000, "cost_usd": 0.25}), _cost({}, {"prompt_tokens": 5})
+    (0.25, None)
     """
-    given = _amount(usage.get("cost_usd"))
-    if given is not None:
-        return given
     tokens = {kind: _amount(usage.get(f"{kind}_tokens")) for kind in TOKEN_KINDS}
-    return cost_usd(prices, str(usage.get("model")), tokens)
+    priced = cost_usd(prices, str(usage.get("model")), tokens)
+    return _amount(usage.get("cost_usd")) if priced is None else priced
 
 
 def _amount(value: Any) -> float | None:

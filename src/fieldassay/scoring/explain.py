@@ -258,13 +258,13 @@ def explain_document(
     for batch in batches(matching, 1, [ids[document]]):
         for judged in judge_batch(plan, batch, slices):
             rows += judged.evidence.table().to_dicts() if judged.evidence.table is not None else []
-            system = judged.evidence.system
+            system = judged.name
             undeclared = [
                 f"the spec does not declare the predicted key {path}"
                 for path in sorted(judged.undeclared.pred)[:_MOST_NAMED]
             ]
             remarks[system] = (*_remarks(batch.predictions[system][0]), *undeclared)
-    return DocumentExplanation(document, None, tuple(rows), (), remarks, tuple(matching.predictions))
+    return DocumentExplanation(document, None, tuple(rows), (), remarks, tuple(matching.systems))
 
 
 def _remarks(record: Record | None) -> list[str]:

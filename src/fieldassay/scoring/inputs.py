@@ -13,6 +13,8 @@ from fieldassay.records.formats import split_sheet
 from fieldassay.records.matching import Matching, find_duplicates, match
 from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
+from fieldassay.records.record import Repeat
+from fieldassay.records.repeats import are_runs, name_repeats, split_runs
 from fieldassay.records.source import Source, open_source, open_systems
 from fieldassay.records.value_objects import Scalars
 from fieldassay.records.variants import split_variants
@@ -103,6 +105,7 @@ def open_inputs(
     of_predictions = replace(pred_options(plan, inputs), left_out=left_out)
     problems: list[Problem] = []
     sources: dict[str, Source] = {}
+    repeats: dict[str, Repeat] = {}
     opened: Source | None = None
     chosen: Choice | None = None
     try:
@@ -115,15 +118,17 @@ def open_inputs(
         problems += error.problems
     for name, records in _named(predictions).items():
         try:
-            found = _open_predictions(name, records, of_predictions)
+            found, own = _open_system(name, records, of_predictions)
         except ProblemsError as error:
             problems += error.problems
             continue
         problems += _taken(name, found, sources)
         sources |= found
+        repeats |= own
     if problems or opened is None:
         raise ProblemsError(problems)
     matching = match(opened, sources, inputs.match_ids, None if chosen is None else chosen.positions)
+    matching = replace(matching, repeats=repeats) if repeats else matching
     return matching if chosen is None else replace(matching, notes=(chosen.note, *matching.notes))
 
 
@@ -150,7 +155,7 @@ def open_predictions(
     sources: dict[str, Source] = {}
     for name, records in predictions.items():
         try:
-            found = _open_predictions(name, records, options)
+            found, _ = _open_system(name, records, options)
         except ProblemsError as error:
             problems += error.problems
             continue
@@ -197,6 +202,8 @@ def _named(predictions: Mapping[str, Records] | Records) -> dict[str, Records]:
         return dict(predictions)
     if isinstance(predictions, (str, Path)):
         return {system_name(predictions): predictions}
+    if are_runs(predictions) and isinstance(predictions[0], str | Path):
+        return {system_name(predictions[0]): predictions}
     return {"prediction": predictions}
 
 
@@ -216,6 +223,53 @@ def _open(records: Records, options: SourceOptions, label: str) -> Source:
     if isinstance(records, (str, Path)):
         return open_source(records, options)
     return hold_records(records, options, label)
+
+
+def _open_system(
+    name: str, records: Records, options: SourceOptions
+) -> tuple[dict[str, Source], dict[str, Repeat]]:
+    """Return the sources of a system by name, and of which system each is a repeated run."""
+    if not are_runs(records):
+        found = _open_predictions(name, records, options)
+        runs = {system: parts for system, one in found.items() if (parts := split_runs(system, one))}
+    elif len(records) == 1:
+        return _open_system(name, records[0], options)
+    else:
+        runs = {name: _open_runs(name, records, options)}
+        found = {name: runs[name][0]}
+    named: dict[str, Source] = {}
+    repeats: dict[str, Repeat] = {}
+    for system, source in found.items():
+        if system not in runs:
+            named[system] = source
+            continue
+        for repeat, part in zip(name_repeats(system, len(runs[system])), runs[system], strict=True):
+            named[repeat.name], repeats[repeat.name] = part, repeat
+    return named, repeats
+
+
+def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) -> list[Source]:
+    """Return the sources of the repeated runs of a system; raise `ProblemsError` with all problems of all."""
+    problems: list[Problem] = []
+    sources: list[Source] = []
+    for number, one in enumerate(records, 1):
+        label = f"{name}, run {number}"
+        if options.systems_key is not None:
+            remedy = "give the file of one run at a time"
+            problems.append(Problem(label, "a key of systems, and several runs", remedy, "systems_key"))
+            continue
+        try:
+            found = split_variants(name, _open(one, options, label))
+        except ProblemsError as error:
+            problems += error.problems
+            continue
+        if len(found) > 1:
+            what = f"has several variants ({', '.join(found)}), and cannot be one run of {name}"
+            problems.append(Problem(label, what, "give the runs of one variant", "variants"))
+        sources += found.values()
+    if problems:
+        raise ProblemsError(problems)
+    return sources
 
 
 def _open_predictions(name: str, records: Records, options: SourceOptions) -> dict[str, Source]:

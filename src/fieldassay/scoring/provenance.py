@@ -46,6 +46,17 @@ def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, A
         "inputs": {
             "gold": matching.gold.label,
             "predictions": {name: source.label for name, source in matching.predictions.items()},
+            **(
+                {
+                    "repeats": {
+                        system: list(names)
+                        for system, names in matching.systems.items()
+                        if names[0] in matching.repeats
+                    }
+                }
+                if matching.repeats
+                else {}
+            ),
         },
         "models": models(plan),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},

@@ -33,6 +33,7 @@ from fieldassay.plan.restrict import restrict
 from fieldassay.records.ids import Positions
 from fieldassay.records.matching import Matching
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.repeats import Repeats, split_variances
 from fieldassay.result.result import Result
 from fieldassay.result.violations import CheckCount
 from fieldassay.scoring.answer_remarks import NAMED, remark_repairs
@@ -109,9 +110,9 @@ def score(
         matching = replace(matching.take(np.arange(min(options.limit, len(matching)))), notes=chosen)
     if not len(matching) or not matching.predictions:
         raise NothingEvaluatedError("nothing to evaluate: there is no gold document, or no prediction file")
-    check_reference(options.reference, matching.predictions)
+    check_reference(options.reference, matching.systems)
     keeps_statistics = options.keeps_statistics or has_regression(plan, options)
-    if len(matching.predictions) > 1 or keeps_statistics:
+    if len(matching.systems) > 1 or keeps_statistics:
         folding = with_compared(folding, options.compare)
     if keeps_statistics:
         folding = with_kept(folding, gate_calls(plan, options, folding))
@@ -242,14 +243,15 @@ def _shards(documents: int, options: ScoreOptions) -> list[Any]:
 
 
 def _result(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> Result:
-    systems = list(run.matching.predictions)
+    systems = list(run.matching.systems)
     partials = {system: merge([part.partials[system] for part in done]) for system in systems}
     found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
     frames = [frame for part in done for frame in part.frames]
     paired, compared = compare_partials(run.folding, partials, run.options.reference or systems[0])
+    documents = documents_frame(partials.values())
     result = Result(
         found,
-        documents_frame(partials.values()),
+        documents,
         None
         if run.options.evidence == "none" or run.options.evidence_folder is not None
         else cache(partial(_evidence, frames)),
@@ -270,6 +272,11 @@ def _result(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> Resul
         comparisons=compared.comparisons,
         rankings=compared.rankings,
         paired=paired,
+        repeats=tuple(
+            Repeats(system, one.repeats, split_variances(documents, system, one.repeats), one.flaky)
+            for system, one in partials.items()
+            if one.repeats > 1
+        ),
     )
     return replace(result, warnings=(*result.warnings, *_warn_of_ungated(run, result)))
 
@@ -311,25 +318,32 @@ def _checks(run: _Run, done: Sequence[Done]) -> tuple[CheckCount, ...]:
 
 def _tallies(run: _Run, done: Sequence[Done]) -> dict[str, Tallies]:
     return {
-        system: join_tallies([part.tallies.get(system, {}) for part in done])
-        for system in run.matching.predictions
+        system: join_tallies([part.tallies.get(name, {}) for part in done for name in names])
+        for system, names in run.matching.systems.items()
     }
 
 
 def _counts(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> dict[str, Any]:
-    """Return the counts of evaluated and of not evaluated documents, by system."""
+    """Return the counts of evaluated and of not evaluated documents, by system.
+
+    Those of a system with repeated runs are over all its runs: a document with five runs counts five times.
+    """
     counts: dict[str, Any] = {"documents": len(run.matching), "gold": count_fill(fills[GOLD]), "systems": {}}
-    for system in run.matching.predictions:
-        claims = sum((part.claims.get(system, Counter()) for part in done), Counter())
+    for system, names in run.matching.systems.items():
+        claims = _sum(part.claims.get(name) for part in done for name in names)
+        fill = (
+            fills[names[0]] if len(names) == 1 else merge_fills({GOLD: fills[name]} for name in names)[GOLD]
+        )
         counts["systems"][system] = {
             "documents": len(run.matching),
-            "missing": len(run.matching) - claims["has_prediction"],
-            "unmatched": len(run.matching.unmatched.get(system, ())),
+            **({"repeats": len(names)} if len(names) > 1 else {}),
+            "missing": len(run.matching) * len(names) - claims["has_prediction"],
+            "unmatched": sum(len(run.matching.unmatched.get(name, ())) for name in names),
             **{name: claims[claim] for name, claim in CLAIMS.items()},
-            **count_fill(fills[system]),
-            "repairs": dict(_repairs(done, system).most_common()),
-            **_count_without(run, done, system),
-            "classes": count_classes(sum((part.classes.get(system, Counter()) for part in done), Counter())),
+            **count_fill(fill),
+            "repairs": dict(_sum(part.repairs.get(name) for part in done for name in names).most_common()),
+            **_count_without(run, done, names),
+            "classes": count_classes(_sum(part.classes.get(name) for part in done for name in names)),
         }
         if run.plan.checks:
             counts["systems"][system]["checks"] = [
@@ -338,14 +352,13 @@ def _counts(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> dict[
     return counts
 
 
-def _repairs(done: Sequence[Done], system: str) -> Counter[str]:
-    """Return the number of answers of a system by repair made before reading."""
-    return sum((part.repairs.get(system, Counter()) for part in done), Counter())
+def _sum(counts: Iterable[Counter[str] | None]) -> Counter[str]:
+    return sum((one for one in counts if one is not None), Counter())
 
 
-def _count_without(run: _Run, done: Sequence[Done], system: str) -> dict[str, Any]:
+def _count_without(run: _Run, done: Sequence[Done], names: Sequence[str]) -> dict[str, Any]:
     """Return how many documents have no value for a slice key, where there are any."""
-    without = sum((part.without.get(system, Counter()) for part in done), Counter())
+    without = _sum(part.without.get(name) for part in done for name in names)
     return {WITHOUT: {key: without[key] for key in run.folding.slice_keys if without[key]}} if without else {}
 
 
@@ -389,5 +402,5 @@ def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
             name: [doc for part in done for doc in part.repaired.get(system, {}).get(name, ())]
             for name in NAMED
         }
-        warnings += remark_repairs(system, answers, _repairs(done, system), first)
+        warnings += remark_repairs(system, answers, _sum(part.repairs.get(system) for part in done), first)
     return tuple(warnings)

@@ -7,7 +7,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -21,9 +21,10 @@ from fieldassay.engine.assemble import Identity, assemble
 from fieldassay.engine.candidates import MOST_PAIRS, count_pairs
 from fieldassay.engine.critical import mark_critical
 from fieldassay.engine.flatten import LONGEST_NULL, Undeclared
-from fieldassay.engine.fold import FoldPlan, Partial, fold, merge
+from fieldassay.engine.fold import FoldPlan, Partial, fold, fold_repeats, merge
 from fieldassay.engine.judge import judge
 from fieldassay.engine.lists import TooManyPairsError
+from fieldassay.engine.repeats import hold_votes
 from fieldassay.engine.scopes import Masks
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import FLAG, DocumentTable, Evidence
@@ -31,7 +32,7 @@ from fieldassay.fingerprint.labels import digest_part
 from fieldassay.paths import plain_path
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import Matching, batches
-from fieldassay.records.record import Batch
+from fieldassay.records.record import Batch, Repeat
 from fieldassay.scoring.answer_remarks import MOST_NAMED, NAMED
 from fieldassay.scoring.checking import CLAIM, NUMBER, Sink, Tallies, check_records, join_tallies, open_sink
 from fieldassay.scoring.document_metadata import document_table, document_types
@@ -69,6 +70,7 @@ class Done:
     """
 
     partials: Mapping[str, Partial]
+    """By system; what follows by system is by run where a system has repeated runs."""
     frames: tuple[Frame, ...]
     fills: Mapping[str, Fill]
     """Each side's values in the declared fields and beside them; gold under the empty name."""
@@ -96,8 +98,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedBatch:
-    """One batch of one system after judging."""
+    """One batch of one system after judging, or of one of its repeated runs, whose `name` then differs."""
 
+    name: str
     evidence: Evidence
     documents: DocumentTable
     undeclared: Undeclared
@@ -122,7 +125,7 @@ def portions(plan: Plan, batch: Batch) -> Iterator[Batch]:
     for at in np.split(np.arange(len(gold)), cuts):
         here = slice(int(at[0]), int(at[-1]) + 1)
         cut = {system: records[here] for system, records in batch.predictions.items()}
-        yield batch if not len(cuts) else Batch(batch.ids[here], batch.gold[here], cut)
+        yield batch if not len(cuts) else Batch(batch.ids[here], batch.gold[here], cut, batch.repeats)
 
 
 def judge_batch(
@@ -139,15 +142,18 @@ def judge_batch(
     critical = [frozenset(map(plain_path, record.meta.critical_paths)) for record in batch.gold]
     accepted = [record.meta.accepted_values for record in batch.gold]
     gold = [record.data or {} for record in batch.gold]
-    for system, predictions in batch.predictions.items():
+    for name, predictions in batch.predictions.items():
+        repeat = batch.repeats.get(name)
+        system = name if repeat is None else repeat.system
         pred = [(record.data or {}) if record is not None else {} for record in predictions]
         try:
             judged = mark_critical(judge(plan, gold, pred, applies, accepted), critical)
         except TooManyPairsError as error:
-            raise _too_many(error, batch, system) from None
+            raise _too_many(error, batch, name) from None
         confidences = [record.meta.confidence if record is not None else None for record in predictions]
-        evidence = assemble(plan, judged, Identity(system, batch.ids), confidences)
-        checked = check_records(plan, system, predictions, sink)
+        identity = Identity(system, batch.ids, 0 if repeat is None else repeat.number)
+        evidence = assemble(plan, judged, identity, confidences)
+        checked = check_records(plan, name, predictions, sink)
         table = document_table(plan, batch.gold, predictions, types, slices)
         if plan.checks:
             numbers, claims = (
@@ -156,7 +162,7 @@ def judge_batch(
             )
             table = replace(table, numbers=numbers, claims=claims)
         evidence.flags[table.claims["is_repaired"][evidence.doc]] |= FLAG["repaired"]
-        yield JudgedBatch(evidence, table, judged.undeclared, untyped, excluded, checked.tallies)
+        yield JudgedBatch(name, evidence, table, judged.undeclared, untyped, excluded, checked.tallies)
 
 
 def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsError:
@@ -191,7 +197,7 @@ def gc_paused() -> Iterator[None]:
 
 
 def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
-    partials: dict[str, Partial] = {}
+    folding = _Folding(work)
     frames: list[Frame] = []
     fills: list[Mapping[str, Fill]] = []
     claims: dict[str, Counter[str]] = {}
@@ -206,9 +212,8 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
         portions(work.plan, batch) for batch in batches(work.matching, work.batch)
     ):
         for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys, sink)):
-            system = judged.evidence.system
-            folded = fold(work.folding, judged.evidence, judged.documents)
-            partials[system] = merge([partials[system], folded]) if system in partials else folded
+            system = judged.name
+            folding.add(judged, batch.repeats.get(system))
             frames += _kept(work, judged.evidence, len(frames))
             of_gold, of_system = fills_of(work.plan, judged.evidence, judged.undeclared)
             fills.append({system: of_system, GOLD: of_gold} if position == 0 else {system: of_system})
@@ -244,7 +249,32 @@ def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
         tallies,
         classes,
     )
-    return Done(partials, tuple(frames), *found, repairs, repaired, tuple(labels))
+    return Done(folding.partials, tuple(frames), *found, repairs, repaired, tuple(labels))
+
+
+@dataclass(slots=True, eq=False)
+class _Folding:
+    """The sums by system so far; the repeated runs of a batch are folded together when all are judged."""
+
+    work: Work
+    partials: dict[str, Partial] = field(default_factory=dict)
+    pending: list[JudgedBatch] = field(default_factory=list)
+
+    def add(self, judged: JudgedBatch, repeat: Repeat | None) -> None:
+        """Add one batch of a system, or of one of its runs, which follow one another."""
+        if repeat is None:
+            self._merge(fold(self.work.folding, judged.evidence, judged.documents))
+            return
+        self.pending.append(judged)
+        if repeat.number == repeat.runs:
+            votes = hold_votes(self.work.plan, [run.evidence for run in self.pending])
+            pairs = [(run.evidence, run.documents) for run in self.pending]
+            self._merge(fold_repeats(self.work.folding, repeat.system, pairs, votes))
+            self.pending.clear()
+
+    def _merge(self, folded: Partial) -> None:
+        known = self.partials.get(folded.system)
+        self.partials[folded.system] = folded if known is None else merge([known, folded])
 
 
 def _count_repairs(

@@ -64,6 +64,8 @@ def render_check(
     page.table([Column(name, is_number=name in ("baseline", "now", "change")) for name in head], rows)
     for reason in dict.fromkeys(f"{one.system}: {one.why}" for one in lines if one.change is None):
         page.line(show(reason, _LONG), "dim")
+    for remark in dict.fromkeys(one.remark for one in lines if one.remark):
+        page.line(show(remark, _LONG), "dim")
     absent = _list_absent(held, lines)
     if absent:
         page.line(

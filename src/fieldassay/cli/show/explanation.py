@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from fieldassay.evidence import REPEAT
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, say
 from fieldassay.scoring.explain import DocumentExplanation, Explanation, Side
@@ -45,16 +46,36 @@ def render_document(found: DocumentExplanation, screen: Screen) -> str:
             f"{show(found.document, _PATH)}, "
             f"{show(system, 40)}{'' if found.field is None else f', {show(found.field, _PATH)}'}"
         )
-        for remark in found.remarks.get(system, ()):
+        for remark in _list_remarks(found, system):
             page.line(f"note: {show(remark, 400)}", "yellow")
         if not rows:
             page.line("neither gold nor the prediction has anything here")
             continue
         _rows(page, rows)
-        for step in steps:
+        for step in _list_distinct(steps):
             page.line()
             _step(page, step, True)
     return page.text().lstrip("\n")
+
+
+def _list_remarks(found: DocumentExplanation, system: str) -> list[str]:
+    """Return the remarks on the answer of a system, or on those of its repeated runs."""
+    of_runs = (
+        f"{name.removeprefix(system).strip(' ()')}: {remark}"
+        for name, remarks in found.remarks.items()
+        if name.startswith(f"{system} (run ")
+        for remark in remarks
+    )
+    return [*found.remarks.get(system, ()), *of_runs]
+
+
+def _list_distinct(steps: Sequence[Explanation]) -> list[Explanation]:
+    """Return the steps of different judgements; those of repeated runs are often alike."""
+    kept: list[Explanation] = []
+    for step in steps:
+        if step not in kept:
+            kept.append(step)
+    return kept
 
 
 def _values(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -99,9 +120,10 @@ def _narrow(row: dict[str, Any]) -> list[str]:
 
 def _path(row: dict[str, Any]) -> str:
     gold, pred = row["gold_path"], row["pred_path"]
+    run = f"run {row[REPEAT]}: " if row.get(REPEAT) else ""
     if gold is None or pred is None or gold == pred:
-        return show(gold or pred or row["field"], _PATH)
-    return f"{show(gold, _PATH)} ↔ {show(pred, _PATH)}"
+        return f"{run}{show(gold or pred or row['field'], _PATH)}"
+    return f"{run}{show(gold, _PATH)} ↔ {show(pred, _PATH)}"
 
 
 def _value(row: dict[str, Any], side: str) -> str:

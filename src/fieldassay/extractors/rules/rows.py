@@ -144,7 +144,7 @@ def _rows(search: Search, number: int) -> list[Row]:
     page = search.pages[number]
     by_line: dict[int, list[Token]] = {}
     heights: dict[int, list[float]] = {}
-    for spot in page.spots:
+    for spot in page.content.spans:
         text = page.text[spot.start : spot.end]
         line = page.line_at(spot.start)
         for found in re.finditer(r"\S+", text):

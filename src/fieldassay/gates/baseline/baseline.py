@@ -54,6 +54,8 @@ class BaselineSystem:
     slices: Mapping[str, tuple[tuple[str, ...], ...]]
     columns: Mapping[tuple[str, str | None], Ints]
     predictions: str = ""
+    repeats: int = 1
+    """The number of runs that the numbers of a document are the sum of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from fieldassay.atomic.sealed_json import JsonFormat, checksum
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline, find_faults
+from fieldassay.result.statistics_file import MOST_REPEATS
 
 Ints = npt.NDArray[np.int64]
 
@@ -112,6 +113,7 @@ def _content(baseline: Baseline) -> dict[str, Any]:
         {
             "name": system.name,
             "predictions": system.predictions,
+            **({"repeats": system.repeats} if system.repeats > 1 else {}),
             "slices": {key: [list(names) for names in groups] for key, groups in system.slices.items()},
             "statistics": [
                 [name, field, encode_run_lengths(values)] for (name, field), values in system.columns.items()
@@ -148,7 +150,8 @@ def _lay_out_system(system: dict[str, Any]) -> str:
     slices = ",\n".join(f"    {_text(key)}: {_text(groups)}" for key, groups in system["slices"].items())
     inner = f"{{\n{slices}\n   }}" if slices else "{}"
     statistics = _lines(map(_text, system["statistics"]), "    ")
-    names = "".join(f'   "{key}": {_text(system[key])},\n' for key in ("name", "predictions"))
+    keys = [key for key in ("name", "predictions", "repeats") if key in system]
+    names = "".join(f'   "{key}": {_text(system[key])},\n' for key in keys)
     return f'{{\n{names}   "slices": {inner},\n   "statistics": {statistics}\n  }}'
 
 
@@ -166,6 +169,7 @@ class _System(msgspec.Struct):
     slices: dict[str, list[list[str]]]
     statistics: list[tuple[str, str | None, str]]
     predictions: str = ""
+    repeats: Annotated[int, msgspec.Meta(ge=1, le=MOST_REPEATS)] = 1
 
 
 class _File(msgspec.Struct):
@@ -216,4 +220,4 @@ def _build_system(found: _System, documents: int) -> BaselineSystem:
     if len(columns) < len(found.statistics):
         raise ValueError(f"the system {found.name[:60]!r} has a statistic twice")
     slices = {key: tuple(tuple(names) for names in groups) for key, groups in found.slices.items()}
-    return BaselineSystem(found.name, slices, columns, found.predictions)
+    return BaselineSystem(found.name, slices, columns, found.predictions, found.repeats)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fieldassay.compare.pairwise import decide
+from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline, hash_text
 from fieldassay.gates.baseline.file import FORMAT, read_baseline
@@ -21,6 +22,7 @@ from fieldassay.gates.judge import judge_result
 from fieldassay.gates.regression import BaselineMatch, Change
 from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric, select_metrics
+from fieldassay.metrics.sums import add_sums
 from fieldassay.printable import make_printable
 from fieldassay.result.decision import Decision
 from fieldassay.result.pairing import DocumentStatistics, PairedData, is_comparable, list_parts
@@ -47,21 +49,32 @@ class ChangeLine:
     metric: str
     change: Change | None
     why: str = ""
+    remark: str = ""
+    """What the number of runs behind it allows to say."""
 
 
 def make_baseline(
-    run: Run, request: BaselineRequest, now: datetime, history: tuple[Entry, ...] = ()
+    runs: Run | Sequence[Run], request: BaselineRequest, now: datetime, history: tuple[Entry, ...] = ()
 ) -> Baseline:
-    """Return the baseline of a finished run; `history` are the entries of those before it. Raises `ProblemsError` for a run that cannot be one."""
+    """Return the baseline of a finished run, or of several that are repeated runs of its systems.
+
+    `history` are the entries of the baselines before it. Raises `ProblemsError` for a run that cannot be one.
+    """
+    run, *others = [runs] if isinstance(runs, Run) else runs
     digests = _check_whole(run)
     reason = check_reason(request.reason) if request.reason else ""
     systems = _choose_systems(run, request.systems)
     bound = _choose_metrics(run, request.metrics)
+    if others:
+        systems = tuple(_join_repeats(run, others, system, bound) for system in systems)
     documents = systems[0].documents
     keys = [hash_text(name) for name in documents] if request.hashes_ids else list(documents)
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
     entry = Entry(
-        now.isoformat(timespec="seconds"), run.folder.name or str(run.folder), version("fieldassay"), reason
+        now.isoformat(timespec="seconds"),
+        ", ".join(one.folder.name or str(one.folder) for one in (run, *others)),
+        version("fieldassay"),
+        reason,
     )
     return Baseline(
         fieldassay=entry.fieldassay,
@@ -71,18 +84,79 @@ def make_baseline(
         reason=reason,
         digests=digests,
         metrics=tuple(str(one.call) for one in bound),
-        headlines=tuple(_list_headlines(run, systems, request.metrics)),
+        headlines=tuple(
+            _value_headlines(run, systems, request.metrics)
+            if others
+            else _list_headlines(run, systems, request.metrics)
+        ),
         is_hashed=request.hashes_ids,
         documents=tuple(keys[at] for at in order.tolist()),
         systems=tuple(
             replace(
                 _store(system, bound, order, request, run.paired.slices),
-                predictions=digest_predictions(run.facts, system.system),
+                predictions="" if others else digest_predictions(run.facts, system.system),
             )
             for system in systems
         ),
         history=(*history, entry),
     )
+
+
+def _join_repeats(
+    run: Run, others: Sequence[Run], system: DocumentStatistics, bound: Sequence[BoundMetric]
+) -> DocumentStatistics:
+    """Return a system's statistics, added up over several runs of it. Raises `ProblemsError` where they differ in more than answers."""
+    wanted = dict.fromkeys(statistic for one in bound for statistic in list_parts(one.recipe))
+    problems: list[Problem] = []
+    joined = system
+    for other in others:
+        found = next((one for one in other.paired.systems if one.system == system.system), None)
+        if _check_whole(other) != _check_whole(run):
+            problems.append(_differs(other, f"does not stand on the same spec and gold as {run.folder}"))
+        elif found is None:
+            problems.append(_differs(other, f"has no system {system.system[:100]!r}"))
+        elif found.documents != system.documents or not wanted.keys() <= found.statistics.keys():
+            problems.append(_differs(other, f"has not kept the same documents and metrics as {run.folder}"))
+        else:
+            summed = {
+                one: add_sums({one: joined.statistics[one]}, {one: found.statistics[one]})[one]
+                for one in wanted
+            }
+            joined = replace(joined, statistics=summed, repeats=joined.repeats + found.repeats)
+    if problems:
+        raise ProblemsError(problems)
+    return joined
+
+
+def _differs(run: Run, what: str) -> Problem:
+    remedy = "give runs of one system, scored alike"
+    return Problem(str(run.folder), f"{what}, so it is no repeated run", remedy, "incomparable")
+
+
+def _value_headlines(
+    run: Run, systems: Sequence[DocumentStatistics], names: Sequence[str]
+) -> Iterator[Headline]:
+    """Yield the numbers of systems with several runs, from their statistics, without intervals."""
+    calls = _read_calls(names, run) if names else tuple(bound.call for bound in run.paired.metrics)
+    for system in systems:
+        matrix = PairedMatrix.open(replace(run.paired, systems=(system,)))
+        for call in calls:
+            bound = bind_metric(call, run.paired.vocabulary)
+            if call.slice is None and all(one in system.statistics for one in list_parts(bound.recipe)):
+                total = matrix.matrices[0].sum(axis=1)
+                view = matrix.layout.view(bound)
+                count = len(system.documents)
+                value, metric = view.value(total[view.rows]), bound.metric
+                yield Headline(
+                    system.system,
+                    str(call),
+                    value,
+                    count * system.repeats,
+                    count,
+                    None,
+                    metric.unit,
+                    metric.better,
+                )
 
 
 def read_history(path: Path) -> tuple[Entry, ...]:
@@ -134,7 +208,7 @@ def judge_run(run: Run, baseline: Baseline, more: Sequence[Gate] = ()) -> tuple[
 
 def _compare(system: str, call: MetricCall, match: BaselineMatch) -> ChangeLine:
     try:
-        return ChangeLine(system, str(call), match.compare(call))
+        return ChangeLine(system, str(call), match.compare(call), remark=". ".join(match.evidence[1:]))
     except ValueError as error:
         return ChangeLine(system, str(call), None, str(error))
 
@@ -275,9 +349,8 @@ def _store(
         for key in keys
         if key in system.groups
     }
-    return BaselineSystem(
-        system.system, groups, dict(sorted(columns.items(), key=lambda item: (item[0][0], item[0][1] or "")))
-    )
+    ordered = dict(sorted(columns.items(), key=lambda item: (item[0][0], item[0][1] or "")))
+    return BaselineSystem(system.system, groups, ordered, repeats=system.repeats)
 
 
 def _refusal(folder: Path, what: str, remedy: str, kind: str) -> ProblemsError:

@@ -27,6 +27,7 @@ from fieldassay.result.statistics_file import name_statistic
 _NEW = 'set a new baseline: fieldassay baseline set RUN --reason "…"'
 _DIGITS = 12
 MOST_NAMED = 8
+SINGLE_RUNS = "a single run each: answers drawn again cannot be told from a change of the system; score repeated runs to tell"
 _OTHERS = {
     "spec": "another spec",
     "formulas": "other formulas",
@@ -157,7 +158,17 @@ def _match(
     before, now = _restore(baseline, stored, system, wanted), _restrict(system, wanted)
     arena = PairedMatrix.open(replace(data, metrics=(), systems=(before, now)))
     is_same = bool(digest) and digest == stored.predictions
-    return BaselineMatch(arena, "", (_tell(baseline, stored.name, system.system),), is_same)
+    told = (_tell(baseline, stored.name, system.system), *_tell_runs(stored.repeats, system.repeats, is_same))
+    return BaselineMatch(arena, "", told, is_same)
+
+
+def _tell_runs(before: int, now: int, is_same: bool) -> tuple[str, ...]:
+    """Return what the numbers of runs allow to say: a difference of single runs may be one of drawing answers again."""
+    if is_same:
+        return ()
+    if before == now == 1:
+        return (SINGLE_RUNS,)
+    return (f"means over {before} repeated runs in the baseline and {now} now",)
 
 
 def _choose(baseline: Baseline, data: PairedData, name: str) -> BaselineSystem | None:
@@ -182,7 +193,7 @@ def _restrict(system: DocumentStatistics, wanted: Sequence[Statistic]) -> Docume
         key: tuple(tuple(map(make_printable, names)) for names in groups)
         for key, groups in system.groups.items()
     }
-    return DocumentStatistics(NOW, system.documents, kept, groups)
+    return DocumentStatistics(NOW, system.documents, kept, groups, system.repeats)
 
 
 def _restore(
@@ -203,7 +214,11 @@ def _restore(
         key: tuple(stored_groups[at] for at in order.tolist()) for key, stored_groups in stored.slices.items()
     }
     return DocumentStatistics(
-        BEFORE, now.documents, statistics, _unhash(groups, now) if baseline.is_hashed else groups
+        BEFORE,
+        now.documents,
+        statistics,
+        _unhash(groups, now) if baseline.is_hashed else groups,
+        stored.repeats,
     )
 
 

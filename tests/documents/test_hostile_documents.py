@@ -1,0 +1,62 @@
+"""Documents made wrong fail with a kind, and nothing that a document names is fetched."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+from tests.documents.offices import make_docx, p
+from tests.documents.pdfs import make_pdf, text
+from tests.fuzz.documents import run, seeds
+
+from fieldassay.documents.load import load_bytes
+from fieldassay.documents.options import LoadOptions
+from fieldassay.documents.transcript import DocumentError
+
+
+def test_documents_made_wrong_end_in_a_transcript_or_a_kind_of_failure() -> None:
+    outcomes = list(run(4 * len(seeds()), seed=7))
+    assert not [outcome for outcome in outcomes if outcome[2].startswith("DEFECT")]
+
+
+@pytest.fixture
+def address() -> Iterator[tuple[str, list[object]]]:
+    """Yield the address of a server, and who has called it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        called: list[object] = []
+
+        def listen() -> None:
+            while True:
+                try:
+                    called.append(server.accept())
+                except OSError:
+                    return
+
+        threading.Thread(target=listen, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/x", called
+
+
+def test_nothing_is_fetched(address: tuple[str, list[object]]) -> None:
+    url, called = address
+    html = f'<!DOCTYPE html SYSTEM "{url}"><html><link rel=stylesheet href="{url}"><img src="{url}"><iframe src="{url}"></iframe><p>x'
+    entity = f'<!DOCTYPE x [<!ENTITY % a SYSTEM "{url}"> %a;<!ENTITY b SYSTEM "{url}">]>'
+    docx = make_docx(p("x"), link=url)
+    pdf = make_pdf(
+        [text(72, 100, "x")],
+        page_entries=f"/AA << /O << /S /URI /URI ({url}) >> >> /Annots [<< /Type /Annot /Subtype /Link /Rect [0 0 9 9] "
+        f"/A << /S /URI /URI ({url}) >> >>]",
+    )
+    documents = {
+        "a.html": html.encode(),
+        "a.docx": docx,
+        "a.pdf": pdf,
+        "b.html": entity.encode() + b"<html>&b;x",
+    }
+    for name, data in documents.items():
+        try:
+            load_bytes(data, name, LoadOptions(ocr="off"))
+        except DocumentError as error:
+            assert error.kind == "unreadable"
+    assert not called

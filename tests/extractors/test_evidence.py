@@ -1,0 +1,136 @@
+"""Quotes, confidences, and examples that leak."""
+
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from extraction import INVOICE, RECORD, SPEC, answer, document, play
+
+from fieldassay.documents.transcript import Line, Page, Transcript, Word
+from fieldassay.endpoints.exchange import TokenChoice
+from fieldassay.errors import ProblemsError
+from fieldassay.extractors.confidence import value_confidences
+from fieldassay.extractors.examples import Scored, Shown, choose_examples, fit_examples
+from fieldassay.extractors.prompted import Decode, Prompted
+from fieldassay.extractors.strategy import Example, Task
+from fieldassay.spec.parse import read_spec
+
+CLASSES = [
+    ("as written", "ACME Pumps Ltd", "ACME Pumps Ltd", "found"),
+    ("another case and blanks", "ACME  PUMPS Ltd", "acme pumps ltd", "found"),
+    ("other forms of characters", "ACME – “Pumps” m²", 'ACME - "Pumps" m2', "found"),
+    ("one letter misread", "ACME Purnps Limited", "ACME Pumps Limited", "found"),
+    ("another digit", "Invoice number 12345", "Invoice number 12346", "absent"),
+    ("part of a longer number", "60.000", "60", "absent"),
+    ("part of a longer word", "Pumpset", "Pump", "absent"),
+    ("words apart", "ACME\nheavy Pumps", "ACME Pumps", "assembled"),
+    ("nowhere", "ACME", "Globex", "absent"),
+]
+
+
+@pytest.mark.parametrize(
+    ("page", "value", "kind"), [case[1:] for case in CLASSES], ids=[case[0] for case in CLASSES]
+)
+def test_the_class_of_evidence_says_where_a_value_stands(page, value, kind):
+    task = Task(read_spec({"fields": {"a": "text"}}))
+    _, found = play(Prompted("e", "m"), document(page), task, [answer({"a": value})])
+    assert found.evidence["a"].kind == kind and found.record == {"a": value}
+
+
+def test_a_value_of_hidden_text_is_marked():
+    words = (Word("Total"), Word("12.00"), Word("99.00", visible=False))
+    page = Transcript("a", "s", "pdf", (Page(1, (Line(words),)),))
+    requests, found = play(
+        Prompted("e", "m"),
+        page,
+        Task(read_spec({"fields": {"total": "money"}})),
+        [answer({"total": "99.00"})],
+    )
+    assert found.evidence["total"].kind == "hidden"
+    assert "99.00" not in requests[0].body["messages"][-1]["content"]
+
+
+EXAMPLE = Example(
+    document("Globex Corp\nTotal 7.00", name="shown.pdf"), {"supplier": "Globex Corp", "total": "7.00"}
+)
+
+
+def test_a_value_of_a_shown_example_that_is_not_in_the_document_is_marked_and_counted():
+    strategy = Prompted("e", "m", examples=Shown("train.jsonl"))
+    task = Task(read_spec(SPEC), (EXAMPLE,))
+    requests, found = play(strategy, document(INVOICE), task, [answer({**RECORD, "supplier": "Globex Corp"})])
+    assert found.evidence["supplier"].kind == "example" and found.notes["leaked_example"] == 1
+    roles = [message["role"] for message in requests[0].body["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
+    assert '"supplier": "Globex Corp"' in requests[0].body["messages"][2]["content"]
+
+
+LEAKS = [
+    ("id", Scored(ids=("shown.pdf",))),
+    ("content", Scored(documents=(Transcript("other", "sha-shown.pdf", "pdf", ()),))),
+    ("group", Scored(groups=("globex",))),
+]
+
+
+@pytest.mark.parametrize("scored", [case[1] for case in LEAKS], ids=[case[0] for case in LEAKS])
+def test_an_example_that_is_scored_is_an_error(scored):
+    example = Example(EXAMPLE.document, EXAMPLE.record, "globex")
+    with pytest.raises(ProblemsError) as raised:
+        fit_examples([example, example], scored)
+    assert [one.kind for one in raised.value.problems] == ["leaked_example"] * 2
+
+
+def test_a_near_copy_of_a_scored_document_is_left_out_and_counted():
+    near = Example(document(INVOICE.replace("2024-117", "2024-118"), name="near.pdf"), RECORD)
+    assert fit_examples([near, EXAMPLE], Scored(documents=(document(INVOICE),))) == ((EXAMPLE,), 1)
+
+
+def test_the_nearest_examples_are_shown_the_most_similar_last():
+    texts = ["Globex order of pumps", "ACME invoice of seals", "ACME invoice of pumps"]
+    examples = [Example(document(text, name=text), {}) for text in texts]
+    chosen = choose_examples(document("ACME invoice of pumps and seals"), examples, Shown("t", "nearest", 2))
+    assert [one.document.id for one in chosen] == [texts[1], texts[2]]
+
+
+def tokens(*pieces):
+    return [TokenChoice(piece.encode(), math.log(chance)) for piece, chance in pieces]
+
+
+STREAMS = [
+    ("product over the bytes of a value", '{"a": "12"}', [('{"a": "', 1), ("1", 0.5), ("2", 0.5), ('"}', 0.1)], {("a",): 0.25}),
+    ("a token with key, colon and value", '{"a":1}', [('{"a":1}', 0.5)], {("a",): 0.5}),
+    ("a fence that is not in the content", '{"a": 1}', [("```", 0.1), ("json\n", 0.1), ('{"a": ', 1), ("1", 0.5), ("}", 1)], {("a",): 0.5}),
+    ("several bytes a character", '{"a": "é", "b": 2}', [('{"a": "', 1), ("é", 0.5), ('", "b": ', 1), ("2", 0.25), ("}", 1)],
+     {("a",): 0.5, ("b",): 0.25}),
+    ("another stream", '{"a": 1}', [("something else", 0.5)], {}),
+    ("an escaped key", '{"a\\"b": [1]}', [('{"a\\"b": [', 1), ("1", 0.5), ("]}", 1)], {('a"b', 0): 0.5}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces", "sure"), [case[1:] for case in STREAMS], ids=[case[0] for case in STREAMS]
+)
+def test_the_confidence_of_a_value_is_that_of_the_tokens_that_spell_it(text, pieces, sure):
+    assert value_confidences(text, tokens(*pieces)) == pytest.approx(sure)
+
+
+def test_the_confidence_of_a_text_is_a_geometric_mean_that_of_an_amount_a_product():
+    task = Task(read_spec({"fields": {"name": "text", "total": "money"}}))
+    text = '{"name": "ab", "total": "12"}'
+    pieces = [
+        ('{"name": "', 1),
+        ("a", 0.25),
+        ("b", 1),
+        ('", "total": "', 1),
+        ("1", 0.25),
+        ("2", 1),
+        ('"}', 1),
+    ]
+    strategy = Prompted("e", "m", decode=Decode(logprobs=True))
+    requests, found = play(strategy, document("ab 12"), task, [answer(text, tokens=tuple(tokens(*pieces)))])
+    assert requests[0].body["logprobs"] is True
+    assert found.confidence == pytest.approx({"name": 0.5, "total": 0.25})
