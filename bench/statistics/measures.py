@@ -15,7 +15,7 @@ from fieldassay.metrics.grammar import Gate, parse_gate
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import Verdict
 from fieldassay.stats.corrections import adjust_benjamini_hochberg
-from fieldassay.stats.paired import mcnemar
+from fieldassay.stats.paired import mcnemar_mid_p
 from fieldassay.stats.power import documents_needed
 
 LEVEL = 0.05
@@ -133,7 +133,8 @@ def measure_nulls(trials: int, seed: int, worlds: Sequence[str] = tuple(NULLS)) 
         for metric in TESTED:
             found = done.comparisons(metric)
             method = max(
-                {one.method.removesuffix("_exact") for one in found} - {"identical"}, default="identical"
+                {one.method.removesuffix("_exact").removesuffix("_mid_p") for one in found} - {"identical"},
+                default="identical",
             )
             yield count(part, f"{name}: {metric} ({method})", (_p(one) <= LEVEL for one in found), most=LEVEL)
         yield count(part, f"{name}: single fields, as a contrast", (p <= LEVEL for p in field_p_values(done)))
@@ -148,7 +149,7 @@ def field_p_values(done: Trials) -> Iterator[float]:
     for drawn in (block.drawn for block in done.blocks):
         a, b = (drawn.wrong[name].reshape(drawn.trials, -1) for name in ("a", "b"))
         for only_a, only_b in zip((a & ~b).sum(axis=1).tolist(), (b & ~a).sum(axis=1).tolist(), strict=True):
-            yield mcnemar(only_a, only_b)
+            yield mcnemar_mid_p(only_a, only_b)
 
 
 def measure_families(trials: int, seed: int) -> Iterator[Rate]:

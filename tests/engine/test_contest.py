@@ -17,7 +17,7 @@ from fieldassay.result.comparison import Comparison
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
-from fieldassay.stats.paired import mcnemar
+from fieldassay.stats.paired import mcnemar_mid_p
 
 SPEC: dict[str, Any] = {"name": "t", "fields": {"a": "integer", "b": "integer", "c": "text"}}
 EVERYTHING = (
@@ -109,8 +109,11 @@ def test_few_documents_are_exchanged_in_every_way_and_the_metric_is_computed_aga
     for metric, one in zip(metrics, result.comparisons, strict=True):
         pairs = [[again.value(metric, name) for name in ("s0", "s1")] for again in exchanged]
         gaps = [np.inf if None in (one, two) else abs(two - one) for one, two in pairs]  # type: ignore[operator]
-        assert one.method.endswith("_exact")
-        assert one.p == pytest.approx(np.mean(np.array(gaps) >= abs(one.difference or 0) - 1e-9)), metric
+        observed = abs(one.difference or 0)
+        as_far, seen = np.array(gaps) >= observed - 1e-9, np.isclose(gaps, observed, atol=1e-9)
+        is_mid_p = metric == "recall[b]"
+        assert one.method == ("mcnemar_mid_p" if is_mid_p else one.method.removesuffix("_exact") + "_exact")
+        assert one.p == pytest.approx(np.mean(as_far) - (np.mean(seen) / 2 if is_mid_p else 0.0)), metric
 
 
 def test_means_over_the_same_documents_are_a_sign_flip_of_their_differences() -> None:
@@ -147,14 +150,14 @@ def test_yes_or_no_per_document_is_mcnemar() -> None:
     )
     for one in result.comparisons:
         assert (one.method, one.p, one.wins, one.losses, one.ties) == (
-            "mcnemar_exact",
-            mcnemar(1, 8),
+            "mcnemar_mid_p",
+            mcnemar_mid_p(1, 8),
             8,
             1,
             31,
         )
-        assert one.p == 0.0390625
-        assert one.p_adjusted == 0.078125
+        assert one.p == 11 / 512
+        assert one.p_adjusted == 11 / 512  # both metrics are the same test
 
 
 def test_the_interval_is_that_of_the_paired_replicates() -> None:
@@ -198,7 +201,7 @@ def test_undefined_stays_undefined_and_leaves_the_family() -> None:
         None,
         None,
     )
-    assert (recall.p, recall.p_adjusted, recall.verdict) == (2 / 256, 2 / 256, "worse")
+    assert (recall.p, recall.p_adjusted, recall.verdict) == (1 / 256, 1 / 256, "worse")
     assert recall.interval is not None and -1.0 <= recall.interval[0] < -0.9 and recall.marks == ()
 
 

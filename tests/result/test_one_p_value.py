@@ -69,7 +69,8 @@ def test_no_adjusted_p_value_is_below_the_one_of_the_test_alone(result: Result) 
 
 def test_places_follow_from_the_verdicts(result: Result) -> None:
     for ranking in result.rankings:
-        apart = {pair.systems for pair in ranking.pairs if pair.p_adjusted <= 0.05 and pair.difference}
+        apart = {pair.systems for pair in ranking.pairs if pair.is_shown}
+        assert all(pair.p_adjusted <= 0.05 and pair.difference for pair in ranking.pairs if pair.is_shown)
         for place in ranking.places:
             assert place.first == 1 + sum(worse == place.system for _, worse in apart)
             assert place.last == len(ranking.places) - sum(better == place.system for better, _ in apart)
@@ -85,9 +86,7 @@ def test_places_follow_from_the_verdicts(result: Result) -> None:
 def test_every_report_says_how_many_tests_there_were(result: Result) -> None:
     tests = len(result.rankings) * len(list(combinations(result.systems, 2)))
     assert count_tested(result.comparisons, result.rankings) == tests
-    assert f"adjusted by Holm for {tests} comparisons" in render_terminal(
-        summarize(result, None), Screen(160)
-    )
+    assert f"counting that {tests} were looked at" in render_terminal(summarize(result, None), Screen(160))
 
 
 def test_the_executive_report_takes_the_same_p_value(result: Result) -> None:
@@ -98,15 +97,17 @@ def test_the_executive_report_takes_the_same_p_value(result: Result) -> None:
     assert all(lead.p == of_pair[frozenset((order.first, lead.other))] for lead in order.leads)
 
 
-def test_two_systems_are_adjusted_for_the_metrics_alone() -> None:
-    result = _scored({name: WRONG["seven documents"][name] for name in ("model-a", "model-c")})
-    assert [one.p for one in result.comparisons] == [0.03125, 0.03125]
-    assert [one.p_adjusted for one in result.comparisons] == [0.0625, 0.0625] and not result.rankings
+def test_metrics_that_agree_in_every_document_count_once() -> None:
+    chosen = {name: WRONG["seven documents"][name] for name in ("model-a", "model-c")}
+    result = _scored(chosen)
+    assert [(one.p, one.p_adjusted) for one in result.comparisons] == [(0.03125, 0.03125)] * 2
+    assert not result.rankings
+    assert [one.p_adjusted for one in _scored(chosen, correction="holm").comparisons] == [0.0625, 0.0625]
 
 
 @pytest.mark.parametrize(
     ("systems", "metrics", "is_ranked"),
-    [(3, 2, True), (22, 2, True), (23, 2, False), (32, 1, True), (33, 1, False)],
+    [(3, 2, True), (32, 2, True), (32, 1, True), (33, 1, False)],
 )
 def test_systems_are_ranked_only_where_a_difference_could_be_shown(
     systems: int, metrics: int, is_ranked: bool
@@ -115,5 +116,5 @@ def test_systems_are_ranked_only_where_a_difference_could_be_shown(
 
 
 def test_a_ranking_that_is_not_made_is_told() -> None:
-    result = _scored({f"m{at:02}": [at % 3, 1] for at in range(23)})
-    assert not result.rankings and any("23 systems are not ranked" in warning for warning in result.warnings)
+    result = _scored({f"m{at:02}": [at % 3, 1] for at in range(33)})
+    assert not result.rankings and any("33 systems are not ranked" in warning for warning in result.warnings)

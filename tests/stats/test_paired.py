@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.stats.corrections import adjust_benjamini_hochberg, adjust_holm
-from fieldassay.stats.paired import PValue, count_wins, effect_size, mcnemar, sign_flip, tail_share
-from fieldassay.stats.power import documents_needed, minimum_detectable_effect
+from fieldassay.stats.paired import PValue, count_wins, effect_size, mcnemar_mid_p, sign_flip, tail_share
+from fieldassay.stats.power import documents_needed, mcnemar_power, minimum_detectable_effect
 from fieldassay.stats.signs import DRAWS, MOST_SIGNS, enumerate_sums, group_columns, sign_keys, signed_sums
 
 
@@ -80,32 +80,50 @@ def test_neither_order_nor_direction_matters(differences: list[float], random: o
 
 
 @given(st.lists(st.sampled_from([-1, 0, 1]), max_size=16))
-def test_mcnemar_is_the_sign_flip_of_yes_and_no(differences: list[int]) -> None:
-    assert mcnemar(differences.count(-1), differences.count(1)) == pytest.approx(
-        sign_flip(differences, names(len(differences))).p
-    )
+def test_mcnemar_is_the_sign_flip_of_yes_and_no_with_half_of_what_was_seen(differences: list[int]) -> None:
+    b, c = differences.count(-1), differences.count(1)
+    seen = 0.0 if b == c else math.comb(b + c, b) / 2 ** (b + c)
+    assert mcnemar_mid_p(b, c) == pytest.approx(sign_flip(differences, names(len(differences))).p - seen)
 
 
 @pytest.mark.parametrize(
     ("b", "c", "p"),
     [
-        (1, 8, 0.0390625),
-        (0, 5, 0.0625),
+        pytest.param(1, 8, (2 * 1 + 9) / 512, id="by hand: 0 of 9 twice, 1 of 9 once"),
+        pytest.param(0, 5, 1 / 32, id="five lost and none won"),
+        (0, 4, 1 / 16),
         (0, 0, 1.0),
         (3, 3, 1.0),
-        (0, 1, 1.0),
-        (2, 10, 0.03857421875),
-        (10, 2, 0.03857421875),
+        (0, 1, 0.5),
+        (2, 10, (2 * 13 + 66) / 4096),
+        (10, 2, (2 * 13 + 66) / 4096),
     ],
 )
-def test_mcnemar_is_binomial(b: int, c: int, p: float) -> None:
-    assert mcnemar(b, c) == p
+def test_mcnemar_is_binomial_and_counts_what_was_seen_half(b: int, c: int, p: float) -> None:
+    assert mcnemar_mid_p(b, c) == p
 
 
 def test_mcnemar_of_many_documents_goes_on_where_counting_ends() -> None:
-    exact = 2 * sum(math.comb(1001, i) for i in range(451)) / 2**1001
-    assert mcnemar(450, 551) == pytest.approx(exact, rel=1e-9)
-    assert 0.0 <= mcnemar(10_000, 1_000_000) < 1e-300
+    exact = (2 * sum(math.comb(1001, i) for i in range(450)) + math.comb(1001, 450)) / 2**1001
+    assert mcnemar_mid_p(450, 551) == pytest.approx(exact, rel=1e-9)
+    assert 0.0 <= mcnemar_mid_p(10_000, 1_000_000) < 1e-300
+    assert mcnemar_mid_p(0, 2000) < 1e-300
+
+
+@pytest.mark.parametrize(("lost", "won"), [(0.2, 0.05), (0.1, 0.0), (0.5, 0.3)])
+@pytest.mark.parametrize("size", [6, 11, 40])
+@pytest.mark.parametrize("is_mid_p", [True, False], ids=["mid-p", "sign flip"])
+def test_power_is_that_of_the_test_that_is_used(size: int, lost: float, won: float, is_mid_p: bool) -> None:
+    """Every count of lost and won documents, each with its chance and the p value that the test gives it."""
+    found = 0.0
+    for b in range(size + 1):
+        for c in range(size - b + 1):
+            seen = 0.0 if b == c else math.comb(b + c, b) / 2 ** (b + c)
+            p = mcnemar_mid_p(b, c) + (0.0 if is_mid_p else seen)
+            ways = math.comb(size, b) * math.comb(size - b, c)
+            chance = ways * lost**b * won**c * (1 - lost - won) ** (size - b - c)
+            found += chance if b > c and p <= 0.05 else 0.0
+    assert mcnemar_power(size, lost, won, is_mid_p=is_mid_p) == pytest.approx(found, abs=1e-12)
 
 
 def test_signs_are_pinned() -> None:

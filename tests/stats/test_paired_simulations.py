@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.stats.corrections import adjust_holm
-from fieldassay.stats.paired import mcnemar, sign_flip, tail_share
+from fieldassay.stats.paired import mcnemar_mid_p, sign_flip, tail_share
 from fieldassay.stats.signs import sign_keys, signed_sums
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +44,7 @@ def test_a_test_of_single_fields_would_cry_wolf() -> None:
     """The reason why documents are exchanged and not values."""
     rng, trials = np.random.default_rng(2), 300
     pairs = [(clustered(rng).ravel(), clustered(rng).ravel()) for _ in range(trials)]
-    p_values = [mcnemar(int((a > b).sum()), int((b > a).sum())) for a, b in pairs]
+    p_values = [mcnemar_mid_p(int((a > b).sum()), int((b > a).sum())) for a, b in pairs]
     assert np.mean(np.array(p_values) <= 0.05) > 0.12
 
 
@@ -66,7 +66,10 @@ def test_mcnemar_on_documents_keeps_its_level() -> None:
     rng, trials = np.random.default_rng(4), 2000
     discordant = rng.binomial(DOCUMENTS, 0.2, trials)
     p_values = np.array(
-        [mcnemar(int(b), int(n - b)) for n, b in zip(discordant, rng.binomial(discordant, 0.5), strict=True)]
+        [
+            mcnemar_mid_p(int(b), int(n - b))
+            for n, b in zip(discordant, rng.binomial(discordant, 0.5), strict=True)
+        ]
     )
     assert np.mean(p_values <= 0.05) <= allowed(trials)
 

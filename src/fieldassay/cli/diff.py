@@ -61,6 +61,13 @@ _SHAPES = ("table", "json", "markdown", "html", "csv")
     help="The level of confidence.  [default: the first run's]",
 )
 @click.option(
+    "--correction",
+    type=click.Choice(["min_p", "holm"]),
+    default="min_p",
+    show_default=True,
+    help="How p values are adjusted: by what chance does to all comparisons at once, or by Holm.",
+)
+@click.option(
     "--most",
     type=click.IntRange(0),
     default=10,
@@ -135,6 +142,7 @@ def _options(given: Mapping[str, Any]) -> DiffOptions:
         replicates=given["bootstrap"],
         seed=given["seed"],
         level=given["level"],
+        correction=given["correction"],
         target=given["out"],
     )
 

@@ -96,6 +96,14 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     help="Compare systems by these metrics.  [default: accuracy and F1]",
 )
 @option(
+    "--correction",
+    group="Statistics",
+    type=click.Choice(["min_p", "holm"]),
+    default="min_p",
+    show_default=True,
+    help="How p values of comparisons are adjusted: by what chance does to all of them at once, or by Holm.",
+)
+@option(
     "--level",
     group="Statistics",
     metavar="SHARE",
@@ -265,6 +273,7 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Ga
         replicates=given["bootstrap"],
         seed=given["seed"],
         level=given["level"],
+        correction=given["correction"],
         evidence=evidence,
         workers=given["workers"],
         batch=given["batch"],

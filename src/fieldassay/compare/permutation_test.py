@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -19,10 +19,10 @@ from fieldassay.metrics.sums import Sum, join_fields, spread_rows
 from fieldassay.metrics.unseen_document import UnseenDocument, size_by_documents
 from fieldassay.result.estimation import highest_value
 from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
-from fieldassay.stats.paired import mcnemar, tail_share
+from fieldassay.stats.paired import Wins, count_wins, mcnemar_mid_p, mcnemar_mid_ps, rank_tails, tail_share
 from fieldassay.stats.poisson import unseen_weights
 from fieldassay.stats.power import detectable_difference
-from fieldassay.stats.signs import MOST_ENUMERATED, enumerate_sums, group_columns, signed_sums
+from fieldassay.stats.signs import MOST_ENUMERATED, are_grouped, enumerate_sums, group_columns, signed_sums
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -141,7 +141,8 @@ class PairedMatrix:
     matrices: tuple[Ints, ...]
     """Each system's statistics, rows x documents."""
     layout: Layout
-    drawn: dict[int, Ints] = field(default_factory=dict)
+    is_grouped: bool = False
+    """Whether documents share signs in groups; a part of the documents has the signs of the whole."""
 
     @classmethod
     def open(cls, data: PairedData) -> PairedMatrix:
@@ -151,15 +152,14 @@ class PairedMatrix:
             raise ValueError("the systems were not scored on the same documents")
         layout = Layout.plan(data.systems)
         repeats, matrices = _scale_alike(data.systems, [layout.stack(one) for one in data.systems])
-        layout = replace(layout, repeats=repeats)
-        return cls(data, tuple(one.system for one in data.systems), documents, matrices, layout)
+        layout, names = replace(layout, repeats=repeats), tuple(one.system for one in data.systems)
+        return cls(data, names, documents, matrices, layout, are_grouped(len(documents)))
 
     def narrow(self, rows: npt.NDArray[np.int64]) -> PairedMatrix:
         """Return the arena of the documents at these positions."""
         documents = tuple(self.documents[at] for at in rows.tolist())
-        return PairedMatrix(
-            self.data, self.names, documents, tuple(matrix[:, rows] for matrix in self.matrices), self.layout
-        )
+        matrices = tuple(matrix[:, rows] for matrix in self.matrices)
+        return PairedMatrix(self.data, self.names, documents, matrices, self.layout, self.is_grouped)
 
     @cached_property
     def replicates(self) -> tuple[Ints, ...]:
@@ -180,10 +180,12 @@ class PairedMatrix:
         more = np.concatenate(
             [np.zeros((0, len(self.documents)), np.int64), *(matrix - first for matrix in others)]
         )
+        differing = np.flatnonzero(more.any(axis=0))  # the others add nothing, whatever their signs
         distinct, places = np.unique(
-            more, axis=0, return_inverse=True
+            more[:, differing], axis=0, return_inverse=True
         )  # rows often agree: a field is right or wrong in several statistics
-        grouped, keys = group_columns(distinct, self.documents, self.data.seed)
+        documents = [self.documents[at] for at in differing.tolist()]
+        grouped, keys = group_columns(distinct, documents, self.data.seed, is_grouped=self.is_grouped)
         sums = signed_sums(grouped, keys)[places.reshape(-1)]
         return (
             np.zeros((len(first), sums.shape[1]), np.int64),
@@ -239,6 +241,17 @@ class Pair:
         return self.view.evaluate(first), self.view.evaluate(second)
 
     @cached_property
+    def wins(self) -> Wins:
+        """Return in how many documents the second has the higher value, the lower, and neither."""
+        first, second = self.values
+        return count_wins(*self.in_documents, slack=self.view.slack(first or 0.0, second or 0.0))
+
+    @property
+    def documents(self) -> int:
+        """Return the documents in which the metric is defined for one of the two systems at least."""
+        return sum(self.wins)
+
+    @cached_property
     def differing(self) -> npt.NDArray[np.int64]:
         """Return the positions of the documents in which any statistic differs."""
         first, second = self.sides
@@ -275,11 +288,10 @@ class Pair:
         known = drawn[~np.isnan(drawn)]
         return float(known.std(ddof=1)) if len(known) > 1 else 0.0
 
-    @property
-    def detectable(self) -> float | None:
-        """Return the true difference that the test of this metric alone would have found with probability 0.8, None where that cannot be said."""
+    def detectable(self, level: float) -> float | None:
+        """Return the true difference that the test would have found at a level with probability 0.8, None where that cannot be said."""
         there, here = self.in_documents
-        return detectable_difference(here - there, self.spread, self.arena.data.level)
+        return detectable_difference(here - there, self.spread, level, is_mid_p=self.discordant is not None)
 
     @property
     def is_bounded(self) -> bool:
@@ -297,11 +309,13 @@ class Pair:
         total = (first + second).sum(axis=1, keepdims=True)
         return self.view.evaluate((total + flipped) // 2) - self.view.evaluate((total - flipped) // 2)
 
+    @cached_property
     def test(self) -> PairTest:
         """Return the two-sided test that the systems are equally good; both values must be defined."""
-        discordant = self._count_discordant()
-        if discordant is not None:
-            return PairTest(mcnemar(*discordant), "mcnemar_exact")
+        if not len(self.differing):
+            return PairTest(1.0, "identical")
+        if self.discordant is not None:
+            return PairTest(mcnemar_mid_p(*self.discordant), "mcnemar_mid_p")
         first, second = (float(value) for value in self.values if value is not None)
         is_exact = len(self.differing) <= MOST_ENUMERATED
         share = tail_share(
@@ -310,7 +324,22 @@ class Pair:
         name = "sign_flip" if self._is_mean() else "exchange"
         return PairTest(share, f"{name}_exact" if is_exact else name)
 
-    def _count_discordant(self) -> tuple[int, int] | None:
+    def draw_p_values(self) -> Floats:
+        """Return the p value that the same test gives under each random pattern of exchanges.
+
+        A document is exchanged, or not, in all metrics at once, so that the p values of several metrics are drawn together.
+        """
+        first, second = (float(value) for value in self.values if value is not None)
+        drawn, recipe = self.exchanged(), self.view.bound.recipe
+        if self.discordant is not None and isinstance(recipe, Ratio):
+            size = float(self._forms(recipe.denominator)[0].sum())
+            return mcnemar_mid_ps(np.rint(np.abs(drawn) * size).astype(np.int64), sum(self.discordant))
+        is_exact = len(self.differing) <= MOST_ENUMERATED
+        known = self.exchanged(is_exact=True) if is_exact else np.append(drawn, second - first)
+        return rank_tails(drawn, known, self.view.slack(first, second))
+
+    @cached_property
+    def discordant(self) -> tuple[int, int] | None:
         """Return the documents that only the first has right and those that only the second has, if the metric is yes or no in each."""
         recipe = self.view.bound.recipe
         if not isinstance(recipe, Ratio) or not self._is_mean():

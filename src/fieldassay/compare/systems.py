@@ -135,14 +135,14 @@ def compare(
     """Return how system `b` compares with system `a`, metric by metric, on all documents and then by each slice key named.
 
     `metrics` are among those that the run kept what they are made of (`ScoreOptions.compare`; the usual ones without it). p values are adjusted
-    by Holm over the metrics, and over the values of each slice key. Raises `ProblemsError` for names that the result does not have.
+    over the metrics, and over the values of each slice key. Raises `ProblemsError` for names that the result does not have.
 
     >>> from fieldassay.scoring.score import score
     >>> gold = [{"id": at, "total": at} for at in range(6)]
     >>> right, wrong = gold, [{"id": at, "total": at + 1} for at in range(6)]
     >>> [found, _] = compare(score(gold, {"llama": wrong, "qwen": right}, "fields: {total: number}"), "llama", "qwen")
     >>> found.metric, found.difference, found.p, found.p_adjusted, found.verdict
-    ('accuracy', 1.0, 0.03125, 0.0625, 'no_difference_shown')
+    ('accuracy', 1.0, 0.015625, 0.015625, 'better')
     """
     data = result.paired
     if data is None:
@@ -203,7 +203,7 @@ def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:
     many = [(key, len(slice_values(arena, key))) for key in data.slices]
     whole = sum(bound.call.slice is None and bound.call.field is None for bound in data.metrics)
     return (
-        *remark_ranking(len(data.systems), whole, data.level),
+        *remark_ranking(data, whole),
         *(
             f"the slice {key!r} has {count:,} values; systems are compared within the values of at most {MOST_VALUES}"
             for key, count in many

@@ -40,7 +40,7 @@ def compare_systems(
     """Return the comparisons of all other systems with the reference, overall and by slice.
 
     Overall by all of the metrics, within the values of each slice key by the first of them. Of two systems
-    each field is compared too; more are ranked. p values are adjusted by Holm over all of the first kind and
+    each field is compared too; more are ranked. p values are adjusted over all of the first kind and
     the ranked pairs, over the fields, and over the values of each key.
     """
     names = [system.system for system in data.systems]
@@ -49,7 +49,7 @@ def compare_systems(
     fields = list_field_metrics(data) if len(pairs) == 1 else ()
     whole = [bound for bound in metrics if bound.call.slice is None]
     overall = compare_all(arena, pairs, metrics)
-    notes = list(remark_ranking(len(names), sum(bound.call.field is None for bound in whole), data.level))
+    notes = list(remark_ranking(data, sum(bound.call.field is None for bound in whole)))
     by_slice: list[Comparison] = []
     for key in keys:
         values = slice_values(arena, key)

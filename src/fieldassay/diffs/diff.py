@@ -19,7 +19,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.printable import make_printable
-from fieldassay.result.pairing import PairedData, list_parts
+from fieldassay.result.pairing import Correction, PairedData, list_parts
 from fieldassay.runs.run import corrupt_run_errors
 
 _FAILURES = ("missing", "invalid", "error", "timeout")
@@ -33,7 +33,7 @@ class DiffOptions:
     system for comparing the others with (None: the first). `systems` choose one of the first and one of the
     second run. `is_common`: where the runs have other documents, compare the common ones. `runs` is the store
     of runs for looking up references. `replicates`, `seed` and `level` are the first run's where they are
-    None. `target` is the output file: refused if it is part of one of the runs.
+    None; p values are adjusted by `correction`. `target` is the output file: refused if it is part of one of the runs.
     """
 
     metrics: tuple[str, ...] | None = None
@@ -45,6 +45,7 @@ class DiffOptions:
     replicates: int | None = None
     seed: int | None = None
     level: float | None = None
+    correction: Correction = "min_p"
     target: Path | None = None
 
 
@@ -127,7 +128,7 @@ def _order(entries: tuple[Entry, ...], reference: str | None) -> tuple[Entry, ..
 
 def _draw(data: PairedData, options: DiffOptions) -> PairedData:
     """Return the data with the options that say how to draw."""
-    asked = {name: getattr(options, name) for name in ("replicates", "seed", "level")}
+    asked = {name: getattr(options, name) for name in ("replicates", "seed", "level", "correction")}
     return replace(data, **{name: value for name, value in asked.items() if value is not None})
 
 

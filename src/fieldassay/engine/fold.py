@@ -24,7 +24,7 @@ from fieldassay.metrics.sums import Sum
 from fieldassay.result.documents import DocumentValues, frame_documents, value_documents
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.estimation import EstimationPlan, SliceSums, estimate_slices
-from fieldassay.result.pairing import DocumentStatistics, PairedData, join_statistics, list_kept
+from fieldassay.result.pairing import Correction, DocumentStatistics, PairedData, join_statistics, list_kept
 from fieldassay.result.repeats import VARIANCES, FlakyValue, list_repeat_metrics, rank_flaky
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class FoldPlan:
     """The metrics for comparing systems, whose statistics are kept document by document."""
     also_kept: tuple[MetricCall, ...] = ()
     """Further metrics with kept statistics: as they are, and field by field."""
+    correction: Correction = "min_p"
+    """How p values of comparisons are adjusted."""
 
     def __reduce__(self) -> tuple[type[FoldPlan], tuple[Any, ...]]:
         """Return the arguments for another process, which binds the recipes again."""
@@ -313,4 +315,5 @@ def pair_systems(plan: FoldPlan, partials: Iterable[Partial]) -> PairedData:
         plan.seed,
         plan.level,
         plan.vocabulary,
+        plan.correction,
     )

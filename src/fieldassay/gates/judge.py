@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from fieldassay.gates.lookup import Found, Holder, Holdings
-from fieldassay.gates.regression import BaselineMatch, judge_change
+from fieldassay.gates.regression import BaselineMatch, Change, decide_changes, judge_change
 from fieldassay.metrics.gate_lint import lint_gate
 from fieldassay.metrics.grammar import Gate
 from fieldassay.result.decision import GateOutcome, Verdict
@@ -94,21 +94,42 @@ def judge_result(
 
 def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome, ...]:
     """Return the outcome of each gate, in order, over everything that is held; then what is known of documents that no gate is about."""
-    outcomes = tuple(judge_gate(gate, holdings.find(gate)) for gate in gates)
+    found = [holdings.find(gate) for gate in gates]
+    changes = _measure_changes(gates, found)
+    outcomes = tuple(
+        judge_gate(gate, one, change) for gate, one, change in zip(gates, found, changes, strict=True)
+    )
     return outcomes + tuple(
         outcome for one in holdings.holders for outcome in judge_ungated(gates, one.result, one.system)
     )
 
 
-def judge_gate(gate: Gate, found: Found) -> GateOutcome:
-    """Return the outcome of a gate over the estimate that it is about. What is missing or undefined never passes."""
+def _measure_changes(gates: Sequence[Gate], found: Sequence[Found]) -> list[Change | str | None]:
+    """Return the change that each regression gate is about, or why there is none, and None for other gates; the tests of all are one family."""
+    measured = [_measure_change(gate, one) for gate, one in zip(gates, found, strict=True)]
+    decided = iter(decide_changes([one for one in measured if isinstance(one, Change)]))
+    return [next(decided) if isinstance(one, Change) else one for one in measured]
+
+
+def _measure_change(gate: Gate, found: Found) -> Change | str | None:
+    if gate.function != "regression" or found.is_absent or found.estimate is None:
+        return None
+    nonsense = lint_gate(gate, found.estimate.unit, found.estimate.better)
+    try:
+        return nonsense or (found.baseline or BaselineMatch()).compare(gate.metric)
+    except ValueError as error:
+        return str(error)
+
+
+def judge_gate(gate: Gate, found: Found, change: Change | str | None = None) -> GateOutcome:
+    """Return the outcome of a gate over the estimate that it is about, or the change. What is missing or undefined never passes."""
     estimate = found.estimate
     if found.is_absent:
         return GateOutcome(gate, Verdict.SKIPPED, f"does not apply: {found.why}", evidence=found.evidence)
     if estimate is None:
         return GateOutcome(gate, Verdict.INCONCLUSIVE, found.why, evidence=found.evidence)
-    if gate.function == "regression":
-        return _judge_regression(gate, estimate, found)
+    if change is not None:
+        return _judge_regression(gate, estimate, found, change)
     nonsense = lint_gate(gate, estimate.unit, estimate.better)
     look = (
         _Look(why=nonsense, unit=estimate.unit)
@@ -129,18 +150,15 @@ def judge_gate(gate: Gate, found: Found) -> GateOutcome:
     return _ask_for_more(judged, estimate) if gate.function in ("lower", "upper") and not nonsense else judged
 
 
-def _judge_regression(gate: Gate, estimate: Estimate, found: Found) -> GateOutcome:
-    baseline = found.baseline or BaselineMatch()
-    nonsense = lint_gate(gate, estimate.unit, estimate.better)
-    try:
-        if nonsense:
-            raise ValueError(nonsense)
-        outcome = judge_change(gate, baseline.compare(gate.metric), max(0, estimate.failed))
-    except ValueError as error:
+def _judge_regression(gate: Gate, estimate: Estimate, found: Found, change: Change | str) -> GateOutcome:
+    if isinstance(change, str):
         outcome = GateOutcome(
-            gate, Verdict.INCONCLUSIVE, str(error), unit=estimate.unit, evidence=_describe(estimate)
+            gate, Verdict.INCONCLUSIVE, change, unit=estimate.unit, evidence=_describe(estimate)
         )
-    return replace(outcome, evidence=(*outcome.evidence, *baseline.evidence, *found.evidence))
+    else:
+        outcome = judge_change(gate, change, max(0, estimate.failed))
+    of_baseline = (found.baseline or BaselineMatch()).evidence
+    return replace(outcome, evidence=(*outcome.evidence, *of_baseline, *found.evidence))
 
 
 def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:

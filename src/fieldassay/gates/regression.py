@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fieldassay.compare.families import Tested, decide
 from fieldassay.compare.pairwise import compare_one, slice_values
 from fieldassay.compare.permutation_test import Pair, PairedMatrix
 from fieldassay.metrics.grammar import Gate, MetricCall
@@ -47,7 +49,7 @@ class BaselineMatch:
         bound = bind_metric(call, self.arena.data.vocabulary)
         _check_comparable(self.arena, bound)
         narrow = self.arena if call.slice is None else _narrow(self.arena, call.slice)
-        found = compare_one(narrow, (BEFORE, NOW), bound, call.slice)
+        found, pair = compare_one(narrow, (BEFORE, NOW), bound, call.slice)
         missing = [
             name
             for name, value in zip(("in the baseline", "now"), found.values, strict=True)
@@ -55,7 +57,6 @@ class BaselineMatch:
         ]
         if missing:
             raise ValueError(f"{call} is undefined {' and '.join(missing)}")
-        pair = narrow.pair(BEFORE, NOW, narrow.layout.view(bound))
         return replace(_turn(found, pair), is_same=self.is_same and found.verdict == "identical")
 
 
@@ -76,6 +77,8 @@ class Change:
     is_alike: bool = False
     is_same: bool = False
     unmeasured: int = 0
+    pair: Pair | None = None
+    """The two systems that it is about."""
 
 
 def judge_regression(
@@ -95,6 +98,13 @@ def judge_regression(
         raise ValueError(f"a regression is compared with > or >=, not {operator}")
     low, high = (holds(bound, operator, -margin, unit) for bound in sorted(interval))
     return Verdict.PASS if low else Verdict.INCONCLUSIVE if high else Verdict.FAIL
+
+
+def decide_changes(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes with p values adjusted for all of them, and the verdicts that follow."""
+    decided = decide([Tested(change.found, change.pair) for change in changes if change.pair is not None])
+    found = iter(decided)
+    return [change if change.pair is None else replace(change, found=next(found)) for change in changes]
 
 
 def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
@@ -271,4 +281,5 @@ def _turn(found: Comparison, pair: Pair) -> Change:
         highest=highest_value(pair.view.bound) if pair.is_bounded else 0.0,
         is_alike=found.interval is None and pair.replicates is not None,
         unmeasured=_count_unmeasured(pair),
+        pair=pair,
     )

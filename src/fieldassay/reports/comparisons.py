@@ -59,7 +59,7 @@ def summarize_comparisons(
 
 
 def count_tested(family: Sequence[Comparison], rankings: Sequence[Ranking]) -> int:
-    """Return the number of tests in Holm's adjustment of comparisons and rankings; each test counts once."""
+    """Return the number of tests that p values of comparisons and rankings are adjusted for; each test counts once."""
     compared = {
         (one.metric, one.field, *one.slice.items(), frozenset(one.systems))
         for one in family
@@ -73,11 +73,17 @@ def count_tested(family: Sequence[Comparison], rankings: Sequence[Ranking]) -> i
 
 def _method(overall: Sequence[Comparison], rankings: Sequence[Ranking]) -> str:
     tested = count_tested(overall, rankings)
-    adjusted = f", adjusted by Holm for {tested} comparisons" if tested > 1 else ""
-    return (
-        f"p: two-sided test over documents, each answer as likely to be either system's{adjusted}; 1 "
-        "point is 0.01"
-    )
+    return f"{explain_p(tested)}; 1 point is 0.01"
+
+
+def explain_p(tested: int) -> str:
+    """Return the meaning of an adjusted p value of so many comparisons, in words.
+
+    >>> explain_p(6)
+    'p: how often chance alone would show a difference as large, counting that 6 were looked at'
+    """
+    counted = f", counting that {tested:,} were looked at" if tested > 1 else ""
+    return f"p: how often chance alone would show a difference as large{counted}"
 
 
 def add_comparisons(page: Page, compared: Compared) -> None:

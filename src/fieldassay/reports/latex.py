@@ -39,7 +39,7 @@ def render_latex(reported: Sequence[Reported], options: ReportOptions) -> Iterat
     """Yield the tables of runs: of each, systems by metrics, and fields by systems.
 
     A value has its interval below it. The best value of a column is bold where it is the only best one. Marks
-    show the paired comparison with the reference, after Holm's adjustment; a metric without comparisons has
+    show the paired comparison with the reference, p values adjusted; a metric without comparisons has
     none.
     """
     yield "% needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}\n"
@@ -187,7 +187,7 @@ def _caption(result: Result) -> str:
         reference = escape_latex(show(result.comparisons[0].systems[0], 60))
         marks = (
             rf"{BETTER}\,/\,{WORSE}: significantly better\,/\,worse than {reference} (paired by "
-            r"document, Holm-adjusted)"
+            r"document, adjusted for all comparisons)"
         )
         told += f" {marks}; {LEVEL}: no difference shown."
     return told

@@ -67,10 +67,10 @@ def order_systems(
 def _lead(result: Result, first: Estimate, other: Estimate, slice_: dict[str, str]) -> Lead:
     value = float(other.value or 0.0)
     for ranking in result.rankings if not slice_ else ():
-        if _is_of(ranking, first) and (p := _ranked_p(ranking, first.system, other.system)) is not None:
-            return Lead(
-                other.system, value, "beyond_chance" if p <= 1 - ranking.level else "may_be_chance", p
-            )
+        pair = next((one for one in ranking.pairs if set(one.systems) == {first.system, other.system}), None)
+        if _is_of(ranking, first) and pair is not None:
+            certainty: Certainty = "beyond_chance" if ranking.shows(pair) else "may_be_chance"
+            return Lead(other.system, value, certainty, pair.p_adjusted)
     for one in result.comparisons:
         if (
             one.field is None
@@ -90,10 +90,6 @@ def _lead(result: Result, first: Estimate, other: Estimate, slice_: dict[str, st
 def _is_of(compared: Comparison | Ranking, metric: Estimate) -> bool:
     """Return whether systems were compared by the metric; the name may come with parameters."""
     return compared.metric == metric.metric or compared.metric.startswith(f"{metric.metric}(")
-
-
-def _ranked_p(ranking: Ranking, first: str, other: str) -> float | None:
-    return next((pair.p_adjusted for pair in ranking.pairs if set(pair.systems) == {first, other}), None)
 
 
 def tell_order(order: Order) -> str:

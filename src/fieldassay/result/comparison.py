@@ -17,10 +17,11 @@ class Comparison:
     """The second of two systems against the first, in one metric, on the same documents.
 
     `difference` is second minus first of `values`, whatever is better; None if either is undefined.
-    `interval` is that of the difference. `p` is two-sided, `p_adjusted` accounts for the number of
-    comparisons. `wins` are documents in which the second is better. `detectable` is the true difference that
-    would have been detected with probability 0.8. `marks`: `few_documents` (a metric without bounds: the interval is
-    too narrow), `few_replicates`, `undefined_replicates=K`.
+    `interval` is that of the difference. `p` is two-sided, `p_adjusted` accounts for the comparisons beside it
+    by the method `correction` (`min_p` or `holm`). `wins` are documents in which the second is better.
+    `detectable` is the true difference that would have been detected beside them with probability 0.8. `marks`:
+    `few_documents` (a metric without bounds: the interval is too narrow), `few_replicates`,
+    `undefined_replicates=K`.
     """
 
     metric: str
@@ -44,6 +45,7 @@ class Comparison:
     marks: tuple[str, ...] = ()
     unit: str = "ratio"
     better: str = "higher"
+    correction: str = "holm"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison in the form of `comparisons.json`."""
@@ -69,6 +71,7 @@ class Comparison:
             "marks": list(self.marks),
             "unit": self.unit,
             "better": self.better,
+            "correction": self.correction,
         }
 
 
@@ -86,12 +89,14 @@ class Place:
 class RankedPair:
     """Two systems of a ranking, the better first.
 
-    `p_adjusted` is that of their comparison and accounts for all tests.
+    `p_adjusted` is that of their comparison and accounts for all tests. `is_shown`: that they differ is shown, by the
+    p value and by the interval (None: an older version did not say).
     """
 
     systems: tuple[str, str]
     difference: float
     p_adjusted: float
+    is_shown: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,12 @@ class Ranking:
     better: str = "higher"
     method: str = "holm"
 
+    def shows(self, pair: RankedPair) -> bool:
+        """Return whether the two systems of a pair are shown to differ."""
+        if pair.is_shown is not None:
+            return pair.is_shown
+        return pair.p_adjusted <= 1.0 - self.level + 1e-12 and pair.difference != 0
+
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking in the form of `comparisons.json`."""
         places = [
@@ -118,7 +129,12 @@ class Ranking:
             for one in self.places
         ]
         pairs = [
-            {"systems": list(one.systems), "difference": one.difference, "p_adjusted": one.p_adjusted}
+            {
+                "systems": list(one.systems),
+                "difference": one.difference,
+                "p_adjusted": one.p_adjusted,
+                "is_shown": self.shows(one),
+            }
             for one in self.pairs
         ]
         head = {

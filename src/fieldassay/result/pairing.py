@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,8 @@ from fieldassay.metrics.sums import Sum, join_fields, spread_rows
 from fieldassay.result.documents import DocumentValues
 
 Ints = npt.NDArray[np.int64]
+
+Correction: TypeAlias = Literal["min_p", "holm"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +57,8 @@ class PairedData:
     seed: int = 0
     level: float = 0.95
     vocabulary: Vocabulary = CATALOGUE
+    correction: Correction = "min_p"
+    """How p values of one family are adjusted: `min_p` (Westfall and Young) or `holm`."""
 
     def can_compare(self, bound: BoundMetric) -> bool:
         """Return whether all statistics of a metric were kept, by field for a metric of one field."""

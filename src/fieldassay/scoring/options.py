@@ -40,7 +40,7 @@ class ScoreOptions:
     always computed. `replicates` (0: no intervals), `seed` and `level` are those of the bootstrap. `evidence`
     chooses the rows to keep. `limit` takes the first documents only, `batch` documents are judged at a time,
     `workers` processes share the work. Of several systems, each is compared with `reference` (None: the first
-    one) by the metrics `compare` (None: the usual ones).
+    one) by the metrics `compare` (None: the usual ones), with p values adjusted by `correction`.
     """
 
     metrics: tuple[str, ...] | None = None
@@ -62,6 +62,7 @@ class ScoreOptions:
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
     reference: str | None = None
     compare: tuple[str, ...] | None = None
+    correction: Literal["min_p", "holm"] = "min_p"
     keeps_statistics: bool = False
     """Whether the result supports later comparisons, field by field too, even with a single system."""
 

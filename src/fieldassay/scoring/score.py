@@ -163,6 +163,7 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
         options.level,
         vocabulary=vocabulary,
         score=plan.spec.score,
+        correction=options.correction,
     )
 
 

@@ -84,21 +84,48 @@ def tail_share(observed: float, drawn: Floats, is_exact: bool, slack: float = 0.
     return far / len(drawn) if is_exact else (1 + far) / (1 + len(drawn))
 
 
-def mcnemar(first_only: int, second_only: int) -> float:
-    """Return the exact two-sided McNemar test of b documents that only the first system has right and c that only the second has.
+def rank_tails(drawn: Floats, known: Floats, slack: float = 0.0) -> Floats:
+    """Return the p value of each drawn difference: the share of the known ones that is as far from 0, within `slack` for rounding.
 
-    min(1, 2 sum over i <= min(b, c) of C(b + c, i) / 2^(b + c)); McNemar (1947), the binomial form.
+    >>> rank_tails(np.array([0.5, -0.1, np.nan]), np.array([0.5, -0.5, 0.1, np.nan])).tolist()
+    [0.75, 1.0, 0.25]
+    """
+    ordered = np.sort(np.nan_to_num(np.abs(known), nan=np.inf, posinf=np.inf))
+    far = np.nan_to_num(np.abs(drawn), nan=np.inf, posinf=np.inf)
+    found: Floats = 1.0 - np.searchsorted(ordered, far - slack) / len(ordered)
+    return found
 
-    >>> mcnemar(1, 8), mcnemar(0, 0)
-    (0.0390625, 1.0)
+
+def mcnemar_mid_p(first_only: int, second_only: int) -> float:
+    """Return the two-sided mid-p McNemar test of b documents that only the first system has right and c that only the second has.
+
+    2 sum over i < min(b, c) of C(b + c, i) / 2^(b + c), and C(b + c, min(b, c)) / 2^(b + c) once: what was seen counts half, which makes up for the
+    steps of the binomial distribution. McNemar (1947); Fagerland, Lydersen and Laake (2013).
+
+    >>> mcnemar_mid_p(1, 8) == (2 * 1 + 9) / 2**9, mcnemar_mid_p(3, 3), mcnemar_mid_p(0, 0)
+    (True, 1.0, 1.0)
     """
     n, least = first_only + second_only, min(first_only, second_only)
     if n <= _LONGEST_EXACT:
-        total: int = sum(math.comb(n, i) for i in range(least + 1))
-        return min(1.0, 2 * total / (1 << n))
+        below: int = sum(math.comb(n, i) for i in range(least))
+        return (2 * below + math.comb(n, least)) / (1 << n)
     from scipy.special import bdtr
 
-    return min(1.0, 2.0 * float(bdtr(least, n, 0.5)))
+    return min(1.0, float(bdtr(least, n, 0.5)) + (float(bdtr(least - 1, n, 0.5)) if least else 0.0))
+
+
+def mcnemar_mid_ps(net: Ints, discordant: int) -> Floats:
+    """Return the mid-p McNemar test of so many discordant documents for each difference of the two counts.
+
+    >>> mcnemar_mid_ps(np.array([7, 1]), 9).tolist() == [mcnemar_mid_p(1, 8), mcnemar_mid_p(4, 5)]
+    True
+    """
+    from scipy.special import bdtr
+
+    least = (discordant - np.abs(net)) // 2
+    below = np.where(least > 0, bdtr(np.maximum(least - 1, 0), discordant, 0.5), 0.0)
+    found: Floats = np.minimum(bdtr(least, discordant, 0.5) + below, 1.0)
+    return found
 
 
 def effect_size(differences: Floats) -> float | None:

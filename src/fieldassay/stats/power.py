@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 POWER = 0.8
 FEWEST_DIFFERING = 6
-"""With fewer documents that differ no test at 5% could have been passed, so that nothing is said of what could have been found."""
+"""With fewer documents that differ no sign-flip test at 5% can show anything, and nothing is said of what could have been found."""
 
 MOST_EXACT = 1000
 """Up to so many documents power is computed exactly where each is right or wrong."""
@@ -33,18 +33,21 @@ def minimum_detectable_effect(standard_error: float, level: float = 0.95, power:
     return (normal.inv_cdf(0.5 + level / 2.0) + normal.inv_cdf(power)) * standard_error
 
 
-def detectable_difference(differences: Floats, standard_error: float, level: float = 0.95) -> float | None:
+def detectable_difference(
+    differences: Floats, standard_error: float, level: float = 0.95, *, is_mid_p: bool = False
+) -> float | None:
     """Return the true difference that the test would find with probability 0.8 on as many documents; None with fewer than 6 that differ.
 
     `differences` are those of the documents, `standard_error` is that of their mean, or of the ratio that they are part of. A true difference
-    adds documents that differ, and with them variance. Where each document is right or wrong, the power of McNemar's test is computed exactly.
+    adds documents that differ, and with them variance. Where all differ by as much, the power of the binomial test is computed exactly: of
+    McNemar's mid-p test if `is_mid_p`, else of the sign-flip test.
     """
     known = differences[~np.isnan(differences)]
     size, sizes = len(known), np.abs(known[known != 0.0])
     if len(sizes) < FEWEST_DIFFERING:
         return None
     if np.ptp(sizes) <= 1e-12 * sizes.max() and size <= MOST_EXACT:
-        return float(sizes[0]) * _detectable_share(size, len(sizes) / (2.0 * size), level)
+        return float(sizes[0]) * _detectable_share(size, len(sizes) / (2.0 * size), level, is_mid_p)
     each, variance, factor = (
         float(sizes.mean()),
         size * standard_error**2,
@@ -55,21 +58,36 @@ def detectable_difference(differences: Floats, standard_error: float, level: flo
         0.0,
         max(each, factor * standard_error),
     )
-    return max(found, 7.9 * each / size)
+    return max(found, _differing_needed(level) * each / size)
 
 
-def _detectable_share(size: int, chance: float, level: float) -> float:
-    """Return the difference of two shares that McNemar's test finds, if a share `chance` of the documents is won, and as much lost, without it."""
+def _differing_needed(level: float) -> float:
+    """Return on average how many documents must differ for a test to have enough of them with probability 0.8: 2^-k twice is at most the error.
+
+    >>> round(_differing_needed(0.95), 1)
+    7.9
+    """
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(math.ceil(1.0 - math.log2(1.0 - level)), POWER))
+
+
+def _detectable_share(size: int, chance: float, level: float, is_mid_p: bool) -> float:
+    """Return the difference of two shares that the test finds, if a share `chance` of the documents is won, and as much lost, without it."""
     most = 1.0 - 2.0 * chance
     return (
-        _bisect(lambda m: POWER - mcnemar_power(size, chance + m, chance, level), 0.0, most)
+        _bisect(
+            lambda m: POWER - mcnemar_power(size, chance + m, chance, level, is_mid_p=is_mid_p), 0.0, most
+        )
         if most > 0.0
         else 1.0
     )
 
 
-def mcnemar_power(size: int, lost: float, won: float, level: float = 0.95) -> float:
+def mcnemar_power(size: int, lost: float, won: float, level: float = 0.95, *, is_mid_p: bool = True) -> float:
     """Return the chance that McNemar's test shows a loss among so many documents, if these shares of them are lost and won.
+
+    `is_mid_p`: of the mid-p test, else of the exact one, which is the sign-flip test of documents that differ by as much.
 
     >>> round(mcnemar_power(100, 0.2, 0.05), 2), round(mcnemar_power(10, 0.1, 0.0), 2)
     (0.88, 0.0)
@@ -78,20 +96,21 @@ def mcnemar_power(size: int, lost: float, won: float, level: float = 0.95) -> fl
 
     differing = np.arange(size + 1)
     chances = binom.pmf(differing, size, lost + won)
-    shown = binom.sf(_critical_losses(size, level) - 1, differing, lost / (lost + won))
+    shown = binom.sf(_critical_losses(size, level, is_mid_p) - 1, differing, lost / (lost + won))
     return float((chances * shown).sum())
 
 
 @lru_cache(maxsize=16)
-def _critical_losses(size: int, level: float) -> npt.NDArray[np.int64]:
-    """Return, for 0 to `size` documents that differ, the least losses that the mid-p test shows; one more than there are where none are enough."""
+def _critical_losses(size: int, level: float, is_mid_p: bool) -> npt.NDArray[np.int64]:
+    """Return, for 0 to `size` documents that differ, the least losses that the test shows; one more than there are where none are enough."""
     from scipy.stats import binom
 
     differing = np.arange(size + 1)
     wins = binom.ppf((1.0 - level) / 2.0, differing, 0.5).astype(np.int64)
     for _ in range(3):  # the quantile is at most two off
-        p = 2.0 * binom.cdf(wins - 1, differing, 0.5) + binom.pmf(wins, differing, 0.5)
-        wins = np.where((p > 1.0 - level) & (wins >= 0), wins - 1, wins)
+        seen = binom.pmf(wins, differing, 0.5)
+        p = 2.0 * binom.cdf(wins - 1, differing, 0.5) + (seen if is_mid_p else 2.0 * seen)
+        wins = np.where((p > 1.0 - level + 1e-12) & (wins >= 0), wins - 1, wins)
     needed: npt.NDArray[np.int64] = differing - wins
     return needed
 

@@ -35,17 +35,25 @@ def sign_keys(documents: Sequence[str], seed: int) -> Keys:
     return document_keys(documents, seed) ^ _STREAM
 
 
-def group_columns(columns: Ints, documents: Sequence[str], seed: int) -> tuple[Ints, Keys]:
+def are_grouped(documents: int) -> bool:
+    """Return whether so many documents share signs."""
+    return documents > MOST_SIGNS
+
+
+def group_columns(
+    columns: Ints, documents: Sequence[str], seed: int, *, is_grouped: bool | None = None
+) -> tuple[Ints, Keys]:
     """Return the columns (columns x documents) with what has the same signs added up, and the keys of the signs.
 
     Up to `MOST_SIGNS` documents each has signs of its own. More are put into groups by their keys. The groups do not look at the data, so a test
-    that flips whole groups is as valid as one that flips documents.
+    that flips whole groups is as valid as one that flips documents. A part of the documents is grouped as the whole is (`is_grouped`), so that a
+    document has the same signs in both.
 
     >>> group_columns(np.array([[5, 7]]), ["a", "b"], 0)[0].tolist()
     [[5, 7]]
     """
     keys = sign_keys(documents, seed)
-    if len(keys) <= MOST_SIGNS:
+    if not (are_grouped(len(keys)) if is_grouped is None else is_grouped):
         return columns, keys
     group = (keys % np.uint64(MOST_SIGNS)).astype(np.int64)
     order = np.argsort(group, kind="stable")

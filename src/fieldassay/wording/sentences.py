@@ -73,7 +73,7 @@ def say_comparison(one: Comparison, names: Mapping[str, str] | None = None) -> s
     if one.verdict == "identical":
         return f"{second} and {first} are the same in {metric} (n = {one.documents:,})"
     if one.verdict == "no_difference_shown":
-        detail = f"{_signed(one)}{_bounds(one, 1.0)}, {say_p(one)}, n = {one.documents:,}"
+        detail = f"{_signed(one)}{_bounds(one, 1.0)}, {say_p(one)}, n = {one.documents:,}{_doubt(one)}"
         return f"no difference could be shown between {first} and {second} in {metric} ({detail})"
     bounds = _bounds(one, 1.0 if one.difference > 0 else -1.0).removeprefix(", ")
     detail = f"{bounds}, {say_p(one)}" if bounds else f"{say_p(one)}, n = {one.documents:,}"
@@ -91,8 +91,14 @@ def say_shortly(one: Comparison) -> str:
     if one.verdict in ("better", "worse"):
         return f"{one.verdict} by {_size(one)} ({say_p(one)})"
     if one.verdict == "no_difference_shown":
-        return f"no difference shown ({_signed(one)}, {say_p(one)})"
+        return f"no difference shown ({_signed(one)}, {say_p(one)}{_doubt(one)})"
     return {"identical": "the same", "undefined": "undefined"}[one.verdict]
+
+
+def _doubt(one: Comparison) -> str:
+    """Return why a difference is not shown although its p value is small: its interval has 0 in it."""
+    is_small = one.p_adjusted is not None and one.p_adjusted <= 1.0 - one.level + 1e-12
+    return "; the interval includes 0" if is_small and one.difference else ""
 
 
 def say_power(one: Comparison) -> str:
@@ -117,7 +123,7 @@ def say_power(one: Comparison) -> str:
 
 
 def say_power_of_fields(family: Sequence[Comparison]) -> str:
-    """Return the detectable differences, before Holm, of the fields without a shown difference; else empty."""
+    """Return the detectable differences of the fields without a shown difference, each beside all others; else empty."""
     open_ = [one for one in family if one.verdict == "no_difference_shown" and one.detectable is not None]
     if not open_:
         return ""
@@ -125,7 +131,7 @@ def say_power_of_fields(family: Sequence[Comparison]) -> str:
     span = "" if len(sizes) == 1 else f"{show_points(sizes[0], unit)} to "
     return (
         f"where no difference could be shown, one of {span}{show_size(sizes[-1], unit)} "
-        "would have been found with probability 0.8 in the field alone"
+        "would have been found with probability 0.8"
     )
 
 

@@ -73,7 +73,7 @@ def render_check(
         )
     page.line()
     page.line(
-        "change: now less baseline on the same documents; p two-sided, adjusted for all lines (Holm)", "dim"
+        "change: now less baseline on the same documents; p counts that all lines were looked at", "dim"
     )
     add_gates(page, decisions)
     return page.text()

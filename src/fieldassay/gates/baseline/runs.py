@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from fieldassay.compare.pairwise import decide
 from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline, hash_text
@@ -19,7 +18,7 @@ from fieldassay.gates.baseline.file import FORMAT, read_baseline
 from fieldassay.gates.baseline.locking import check_reason
 from fieldassay.gates.baseline.systems import digest_predictions, match_systems, tell_incomparable
 from fieldassay.gates.judge import judge_result
-from fieldassay.gates.regression import BaselineMatch, Change
+from fieldassay.gates.regression import BaselineMatch, Change, decide_changes
 from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric, select_metrics
 from fieldassay.metrics.sums import add_sums
@@ -165,7 +164,7 @@ def read_history(path: Path) -> tuple[Entry, ...]:
 
 
 def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list[ChangeLine]:
-    """Return how each metric of each system changed: those named, else the baseline's headlines. Verdicts hold for all of them together (Holm).
+    """Return how each metric of each system changed: those named, else the baseline's headlines. Verdicts hold for all of them together.
 
     Raises `ProblemsError` if nothing can be compared.
     """
@@ -214,12 +213,9 @@ def _compare(system: str, call: MetricCall, match: BaselineMatch) -> ChangeLine:
 
 
 def _decide(lines: Sequence[ChangeLine]) -> list[ChangeLine]:
-    """Return the lines with their verdicts, Holm's adjustment made over all that could be compared."""
-    decided = iter(decide([line.change.found for line in lines if line.change is not None]))
-    return [
-        line if line.change is None else replace(line, change=replace(line.change, found=next(decided)))
-        for line in lines
-    ]
+    """Return the lines with their verdicts, p values adjusted over all that could be compared."""
+    decided = iter(decide_changes([line.change for line in lines if line.change is not None]))
+    return [line if line.change is None else replace(line, change=next(decided)) for line in lines]
 
 
 def _check_whole(run: Run) -> dict[str, str]:

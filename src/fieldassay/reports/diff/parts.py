@@ -97,7 +97,7 @@ def _overall(found: Diff) -> Part:
         lines.insert(0, "identical: nothing that was kept differs in any document")
     table = _table("the systems in each metric", "metric", "metric", found.overall)
     return Part(
-        "Overall", tuple(lines), (table,), (*_holm(found.overall), *_few(_all(found)), *_method(found))
+        "Overall", tuple(lines), (table,), (*_adjusted(found.overall), *_few(_all(found)), *_method(found))
     )
 
 
@@ -111,7 +111,7 @@ def _method(found: Diff) -> list[str]:
         f"bootstrap replicates, seed {found.seed}"
     )
     return [
-        "p: two-sided test over documents, each answer as likely to be either system's",
+        "p: how often chance alone would show a difference as large, if it were the only one looked at",
         *([drawn] if found.replicates else []),
     ]
 
@@ -121,14 +121,14 @@ def _few(families: Sequence[Comparison]) -> list[str]:
     return ["few: too few documents, the interval is too narrow"] if is_marked else []
 
 
-def _holm(family: Sequence[Comparison], rankings: Sequence[Ranking] = ()) -> list[str]:
+def _adjusted(family: Sequence[Comparison], rankings: Sequence[Ranking] = ()) -> list[str]:
     tested = count_tested(family, rankings)
-    return [f"Holm: adjusted for {tested} comparisons"] if tested > 1 else []
+    return [f"adjusted: the same, counting that {tested:,} were looked at"] if tested > 1 else []
 
 
 def _fields(family: tuple[Comparison, ...]) -> Part:
     more = say_power_of_fields(family)
-    remarks = (f"{show(family[0].metric, 60)} of each field", *_holm(family), *([more] if more else []))
+    remarks = (f"{show(family[0].metric, 60)} of each field", *_adjusted(family), *([more] if more else []))
     return Part("By field", (), (_table("the systems field by field", "field", "field", family),), remarks)
 
 
@@ -145,7 +145,7 @@ def _slices(found: Diff) -> Part:
                 _slice_table(key, value, [one for one in family if one.slice[key] == value])
                 for value in values
             ]
-        remarks += [f"{show(key, 40)}: {line}" for line in _holm(family)]
+        remarks += [f"{show(key, 40)}: {line}" for line in _adjusted(family)]
     return Part("By slice", (), tuple(tables), tuple(remarks))
 
 
@@ -161,7 +161,7 @@ def _table(
     caption: str, kind: Literal["metric", "field", "slice"], head: str, family: Sequence[Comparison]
 ) -> Table:
     """Return the comparisons of one family of two systems as a table."""
-    heads = (head, "n", "before", "after", "difference", "p", "Holm", "effect", "+/−/=", "decision")
+    heads = (head, "n", "before", "after", "difference", "p", "adjusted", "effect", "+/−/=", "decision")
     name = {"metric": _metric, "field": _field, "slice": _slice}[kind]
     return Table(caption, heads, tuple((name(one), *_row(one)) for one in family), (1, 2, 3, 5, 6, 7, 8))
 
@@ -208,12 +208,12 @@ def _many(found: Diff) -> Part:
         if found.rankings
         else []
     )
-    told = f"difference, Holm, effect, +/−/=, decision: against {show(found.sides[0].label, _NAME)}"
+    told = f"difference, adjusted, effect, +/−/=, decision: against {show(found.sides[0].label, _NAME)}"
     return Part(
         "Ranking" if found.rankings else "Overall",
         lines,
         tables,
-        (*places, told, *_holm(found.overall, found.rankings), *_few(_all(found)), *_method(found)),
+        (*places, told, *_adjusted(found.overall, found.rankings), *_few(_all(found)), *_method(found)),
     )
 
 
@@ -226,7 +226,7 @@ def _ranking_of(found: Diff, one: Comparison) -> Ranking | None:
 def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Table:
     """Return the table of more than two systems by one metric, in the order of the ranking if any."""
     name = show(NAMES.get(family[0].metric, family[0].metric), 40)
-    heads = ("place", "system", name, "difference", "Holm", "effect", "+/−/=", "decision")
+    heads = ("place", "system", name, "difference", "adjusted", "effect", "+/−/=", "decision")
     against = {one.systems[1]: one for one in family}
     reference, value = family[0].systems[0], family[0].values[0]
     places = {place.system: say_places(place) for place in ranking.places} if ranking is not None else {}
@@ -254,9 +254,7 @@ def _standing(one: Comparison | None) -> tuple[str, ...]:
 
 
 def _tell_pairs(ranking: Ranking, name: str) -> str:
-    shown = sum(
-        pair.p_adjusted <= 1 - ranking.level + 1e-12 and pair.difference != 0 for pair in ranking.pairs
-    )
+    shown = sum(map(ranking.shows, ranking.pairs))
     return (
         f"{name}: {shown:,} of {show_count(len(ranking.pairs), 'pair')} of systems differ by more than chance"
     )
