@@ -11,11 +11,25 @@ from fieldassay.cli.grouping import json_option
 
 @click.command()
 @json_option
-def doctor(is_json: bool) -> int:
+@click.option("--endpoint", metavar="URL", help="Ask this server which options it takes, instead.")
+@click.option("--model", metavar="NAME", help="The model to ask for, with --endpoint.")
+@click.option("--key-env", metavar="NAME", default="", help="The variable that holds the key of --endpoint.")
+@click.option(
+    "--key-file", metavar="FILE", default="", help="A file, mode 0600, that holds the key of --endpoint."
+)
+def doctor(is_json: bool, endpoint: str | None, model: str | None, key_env: str, key_file: str) -> int:
     """Say what this installation has, and test that it computes the numbers that every installation must.
 
-    Exits with 1 if the self-test fails.
+    With --endpoint: say which options of chat completions a server takes, which it ignores and which it
+    refuses, by seven short questions. Exits with 1 if the self-test fails, or the server does not answer.
+
+    \b
+    fieldassay doctor --endpoint https://api.openai.com/v1 --model gpt-5-mini --key-env OPENAI_API_KEY
     """
+    if endpoint is not None:
+        if model is None:
+            raise click.UsageError("name a model of the server: --model NAME.")
+        return _probe(endpoint, model, (key_env, key_file), is_json=is_json)
     from fieldassay.cli.output import write
     from fieldassay.scoring.doctor import check_up
 
@@ -27,6 +41,41 @@ def doctor(is_json: bool) -> int:
     else:
         write(_render(found))
     return 0 if found["self_test"]["is_passed"] else 1
+
+
+def _probe(url: str, model: str, key: tuple[str, str], *, is_json: bool) -> int:
+    """Print what a server does with the options of a chat completion."""
+    import json
+    import os
+
+    from fieldassay.cli.output import screen, write
+    from fieldassay.endpoints.capabilities import probe
+    from fieldassay.endpoints.client import ChatChannel
+    from fieldassay.endpoints.credentials import read_key
+    from fieldassay.endpoints.endpoint import Endpoint
+    from fieldassay.reports.page import Column, Page
+
+    endpoint = Endpoint("endpoint", url, *key, deadline_s=60.0)
+    channel = ChatChannel(endpoint, read_key(endpoint, os.environ))
+    try:
+        found = probe(channel, model)
+    finally:
+        channel.close()
+    if is_json:
+        write(json.dumps(found.as_json(), ensure_ascii=False, indent=1) + "\n")
+        return int(found.failure is not None)
+    page = Page(screen())
+    page.title(f"{model} at {url}")
+    if found.failure is not None:
+        page.line(f"does not answer: {found.failure.kind}: {found.failure.message}")
+    else:
+        page.line(f"serves {found.served_model or 'a model that it does not name'}")
+        page.line()
+        names = "usage", "json_schema", "json_object", "logprobs", "seed", "temperature"
+        rows = [["limit of tokens", found.limit], *([name, getattr(found, name)] for name in names)]
+        page.table([Column("option", is_name=True), Column("works", is_name=True)], rows)
+    write(page.text())
+    return int(found.failure is not None)
 
 
 def _render(found: dict[str, Any]) -> str:

@@ -63,9 +63,13 @@ def send_fields(call: Call) -> dict[str, Any]:
     return fields if call.attempts or call.answered_before else {**fields, "body": call.request.body}
 
 
-def with_attachments(request: Request) -> bytes:
-    """Return the body with its attachments as data URLs. Raises ValueError for other bytes than were named."""
-    body = body_bytes(request.body)
+def with_attachments(request: Request, limit_name: str = "max_tokens") -> bytes:
+    """Return the body as it is sent: attachments as data URLs, the limit of tokens under the server's name for it.
+
+    Raises ValueError for an attachment of other bytes than were named.
+    """
+    names = {"max_tokens": limit_name}
+    body = body_bytes({names.get(name, name): value for name, value in request.body.items()})
     for one in request.attachments:
         raw = one.read()
         if hashlib.sha256(raw).hexdigest() != one.sha256:

@@ -51,6 +51,7 @@ class ChatChannel:
         self._stopped = threading.Event()
         is_plain = endpoint.url.startswith("http:")  # loading the system's certificates takes a while
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else self._httpx.create_ssl_context()
+        self._limit_name = "max_tokens"
         self._was_reached = False
         self._failed_in_a_row = 0
 
@@ -87,6 +88,9 @@ class ChatChannel:
                 )
             failed += 1
             is_last = unknown > MOST_UNKNOWN or time.monotonic() + pause >= self._limit(deadline, verdict)
+            if verdict.action == "stop" and self._learns(call, verdict):
+                self._note(log, line, verdict, final=False)
+                continue
             if verdict.action == "stop":
                 self._note(log, line, verdict, final=False)
                 raise StopRunError(verdict.failure)
@@ -95,6 +99,19 @@ class ChatChannel:
                 return write_final(log, line, verdict)
             self._note(log, line, verdict, final=False)
             self._pause(verdict.kind, pause)
+
+    def _learns(self, call: Call, verdict: Verdict) -> bool:
+        """Return whether the server wants the limit of tokens under its other name: a refusal costs nothing."""
+        names = "max_tokens", "max_completion_tokens"
+        has_old = names[0] in call.request.body and self._limit_name == names[0]
+        if (
+            has_old
+            and verdict.kind == "unsupported_parameter"
+            and all(one in verdict.message for one in names)
+        ):
+            self._limit_name = names[1]
+            return True
+        return False
 
     def _limit(self, deadline: float, verdict: Verdict) -> float:
         """Return when to give up: early if the server was never reached."""
@@ -138,7 +155,7 @@ class ChatChannel:
                 has_room = self._bytes.enter(weight, deadline)
             try:
                 self._raise_if_stopped()
-                body = with_attachments(call.request)
+                body = with_attachments(call.request, self._limit_name)
                 self._bytes.resize(weight if has_room else 0, len(body))
                 weight, has_room = len(body), True
                 log.write("send", send_fields(call))
