@@ -96,6 +96,23 @@ def test_a_scanned_page_of_a_pdf_is_recognized_beside_a_digital_one(pool: Docume
     assert alone.notes == ("unread_page",)
 
 
+@pytest.mark.slow
+def test_a_scan_with_a_digital_stamp_is_recognized_around_the_stamp(pool: DocumentPool) -> None:
+    made = picture()
+    scan = (
+        f"q {made.width * 0.8} 0 0 {made.height * 1.6} 0 100 cm /Im Do Q 1 1 1 rg 60 40 300 40 re f 0 0 0 rg"
+    )
+    stamp = text(72, 740, "Envelope 1234-ABCD") + text(72, 150, "unseen", more="3 Tr")
+    more = {"extra": [image(made.tobytes(), *made.size)], "resources": "/XObject << /Im 4 0 R >>"}
+    data = make_pdf([scan + stamp], **more)  # type: ignore[arg-type]
+    alone = load_bytes(data, "a.pdf", LoadOptions(ocr="off"))
+    assert alone.notes[-1] == "unread_page"
+    page = loaded(pool, data, "a.pdf").pages[0]
+    assert [line.text for line in page.lines if line.source == "ocr"] == LINES
+    assert [line.text for line in page.lines if line.source == "text"] == ["unseen", "Envelope 1234-ABCD"]
+    assert not page.lines[0].words[0].visible
+
+
 TESSERACT = """#!/bin/sh
 cat > /dev/null
 printf 'level\\tpage\\tblock\\tpar\\tline\\tword\\tleft\\ttop\\twidth\\theight\\tconf\\ttext\\n'

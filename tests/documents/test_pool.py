@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -144,6 +145,12 @@ def test_lines_of_recognized_words_are_documents(tmp_path: Path) -> None:
     assert all(
         isinstance(one, Transcript) and one.pages[0].lines[0].text == "Total 12.00" for one in loaded.values()
     )
+
+
+def test_scripts_from_right_to_left_are_read_so() -> None:
+    words = [[70, 10, 90, 20, "שלום"], [40, 10, 60, 20, "עולם"], [5, 10, 30, 20, "12.00"]]
+    held = {"id": "r", "pages": [{"width": 100, "height": 100, "words": words}]}
+    assert load_bytes(json.dumps(held).encode(), "r").pages[0].lines[0].text == "שלום עולם 12.00"
 
 
 LISTS = {"nothing": "", "no words": '{"id": 1}\n', "no JSON": "{\n"}

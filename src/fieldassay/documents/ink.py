@@ -27,6 +27,20 @@ def find_ink(image: Any, words: Sequence[Word], width: float, height: float) -> 
     return [_is_seen(image, word, across, down) for word in words]
 
 
+def uncovered_ink(image: Any, words: Sequence[Word], width: float, height: float) -> float:
+    """Return the share of a page's ink (places where its gray changes) that lies outside of the words' boxes."""
+    import numpy as np
+
+    edges = np.abs(np.diff(image.astype(np.int16), axis=1)) > _CONTRAST
+    total = int(edges.sum())
+    across, down = image.shape[1] / width, image.shape[0] / height
+    for word in words:
+        if word.box is not None:
+            top, left = max(floor(word.box.top * down) - 1, 0), max(floor(word.box.left * across) - 1, 0)
+            edges[top : ceil(word.box.bottom * down) + 1, left : ceil(word.box.right * across) + 1] = False
+    return int(edges.sum()) / total if total else 0.0
+
+
 def _is_seen(image: Any, word: Word, across: float, down: float) -> bool:
     left, top, right, bottom = _inner(word)
     rows, columns = image.shape

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
+from unicodedata import bidirectional
 
 from fieldassay.documents.geometry import WIDE_GAP, is_wide_gap, union
 from fieldassay.documents.ruled import Grid
@@ -95,7 +96,7 @@ def _fill(grid: Grid, words: list[Word]) -> tuple[Cell, ...]:
     cells = []
     for at, found in sorted(held.items()):
         place = grid.cells[at]
-        text = "\n".join(" ".join(word.text for word in row.words) for row in _find_rows(found))
+        text = "\n".join(" ".join(word.text for word in _as_read(row.words)) for row in _find_rows(found))
         cells.append(
             Cell(
                 place.row,
@@ -277,9 +278,20 @@ def _emit(rows: list[_Row], lines: list[Line], tables: list[Table], source: Sour
             tables.append(Table(_cells(rows[at:end], columns), len(lines) - 1))
             at = end
             continue
-        words = tuple(rows[at].words)
-        lines.append(Line(words, union(word.box for word in words), source))
+        words = tuple(_as_read(rows[at].words))
+        is_recognized = any(word.confidence is not None for word in words)
+        lines.append(Line(words, union(word.box for word in words), "ocr" if is_recognized else source))
         at += 1
+
+
+def _as_read(words: list[Word]) -> list[Word]:
+    """Return the words of a row, given from left to right, in the direction of their script."""
+    leftward = sum(_is_leftward(word.text) for word in words)
+    return words[::-1] if leftward * 2 > len(words) else words
+
+
+def _is_leftward(text: str) -> bool:
+    return text > "\u0590" and bidirectional(text[0]) in ("R", "AL")
 
 
 def _find_table(rows: list[_Row], start: int) -> tuple[int, list[tuple[float, float]]]:
@@ -334,7 +346,7 @@ def _cells(rows: list[_Row], columns: list[tuple[float, float]]) -> tuple[Cell, 
     for at, row in enumerate(rows):
         for left, right, words in row.segments:
             column = next(i for i, (begin, end) in enumerate(columns) if left < end and right > begin)
-            text = " ".join(word.text for word in words)
+            text = " ".join(word.text for word in _as_read(words))
             box = union(word.box for word in words)
             cells.append(Cell(at, column, text, box=box, visible=any(word.visible for word in words)))
     return tuple(cells)

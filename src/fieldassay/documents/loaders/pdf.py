@@ -7,15 +7,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fieldassay.documents.ink import find_ink, uncovered_ink
 from fieldassay.documents.loaders.content import Content, Task, require
-from fieldassay.documents.loaders.pdf_rules import find_rules
+from fieldassay.documents.loaders.pdf_drawings import find_rules, largest_picture
 from fieldassay.documents.loaders.pdf_words import find_words
-from fieldassay.documents.loaders.recognize import can_recognize, recognized_page
-from fieldassay.documents.transcript import DocumentError, Page
+from fieldassay.documents.loaders.recognize import can_recognize, recognized_words
+from fieldassay.documents.transcript import Box, DocumentError, Page
 from fieldassay.documents.turned import TurnedWord, lay_out_turned
 
 _TOO_FEW_CHARACTERS = 4
 """A page with fewer visible characters has no text layer worth the name, if it shows anything else."""
+
+_BLANK = 1.0
+"""The standard deviation of the gray values of a page that shows nothing."""
+
+_LARGE_PICTURE = 0.5
+_MOST_INK = 0.5
 
 MOST_DOTS = 4000
 """The longer side of a page that is recognized, in pixels, at most."""
@@ -36,9 +43,11 @@ def load_pdf(data: bytes, task: Task) -> Content:
             notes |= told
     if not any(page.lines or page.tables for page in pages):
         remedy = (
-            "" if "unread_page" not in notes else "; it shows images: install fieldassay[ocr] to read them"
+            "; it shows pictures: load it with recognition, from the extra ocr"
+            if "unread_page" in notes
+            else ""
         )
-        raise DocumentError("no_text", f"has no text layer{remedy}")
+        raise DocumentError("no_text", f"has no text{remedy}")
     return Content(tuple(pages), tuple(notes))
 
 
@@ -83,46 +92,66 @@ def open_page(document: Any, number: int) -> Iterator[Any]:
 
 
 def _load_page(page: Any, number: int, task: Task) -> tuple[Page, set[str]]:
-    width, height = page.get_size()
+    size = page.get_size()
     notes = set[str]()
-    words = [] if task.options.ocr == "always" else find_words(page)
-    if words:
-        words = mark_hidden(page, words)
-    shown = sum(len(word.word.text) for word in words if word.word.visible)
-    if shown < _TOO_FEW_CHARACTERS and shows_anything(page):
+    found = [] if task.options.ocr == "always" else find_words(page)
+    gray = _render_gray(page, size)
+    words = _mark_hidden(gray, found, size)
+    if task.options.ocr == "always" or _shows_more(page, gray, words, size):
         if can_recognize(task.options):
-            dots = min(task.options.dpi / 72, MOST_DOTS / max(width, height))
-            image = page.render(scale=dots).to_pil().convert("RGB")
-            return recognized_page(image, number, (width, height), task.options), {"ocr"}
-        notes.add("unread_page")
+            words += _recognize(page, words, size, task)
+            notes.add("ocr")
+        else:
+            notes.add("unread_page")
     if any(not word.word.visible for word in words):
         notes.add("hidden_text")
-    layout = lay_out_turned(words, (width, height), find_rules(page) if words else ())
-    return Page(number, layout.lines, layout.tables, round(width, 2), round(height, 2)), notes
+    layout = lay_out_turned(words, size, find_rules(page) if words else ())
+    return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2)), notes
 
 
-def shows_anything(page: Any) -> bool:
-    """Return whether a rendered page is not of one color."""
-    return bool(render_gray(page).std() > 1.0)
-
-
-def render_gray(page: Any) -> Any:
+def _render_gray(page: Any, size: tuple[float, float]) -> Any:
     """Return a small rendering of a page as an array of gray values."""
-    width, height = page.get_size()
-    scale = min(1.0, 2000 / max(width, height, 1.0))
-    pixels = page.render(scale=max(scale, 1 / max(width, height, 1.0)), grayscale=True).to_numpy()
+    longest = max(*size, 1.0)
+    pixels = page.render(scale=max(min(1.0, 2000 / longest), 1 / longest), grayscale=True).to_numpy()
     return pixels if pixels.ndim == 2 else pixels[:, :, 0]
 
 
-def mark_hidden(page: Any, words: Sequence[TurnedWord]) -> list[TurnedWord]:
-    """Return the words, those that leave no ink on the rendered page, or none that an eye sees, as invisible."""
-    from fieldassay.documents.ink import find_ink
-
-    width, height = page.get_size()
-    seen = find_ink(render_gray(page), [word.word for word in words], width, height)
-    if all(seen):
-        return list(words)
+def _mark_hidden(gray: Any, words: list[TurnedWord], size: tuple[float, float]) -> list[TurnedWord]:
+    """Return the words; those that leave no ink on the rendered page, or none that an eye sees, as invisible."""
+    seen = find_ink(gray, [word.word for word in words], *size)
     return [
         word if is_seen else TurnedWord(replace(word.word, visible=False), word.quarters)
         for word, is_seen in zip(words, seen, strict=True)
     ]
+
+
+def _shows_more(page: Any, gray: Any, words: Sequence[TurnedWord], size: tuple[float, float]) -> bool:
+    """Return whether a page shows something that its text layer does not say.
+
+    It has next to no text and is not blank; or a picture takes most of it, and most of the ink lies outside of
+    the words: a scan that was stamped or signed digitally.
+    """
+    seen = [word.word for word in words if word.word.visible]
+    if sum(len(word.text) for word in seen) < _TOO_FEW_CHARACTERS:
+        return bool(gray.std() > _BLANK)
+    return largest_picture(page) >= _LARGE_PICTURE and uncovered_ink(gray, seen, *size) > _MOST_INK
+
+
+def _recognize(
+    page: Any, words: Sequence[TurnedWord], size: tuple[float, float], task: Task
+) -> list[TurnedWord]:
+    """Return the recognized words of a page, without those where the text layer has visible words."""
+    image = page.render(scale=min(task.options.dpi / 72, MOST_DOTS / max(size))).to_pil().convert("RGB")
+    known = [word.word.box for word in words if word.word.visible and word.word.box is not None]
+    return [
+        found
+        for found in recognized_words(image, size, task.options)
+        if not any(_holds_center(box, found.word.box) for box in known)
+    ]
+
+
+def _holds_center(outer: Box, inner: Box | None) -> bool:
+    if inner is None:
+        return False
+    x, y = (inner.left + inner.right) / 2, (inner.top + inner.bottom) / 2
+    return outer.left - 1 <= x <= outer.right + 1 and outer.top - 1 <= y <= outer.bottom + 1

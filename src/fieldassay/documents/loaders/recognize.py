@@ -7,6 +7,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
+from fieldassay.documents.loaders.content import require
 from fieldassay.documents.ocr.upright import recognize
 from fieldassay.documents.options import LoadOptions
 from fieldassay.documents.transcript import Box, Page, Word
@@ -26,20 +27,22 @@ def can_recognize(options: LoadOptions) -> bool:
 
 def recognized_page(image: Any, number: int, size: tuple[float, float], options: LoadOptions) -> Page:
     """Return the page of an RGB picture; `size` is that of the page in points."""
-    import numpy as np
+    layout = lay_out_turned(recognized_words(image, size, options), size, source="ocr")
+    return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2))
 
-    from fieldassay.documents.loaders.content import require
+
+def recognized_words(image: Any, size: tuple[float, float], options: LoadOptions) -> list[TurnedWord]:
+    """Return the words of an RGB picture of a page, boxes in points."""
+    import numpy as np
 
     if options.engine == "rapidocr":
         for module in ("rapidocr", "onnxruntime"):
             require(module, "ocr")
     across, down = size[0] / image.width, size[1] / image.height
-    words = [
+    return [
         TurnedWord(_scaled(found.word, across, down), found.quarters)
         for found in recognize(np.asarray(image), options.engine)
     ]
-    layout = lay_out_turned(words, size, source="ocr")
-    return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2))
 
 
 def _scaled(word: Word, across: float, down: float) -> Word:

@@ -1,4 +1,4 @@
-"""The rules of a PDF page: strokes and thin rectangles that run across or down."""
+"""What is drawn on a PDF page besides text: rules (strokes and thin rectangles across or down), and pictures."""
 
 from __future__ import annotations
 
@@ -31,27 +31,45 @@ def find_rules(page: Any) -> list[Box]:
     return rules
 
 
+def largest_picture(page: Any) -> float:
+    """Return the share of the page that its largest picture takes; 0 without pictures."""
+    from pypdfium2 import raw
+
+    left, bottom, right, top = page.get_bbox()
+    largest = 0.0
+    for _, (a, b, c, d, e, f) in _shapes(raw, page, raw.FPDF_PAGEOBJ_IMAGE):
+        xs, ys = sorted((e, e + a, e + c, e + a + c)), sorted((f, f + b, f + d, f + b + d))
+        wide, high = min(xs[-1], right) - max(xs[0], left), min(ys[-1], top) - max(ys[0], bottom)
+        largest = max(largest, max(wide, 0.0) * max(high, 0.0))
+    area: float = max((right - left) * (top - bottom), 1.0)
+    return largest / area
+
+
 def _strokes(page: Any) -> Iterator[tuple[float, float, float, float]]:
     from pypdfium2 import raw
 
+    for shape, matrix in _shapes(raw, page, raw.FPDF_PAGEOBJ_PATH):
+        yield from _path(raw, shape, matrix)
+
+
+def _shapes(raw: Any, page: Any, kind: int) -> Iterator[tuple[Any, Matrix]]:
+    """Yield the objects of a kind, those inside of forms too, each with the matrix to the page's space."""
     count = raw.FPDFPage_CountObjects(page)
     if count > _MOST_OBJECTS:
         return
     whole = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
-    for at in range(count):
-        yield from _strokes_of(raw, raw.FPDFPage_GetObject(page, at), whole, 0)
-
-
-def _strokes_of(
-    raw: Any, shape: Any, outer: Matrix, depth: int
-) -> Iterator[tuple[float, float, float, float]]:
-    kind = raw.FPDFPageObj_GetType(shape)
-    if kind == raw.FPDF_PAGEOBJ_PATH:
-        yield from _path(raw, shape, _combine(_matrix(raw, shape), outer))
-    elif kind == raw.FPDF_PAGEOBJ_FORM and depth < _DEEPEST:
-        inner = _combine(_matrix(raw, shape), outer)
-        for at in range(min(raw.FPDFFormObj_CountObjects(shape), _MOST_OBJECTS)):
-            yield from _strokes_of(raw, raw.FPDFFormObj_GetObject(shape, at), inner, depth + 1)
+    stack = [(raw.FPDFPage_GetObject(page, at), whole, 0) for at in range(count - 1, -1, -1)]
+    while stack:
+        shape, outer, depth = stack.pop()
+        found = raw.FPDFPageObj_GetType(shape)
+        if found == kind:
+            yield shape, _combine(_matrix(raw, shape), outer)
+        elif found == raw.FPDF_PAGEOBJ_FORM and depth < _DEEPEST:
+            inner = _combine(_matrix(raw, shape), outer)
+            held = min(raw.FPDFFormObj_CountObjects(shape), _MOST_OBJECTS)
+            stack += [
+                (raw.FPDFFormObj_GetObject(shape, at), inner, depth + 1) for at in range(held - 1, -1, -1)
+            ]
 
 
 def _path(raw: Any, shape: Any, matrix: Matrix) -> Iterator[tuple[float, float, float, float]]:
