@@ -16,6 +16,13 @@ def result_of(spec: Any, gold: Any, pred: Any, **options: Any) -> Result:
     return score(with_ids(gold), {"s": with_ids(pred)}, spec, ScoreOptions(**{"replicates": 0, **options}))
 
 
+def score_alone(
+    gold: Any, predictions: Any, spec: Any, options: ScoreOptions | None = None, **more: Any
+) -> Result:
+    """Return the result without intervals, which take a third of the time of a small one."""
+    return score(gold, predictions, spec, options, **{"replicates": 0, **more})
+
+
 def rows_of(spec: Any, gold: Any, pred: Any) -> pl.DataFrame:
     """Return the evidence of one document, or of several."""
     gold, pred = ([record] if isinstance(record, dict) else record for record in (gold, pred))

@@ -63,7 +63,7 @@ FIELDS: dict[str, Any] = {
     "list": {"type": "list", "items": {"type": "text", "compare": "levenshtein"}},
     "split-list": {"type": "list", "items": "text", "separator": "|", "compare": "sequence"},
 }
-LONG = ("ab" * characters(5 * MILLION), "ac" * characters(5 * MILLION))
+LONG = ("ab" * characters(2 * MILLION), "ac" * characters(2 * MILLION))
 ODD = {
     "nan": math.nan,
     "infinity": -math.inf,

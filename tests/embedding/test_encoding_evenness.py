@@ -33,8 +33,7 @@ def test_no_score_depends_on_the_other_pairs(tiny):
     assert np.abs(tiny.compare(gold, pred).score - alone).max() < 1e-6
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
-@pytest.mark.parametrize("kernels", ["Haswell", "Nehalem"])
+@pytest.mark.parametrize(("kernels", "threads"), [("Haswell", "1"), ("Nehalem", "2")])
 def test_nor_with_the_kernels_of_other_processors(kernels, threads):
     """OpenBLAS on x86 takes the kernels from the environment; others compute as they do anyway.
 

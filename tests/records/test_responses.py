@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judging import score_alone as score
 
-from fieldassay import score
 from fieldassay.errors import ProblemsError
 from fieldassay.records.envelope import open_row
 from fieldassay.records.options import SourceOptions

@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.judging import score_alone as score
 
-from fieldassay import score
 from fieldassay.records.answer import parse_answer
 from fieldassay.scoring.options import InputOptions, ScoreOptions
 
