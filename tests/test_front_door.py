@@ -148,6 +148,7 @@ def test_what_cannot_be_meant_is_told_with_the_nearest_name(files: Path, call: A
         call(run)
 
 
+@pytest.mark.slow
 def test_importing_the_package_loads_no_module_of_it() -> None:
     code = "import sys, fieldassay; print([name for name in sys.modules if name.startswith('fieldassay.')])"
     assert (
@@ -174,6 +175,7 @@ def test_public_names_are_what_they_say_with_an_example(name: str) -> None:
         assert ">>> " in (found.__doc__ or "")
 
 
+@pytest.mark.slow
 def test_public_names_stand_beside_folders_of_the_same_name() -> None:
     code = (
         "import fieldassay as fa, fieldassay.reports.report; print([name for name in fa.__all__[1:] if "

@@ -86,6 +86,7 @@ def start_staging(place: Path) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.slow
 def test_what_a_killed_writer_left_is_removed_by_the_next_and_that_of_a_living_one_is_not(
     tmp_path: Path,
 ) -> None:

@@ -164,7 +164,9 @@ def run(options):
 
 
 @pytest.mark.parametrize(
-    "options", [{"batch": 7}, {"batch": 100, "workers": 2}], ids=["small batches", "two workers"]
+    "options",
+    [{"batch": 7}, pytest.param({"batch": 100, "workers": 2}, marks=pytest.mark.slow)],
+    ids=["small batches", "two workers"],
 )
 def test_neither_batches_nor_workers_show(whole, tmp_path, options):
     result, listed = run(ScoreOptions(replicates=0, evidence_folder=tmp_path, **options))

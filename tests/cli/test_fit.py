@@ -174,7 +174,9 @@ def test_one_system_with_nothing_in_common_is_told(run: Run, tmp_path: Path) -> 
     assert validated.code == 0 and "No problem found, but 1 warning: see above." in validated.out
 
 
-@pytest.mark.parametrize("workers", [1, 2], ids=["one process", "two processes"])
+@pytest.mark.parametrize(
+    "workers", [1, pytest.param(2, marks=pytest.mark.slow)], ids=["one process", "two processes"]
+)
 def test_the_counts_of_keys_do_not_depend_on_the_partition(workers: int) -> None:
     gold = [{"id": str(at), "total": 1, f"k{at % 7}": 1, "note": "x"} for at in range(450)]
     pred = [{"id": str(at), "total": 1, f"p{at % 5}": 1} for at in range(450)]

@@ -87,6 +87,7 @@ def test_demo_scores_the_sample_and_suggests_what_works(run: Run, tmp_path: Path
     assert explained.code == 0 and "mismatch" in explained.out
 
 
+@pytest.mark.slow
 def test_demo_leaves_nothing_behind_without_out(tmp_path: Path) -> None:
     process = spawn("demo", cwd=tmp_path, environment={"TMPDIR": f"{tmp_path}"})
     out, err = process.communicate(timeout=600)

@@ -176,6 +176,7 @@ def test_a_failed_run_does_not_start_a_baseline(locked: Locked, tmp_path: Path) 
     assert ran.code == 2 and locked.file.read_bytes() == data
 
 
+@pytest.mark.slow
 def test_a_lock_that_changes_while_a_run_lasts_is_not_overwritten(
     locked: Locked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_help_starts_fast_for_it_imports_little_and_nothing_heavy() -> None:
     """One process for all commands: none may leave anything heavy behind."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -116,6 +117,7 @@ def test_values_of_documents_cannot_move_the_cursor(run: Run, files: Files) -> N
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.slow
 def test_narrow_encodings_lose_nothing_but_shapes(files: Files, encoding: str) -> None:
     process = spawn(
         "explain", "--type", "text", "Zoë 東京", "Zoe", environment={"PYTHONIOENCODING": encoding}

@@ -92,6 +92,7 @@ def test_the_record_says_where_and_from_what_it_was_made(store: Store) -> None:
     assert record["timings"]["seconds"] >= 0
 
 
+@pytest.mark.slow
 def test_digests_are_those_of_a_lock_and_the_same_however_the_run_is_made(store: Store) -> None:
     store.files.write(
         "gold.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in GOLD]

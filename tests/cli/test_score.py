@@ -79,7 +79,7 @@ def test_run_folder_has_all_files_and_nothing_else(run: Run, files: Files, tmp_p
     ]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_metrics_file_is_the_same_bytes_however_it_is_computed(
     run: Run, files: Files, tmp_path: Path, workers: str
 ) -> None:
@@ -274,6 +274,7 @@ def wait_until_idle(pid: int) -> None:
 
 
 @pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.slow
 def test_interrupted_run_leaves_no_output(run: Run, files: Files, tmp_path: Path, is_new: bool) -> None:
     folder = tmp_path / "runs"
     folder.mkdir()
@@ -295,6 +296,7 @@ def test_interrupted_run_leaves_no_output(run: Run, files: Files, tmp_path: Path
 
 
 @pytest.mark.parametrize("side", ["--gold", "--pred"])
+@pytest.mark.slow
 def test_dash_reads_standard_input(programs: Path, files: Files, side: str) -> None:
     paths = {"--gold": files.folder / "gold.jsonl", "--pred": files.folder / "llama.jsonl"}
     arguments = [part for name, path in paths.items() for part in (name, "-" if name == side else path)]
@@ -311,6 +313,7 @@ def test_standard_input_cannot_be_both_sides(run: Run, files: Files) -> None:
     assert run("score", *files.inputs[:2], "--gold", "-", "--pred", "-").code == 2
 
 
+@pytest.mark.slow
 def test_closed_pipe_is_quiet(files: Files) -> None:
     read, write = os.pipe()
     os.close(read)

@@ -136,6 +136,7 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
     assert caught.value.kind == "too_large"
 
 
+@pytest.mark.slow
 def test_importing_the_package_loads_no_library() -> None:
     code = (
         "import sys, pkgutil, importlib, fieldassay.documents as d\n"

@@ -206,7 +206,9 @@ def test_undefined_stays_undefined_and_leaves_the_family() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "options"), [(80, {"batch": 7}), (450, {"workers": 2, "batch": 90})], ids=str
+    ("count", "options"),
+    [(80, {"batch": 7}), pytest.param(450, {"workers": 2, "batch": 90}, marks=pytest.mark.slow)],
+    ids=str,
 )
 def test_neither_batches_nor_workers_nor_order_can_be_seen(count: int, options: dict[str, Any]) -> None:
     rng = np.random.default_rng(1)

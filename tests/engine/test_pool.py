@@ -44,6 +44,7 @@ def is_alive(number: int) -> bool:
 @pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="looks at processes the way Linux shows them"
 )
+@pytest.mark.slow
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     script, seen = tmp_path / "parent.py", tmp_path / "seen"
     script.write_text(PARENT)

@@ -25,12 +25,15 @@ from fieldassay.paths import join_path
 from fieldassay.plan.compile import compile_plan
 from fieldassay.spec.parse import read_spec
 
+import pytest
+
 DRIVING = ("extract", "predictions", "systems")
 """Modules that drive strategies: they load documents and write folders."""
 
 HEAVY = ("httpx2", "pypdfium2", "numpy", "scipy", "jinja2")
 
 
+@pytest.mark.slow
 def test_importing_strategies_loads_nothing_heavy():
     code = (
         "import sys, importlib, pkgutil, fieldassay.extractors as e\n"

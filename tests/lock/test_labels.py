@@ -240,6 +240,7 @@ def test_a_changed_value_is_found_in_its_document_alone(gold: dict[str, Any], va
 
 
 @pytest.mark.parametrize("seed", ["0", "1"])
+@pytest.mark.slow
 def test_the_digest_does_not_depend_on_the_process(seed: str, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "gold.jsonl", GOLD)
     code = (

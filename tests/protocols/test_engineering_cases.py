@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judging import score_alone as score
 from tests.protocols.engineering_runs import (
     ACCURACIES,
     ACTUAL,
@@ -21,7 +22,6 @@ from tests.protocols.engineering_runs import (
 from fieldassay.errors import ProblemsError
 from fieldassay.gates.gate import decide_result
 from fieldassay.plan.compile import read_plan
-from fieldassay.scoring.score import score
 
 
 def test_a_case_with_nothing_to_divide_has_the_published_values_and_pooled_ones_are_undefined() -> None:

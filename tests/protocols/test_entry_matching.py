@@ -11,13 +11,13 @@ import pytest
 from protocols.entry_matching_oracle import Page, all_figures, curve, match_page, page_figures
 from protocols.entry_pages import HOSTILE, NAMES, misread_page, random_page
 from tests.effort import costs_at_most
+from tests.judging import score_alone as score
 
 from fieldassay.atomic.spreadsheets import csv_text
 from fieldassay.plan.compile import read_plan
 from fieldassay.reports.curves import draw_curves
 from fieldassay.result.curves import trace_curves
 from fieldassay.result.result import Result
-from fieldassay.scoring.score import score
 
 PRODUCT, MEAN = "entry-matching", "entry-matching-mean"
 GOLD = [{"name": "Dupont", "pages": [1, 2]}, {"name": "Durand", "pages": [7]}]

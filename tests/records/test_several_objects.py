@@ -369,7 +369,7 @@ def test_noise_is_no_part_of_the_record(name: str) -> None:
     assert not any(IN_PARTS in warning for warning in score(GOLD, {"m": answers(NOISE[name])}, SPEC).warnings)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_run_names_the_first_answers_that_were_cut_off(workers: int) -> None:
     gold = [{"id": f"d{number}", **OAK} for number in range(500)]
     cut = {

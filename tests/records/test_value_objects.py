@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from fieldassay import score
+from tests.judging import score_alone as score
 
 SPEC = (
     "fields: {total: number, tags: {type: list, items: text}, lines: {type: list, items: {type: "

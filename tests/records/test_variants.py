@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judging import score_alone as score
 
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
@@ -15,7 +16,6 @@ from fieldassay.records.variants import split_variants
 from fieldassay.runs.documents import document_of_run
 from fieldassay.runs.run import Run
 from fieldassay.scoring.options import InputOptions, ScoreOptions
-from fieldassay.scoring.score import score
 
 SPEC = "fields: {x: integer}"
 ROWS = [

@@ -73,6 +73,7 @@ def test_every_checksum_name_makes_a_reader() -> None:
 
 
 @pytest.mark.parametrize("type_name", OURS)
+@pytest.mark.slow
 def test_a_reader_loads_no_heavy_library(type_name: str) -> None:
     heavy = ("babel", "phonenumbers", "stdnum", "scipy", "polars", "pint", "rapidfuzz")
     loaded = f"READERS.load({type_name!r})(); print(*[name for name in {heavy} if name in sys.modules])"
