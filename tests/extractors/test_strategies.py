@@ -25,8 +25,6 @@ from fieldassay.paths import join_path
 from fieldassay.plan.compile import compile_plan
 from fieldassay.spec.parse import read_spec
 
-import pytest
-
 DRIVING = ("extract", "predictions", "systems")
 """Modules that drive strategies: they load documents and write folders."""
 

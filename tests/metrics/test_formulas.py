@@ -112,6 +112,14 @@ def test_formula_has_the_value_and_denominator_worked_by_hand(metric: str) -> No
         assert one.n == n
 
 
+def test_a_definition_is_bound_anew_for_other_parameters_and_in_another_vocabulary() -> None:
+    own, other = vocabulary({"p": "correct / wrong"}), vocabulary({"p": "correct / missing"})
+    calls = [MetricCall("p", (("type", name),)) for name in ("text", "quantity")]
+    recipes = [bind_metric(call, known).recipe for call in calls for known in (own, other)]
+    assert len(set(recipes)) == 4
+    assert recipes == [bind_metric(call, known).recipe for call in calls for known in (own, other)]
+
+
 def test_a_document_has_its_own_value_and_null_where_it_is_undefined() -> None:
     names = ("percent", "dose", "pooled", "errors")
     folding = FoldPlan(
