@@ -170,6 +170,27 @@ def test_text_that_is_turned_on_its_page_is_read(matrix: str) -> None:
     assert page_text(page).text == "\n".join(LEFT[:3])
 
 
+def test_the_values_of_form_fields_are_read() -> None:
+    look = b"BT /F1 10 Tf 2 4 Td (Ada Lovelace) Tj ET"
+    appearance = (
+        b"<< /Type /XObject /Subtype /Form /BBox [0 0 200 16] /Resources << /Font << /F1 3 0 R >> >> /Length %d >>"
+        b"\nstream\n%s\nendstream" % (len(look), look)
+    )
+    widget = (
+        "/Annots [<< /Type /Annot /Subtype /Widget /FT /Tx /T (name) /V (Ada Lovelace) /F 4 /Rect [150 688 350 704] "
+        "/AP << /N 4 0 R >> >>]"
+    )
+    page = first(text(72, 100, "Name:"), extra=[appearance], page_entries=widget)
+    assert page_text(page).text == "Name:   Ada Lovelace"
+
+
+def test_places_are_those_of_the_page_as_it_is_cropped() -> None:
+    page = first(text(172, 300, "Total"), page_entries="/CropBox [100 200 500 692]")
+    assert (page.width, page.height) == (400, 492)
+    box = page.lines[0].box
+    assert box is not None and abs(box.left - 72) < 2 and abs(box.bottom - 200) < 5
+
+
 FAILURES = {
     "encrypted": (make_pdf([text(72, 100, "secret")], password="x"), "encrypted"),
     "no page": (make_pdf([]), "unreadable"),

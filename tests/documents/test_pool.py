@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tests.documents.pdfs import make_pdf, text
 
 from fieldassay.documents.load import load, load_bytes
 from fieldassay.documents.options import LoadOptions
-from fieldassay.documents.pool import DocumentPool, Limits
+from fieldassay.documents.pool import DocumentPool, Limits, beat
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.store import TranscriptStore, decode, encode
 from fieldassay.documents.transcript import DocumentError, Transcript
@@ -47,6 +48,13 @@ def pool() -> Iterator[DocumentPool]:
         yield made
 
 
+def work_for_long() -> str:
+    for _ in range(4):
+        time.sleep(0.8)
+        beat()
+    return "done"
+
+
 FAILURES = {
     "dies": (die, "loader_crash", "SIGSEGV"),
     "hangs": (hang, "loader_timeout", "2 s"),
@@ -66,6 +74,19 @@ def test_a_document_that_ruins_its_loader_fails_alone(
     assert caught.value.kind == kind
     assert caught.value.page == (3 if kind == "encrypted" else None)
     assert pool.submit(load, tmp_path / "a.txt").result().pages[0].lines[0].text == "still here"
+
+
+def test_the_limit_of_time_begins_anew_with_every_recognized_page(pool: DocumentPool) -> None:
+    assert pool.submit(work_for_long).result() == "done"
+
+
+def test_an_interrupt_does_not_wait_for_the_documents_in_hand() -> None:
+    with pytest.raises(KeyboardInterrupt), DocumentPool(1, Limits(seconds=500)) as pool:
+        pool.submit(work_for_long).result()
+        hanging = pool.submit(hang)
+        raise KeyboardInterrupt
+    with pytest.raises((DocumentError, CancelledError)):
+        hanging.result(timeout=60)
 
 
 @pytest.mark.parametrize("workers", [0, 2])

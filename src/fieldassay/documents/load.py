@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -61,10 +61,15 @@ def read_document(path: Path, options: LoadOptions = DEFAULTS) -> bytes:
     return data
 
 
-def load_bytes(data: bytes, name: str, options: LoadOptions = DEFAULTS) -> Transcript:
-    """Return the transcript of the bytes of a file, whose name, and id, is `name`."""
+def load_bytes(
+    data: bytes, name: str, options: LoadOptions = DEFAULTS, beat: Callable[[], None] = lambda: None
+) -> Transcript:
+    """Return the transcript of the bytes of a file, whose name, and id, is `name`.
+
+    `beat` is called after every recognized page, which takes seconds. Raises `DocumentError`.
+    """
     kind = find_kind(name, data)
-    content = _load_part(data, name, kind, options, 0)
+    content = _load_part(data, name, kind, _Loading(options, beat))
     return Transcript(
         name,
         hashlib.sha256(data).hexdigest(),
@@ -90,18 +95,30 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _load_part(data: bytes, name: str, kind: str, options: LoadOptions, depth: int) -> Content:
+@dataclass(frozen=True, slots=True)
+class _Loading:
+    """What a document and its attachments have in common, and how deep the attachment is."""
+
+    options: LoadOptions
+    beat: Callable[[], None]
+    depth: int = 0
+
+
+def _load_part(data: bytes, name: str, kind: str, loading: _Loading) -> Content:
+    options = loading.options
+
     def load_attachment(inner: bytes, inner_name: str) -> Content:
-        if depth >= options.max_depth:
+        if loading.depth >= options.max_depth:
             raise DocumentError("too_large", f"has attachments nested deeper than {options.max_depth} levels")
-        return _load_part(inner, inner_name, find_kind(inner_name, inner), options, depth + 1)
+        deeper = replace(loading, depth=loading.depth + 1)
+        return _load_part(inner, inner_name, find_kind(inner_name, inner), deeper)
 
     module, _, function = _LOADERS[kind].partition(":")
     loader: Callable[[bytes, Task], Content] = getattr(
         import_module(f"fieldassay.documents.loaders.{module}"), function
     )
     try:
-        content = loader(data, Task(name, options, load_attachment))
+        content = loader(data, Task(name, options, load_attachment, loading.beat))
     except (MemoryError, RecursionError) as error:
         raise DocumentError(
             "too_large", f"needs more memory than there is ({type(error).__name__})"

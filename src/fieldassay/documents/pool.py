@@ -28,13 +28,19 @@ if TYPE_CHECKING:
 
 Outcome = TypeVar("Outcome")
 
+_BEAT = ("beat",)
+"""What a worker sends while it is at work."""
+
+_PARENTS: list[Connection] = []
+"""In a worker, the connection to its parent."""
+
 _STARTING = 120.0
 """Seconds that a worker may take to start, on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one document may take: bytes of address space (0: no limit) and seconds."""
+    """What one document may take: bytes of address space (0: no limit), and seconds, anew for each recognized page."""
 
     memory: int = 2 << 30
     seconds: float = 120.0
@@ -56,6 +62,8 @@ class DocumentPool:
         self._ahead = 2 * max(workers, 1)
         self._is_local = workers == 0
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
+        self._started: list[_Worker] = []
+        self._is_closed = False
 
     def __enter__(self) -> DocumentPool:
         return self
@@ -63,12 +71,11 @@ class DocumentPool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
+        """Wait for what was submitted; after an error, or an interrupt, end the workers at once."""
         self._threads.shutdown(wait=kind is None, cancel_futures=True)
-        while True:
-            try:
-                self._idle.get_nowait().stop()
-            except Empty:
-                return
+        self._is_closed = True
+        for worker in list(self._started):
+            worker.kill()
 
     def submit(self, function: Callable[..., Outcome], *arguments: Any) -> Future[Outcome]:
         """Return the future outcome of a function of a module, run in a worker; it fails with `DocumentError`."""
@@ -92,7 +99,7 @@ class DocumentPool:
             if not waiting:
                 return
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
+            for future in [one for one in waiting if one in done]:
                 yield waiting.pop(future), _transcript_of(future)
 
     def _run(self, function: Callable[..., Outcome], arguments: tuple[Any, ...]) -> Outcome:
@@ -102,6 +109,9 @@ class DocumentPool:
             worker = self._idle.get_nowait()
         except Empty:
             worker = _Worker(self._limits)
+            self._started.append(worker)
+            if self._is_closed:
+                worker.kill()
         try:
             outcome: Outcome = worker.call(function, arguments)
         finally:
@@ -125,10 +135,16 @@ def load_file(file: DocumentFile, options: LoadOptions, store: TranscriptStore |
         held = store.find(hashlib.sha256(data).hexdigest(), describe_loader(kind, options), file.id)
         if held is not None:
             return encode(held)
-    made = load_bytes(data, file.id, options)
+    made = load_bytes(data, file.id, options, beat)
     if store is not None:
         store.write(made)
     return encode(made)
+
+
+def beat() -> None:
+    """Tell the parent of a worker that it makes progress: its limit of time begins anew."""
+    for connection in _PARENTS:
+        connection.send(_BEAT)
 
 
 class _Worker:
@@ -163,13 +179,16 @@ class _Worker:
 
     def _receive(self, seconds: float) -> tuple[bool, Any]:
         try:
-            if not self._connection.poll(seconds):
-                self.stop()
-                raise DocumentError("loader_timeout", f"took longer than {seconds:g} s to load")
-            received: tuple[bool, Any] = self._connection.recv()
+            received: Any = _BEAT
+            while received == _BEAT:
+                if not self._connection.poll(seconds):
+                    self.stop()
+                    raise DocumentError("loader_timeout", f"took longer than {seconds:g} s to load")
+                received = self._connection.recv()
         except (EOFError, OSError):
             raise self._died() from None
-        return received
+        succeeded, outcome = received
+        return succeeded, outcome
 
     def _died(self) -> DocumentError:
         self._process.join(5)
@@ -178,11 +197,14 @@ class _Worker:
         return DocumentError("loader_crash", f"ended its loader ({_describe_exit(code)})")
 
     def stop(self) -> None:
-        """End the process."""
+        """End the process, by the thread that uses it."""
         self._connection.close()
-        if self._process.is_alive():
-            self._process.kill()
+        self.kill()
         self._process.join(5)
+
+    def kill(self) -> None:
+        """End the process, by any thread: the one that waits for it sees its end."""
+        self._process.kill()
 
 
 def _describe_exit(code: int | None) -> str:
@@ -202,6 +224,7 @@ def _serve(connection: Connection, memory: int) -> None:
         os.environ[name] = "1"
     _silence()
     _limit_memory(memory)
+    _PARENTS.append(connection)
     connection.send((True, None))
     while True:
         try:

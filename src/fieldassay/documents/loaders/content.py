@@ -27,6 +27,8 @@ class Task:
     options: LoadOptions
     load_part: Callable[[bytes, str], Content]
     """Loads an attachment, given its bytes and its name; raises `DocumentError` as any loader."""
+    beat: Callable[[], None] = lambda: None
+    """Called after every recognized page: the limit of time counts from there."""
 
 
 _PACKAGES = {"PIL": "pillow", "oxmsg": "python-oxmsg"}

@@ -33,6 +33,7 @@ def load_image(data: bytes, task: Task) -> Content:
         shrunk = picture.copy()
         shrunk.thumbnail((_MOST_DOTS, _MOST_DOTS))
         pages.append(recognized_page(shrunk, number, size, task.options))
+        task.beat()
     return Content(tuple(pages), ("ocr",))
 
 

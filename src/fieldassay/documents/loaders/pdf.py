@@ -100,6 +100,7 @@ def _load_page(page: Any, number: int, task: Task) -> tuple[Page, set[str]]:
     if task.options.ocr == "always" or _shows_more(page, gray, words, size):
         if can_recognize(task.options):
             words += _recognize(page, words, size, task)
+            task.beat()
             notes.add("ocr")
         else:
             notes.add("unread_page")
