@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fieldassay.diffs.result import COLUMNS, Changes
+from fieldassay.evidence import REPEAT
 
 if TYPE_CHECKING:
     import polars as pl
 
 _READ = ("doc", "field", "gold_path", "pred_path", "gold", "pred", "outcome", "diagnoses", "critical")
-_KEY = ("doc", "field", "place", "number")
+_KEY = ("doc", "field", "place", "number", REPEAT)
 _WRONG = ("partial", "mismatch", "missing", "spurious")
 _NOTHING, _RIGHT = "absent", "right"
 
@@ -25,11 +26,13 @@ def find_changes(
     gold. A spurious value is the same by its path, but inside a list, where positions mean nothing, by its
     field and its content. Rows that one of the two lacks are right there: a run that kept only its errors has
     them all. Only `documents` are compared (all without it). A value that could not be judged in one of the
-    two is neither fixed nor broken.
+    two is neither fixed nor broken. Repeated runs are compared run by run, the first with the first, as many as both
+    have.
     """
     import polars as pl
 
-    first, second = (_keyed(frame, documents) for frame in (before, after))
+    runs = min(_count_runs(before), _count_runs(after))
+    first, second = (_keyed(_number_runs(frame, runs), documents) for frame in (before, after))
     joined = first.join(second, on=_KEY, how="full", suffix="_after", coalesce=True)
     is_wrong, is_failed = (
         {side: pl.col(f"outcome{side}").is_in(outcomes).fill_null(value=False) for side in ("", "_after")}
@@ -56,13 +59,30 @@ def find_changes(
     return Changes(_shown(kept.filter(pl.col("change").is_not_null())), int(counts[0]), int(counts[1]))
 
 
+def _count_runs(frame: pl.LazyFrame) -> int:
+    import polars as pl
+
+    if REPEAT not in frame.collect_schema():
+        return 1
+    return int(frame.select(pl.col(REPEAT).max()).collect().item() or 1)
+
+
+def _number_runs(frame: pl.LazyFrame, most: int) -> pl.LazyFrame:
+    """Return the rows of the first runs of a system, with the number of the run; a single one is run 1."""
+    import polars as pl
+
+    if REPEAT not in frame.collect_schema():
+        return frame.with_columns(pl.lit(1, pl.Int64).alias(REPEAT))
+    return frame.with_columns(pl.col(REPEAT).fill_null(1)).filter(pl.col(REPEAT) <= most)
+
+
 def _keyed(frame: pl.LazyFrame, documents: tuple[str, ...] | None) -> pl.LazyFrame:
     """Return the rows of values with a place, and the key for joining them with those of the other run."""
     import polars as pl
 
     rows = frame.filter(
         (pl.col("kind") == "value") & (pl.col("gold_path").is_not_null() | pl.col("pred_path").is_not_null())
-    ).select(_READ)
+    ).select(*_READ, REPEAT)
     if documents is not None:
         rows = rows.filter(pl.col("doc").is_in(pl.Series(documents, dtype=pl.String).implode()))
     has_gold = pl.col("gold_path").is_not_null()
@@ -73,7 +93,7 @@ def _keyed(frame: pl.LazyFrame, documents: tuple[str, ...] | None) -> pl.LazyFra
     is_inside_list = pl.col("pred_path").str.contains("[", literal=True)
     place = pl.when(is_inside_list).then(by_value).otherwise(pl.concat_str(pl.lit("@"), "pred_path"))
     spurious = rows.filter(~has_gold).with_columns(place.alias("place"))
-    number = pl.col("pred_path").rank("ordinal").over("doc", "field", "place").cast(pl.UInt32)
+    number = pl.col("pred_path").rank("ordinal").over("doc", "field", "place", REPEAT).cast(pl.UInt32)
     return pl.concat([by_gold, spurious.with_columns(number.alias("number"))])
 
 

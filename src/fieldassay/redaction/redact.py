@@ -18,8 +18,9 @@ from fieldassay.redaction.values import Redactor, declared_names
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.decisions_file import read_decisions
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.repeats import Repeats
 from fieldassay.result.result import Result
-from fieldassay.result.statistics_file import DOCUMENT, GROUP, STATISTICS, SYSTEM
+from fieldassay.result.statistics_file import DOCUMENT, GROUP, REPEATS, STATISTICS, SYSTEM
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.runs.run_file import GATES
 from fieldassay.runs.write import RunFolder, make_folder
@@ -92,7 +93,23 @@ def _redact(result: Result, run: Run, redactor: Redactor) -> Result:
         notes=(f"{note}, and notes and warnings are left out",),
         comparisons=tuple(_comparison(one, redactor) for one in result.comparisons),
         rankings=tuple(_ranking(one, redactor) for one in result.rankings),
+        repeats=tuple(_repeats(one, redactor) for one in result.repeats),
     )
+
+
+def _repeats(one: Repeats, redactor: Redactor) -> Repeats:
+    """Return the repeated runs of a system without the answers to its flaky values."""
+    flaky = tuple(
+        replace(
+            value,
+            document=redactor.id(value.document),
+            field=redactor.path(value.field) or "",
+            path=redactor.path(value.path) or "",
+            answers=None,
+        )
+        for value in one.flaky
+    )
+    return replace(one, flaky=flaky)
 
 
 def _estimate(one: Estimate, redactor: Redactor) -> Estimate:
@@ -133,7 +150,11 @@ def _provenance(run: Run, redactor: Redactor) -> dict[str, Any]:
             }
         ),
         **{name: facts[name] for name in _KEPT_RUN if name in facts},
-        "inputs": {"gold": _HIDDEN, "predictions": dict.fromkeys(systems, _HIDDEN)},
+        "inputs": {
+            "gold": _HIDDEN,
+            "predictions": dict.fromkeys(systems, _HIDDEN),
+            **{name: facts["inputs"][name] for name in ("repeats",) if name in (facts.get("inputs") or {})},
+        },
         "models": [
             {key: value for key, value in one.items() if not _is_place(value)}
             for one in facts.get("models") or ()
@@ -250,7 +271,7 @@ def _redacted_statistics(table: pl.DataFrame, redactor: Redactor) -> pl.DataFram
         kind, *rest = json.loads(column)
         if kind == GROUP and rest != ["repairs"]:
             table = _mapped_lists(table, column, redactor.text)
-        elif kind not in (SYSTEM, DOCUMENT, GROUP):
+        elif kind not in (SYSTEM, DOCUMENT, GROUP, REPEATS):
             renamed[column] = json.dumps([kind, redactor.path(rest[0])])
     ids = [redactor.id(one.decode("utf-8", "surrogatepass")) for one in table[f'["{DOCUMENT}"]'].to_list()]
     encoded = [one.encode("utf-8", "surrogatepass") for one in ids]

@@ -12,7 +12,7 @@ from fieldassay.scoring.explain import DocumentExplanation, explain_document, un
 from fieldassay.scoring.inputs import drop_absent_fields, open_inputs
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 
 def document_of_run(run: Run, document: str) -> DocumentExplanation:
@@ -30,7 +30,7 @@ def document_of_run(run: Run, document: str) -> DocumentExplanation:
         return _from_inputs(run, document)
     with corrupt_run_errors(run):
         rows = evidence.filter(pl.col("doc") == document).collect().to_dicts()
-    return DocumentExplanation(document, None, tuple(rows), (), _remarks(table, document), run.inputs.systems)
+    return DocumentExplanation(document, None, tuple(rows), (), _remarks(run, document), run.inputs.systems)
 
 
 _CLAIMS = {
@@ -40,11 +40,18 @@ _CLAIMS = {
 }
 
 
-def _remarks(table: pl.DataFrame, document: str) -> dict[str, tuple[str, ...]]:
+def _remarks(run: Run, document: str) -> dict[str, tuple[str, ...]]:
     """Return, by system, the remarks in the table of documents on the answers; older runs have none."""
     import polars as pl
 
-    return {row["system"]: tuple(_remark(row)) for row in table.filter(pl.col("doc") == document).to_dicts()}
+    repeated = {name for name, counts in run.file.counts.systems.items() if counts.repeats > 1}
+    return {
+        row["system"]: tuple(
+            f"in one or more runs: {remark}" if row["system"] in repeated else remark
+            for remark in _remark(row)
+        )
+        for row in run.documents.filter(pl.col("doc") == document).to_dicts()
+    }
 
 
 def _remark(row: Mapping[str, Any]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.evidence import REPEAT
 from fieldassay.reports.html.packing import NOTHING, encode_texts, shrink
 from fieldassay.reports.html.source import ReportSource
 
@@ -115,7 +116,11 @@ def _read(evidence: pl.LazyFrame, places: pl.DataFrame, systems: Sequence[str]) 
     )
     rows = evidence.filter(pl.col("doc").is_in(places["doc"].implode())).with_row_index("row")
     joined = rows.join(places.lazy(), on="doc").join(order.lazy(), on="system")
-    return joined.sort("place", "code", "row").collect()
+    if REPEAT not in evidence.collect_schema():
+        return joined.sort("place", "code", "row").collect()
+    # the page shows one row for each value: of repeated runs a wrong one, if any run is wrong
+    is_right = pl.col("outcome").is_in(["match", "absent"]) & pl.col(REPEAT).is_not_null()
+    return joined.sort("place", "code", is_right, "row").collect()
 
 
 def _encode(rows: pl.DataFrame, start: int, names: Names) -> dict[str, Any]:
@@ -139,6 +144,8 @@ def _encode(rows: pl.DataFrame, start: int, names: Names) -> dict[str, Any]:
     for name in _NUMBERS:
         if name in rows.columns:
             columns[name] = shrink(rows[name].round(4).to_list())
+    if REPEAT in rows.columns:
+        columns[REPEAT] = shrink(rows[REPEAT].to_list())
     columns["critical"] = shrink(rows["critical"].cast(pl.Int8).to_list())
     return {
         "rows": len(rows),

@@ -154,10 +154,11 @@ function predValue(row, isGroup) {
   const sign = el("span", { class: `sign sign-${row.outcome}`, title: say("outcomes", row.outcome), role: "img", "aria-label": row.outcome });
   if (isGroup && row.kind !== "value") return [sign, el("span", { class: "why" }, groupWords(row))];
   if (row.outcome === "absent") return [sign, el("span", { class: "none", text: "nothing" })];
-  if (row.pred === null) return [sign, el("span", { class: "none", text: "nothing" }), why(row)];
+  const run = row.repeat === null ? null : el("span", { class: "why", text: `run ${row.repeat} ` });
+  if (row.pred === null) return [sign, run, el("span", { class: "none", text: "nothing" }), why(row)];
   const same = row.outcome === "match" && bare(row.gold) === bare(row.pred);
   const value = row.outcome === "match" || row.gold === null ? showText(bare(row.pred)) : showDifferences(bare(row.gold), bare(row.pred));
-  return el("div", { class: same ? "same" : null }, sign, value, cutNote(row.predCut, row.pred), same ? null : readNote(row.pred, row.predValue), same ? null : why(row));
+  return el("div", { class: same ? "same" : null }, sign, run, value, cutNote(row.predCut, row.pred), same ? null : readNote(row.pred, row.predValue), same ? null : why(row));
 }
 
 function groupWords(row) {

@@ -1,0 +1,195 @@
+"""Repeated runs of one system on the command line: scored, explained, compared, kept, shown."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from command_runs import Files, Ran
+
+from fieldassay.cli.inputs import name_predictions
+
+Run = Callable[..., Ran]
+GOLD = [{"id": f"d{at}", "name": f"name {at}", "total": at} for at in range(12)]
+
+
+def make_run(wrong: dict[int, dict[str, Any]], lost: tuple[int, ...] = ()) -> list[dict[str, Any]]:
+    return [{**row, **wrong.get(at, {})} for at, row in enumerate(GOLD) if at not in lost]
+
+
+RUNS = {
+    "1.jsonl": make_run({2: {"total": 20}, 5: {"name": "?"}}),
+    "2.jsonl": make_run({2: {"total": 21}}, lost=(7,)),
+    "3.jsonl": make_run({2: {"total": 20}, 5: {"name": "?"}}),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    files = Files(tmp_path)
+    (tmp_path / "spec.yaml").write_text(
+        "name: small\nfields: {name: text, total: number}\n", encoding="utf-8"
+    )
+    for name, rows in {"gold.jsonl": GOLD, **RUNS}.items():
+        files.write(name, rows)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def score(run: Run, *more: str) -> Ran:
+    return run("score", "--spec", "spec.yaml", "--gold", "gold.jsonl", "--bootstrap", "200", *more)
+
+
+def test_files_separated_by_commas_are_runs_and_so_is_a_repeated_name(run: Run, folder: Path) -> None:
+    one, other = (
+        json.loads(score(run, *given, "--json").out)
+        for given in (
+            ("--pred", "m=1.jsonl,2.jsonl,3.jsonl"),
+            ("--pred", "m=1.jsonl", "--pred", "m=2.jsonl, 3.jsonl"),
+        )
+    )
+    assert one["estimates"] == other["estimates"]
+    assert [(found["system"], found["runs"]) for found in one["repeats"]] == [("m", 3)]
+    assert one["run"]["inputs"]["repeats"] == {"m": [f"m (run {number} of 3)" for number in (1, 2, 3)]}
+    [first, *_] = one["repeats"][0]["flaky"]
+    assert (first["document"], first["path"], first["right"], first["vote"]) == ("d5", "name", 1, "wrong")
+    assert first["answers"] == [
+        {"answer": '"?"', "runs": 2, "is_right": False},
+        {"answer": '"name 5"', "runs": 1, "is_right": True},
+    ]
+
+
+def test_a_path_with_a_comma_that_exists_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a,b.jsonl").touch()
+    assert name_predictions(["m=a,b.jsonl"]) == {"m": "a,b.jsonl"}
+    assert name_predictions(["a,b.jsonl"]) == {"a,b": "a,b.jsonl"}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["m=1.jsonl,"], "the path is empty"),
+        (["m=1.jsonl,1.jsonl"], "a file is given twice"),
+        (["m=1.jsonl", "m=1.jsonl"], "a file is given twice"),
+        (["x/1.jsonl", "y/1.jsonl"], "two systems are called '1'"),
+    ],
+)
+def test_what_cannot_be_runs_is_refused(given: list[str], told: str, run: Run, folder: Path) -> None:
+    found = score(run, *(part for text in given for part in ("--pred", text)))
+    assert found.code == 2
+    assert told in found.err
+
+
+@pytest.fixture
+def scored(run: Run, folder: Path) -> Path:
+    Files(folder).write("qwen.jsonl", make_run({3: {"total": 0}}))
+    assert (
+        score(
+            run, "--pred", "m=1.jsonl,2.jsonl,3.jsonl", "--pred", "qwen.jsonl", "--out", "r", "--quiet"
+        ).code
+        == 0
+    )
+    return folder / "r"
+
+
+def test_every_report_says_what_the_runs_show(run: Run, scored: Path) -> None:
+    text = run("report", "r", "--format", "table").out
+    flat = re.sub(r"\s+", " ", text)
+    assert "3 runs of m" in flat
+    assert "83.3% of documents are perfect in one run; 75.0% in all 3 (pass^3), 91.7% in at least one" in flat
+    assert "the standard error of accuracy is" in flat
+    assert "2 x ?, 1 x name 5 (right)" in flat
+    markdown = run("report", "r", "--format", "markdown").out
+    assert "## 3 runs of m" in markdown
+    assert "| d5 | name | 1 of 3 | wrong |" in markdown
+
+
+def test_the_page_has_the_runs(run: Run, scored: Path) -> None:
+    assert score(run, "--pred", "m=1.jsonl,2.jsonl", "--report", "html=page.html", "--quiet").code == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "2 runs of m" in page
+    assert "Values that the runs answer differently" in page
+
+
+def test_explain_shows_all_runs_of_a_value(run: Run, scored: Path) -> None:
+    text = run("explain", "r", "d5", "name", "--system", "m").out
+    assert [line.split()[:2] for line in text.splitlines() if line.startswith("run ")] == [
+        ["run", f"{number}:"] for number in (1, 2, 3)
+    ]
+    inputs = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "m=1.jsonl,2.jsonl,3.jsonl")
+    again = run("explain", *inputs, "d7", "name").out
+    assert "run 2 of 3: there is no prediction for this document" in again
+    assert (
+        "in one or more runs: there is no prediction"
+        in run("explain", "r", "d7", "name", "--system", "m").out
+    )
+
+
+def test_a_run_is_scored_again_from_all_its_files(run: Run, scored: Path) -> None:
+    assert run("score", "--run", "r", "--out", "again", "--quiet").code == 0
+    first, second = (json.loads(Path(name, "metrics.json").read_text()) for name in ("r", "again"))
+    assert first["estimates"] == second["estimates"]
+    assert first["repeats"] == second["repeats"]
+
+
+def test_a_redacted_run_keeps_the_numbers_and_no_answer(run: Run, scored: Path) -> None:
+    assert run("redact", "r", "--out", "hidden").code == 0
+    text = Path("hidden", "metrics.json").read_text()
+    found = json.loads(text)
+    assert found["repeats"][0]["runs"] == 3
+    assert {one["answers"] for one in found["repeats"][0]["flaky"]} == {None}
+    assert "name 5" not in text
+    assert run("explain", "hidden", "d5").code in (0, 2)
+
+
+def test_a_diff_lists_each_value_once(run: Run, scored: Path) -> None:
+    found = run("diff", "r", "--system-a", "m", "--system-b", "qwen", "--format", "csv")
+    assert found.code == 0
+    rows = pl.read_csv(found.out.encode())
+    assert not rows.select("doc", "path").is_duplicated().any()
+    assert sorted(rows.select("doc", "change").rows()) == [("d2", "fixed"), ("d3", "broken"), ("d5", "fixed")]
+
+
+def test_a_baseline_of_several_runs_is_that_of_repeated_runs(run: Run, scored: Path) -> None:
+    for number in (1, 2, 3):
+        assert score(run, "--pred", f"m={number}.jsonl", "--out", f"r{number}", "--quiet").code == 0
+    assert score(run, "--pred", "m=1.jsonl,2.jsonl,3.jsonl", "--out", "all", "--quiet").code == 0
+    assert run("baseline", "set", "r1", "r2", "r3", "--out", "joined.json").code == 0
+    assert run("baseline", "set", "all", "--out", "whole.json").code == 0
+    joined, whole = (json.loads(Path(name).read_text())["systems"] for name in ("joined.json", "whole.json"))
+    assert [{**one, "predictions": ""} for one in joined] == [{**one, "predictions": ""} for one in whole]
+    assert joined[0]["repeats"] == 3
+    shown = [
+        json.loads(run("baseline", "show", name, "--json").out)["headlines"]
+        for name in ("joined.json", "whole.json")
+    ]
+    assert [one["value"] for one in shown[0]] == pytest.approx([one["value"] for one in shown[1]])
+    told = re.sub(r"\s+", " ", run("baseline", "check", "r1", "joined.json").out)
+    assert "means over 3 repeated runs in the baseline and 1 now" in told
+
+
+def test_a_single_run_on_each_side_cannot_tell_drawing_again_from_a_change(run: Run, scored: Path) -> None:
+    for number in (1, 2):
+        score(run, "--pred", f"m={number}.jsonl", "--out", f"r{number}", "--quiet")
+    run("baseline", "set", "r1", "--out", "b.json")
+    told = re.sub(r"\s+", " ", run("baseline", "check", "r2", "b.json").out)
+    assert "a single run each: answers drawn again cannot be told from a change of the system" in told
+    assert "a single run each" not in run("baseline", "check", "r1", "b.json").out
+
+
+def test_runs_of_other_gold_are_no_repeated_runs(run: Run, scored: Path, folder: Path) -> None:
+    score(run, "--pred", "m=1.jsonl", "--out", "r1", "--quiet")
+    Files(folder).write("gold.jsonl", GOLD[:-1])
+    score(run, "--pred", "m=2.jsonl", "--out", "r2", "--quiet")
+    found = run("baseline", "set", "r1", "r2", "--out", "b.json")
+    assert found.code == 2
+    assert "does not stand on the same spec and gold" in found.err
+
+
+def test_a_gate_on_all_runs_is_decided(run: Run, folder: Path) -> None:
+    found = score(run, "--pred", "m=1.jsonl,2.jsonl,3.jsonl", "--gate", "pass_hat(k=3) >= 0.8", "--quiet")
+    assert found.code == 1
