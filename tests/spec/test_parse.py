@@ -1,3 +1,4 @@
+import copy
 import json
 from datetime import date
 from decimal import Decimal
@@ -14,6 +15,7 @@ from fieldassay.presets import catalogue
 from fieldassay.spec import parse
 from fieldassay.spec.model import Accept, Call, Field
 from fieldassay.spec.parse import read_spec
+from fieldassay.spec.yaml_text import read_preset
 
 
 def field(definition):
@@ -429,3 +431,16 @@ def test_keys_of_the_schema_itself_refine_the_spec():
         }
     )
     assert (spec.name, spec.id, spec.null_values, spec.metrics) == ("T", ("doc",), ("-",), ("f1",))
+
+
+@pytest.mark.parametrize("name", [head.name for head in catalogue.preset_heads() if head.kind == "spec"])
+def test_the_shared_data_of_a_protocol_are_not_changed_by_those_who_read_them(name):
+    from fieldassay.plan.compile import compile_plan
+    from fieldassay.spec.write import write_spec
+
+    shared = read_preset(catalogue.preset_text(name), name)
+    before = copy.deepcopy(shared)
+    spec = read_spec({"protocol": name, "name": "mine"})
+    assert write_spec(compile_plan(spec).spec)
+    assert shared is read_preset(catalogue.preset_text(name), name)
+    assert shared == before
