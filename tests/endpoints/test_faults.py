@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.endpoints.driving import CANARY, channels, drive, questions
+from tests.endpoints.driving import CANARY, ask, channels, drive, questions
 from tests.endpoints.scripted_server import Hit, Reply, Script, ScriptedServer, completion, echo
 
-from fieldassay.endpoints.journal import NAME, lines_of
+from fieldassay.endpoints.driver import Drive, DriveOptions
+from fieldassay.endpoints.exchange import Answer, Attachment, Request
+from fieldassay.endpoints.jobs import Job
+from fieldassay.endpoints.journal import NAME, Journal, lines_of
 
 
 def first(reply: Reply, times: int = 1) -> Script:
@@ -218,3 +223,68 @@ def test_the_lines_of_a_journal_say_what_happened(tmp_path: Path) -> None:
     ]
     assert "authorization" not in (tmp_path / NAME).read_text().lower()
     assert json.loads((tmp_path / NAME).read_text().splitlines()[1][9:])["body"]["model"] == "m"
+
+
+def one(request: Request) -> Job[Answer]:
+    def steps() -> Generator[tuple[Request, ...], tuple[Answer, ...], Answer]:
+        (answer,) = yield (request,)
+        return answer
+
+    return Job("doc", steps)
+
+
+def test_an_attachment_takes_the_place_of_its_digest_only_when_it_is_sent(tmp_path: Path) -> None:
+    raw = bytes(range(256)) * 400
+    digest = hashlib.sha256(raw).hexdigest()
+    image = {"type": "image_url", "image_url": {"url": f"sha256:{digest}"}}
+    body: Any = {"model": "m", "messages": [{"role": "user", "content": [image]}]}
+    request = Request("chat", "scripted", body, (Attachment(digest, "image/png", lambda: raw),))
+    with ScriptedServer(always(Reply(body=completion("seen")))) as server:
+        found, _ = drive([one(request)], tmp_path, channels(server.url))
+        (part,) = server.hits[0].body["messages"][0]["content"]
+    assert part["image_url"]["url"] == "data:image/png;base64," + base64.b64encode(raw).decode()
+    assert found["doc"].value.text == "seen" and (tmp_path / NAME).stat().st_size < 3000
+
+
+def broken() -> bytes:
+    raise OSError("no such page")
+
+
+@pytest.mark.parametrize("read", [broken, lambda: b"other bytes"], ids=["broken", "changed"])
+def test_an_attachment_that_cannot_be_made_fails_its_document(
+    read: Callable[[], bytes], tmp_path: Path
+) -> None:
+    request = Request("chat", "scripted", {"model": "m"}, (Attachment("0" * 64, "image/png", read),))
+    with ScriptedServer() as server:
+        found, summary = drive([one(request), *questions(2)], tmp_path, channels(server.url))
+        assert len(server.hits) == 2
+    assert found["doc"].value.failure.kind == "unreadable" and summary.stop is None and len(found) == 3
+
+
+def test_halves_of_surrogate_pairs_neither_stop_a_run_nor_a_journal(tmp_path: Path) -> None:
+    answer = json.dumps(completion('{"a": "x\ud83d"}'))
+    with ScriptedServer(always(Reply(body=answer))) as server:
+        for _ in range(2):
+            found, _ = drive([one(ask("odd \ud800 text"))], tmp_path, channels(server.url))
+        assert len(server.hits) == 1
+    assert found["doc"].value.text == '{"a": "x\ufffd"}' and found["doc"].value.failure is None
+
+
+def test_a_server_that_hangs_does_not_keep_an_interrupted_run(tmp_path: Path) -> None:
+    with ScriptedServer(always(Reply(end="hang"))) as server:
+        to = channels(server.url, max_in_flight=4)
+        options = DriveOptions(grace_s=0.2, on_progress=lambda progress: interrupt(progress.in_flight))
+        with (
+            Journal(tmp_path) as journal,
+            pytest.raises(KeyboardInterrupt),
+            Drive(questions(9), journal, to, options) as run,
+        ):
+            list(run)
+    lines = list(lines_of(tmp_path / NAME))
+    assert [line["kind"] for line in lines].count("send") == 4 and lines[-1]["reason"] == "interrupted"
+    assert len(run.summary.unfinished) == 4
+
+
+def interrupt(in_flight: int) -> None:
+    if in_flight >= 4:
+        raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import socket
 import ssl
@@ -131,9 +132,10 @@ class ChatChannel:
         never = verdict.action == "not_sent" and not self._was_reached
         if never or self._failed_in_a_row >= MOST_FAILED_IN_A_ROW:
             self._note(log, line, verdict, final=False)
-            raise StopRunError(
-                Failure("unreachable", f"{self.endpoint.name}: no answer ({verdict.kind}: {verdict.message})")
-            )
+            said = f"{self.endpoint.name}: no answer ({verdict.kind}: {verdict.message})"
+            if not never:
+                said += f"; what failed before it is asked again with --retry {verdict.kind}"
+            raise StopRunError(Failure("unreachable", said))
 
     def _note_contact(self, has_answered: bool) -> None:
         with self._guard:
@@ -145,28 +147,43 @@ class ChatChannel:
         with self.waits.noted("a place"):
             has_place = self._places.enter(1, deadline)
         if not has_place:
-            self._raise_if_stopped()
-            now = time.monotonic()
-            return Attempt(Verdict("refused", "rate_limited", "no place before the deadline"), now, now)
-        weight = _GUESSED_ATTACHMENT_BYTES * len(call.request.attachments)
+            return self._too_late("place")
         attempt = None
         try:
-            with self.waits.noted("memory"):
-                has_room = self._bytes.enter(weight, deadline)
-            try:
-                self._raise_if_stopped()
-                body = with_attachments(call.request, self._limit_name)
-                self._bytes.resize(weight if has_room else 0, len(body))
-                weight, has_room = len(body), True
-                log.write("send", send_fields(call))
-                attempt = self._send(call, body, deadline)
-                return attempt
-            finally:
-                self._bytes.leave(weight if has_room else 0)
+            attempt = self._within_memory(call, deadline, log)
+            return attempt
         finally:
             if attempt is not None:
                 self._tell_window(attempt)
             self._places.leave(1)
+
+    def _within_memory(self, call: Call, deadline: float, log: Log) -> Attempt:
+        """Make the body when there is memory for it, and send it."""
+        weight = _GUESSED_ATTACHMENT_BYTES * len(call.request.attachments)
+        with self.waits.noted("memory"):
+            has_room = self._bytes.enter(weight, deadline)
+        if not has_room:
+            return self._too_late("memory")
+        try:
+            self._raise_if_stopped()
+            try:
+                body = with_attachments(call.request, self._limit_name)
+            except Exception as error:  # pages are rendered here
+                now = time.monotonic()
+                said = f"an attachment cannot be made ({type(error).__name__}: {error})"
+                return Attempt(Verdict("document", "unreadable", said), now, now)
+            self._bytes.resize(weight, len(body))
+            weight = len(body)
+            log.write("send", send_fields(call))
+            return self._send(call, body, deadline)
+        finally:
+            self._bytes.leave(weight)
+
+    def _too_late(self, what: str) -> Attempt:
+        """Return that a request was not sent before its deadline. Raises `ClosedError` if the run stops."""
+        self._raise_if_stopped()
+        now = time.monotonic()
+        return Attempt(Verdict("not_sent", "rate_limited", f"no {what} before the deadline"), now, now)
 
     def _tell_window(self, attempt: Attempt) -> None:
         with self._guard:
@@ -227,8 +244,8 @@ class ChatChannel:
     def _clean(self, raw: bytes) -> Any:
         """Return a body as JSON, or as text, without the key."""
         try:
-            return self._key.removed_from_json(msgspec.json.decode(raw))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self._key.removed_from_json(parse(raw))
+        except (ValueError, RecursionError):
             return self._key.removed_from(raw[: 2**20].decode("utf-8", "replace"))
 
     def _judge_error(self, error: Exception, *, is_sent: bool) -> Verdict:
@@ -301,6 +318,19 @@ class _TooSlow(Exception):
 
 class _TooLarge(Exception):
     """The answer does not end."""
+
+
+def parse(raw: bytes) -> Any:
+    """Return parsed JSON; halves of surrogate pairs, which UTF-8 cannot hold, become U+FFFD. Raises ValueError.
+
+    >>> parse(b'["\\\\ud83d", 1]')
+    ['\ufffd', 1]
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        text = json.dumps(json.loads(raw), ensure_ascii=False)
+        return msgspec.json.decode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 def import_client() -> Any:

@@ -187,7 +187,14 @@ class CommandChannel:
         log.write("send", send_fields(call))
         started = time.monotonic()
         try:
-            answer = self._worker().ask(with_attachments(call.request), self._timeout_s)
+            line = with_attachments(call.request)
+        except Exception as error:  # pages are rendered here
+            said = f"an attachment cannot be made ({type(error).__name__}: {error})"
+            verdict = Verdict("document", "unreadable", said)
+            failed = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
+            return write_final(log, failed, verdict)
+        try:
+            answer = self._worker().ask(line, self._timeout_s)
         except CommandError as error:
             self._discard()
             if self._stopped.is_set():
@@ -197,8 +204,8 @@ class CommandChannel:
         else:
             self._dead_in_a_row = 0
             return write_call(call, started, answer, log)
-        line = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
-        return write_final(log, line, verdict)
+        failed = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
+        return write_final(log, failed, verdict)
 
     def _worker(self) -> Worker:
         found: Worker | None = getattr(self._local, "worker", None)

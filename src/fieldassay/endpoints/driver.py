@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from fieldassay.endpoints.budget import Budget, expected_usage
-from fieldassay.endpoints.channel import Call, Channel, ClosedError, StopRunError, request_key
+from fieldassay.endpoints.channel import Call, Channel, ClosedError, StopRunError, Waiting, request_key
 from fieldassay.endpoints.exchange import Answer, Failure, Request, Usage
 from fieldassay.endpoints.jobs import DocumentTiming, Finished, Job, Progress, RunSummary, Steps
 from fieldassay.endpoints.journal import Journal, ReadJournal
@@ -137,8 +137,11 @@ class Drive(Generic[T]):
     @property
     def progress(self) -> Progress:
         """How far the run is."""
-        waiting = tuple(one for channel in self._channels.values() for one in channel.waits.now())
-        return replace(self._progress, active=len(self._active), in_flight=len(self._asked), waiting=waiting)
+        waiting = [one for channel in self._channels.values() for one in channel.waits.now()]
+        if self._held:
+            waiting.append(Waiting("budget", len(self._held), 0.0))
+        now = replace(self._progress, active=len(self._active), in_flight=len(self._asked))
+        return replace(now, waiting=tuple(waiting))
 
     @property
     def summary(self) -> RunSummary:
@@ -293,7 +296,8 @@ class Drive(Generic[T]):
         else:
             said = (
                 f"{self._budget.spent:.4f} of {self._budget.most_usd:g} USD are spent, and the next document "
-                f"needs a reserve of {self._budget.need(active.number, estimate):.4f}"
+                f"needs a reserve of {self._budget.need(active.number, estimate):.4f}; raise the limit, or lower "
+                "max_tokens of the strategy, from which the first reserves are made"
             )
         self._stop_run(Failure("budget", said))
         return False

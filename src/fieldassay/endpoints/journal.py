@@ -6,6 +6,7 @@ A line is `crc32 SP json LF`. Kinds: `run` (configuration), `load` (a document),
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import zlib
@@ -143,7 +144,7 @@ class Journal(ReadJournal):
 
     def write(self, kind: str, fields: Mapping[str, Any]) -> None:
         """Append a line. When it returns, the end of this process cannot lose it."""
-        payload = msgspec.json.encode({"kind": kind, **fields})
+        payload = _encode({"kind": kind, **fields})
         crc = zlib.crc32(payload)
         line = b"%08x %s\n" % (crc, payload)
         head = _Head(
@@ -164,7 +165,7 @@ class Journal(ReadJournal):
     def write_load(self, document: str, facts: Mapping[str, Json]) -> None:
         """Append what is known of a document, unless the journal says exactly that already."""
         fields = {"document": document, **facts}
-        crc = zlib.crc32(msgspec.json.encode({"kind": "load", **fields}))
+        crc = zlib.crc32(_encode({"kind": "load", **fields}))
         if self.index.loads.get(document) != crc:
             self.write("load", fields)
 
@@ -252,6 +253,14 @@ def _lock(file: int, path: Path) -> None:
         raise JournalError(
             f"{path}: another process writes this extraction; wait for it, or choose another folder"
         ) from None
+
+
+def _encode(line: Mapping[str, Any]) -> bytes:
+    """Return a line as JSON; halves of surrogate pairs, which UTF-8 cannot hold, become question marks."""
+    try:
+        return msgspec.json.encode(line)
+    except UnicodeEncodeError:
+        return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _sync(file: int) -> None:

@@ -19,7 +19,7 @@ MOST_UNKNOWN = 2
 """Attempts again after an unknown outcome."""
 SEEN_AT_LEAST = 0.6
 """A server that counts a smaller part of the expected tokens has cut the prompt."""
-_LONGEST_BLANK = 200
+_BLANK = re.compile(r"\s{200}|(?:\\[nrt]){100}")
 
 _TOO_LONG = re.compile(
     r"context[ _]?(length|size|window)|maximum context|exceed_context|n_ctx|too many (input )?tokens|"
@@ -217,7 +217,7 @@ def _failure_of(answer: Answer, message: Mapping[str, Any], request: Request) ->
             f"the server saw {seen:,} tokens of about {expected:,}: it cut the prompt",
             "answer",
         )
-    if _blank_run(text) >= _LONGEST_BLANK:
+    if _BLANK.search(text):
         return Failure("whitespace_loop", "the answer is mostly white space", "answer")
     if answer.finish_reason == "length":
         return Failure("truncated", f"the answer ended at the limit of {_said(answer)} tokens", "answer")
@@ -227,13 +227,6 @@ def _failure_of(answer: Answer, message: Mapping[str, Any], request: Request) ->
 def _said(answer: Answer) -> str:
     count = answer.usage.completion_tokens
     return "its" if count is None else f"{count:,}"
-
-
-def _blank_run(text: str) -> int:
-    """Return the length of the longest run of white space, if it is worth looking for it."""
-    if len(text) < _LONGEST_BLANK:
-        return 0
-    return max((len(found.group()) for found in re.finditer(r"(?:\\[nrt]|\s){20,}", text)), default=0)
 
 
 def _content(message: Mapping[str, Any]) -> str | None:
