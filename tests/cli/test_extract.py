@@ -58,8 +58,8 @@ def extract(run: Run, place: Path, *more: Any, out: str = "out") -> Ran:
     return run("extract", *given, "--system", place / "systems.json", *more)
 
 
-def rows(folder: Path, name: str = "predictions.jsonl") -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
 
 
 def test_a_model_makes_predictions_that_score_takes(run: Run, place: Path) -> None:
@@ -137,12 +137,18 @@ def test_every_document_has_a_row_and_failures_have_a_kind(
     assert [row["id"] for row in rows(place / "out") if "error" in row] == ["Dee.txt"], again
 
 
-def test_repeats_are_asked_apart_and_written_apart(run: Run, place: Path, server: ScriptedServer) -> None:
+def test_repeats_are_asked_apart_and_scored_as_runs(run: Run, place: Path, server: ScriptedServer) -> None:
     extract(run, place, "--repeats", 2)
     assert sum(server.billed.values()) == 2 * len(BUYERS)
-    assert [row["pred"] for row in rows(place / "out")] == [
-        row["pred"] for row in rows(place / "out", "predictions.2.jsonl")
+    assert [(row["id"], row["repeat"]) for row in rows(place / "out")] == [
+        (f"{buyer}.txt", repeat) for buyer in BUYERS for repeat in (1, 2)
     ]
+    scored = run(
+        "score", "--spec", place / "spec.yaml", "--gold", place / "gold.jsonl", "--pred", f"base={place / 'out'}",
+        "--json",
+    )  # fmt: skip
+    found = {one["metric"]: one["value"] for one in json.loads(scored.out)["estimates"] if not one["field"]}
+    assert found["accuracy"] == 1.0, scored
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def extract_documents(system: System, files: Sequence[DocumentFile], folder: Pat
         head = _head(system, files, work, started)
         _write(folder / MANIFEST, {**head, "status": RUNNING})
         journal.write("run", {"system": system.name, "parts": dict(system.parts), "options": head["options"]})
-        spools = [stack.enter_context(RowSpool(folder)) for _ in range(work.repeats)]
+        spool = stack.enter_context(RowSpool(folder))
         pool = stack.enter_context(DocumentPool(work.jobs, work.limits))
         tally = _Tally()
         drive = stack.enter_context(_drive(system, files, folder, work, journal, pool))
@@ -132,17 +132,17 @@ def extract_documents(system: System, files: Sequence[DocumentFile], folder: Pat
             for finished in drive:
                 document, repeat = split_job(finished.id)
                 row = prediction_row(document, finished, system.name)
-                spools[repeat].add(numbers[document], row)
+                if work.repeats > 1:
+                    row["repeat"] = repeat + 1
+                spool.add(numbers[document] * work.repeats + repeat, row)
                 tally.add(finished)
             summary = drive.summary
         except KeyboardInterrupt:
             drive.close("interrupted")
             summary = replace(drive.summary, stop=Failure("interrupted", "stopped by the user"))
-        order = range(len(files))
-        names = [PREDICTIONS, *(f"predictions.{at}.jsonl" for at in range(2, work.repeats + 1))]
-        for name, spool in zip(names, spools, strict=True):
-            write_file(folder / name, spool.lines(order))
-        manifest = {**head, **_tail(system, summary, tally, len(files) * work.repeats), "predictions": names}
+        jobs = len(files) * work.repeats
+        write_file(folder / PREDICTIONS, spool.lines(range(jobs)))
+        manifest = {**head, **_tail(system, summary, tally, jobs)}
         _write(folder / MANIFEST, manifest)
     return Extraction(folder, manifest)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.records.extractions import PREDICTIONS
 from fieldassay.wording.shown import visible
 
 if TYPE_CHECKING:
@@ -31,11 +32,7 @@ def render_extraction(made: Extraction) -> str:
     if told["notes"]:
         lines.append("noted: " + ", ".join(f"{count:,} {name}" for name, count in told["notes"].items()))
     lines += [_times(told["timings"]), _cost(told["cost"], counts)]
-    return "".join(
-        f"{line}\n"
-        for line in [*lines, f"written to {made.folder}: {', '.join(told['predictions'])}"]
-        if line
-    )
+    return "".join(f"{line}\n" for line in [*lines, f"written to {made.folder}: {PREDICTIONS}"] if line)
 
 
 def render_estimate(name: str, found: Estimate) -> str:
