@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from fieldassay.public.runs import report as report
     from fieldassay.public.runs import set_baseline as set_baseline
     from fieldassay.public.scoring import score as score
+    from fieldassay.public.sweeping import SweepOptions as SweepOptions
+    from fieldassay.public.sweeping import run as run
     from fieldassay.redaction.redact import redact_run as redact_run
     from fieldassay.reports.export.export import export_run as export_run
     from fieldassay.reports.export.guide import guide_result as guide_result
@@ -51,6 +53,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "score": "fieldassay.public.scoring",
     "extract": "fieldassay.public.extracting",
+    "run": "fieldassay.public.sweeping",
+    "SweepOptions": "fieldassay.public.sweeping",
     "ExtractOptions": "fieldassay.public.extracting",
     "Result": "fieldassay.result.result",
     "ScoreOptions": "fieldassay.scoring.options",

@@ -24,6 +24,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "protocols": "fieldassay.cli.protocols:protocols",
     },
     "Extract": {
+        "run": "fieldassay.cli.run:run",
         "extract": "fieldassay.cli.extract:extract",
     },
     "Score and look closer": {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.pool import DEFAULT_LIMITS, DocumentPool, Limits
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.store import TranscriptStore
-from fieldassay.documents.transcript import DocumentError, Transcript
+from fieldassay.documents.transcript import DocumentError, Page, Transcript
 from fieldassay.endpoints.channel import Channel
 from fieldassay.endpoints.driver import Drive, DriveOptions
 from fieldassay.endpoints.exchange import Failure
@@ -77,6 +77,11 @@ class Extraction:
 
     folder: Path
     manifest: Mapping[str, Any]
+
+    @property
+    def predictions(self) -> Path:
+        """The file of predictions."""
+        return self.folder / PREDICTIONS
 
     @property
     def is_complete(self) -> bool:
@@ -171,11 +176,20 @@ def _drive(
     pool: DocumentPool,
 ) -> Drive[Extracted]:
     store = TranscriptStore(work.store or folder / "transcripts")
+    _warm_up(system)
     loaded = pool.load_all(files, work.loading, store)
     options = replace(work.drive, on_progress=work.watch)
     if system.prices is not None:
         options = replace(options, price=system.prices.cost)
     return Drive(_jobs(system, loaded, work.repeats), journal, system.channels, options)
+
+
+def _warm_up(system: System) -> None:
+    """Begin an empty document and drop it: what is made once, and imports, are not the first document's time."""
+    with suppress(Exception):
+        steps = system.strategy.extract(Transcript("", "", "text", (Page(1),)), system.task)
+        next(steps, None)
+        steps.close()
 
 
 def _jobs(

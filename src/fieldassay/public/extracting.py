@@ -132,7 +132,7 @@ def estimate_extraction(
     files = choose_files(list_documents(Path(docs)).files, options)
     with ExitStack() as stack:
         opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
-        return _estimate(opened, files, options, stack)
+        return estimate_system(opened, files, options, stack)
 
 
 def choose_files(files: Sequence[DocumentFile], options: ExtractOptions) -> tuple[DocumentFile, ...]:
@@ -178,9 +178,10 @@ def _check_ids(files: Sequence[DocumentFile]) -> None:
         )
 
 
-def _estimate(
+def estimate_system(
     system: System, files: Sequence[DocumentFile], options: ExtractOptions, stack: ExitStack
 ) -> Estimate:
+    """Return what a system would ask and cost; documents are loaded, nothing is sent."""
     failed = calls = prompt = completion = 0
     costs: list[tuple[float | None, float | None]] = []
     pool = stack.enter_context(DocumentPool(options.jobs))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.records.extractions import PREDICTIONS
 from fieldassay.wording.shown import visible
 
 if TYPE_CHECKING:
@@ -32,7 +31,9 @@ def render_extraction(made: Extraction) -> str:
     if told["notes"]:
         lines.append("noted: " + ", ".join(f"{count:,} {name}" for name, count in told["notes"].items()))
     lines += [_times(told["timings"]), _cost(told["cost"], counts)]
-    return "".join(f"{line}\n" for line in [*lines, f"written to {made.folder}: {PREDICTIONS}"] if line)
+    return "".join(
+        f"{line}\n" for line in [*lines, f"written to {made.folder}: {made.predictions.name}"] if line
+    )
 
 
 def render_estimate(name: str, found: Estimate) -> str:
@@ -53,7 +54,7 @@ def render_estimate(name: str, found: Estimate) -> str:
     first = f"{visible(name)}: {documents}{bad}; {_count(found.calls, 'call')}, {tokens}\n"
     if found.least_usd is None or found.most_usd is None:
         return f"{first}  the cost is unknown: the model has no price; write `prices:` into the spec\n"
-    cost = f"{_usd(found.least_usd)} to {_usd(found.most_usd)}"
+    cost = f"{usd(found.least_usd)} to {usd(found.most_usd)}"
     return f"{first}  {cost}, and more where an answer has to be asked for again\n"
 
 
@@ -73,15 +74,20 @@ def _cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
         text = f"cost: unknown for {_count(told['unpriced_documents'], 'document')} (no price, or no tokens reported)"
     else:
         spent = told["spent_now_usd"]
-        now = f", {_usd(spent)} of it now" if spent is not None and counts["reused"] else ""
-        text = f"cost: {_usd(told['answers_usd'])}{now}"
+        now = f", {usd(spent)} of it now" if spent is not None and counts["reused"] else ""
+        text = f"cost: {usd(told['answers_usd'])}{now}"
     billed = told["possibly_billed"]
     return text + (
         f"; {_count(billed, 'attempt')} without an answer may have been billed too" if billed else ""
     )
 
 
-def _usd(amount: float) -> str:
+def usd(amount: float) -> str:
+    """Return an amount of money with as many digits as it needs.
+
+    >>> usd(12.5), usd(0.0421), usd(0.00312), usd(0)
+    ('$12.50', '$0.042', '$0.0031', '$0.00')
+    """
     return (
         f"${amount:,.2f}"
         if amount >= 1 or amount == 0

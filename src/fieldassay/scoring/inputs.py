@@ -143,6 +143,11 @@ def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
     )
 
 
+def gold_ids(plan: Plan, gold: Records, inputs: InputOptions) -> tuple[str, ...]:
+    """Return the ids of gold in their order. Raises `ProblemsError` where it cannot be read."""
+    return tuple(_open(gold, gold_options(plan, inputs), "gold").ids())
+
+
 def open_predictions(
     plan: Plan, predictions: Mapping[str, Records], inputs: InputOptions
 ) -> dict[str, Source]:

@@ -1,0 +1,127 @@
+"""`fieldassay run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fieldassay.cli.extract import (
+    INCOMPLETE,
+    NOTHING,
+    make_watch,
+    read_work_options,
+    show_estimates,
+    work_options,
+)
+from fieldassay.cli.grouping import GroupedCommand, option
+from fieldassay.cli.inputs import spec_options
+
+_PATH = click.Path(path_type=Path)
+_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("systems", metavar="[SYSTEMS]", required=False, type=_PATH)
+@option(
+    "-d", "--docs", group="Inputs", metavar="PATH", type=_PATH, required=True, help="A folder of documents."
+)
+@option(
+    "-g", "--gold", group="Inputs", metavar="PATH", required=True, help="The gold records of the documents."
+)
+@option(
+    "--system",
+    "names",
+    group="Inputs",
+    metavar="NAME",
+    multiple=True,
+    help="This system of the file only; repeat for more.",
+)
+@spec_options
+@work_options
+@option(
+    "--holdout",
+    group="Statistics",
+    metavar="SHARE",
+    type=_SHARE,
+    help="Choose the best system without this share of the documents, and say how good it is on them.",
+)
+@option(
+    "--bootstrap",
+    group="Statistics",
+    metavar="N",
+    type=click.IntRange(0),
+    default=2000,
+    show_default=True,
+    help="Bootstrap replicates; 0: no intervals.",
+)
+@option(
+    "-o",
+    "--out",
+    group="Output",
+    metavar="DIR",
+    type=_PATH,
+    required=False,
+    help="The folder of the extractions and of the run that compares them.",
+)
+@option("-j", "--json", "is_json", group="Output", is_flag=True, help="Print what sweep.json holds.")
+@option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
+def run(**given: Any) -> int:
+    """Extract documents with several systems, score them, and compare them.
+
+    SYSTEMS is a file of systems; without one, the strategy rules is run, which works offline. Documents
+    without gold are left out. The same command goes on where an interrupted one was.
+
+    \b
+    fieldassay run systems.yaml --docs scans --spec spec.yaml --gold gold.jsonl --out sweep
+    """
+    from fieldassay.cli.inputs import read_spec_option
+    from fieldassay.cli.progress import show_extraction
+    from fieldassay.public.sweeping import SweepOptions, estimate
+    from fieldassay.public.sweeping import run as run_systems
+    from fieldassay.scoring.options import ScoreOptions
+
+    options = SweepOptions(
+        read_work_options(given),
+        ScoreOptions(replicates=given["bootstrap"], seed=given["seed"]),
+        tuple(given["names"]),
+        given["holdout"],
+    )
+    spec = read_spec_option(given)
+    inputs = (given["docs"], spec, given["gold"])
+    if given["is_dry"]:
+        show_estimates(estimate(*inputs, given["systems"], options), is_json=given["is_json"])
+        return 0
+    if given["out"] is None:
+        raise click.UsageError("say where extractions and run go: --out DIR.")
+    with show_extraction(given["quiet"]) as progress:
+        watch = make_watch(progress, is_quiet=given["quiet"] or given["is_json"])
+        made = run_systems(*inputs, given["out"], given["systems"], options, watch)
+    _show(made, given)
+    if any((one.manifest["stop"] or {}).get("kind") == "interrupted" for one in made.extractions.values()):
+        return 130
+    if not made.is_complete:
+        return INCOMPLETE
+    return 0 if any(one.counts["predicted"] for one in made.extractions.values()) else NOTHING
+
+
+def _show(made: Any, given: Any) -> None:
+    from fieldassay.cli.output import screen, write
+    from fieldassay.cli.report import write_reports
+
+    if made.run is not None:
+        write_reports(made.run, [("html", None)], "all", is_quiet=True)
+    if given["is_json"]:
+        write(made.summary_text())
+        return
+    if given["quiet"]:
+        return
+    from fieldassay.reports.summary import summarize
+    from fieldassay.reports.sweeps import render_sweep
+    from fieldassay.reports.terminal import render_terminal
+
+    if made.run is not None:
+        summary = summarize(made.run.result, made.run.evidence, shows_all=False, decisions=made.run.decisions)
+        write(render_terminal(summary, screen()))
+    write(render_sweep(made))

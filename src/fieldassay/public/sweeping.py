@@ -1,0 +1,349 @@
+"""`fieldassay.run`: documents through every system of a file, scored and compared on the same gold."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+from typing import Any
+
+import msgspec
+
+from fieldassay.atomic.whole_files import write_file
+from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.endpoints.journal import NAME as JOURNAL
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.extractors.extract import Extraction, extract_documents
+from fieldassay.extractors.systems import Given, open_entry
+from fieldassay.extractors.systems_file import SystemEntry, SystemsFile, read_systems
+from fieldassay.plan.compile import read_plan
+from fieldassay.plan.nodes import Plan
+from fieldassay.public.extracting import (
+    Estimate,
+    ExtractOptions,
+    Watch,
+    choose_files,
+    estimate_system,
+    make_work,
+    tell_changes,
+)
+from fieldassay.public.scoring import score
+from fieldassay.result.comparison import Comparison
+from fieldassay.result.estimate import Estimate as Estimated
+from fieldassay.result.result import Result
+from fieldassay.runs.run import Run
+from fieldassay.scoring.inputs import Records, gold_ids
+from fieldassay.scoring.options import ScoreOptions
+
+RUN, SUMMARY, TRANSCRIPTS = "run", "sweep.json", "transcripts"
+OFFLINE = {"systems": {"rules": {"strategy": "rules"}}}
+"""The systems where no file names any."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepOptions:
+    """The options of a sweep: how documents are extracted and scored, and what part is held out."""
+
+    extract: ExtractOptions = ExtractOptions()
+    score: ScoreOptions = ScoreOptions()
+    systems: tuple[str, ...] = ()
+    """These systems of the file only."""
+    holdout: float | None = None
+    """The share of documents that has no part in choosing the best system, and says how good it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a level of a factor does against the first level, averaged over the other factors of a matrix."""
+
+    base: str
+    factor: str
+    level: str
+    against: str
+    comparison: Comparison
+    cost_usd: float | None
+    """The change of the mean cost of a document; None where one is unknown."""
+    latency_ms: float | None
+    """The change of the mean time of a document."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the effect in the form of `sweep.json`."""
+        names = ("base", "factor", "level", "against", "cost_usd", "latency_ms")
+        return {name: getattr(self, name) for name in names} | {"comparison": self.comparison.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Holdout:
+    """The system that is best on some documents, and its value on the others."""
+
+    system: str
+    chosen_on: int
+    chosen_value: float | None
+    held_out: int
+    estimate: Estimated
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice in the form of `sweep.json`."""
+        names = ("system", "chosen_on", "chosen_value", "held_out")
+        return {name: getattr(self, name) for name in names} | {"estimate": self.estimate.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The extractions of a sweep, and the run that compares those that are complete."""
+
+    folder: Path
+    extractions: Mapping[str, Extraction]
+    run: Run | None = None
+    """None where no extraction is complete."""
+    effects: tuple[Effect, ...] = ()
+    holdout: Holdout | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every system attempted every document."""
+        return all(one.is_complete for one in self.extractions.values())
+
+    def summary_text(self) -> str:
+        """Return the content of `sweep.json`: manifests, effects and the choice."""
+        told = {
+            "schema_version": 1,
+            "systems": {name: dict(one.manifest) for name, one in self.extractions.items()},
+            "effects": [one.to_dict() for one in self.effects],
+            "holdout": None if self.holdout is None else self.holdout.to_dict(),
+            "notes": list(self.notes),
+        }
+        return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What a sweep works on, read and checked."""
+
+    plan: Plan
+    held: SystemsFile
+    entries: tuple[SystemEntry, ...]
+    docs: Path
+    files: tuple[DocumentFile, ...]
+    notes: tuple[str, ...]
+
+
+def run(  # noqa: PLR0913
+    docs: str | Path,
+    spec: Any,
+    gold: Records,
+    out: str | Path,
+    systems: Any = None,
+    options: SweepOptions | None = None,
+    watch: Watch | None = None,
+) -> Sweep:
+    """Return what the systems of a file make of documents, compared on their gold, in the folder `out`.
+
+    Each system has a folder with its extraction in `out`; `out/run` is the scored run of all of them. The
+    same call goes on where an interrupted one was. Documents are loaded once, and a request that several
+    systems share is sent once. `systems` is a file, its text or a mapping; by default `rules` alone.
+
+    Raises `ProblemsError` with everything that is wrong with the inputs.
+    """
+    options, watch, place = options or SweepOptions(), watch or Watch(), Path(out)
+    task = _read(docs, spec, gold, systems, options)
+    for note in task.notes:
+        watch.tell(note)
+    made: dict[str, Extraction] = {}
+    for entry in task.entries:
+        watch.tell(f"{entry.name}: {len(task.files):,} documents")
+        made[entry.name] = _extract(entry, task, place, options, watch)
+        stop = made[entry.name].manifest["stop"]
+        if stop is not None:
+            watch.tell(f"{entry.name}: stopped: {stop['message']} ({stop['kind']})")
+        if stop is not None and stop["kind"] == "interrupted":
+            return Sweep(place, made, notes=task.notes)
+    complete = [entry for entry in task.entries if made[entry.name].is_complete]
+    if not complete:
+        return Sweep(place, made, notes=task.notes)
+    result = score(gold, _folders(complete, place), task.plan, options.score)
+    saved = result.save(place / RUN)
+    sweep = Sweep(
+        place,
+        made,
+        saved,
+        _effects(complete, place, gold, task.plan, options),
+        _hold_out(complete, place, gold, task, options),
+        task.notes,
+    )
+    write_file(place / SUMMARY, [sweep.summary_text().encode()])
+    return sweep
+
+
+def estimate(
+    docs: str | Path,
+    spec: Any,
+    gold: Records,
+    systems: Any = None,
+    options: SweepOptions | None = None,
+) -> dict[str, Estimate]:
+    """Return what each system would ask and cost; documents are loaded, nothing is sent."""
+    options = options or SweepOptions()
+    task = _read(docs, spec, gold, systems, options)
+    found = {}
+    for entry in task.entries:
+        with ExitStack() as stack:
+            given = Given(task.docs, task.files)
+            opened = stack.enter_context(open_entry(entry, task.held, task.plan.spec, given))
+            chosen = replace(options.extract, repeats=max(entry.repeats, options.extract.repeats))
+            found[entry.name] = estimate_system(opened, task.files, chosen, stack)
+    return found
+
+
+def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: SweepOptions) -> _Task:
+    plan = spec if isinstance(spec, Plan) else read_plan(spec)
+    held = read_systems(OFFLINE if systems is None else systems)
+    unknown = [
+        Problem("--system", f"no system {name!r}", nearest(name, held.systems), "unknown_name")
+        for name in options.systems
+        if name not in held.systems
+    ]
+    if unknown:
+        raise ProblemsError(unknown)
+    entries = tuple(
+        one for name, one in held.systems.items() if not options.systems or name in options.systems
+    )
+    found = list_documents(Path(docs))
+    files, notes = with_gold_ids(found.files, gold_ids(plan, gold, options.score.inputs))
+    return _Task(plan, held, entries, Path(docs), choose_files(files, options.extract), notes)
+
+
+def with_gold_ids(
+    files: Sequence[DocumentFile], ids: Sequence[str]
+) -> tuple[tuple[DocumentFile, ...], tuple[str, ...]]:
+    """Return the documents that have gold, under the ids of gold, and remarks on the others.
+
+    A document is that of the gold id that is its path, its name, or either without the suffix.
+
+    Raises `ProblemsError` where no document has gold.
+    """
+    wanted = set(ids)
+    found: dict[str, DocumentFile] = {}
+    without: list[str] = []
+    for file in files:
+        path = PurePath(file.id)
+        names = (file.id, path.name, str(path.with_suffix("")), path.stem)
+        own = next((name for name in names if name in wanted and name not in found), None)
+        if own is None:
+            without.append(file.id)
+        else:
+            found[own] = replace(file, id=own)
+    if not found:
+        remedy = f"name documents after the ids of gold, such as {ids[0]!r}" if ids else "give gold"
+        what = f"no document has gold; the first document is {files[0].id!r}"
+        raise ProblemsError([Problem("--docs", what, remedy, "no_gold")])
+    notes = []
+    if without:
+        notes.append(f"{_some(without)} without gold: left out")
+    missing = [name for name in ids if name not in found]
+    if missing:
+        notes.append(f"{_some(missing)} of gold without a document: their fields count as missing")
+    return tuple(found[name] for name in ids if name in found), tuple(notes)
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{len(names):,} document{'' if len(names) == 1 else 's'} (such as {names[0]})"
+
+
+def _extract(entry: SystemEntry, task: _Task, place: Path, options: SweepOptions, watch: Watch) -> Extraction:
+    """Return the extraction of one system; answers that other systems of the sweep have are taken."""
+    folder = place / entry.name
+    others = [place / name for name in task.held.systems if name != entry.name]
+    known = tuple(other for other in others if (other / JOURNAL).is_file())
+    chosen = replace(
+        options.extract,
+        repeats=max(entry.repeats, options.extract.repeats),
+        reuse=(*options.extract.reuse, *known),
+    )
+    with ExitStack() as stack:
+        given = Given(task.docs, task.files)
+        opened = stack.enter_context(open_entry(entry, task.held, task.plan.spec, given))
+        tell_changes(opened, folder, watch.tell)
+        work = replace(make_work(chosen, stack, watch), store=place / TRANSCRIPTS)
+        return extract_documents(opened, task.files, folder, work)
+
+
+def _folders(entries: Sequence[SystemEntry], place: Path) -> dict[str, Path]:
+    return {entry.name: place / entry.name for entry in entries}
+
+
+def _effects(
+    entries: Sequence[SystemEntry], place: Path, gold: Records, plan: Plan, options: SweepOptions
+) -> tuple[Effect, ...]:
+    """Return the effect of every level of every factor against the first one.
+
+    The systems with a level count as repeated runs of one system: the document stays the unit, and the other
+    factors are averaged over.
+    """
+    found: list[Effect] = []
+    for base in dict.fromkeys(entry.base for entry in entries if entry.base):
+        group = [entry for entry in entries if entry.base == base]
+        for factor in group[0].factors:
+            levels: dict[str, list[Path]] = {}
+            for entry in group:
+                levels.setdefault(entry.factors[factor], []).append(place / entry.name)
+            if len(levels) > 1:
+                found += _effects_of(base, factor, levels, score(gold, levels, plan, _overall(options.score)))
+    return tuple(found)
+
+
+def _overall(options: ScoreOptions) -> ScoreOptions:
+    """Return options that give what effects are told of, and nothing else."""
+    return replace(
+        options,
+        metrics=("accuracy", "cost_usd", "latency_mean"),
+        compare=("accuracy",),
+        gates=(),
+        slices=(),
+        evidence="none",
+        reference=None,
+    )
+
+
+def _effects_of(base: str, factor: str, levels: Mapping[str, Any], result: Result) -> list[Effect]:
+    first = next(iter(levels))
+    found = []
+    for comparison in result.comparisons:
+        if comparison.metric != "accuracy" or comparison.field or comparison.slice:
+            continue
+        against, level = comparison.systems
+        if against == first:
+            cost, latency = (_change(result, name, level, first) for name in ("cost_usd", "latency_mean"))
+            found.append(Effect(base, factor, level, first, comparison, cost, latency))
+    return found
+
+
+def _change(result: Result, metric: str, level: str, against: str) -> float | None:
+    new, old = result.value(metric, system=level), result.value(metric, system=against)
+    return None if new is None or old is None else new - old
+
+
+def _hold_out(
+    entries: Sequence[SystemEntry], place: Path, gold: Records, task: _Task, options: SweepOptions
+) -> Holdout | None:
+    """Return the system that is best on the documents to choose by, with its value on those held out."""
+    if options.holdout is None or len(entries) < 2:
+        return None
+    ids = [file.id for file in task.files]
+    seed = options.extract.seed
+    drawn = sorted(ids, key=lambda name: hashlib.sha256(f"holdout\n{seed}\n{name}".encode()).digest())
+    held = round(len(ids) * options.holdout)
+    if not 0 < held < len(ids):
+        what = f"{held} of {len(ids)} documents would be held out"
+        remedy = "choose another share, or give more documents"
+        raise ProblemsError([Problem("--holdout", what, remedy, "out_of_range")])
+    plain = replace(_overall(options.score), metrics=("accuracy",), compare=())
+    choosing = score(gold, _folders(entries, place), task.plan, replace(plain, only=tuple(drawn[held:])))
+    values = {entry.name: choosing.value("accuracy", system=entry.name) for entry in entries}
+    best = max(values, key=lambda name: -1.0 if values[name] is None else values[name] or 0.0)
+    final = score(gold, {best: place / best}, task.plan, replace(plain, only=tuple(drawn[:held])))
+    estimate = next(one for one in final.estimates if one.metric == "accuracy" and one.field is None)
+    return Holdout(best, len(ids) - held, values[best], held, estimate)

@@ -1,0 +1,124 @@
+"""A sweep as text for a terminal: quality, cost and time of each system, effects of factors, the choice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fieldassay.reports.extractions import usd
+from fieldassay.wording.shown import visible
+
+if TYPE_CHECKING:
+    from fieldassay.public.sweeping import Effect, Holdout, Sweep
+    from fieldassay.result.result import Result
+
+
+def render_sweep(made: Sweep) -> str:
+    """Return the lines on a sweep, below the table of its run."""
+    lines: list[str] = []
+    if made.run is not None:
+        lines += _trade_offs(made)
+    if made.effects:
+        lines += ["", "Effects, averaged over the other factors"]
+        lines += [f"  {line}" for line in map(_effect, made.effects)]
+    if made.holdout is not None:
+        lines += ["", _chosen(made.holdout)]
+    stopped = [name for name, one in made.extractions.items() if not one.is_complete]
+    if stopped:
+        lines += ["", f"not complete, and so not compared: {', '.join(stopped)}; the same command goes on"]
+    lines += ["", f"written to {made.folder}: {', '.join(made.extractions)}" + (", run" if made.run else "")]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def frontier(points: dict[str, tuple[float, float]]) -> set[str]:
+    """Return the systems that no other beats in one of cost and accuracy without losing in the other.
+
+    >>> sorted(frontier({"a": (1.0, 0.8), "b": (2.0, 0.7), "c": (3.0, 0.9)}))
+    ['a', 'c']
+    """
+    return {
+        name
+        for name, (cost, value) in points.items()
+        if not any(
+            other_cost <= cost and other >= value and (other_cost, other) != (cost, value)
+            for other_cost, other in points.values()
+        )
+    }
+
+
+def _trade_offs(made: Sweep) -> list[str]:
+    """Return a table of quality, cost, time and failures by system."""
+    assert made.run is not None
+    result = made.run.result
+    names = [name for name, one in made.extractions.items() if one.is_complete]
+    costs = {name: _cost(made, result, name) for name in names}
+    values = {name: result.value("accuracy", system=name) for name in names}
+    points = {
+        name: (cost, value)
+        for name in names
+        if (cost := costs[name]) is not None and (value := values[name]) is not None
+    }
+    best = frontier(points) if len(points) > 1 else set()
+    rows = [("", "accuracy", "cost a document", "median time", "failed", "")]
+    for name in names:
+        told = made.extractions[name].manifest
+        time = told["timings"]["p50_ms"]
+        rows.append(
+            (
+                visible(name),
+                "—" if values[name] is None else f"{values[name]:.3f}",
+                "unknown" if costs[name] is None else usd(costs[name] or 0.0),
+                "—" if time is None else f"{time:,.0f} ms",
+                f"{told['documents']['failed']:,}",
+                "on the frontier" if name in best else "",
+            )
+        )
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    head = "Accuracy, cost and time" + ("; on the frontier: nothing is cheaper and as good" if best else "")
+    table = [_line(row, widths) for row in rows]
+    return ["", head, *(f"  {line}" for line in table)]
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    numbers = (text.rjust(width) for text, width in zip(row[1:5], widths[1:5], strict=True))
+    return "  ".join([row[0].ljust(widths[0]), *numbers, row[5]]).rstrip()
+
+
+def _cost(made: Sweep, result: Result, name: str) -> float | None:
+    """Return the mean cost of a document; 0 only where nothing was sent."""
+    found = [
+        one.value
+        for one in result.estimates
+        if (one.metric, one.system, one.field, dict(one.slice)) == ("cost_usd", name, None, {})
+    ]
+    if found and found[0] is not None:
+        return found[0]
+    told = made.extractions[name].manifest
+    answers, attempted = told["cost"]["answers_usd"], told["documents"]["attempted"]
+    return None if answers is None or not attempted else answers / attempted
+
+
+def _effect(one: Effect) -> str:
+    told = one.comparison
+    name = f"{visible(one.factor)}: {visible(one.level)} against {visible(one.against)}"
+    if told.difference is None:
+        return f"{name}: undefined"
+    interval = (
+        "" if told.interval is None else f" [{told.interval[0] * 100:+.1f}, {told.interval[1] * 100:+.1f}]"
+    )
+    parts = [f"{told.difference * 100:+.1f} points of accuracy{interval}"]
+    if one.cost_usd is not None:
+        parts.append(f"{'-' if one.cost_usd < 0 else '+'}{usd(abs(one.cost_usd))} a document")
+    if one.latency_ms is not None:
+        parts.append(f"{one.latency_ms:+,.0f} ms a document")
+    return f"{name}: {', '.join(parts)} ({told.verdict.replace('_', ' ')})"
+
+
+def _chosen(one: Holdout) -> str:
+    value = one.estimate
+    interval = "" if value.interval is None else f" [{value.interval[0]:.3f}, {value.interval[1]:.3f}]"
+    held = "undefined" if value.value is None else f"{value.value:.3f}{interval}"
+    chosen = "undefined" if one.chosen_value is None else f"{one.chosen_value:.3f}"
+    return (
+        f"Best on {one.chosen_on:,} documents: {visible(one.system)} ({chosen}); "
+        f"on the {one.held_out:,} held out: {held}"
+    )

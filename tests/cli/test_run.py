@@ -1,0 +1,154 @@
+"""Several systems over the same documents: extracted, scored, compared; effects of a matrix; the choice held out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_runs import Ran
+from endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
+
+Run = Callable[..., Ran]
+SPEC = "name: totals\nfields: {total: money, buyer: text}\nprices: {big: {prompt: 10, completion: 10}, small: {prompt: 1, completion: 1}}\n"
+DOCUMENTS = 8
+
+
+def answer(hit: Hit) -> Reply:
+    """The model `big` reads everything; `small` never finds the buyer."""
+    text = json.dumps(hit.body["messages"])
+    total, buyer = re.search(r"Total: ([0-9.]+)", text), re.search(r"Buyer: (\w+)", text)
+    assert total and buyer
+    found = {"total": total[1], "buyer": buyer[1] if hit.body["model"] == "big" else None}
+    return Reply(body=completion(json.dumps(found), 2000))
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(answer) as one:
+        yield one
+
+
+@pytest.fixture
+def place(tmp_path: Path, server: ScriptedServer) -> Path:
+    (tmp_path / "docs" / "2025").mkdir(parents=True)
+    gold = []
+    for at in range(DOCUMENTS):
+        (tmp_path / "docs" / "2025" / f"inv{at}.txt").write_text(
+            f"Invoice\nBuyer: Buyer{at}\nTotal: {at}.50\n"
+        )
+        gold.append({"id": f"inv{at}", "total": f"{at}.50", "buyer": f"Buyer{at}"})
+    (tmp_path / "docs" / "2025" / "other.txt").write_text("a document without gold")
+    (tmp_path / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    base = {"strategy": "prompted", "endpoint": "local", "model": "big"}
+    systems = {
+        "endpoints": {"local": {"url": server.url}},
+        "systems": {"rules": {"strategy": "rules"}, "base": base},
+        "matrix": {"base": {"model": ["small", "big"], "verify": ["none", {"quotes": "flag"}]}},
+    }
+    (tmp_path / "systems.json").write_text(json.dumps(systems))
+    return tmp_path
+
+
+def sweep(run: Run, place: Path, *more: Any) -> Ran:
+    inputs = ("--docs", place / "docs", "--spec", place / "spec.yaml", "--gold", place / "gold.jsonl")
+    given = ("--out", place / "out", "--jobs", 0, "--bootstrap", 800)
+    return run("run", place / "systems.json", *inputs, *given, *more)
+
+
+def test_systems_are_extracted_scored_and_compared(run: Run, place: Path, server: ScriptedServer) -> None:
+    ran = sweep(run, place, "--holdout", 0.25)
+    assert ran.code == 0, ran
+    assert "1 document (such as 2025/other.txt) without gold: left out" in ran.err
+    told = json.loads((place / "out" / "sweep.json").read_text())
+    assert list(told["systems"]) == [
+        "rules",
+        *(
+            f"base_model={model}_verify={verify}"
+            for model in ("small", "big")
+            for verify in ("none", "quotes-flag")
+        ),
+    ]
+    assert all(one["documents"]["predicted"] == DOCUMENTS for one in told["systems"].values())
+    estimates = json.loads((place / "out" / "run" / "metrics.json").read_text())["estimates"]
+    values = {
+        one["system"]: one["value"] for one in estimates if one["metric"] == "accuracy" and not one["field"]
+    }
+    assert values["base_model=big_verify=none"] == 1.0
+    assert values["base_model=small_verify=none"] == 0.5
+    assert (place / "out" / "run" / "report.html").is_file()
+    assert told["holdout"]["estimate"]["value"] == 1.0
+    assert (told["holdout"]["chosen_on"], told["holdout"]["held_out"]) == (6, 2)
+
+
+def test_the_effect_of_a_factor_is_averaged_over_the_others(run: Run, place: Path) -> None:
+    sweep(run, place)
+    effects = json.loads((place / "out" / "sweep.json").read_text())["effects"]
+    found = {one["factor"]: one for one in effects}
+    model, verify = found["model"], found["verify"]
+    assert (model["level"], model["against"]) == ("big", "small")
+    assert model["comparison"]["difference"] == pytest.approx(0.5)
+    assert (model["comparison"]["documents"], model["comparison"]["verdict"]) == (DOCUMENTS, "better")
+    assert model["cost_usd"] == pytest.approx(9 * 2020 / 1e6, rel=1e-5)
+    assert verify["comparison"]["difference"] == pytest.approx(0.0)
+
+
+def test_requests_that_systems_share_are_sent_once_and_never_again(
+    run: Run, place: Path, server: ScriptedServer
+) -> None:
+    sweep(run, place)
+    assert sum(server.billed.values()) == len(server.billed), "no request twice"
+    before = sum(server.billed.values())
+    again = sweep(run, place)
+    assert (again.code, sum(server.billed.values())) == (0, before)
+
+
+def test_a_system_that_stopped_is_not_compared(run: Run, place: Path, server: ScriptedServer) -> None:
+    server.script = lambda hit: (
+        Reply(status=404, body={"error": {"message": "no such model", "code": "model_not_found"}})
+        if hit.body["model"] == "small"
+        else answer(hit)
+    )
+    ran = sweep(run, place)
+    assert (ran.code, "not complete, and so not compared: base_model=small_verify=none" in ran.out) == (
+        3,
+        True,
+    ), ran
+    estimates = json.loads((place / "out" / "run" / "metrics.json").read_text())["estimates"]
+    assert {one["system"] for one in estimates} == {
+        "rules",
+        "base_model=big_verify=none",
+        "base_model=big_verify=quotes-flag",
+    }
+
+
+def test_a_dry_run_sends_nothing(run: Run, place: Path, server: ScriptedServer) -> None:
+    ran = sweep(run, place, "--dry-run", "--system", "base_model=big_verify=none")
+    assert (ran.code, server.hits, f"{DOCUMENTS} calls" in ran.out) == (0, [], True), ran
+    assert not (place / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--system", "bass"), "no system 'bass'"),
+        (("--holdout", "0.01"), "would be held out"),
+    ],
+)
+def test_a_wrong_option_is_named(run: Run, place: Path, options: tuple[str, ...], told: str) -> None:
+    ran = (
+        sweep(run, place, "--system", "rules", *options)
+        if options[0] == "--system"
+        else sweep(run, place, *options)
+    )
+    assert (ran.code, told in ran.err) == (2, True), ran
+
+
+def test_documents_without_any_gold_are_an_error(run: Run, place: Path) -> None:
+    (place / "gold.jsonl").write_text('{"id": "somebody", "total": "1", "buyer": "x"}\n')
+    ran = sweep(run, place)
+    assert (ran.code, "no document has gold" in ran.err) == (2, True), ran
