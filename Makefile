@@ -56,9 +56,10 @@ docs: setup browser ## write the generated pages of docs/ again
 	$(BIN)/python docs/picture.py
 	$(BIN)/python docs/screenshots.py
 
-bench: setup ## measure speed against the installed peers, and the cost of driving requests
+bench: setup ## measure speed against the installed peers, the cost of driving requests, and what is promised of intervals and tests
 	$(BIN)/python bench/run.py
 	$(BIN)/python bench/endpoints.py
+	$(BIN)/python bench/statistics --publish
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) demo-run .mypy_cache .ruff_cache .pytest_cache

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from fieldassay.compare.pairwise import compare_all, compare_pairs
 from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.metrics.grammar import parse_metric
-from fieldassay.metrics.selection import BoundMetric, bind_metric
+from fieldassay.metrics.selection import BoundMetric, bind_metric, list_groups
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum
 from fieldassay.result.comparison import Comparison, Ranking
@@ -220,8 +220,15 @@ class Drawn:
         if compared:  # kept for later, so that nobody compares all trials as if they were one
             chosen |= {"keeps_statistics": True, "gates": tuple(f"{metric} >= 0" for metric in compared)}
         predictions = {name: self.predictions(name) for name in self.world.extractors}
-        result = score(self.gold(), predictions, spec, ScoreOptions(metrics=tuple(metrics), **chosen))
+        result = score(
+            self.gold(), predictions, spec, ScoreOptions(metrics=tuple(map(_alone, metrics)), **chosen)
+        )
         return Block(self, result, tuple(bind_metric(parse_metric(metric)) for metric in compared))
+
+
+def _alone(metric: str) -> str:
+    """Return a metric so that it is computed alone: a name alone can mean a group."""
+    return f"{metric}(granularity=leaf)" if metric in list_groups() else metric
 
 
 @dataclass(frozen=True, eq=False)

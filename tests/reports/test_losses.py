@@ -68,13 +68,14 @@ def test_a_loss_says_what_it_stands_on() -> None:
     assert loss.interval[0] < loss.points < loss.interval[1]
 
 
-def test_few_documents_are_said_to_be_few() -> None:
+def test_three_documents_with_the_same_loss_leave_room_for_any_other() -> None:
     gold = {"a": "one", "b": "two", "c": []}
     result = scored([(gold, {**gold, "a": ""})] * 3)
     assert result.evidence is not None
     assert result.documents is not None
     [loss] = find_losses(result.evidence.lazy(), result.documents, result.systems)["prediction"]
-    assert "only 3 documents" in tell_loss(loss)
+    assert loss.interval is not None
+    assert loss.interval[0] < loss.points - 0.1 and loss.interval[1] > loss.points + 0.1
 
 
 LINES = "fields: {total: number, lines: {type: list, align: assignment, items: {type: object, fields: {sku: id, amount: number}}}}"

@@ -209,8 +209,11 @@ def divide(numerator: Floats, denominator: Floats) -> Floats:
     >>> divide(np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist()
     [0.5, nan]
     """
+    is_positive = denominator > 0
+    if is_positive.all():
+        return np.asarray(numerator / denominator)
     quotient = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
-    np.divide(numerator, denominator, out=quotient, where=denominator > 0)
+    np.divide(numerator, denominator, out=quotient, where=is_positive)
     return quotient
 
 

@@ -3,7 +3,7 @@
 1. A system leads another only if their comparison is `better` or `worse`, after correction for all
 comparisons made.
 2. Otherwise there is no significant difference, and the sentence gives the detectable one.
-3. Every value comes with its interval, or with its n where it has none. Few documents are marked as few.
+3. Every value comes with its interval, or with its n where it has none.
 4. A loss is the largest possible cost of a kind of wrong, with its interval.
 """
 
@@ -33,8 +33,7 @@ def tell_loss(loss: Loss) -> str:
 
 def tell_cost(loss: Loss) -> str:
     """Return one kind of wrong with its frequency and its cost, without the name of the field."""
-    few = f"only {show_count(loss.of, 'document')}" if loss.is_marked else ""
-    sure = "; ".join(part for part in (say_interval(loss.interval, 0.95), few) if part)
+    sure = say_interval(loss.interval, 0.95)
     return f"{tell_cause(loss)}. It costs {tell_points(loss)} of accuracy{f' ({sure})' if sure else ''}."
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.stats.intervals import FEW_DOCUMENTS, percentile_intervals
-from fieldassay.stats.poisson import document_keys, weight_table, weights
+from fieldassay.stats.intervals import percentile_intervals
+from fieldassay.stats.poisson import document_keys, unseen_weights, weight_table, weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,11 +57,6 @@ class Loss:
     pred: str | None
     count: int = 0
 
-    @property
-    def is_marked(self) -> bool:
-        """Return whether there are too few documents for the interval to be wide enough."""
-        return self.of < FEW_DOCUMENTS
-
 
 def find_losses(
     evidence: pl.LazyFrame,
@@ -74,8 +69,8 @@ def find_losses(
 
     A document that has n leaves loses (1 - score) / n by each of them; the cost of a cause is the mean of
     that over the documents with leaves. Each leaf has one cause: its document's answer, else the outermost
-    item that is missing or has no counterpart, else its field and main diagnosis. Intervals are percentiles
-    of bootstrap replicates over documents; none without replicates.
+    item that is missing or has no counterpart, else its field and main diagnosis. Intervals are those of a mean
+    over documents; none without replicates.
     """
     import polars as pl
 
@@ -191,15 +186,20 @@ def _of_system(
 def _intervals(columns: npt.NDArray[np.float64], names: Sequence[str], replicates: int) -> tuple[Any, Any]:
     import numpy as np
 
-    keys, table = document_keys(names, SEED), weight_table(np.float32)
+    keys, table, unseen = (
+        document_keys(names, SEED),
+        weight_table(np.float32),
+        unseen_weights(SEED, replicates),
+    )
     width = max(4, _WEIGHTS // len(names) // 4 * 4)
     parts = []
     for first in range(0, replicates, width):
         drawn: Any = weights(keys, first, min(width, replicates - first), table)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            parts.append((columns @ drawn) / drawn.sum(axis=0, keepdims=True))
-    found = percentile_intervals(np.concatenate(parts, axis=1), LEVEL)
-    return found.low, found.high
+        held = unseen[first : first + drawn.shape[1]]
+        low = (columns @ drawn) / (drawn.sum(axis=0) + held)
+        parts.append(np.stack([low, low + held / (drawn.sum(axis=0) + held)]))
+    low, high = np.concatenate(parts, axis=2)
+    return percentile_intervals(low, LEVEL).low, percentile_intervals(high, LEVEL).high
 
 
 def _make(system: str, group: dict[str, Any], of: int, interval: tuple[float, float] | None) -> Loss:

@@ -149,7 +149,7 @@ def summarize(
         slices=_slices(result, headline),
         checks=list_checks(result.checks)[:MOST_CHECKS],
         hidden_checks=max(0, len(list_checks(result.checks)) - MOST_CHECKS),
-        method=_method(inner_mapping(result.run, "bootstrap")),
+        method=_method(result),
         notes=_grouped(result.notes, systems),
         warnings=_grouped(result.warnings, systems),
         decisions=decisions,
@@ -336,12 +336,14 @@ def _slices(result: Result, headline: tuple[Line, ...]) -> tuple[SliceTable, ...
     return tuple(table for table in tables if table.lines)
 
 
-def _method(bootstrap: Mapping[str, Any]) -> str:
+def _method(result: Result) -> str:
+    bootstrap = inner_mapping(result.run, "bootstrap")
     if not bootstrap.get("replicates"):
         return "no intervals"
     level = show_share(float(bootstrap.get("level", 0.95)))
+    is_marked = any("few_documents" in one.marks for one in result.estimates)
+    few = "; few: too few documents, the interval is too narrow" if is_marked else ""
     return (
         f"in brackets: {level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, "
-        f"seed {bootstrap.get('seed', 0)});"
-        " few: too few documents, the interval is too narrow"
+        f"seed {bootstrap.get('seed', 0)}){few}"
     )
