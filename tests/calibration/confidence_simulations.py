@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.calibration.certify import Found, certify
+from fieldassay.calibration.labels import Labels
 from fieldassay.calibration.observations import Observations
+from fieldassay.calibration.result import Promise
 from fieldassay.stats.poisson import document_keys
 
 Floats = npt.NDArray[np.float64]
@@ -43,6 +46,11 @@ class Scorer:
         reported, wrong = self.report(confidence)[order], np.cumsum(1.0 - self.right(confidence[order]))
         count = np.maximum(np.searchsorted(-reported, -thresholds, side="right"), 1)
         return wrong[count - 1] / count
+
+
+def certify_single(confidence: Floats, is_right: npt.NDArray[np.bool_], risk: float, delta: float) -> Found:
+    """Return what labels of one value a document certify."""
+    return certify(Labels.single(confidence, is_right), Promise(risk), delta)
 
 
 def clustered(generator: np.random.Generator, documents: int, values: int, bad: float) -> Observations:

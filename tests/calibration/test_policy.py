@@ -15,12 +15,13 @@ from calibration.confidence_runs import bills, score_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldassay.atomic.sealed_json import checksum
 from fieldassay.calibration.audit import ReviewedValue, estimate_accuracy
 from fieldassay.calibration.calibrate import CalibrationOptions, ReviewSettings, apply_policy, calibrate
 from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.policy import Basis, Item, ReviewPolicy, ReviewReason, Rule, plan_review
-from fieldassay.calibration.policy_file import policy_bytes, read_policy, write_policy
-from fieldassay.calibration.result import Promise, PromiseStatus, Unit
+from fieldassay.calibration.policy_file import FREE, policy_bytes, read_policy, write_policy
+from fieldassay.calibration.result import Bound, Promise, PromiseStatus, Unit
 from fieldassay.errors import ProblemsError
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -36,6 +37,8 @@ POLICY = ReviewPolicy(
     {"spec": "abc"},
     created="2026-11-21T12:00:00+00:00",
 )
+
+HEAD = ("format", "schema_version", "words", "seal")
 
 DECISIONS = [
     ("total", 0.9, None),
@@ -106,6 +109,18 @@ def test_a_policy_is_read_as_it_was_written(tmp_path: Path) -> None:
     data = json.loads(path.read_text())
     assert (data["format"], data["schema_version"]) == ("fieldassay review policy", 1)
     assert "at most 1%" in data["words"]
+
+
+def test_a_policy_of_the_first_releases_is_read_with_the_bound_that_it_was_made_by(tmp_path: Path) -> None:
+    data = json.loads(policy_bytes(POLICY))
+    del data["promise"]["kind"], data["promise"]["bound"]
+    sealed = {name: value for name, value in data.items() if name not in (*HEAD, *FREE)}
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({**data, "seal": checksum(sealed)}))
+    assert read_policy(path) == replace(POLICY, promise=replace(POLICY.promise, bound=Bound.BINOMIAL))
+    path.write_text(json.dumps({**data, "seal": checksum({**sealed, "system": "qwen"})}))
+    with pytest.raises(ProblemsError, match="edited by hand"):
+        read_policy(path)
 
 
 def test_names_of_any_kind_survive(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def test_the_plan_needs_no_run_and_says_how_many_labels_it_takes(run: Run) -> No
 def test_the_plan_for_several_fields_shares_the_confidence(run: Run) -> None:
     ran = run("calibrate", "--plan", "--per-field", *(f"--field=f{number}" for number in range(5)), "--json")
     data = json.loads(ran.out)
-    assert (data["families"], data["rows"][0]["needed"]) == (5, 459)
+    assert (data["families"], data["needed"][0]) == (5, 459)
 
 
 def test_a_run_is_calibrated_a_policy_written_and_another_run_checked(
@@ -114,7 +115,90 @@ def test_json_holds_what_the_page_shows(run: Run, files: Files) -> None:
     data = json.loads(run("calibrate", make_run(run, files, "a"), "--field", "total", "--json").out)
     assert data["pooled"]["census"]["observed"] == 400
     assert len(data["pooled"]["selection"]["points"]) <= 200
-    assert data["promise"] == {"risk": 0.01, "confidence": 0.95, "unit": "document", "by_field": False}
+    assert data["promise"] == {
+        "risk": 0.01,
+        "confidence": 0.95,
+        "unit": "document",
+        "by_field": False,
+        "kind": "value",
+        "bound": "gaffke",
+    }
+
+
+def test_more_labels_make_a_planned_promise_likelier(run: Run) -> None:
+    data = json.loads(run("calibrate", "--plan", "--risk", 0.02, "--true-risk", 0.004, "--json").out)
+    chances = [row["chances"][0]["chance"] for row in data["rows"]]
+    assert chances[0] == pytest.approx(0.55, abs=0.02) and chances[-1] > 0.99
+    assert all(later > earlier - 0.03 for earlier, later in pairwise(chances))
+
+
+def threshold_of(run: Run, files: Files, rows: list[tuple[float, bool]], *options: str) -> dict[str, object]:
+    """Return what labels of one value, (confidence, is it wrong) each, certify at 2%."""
+    (files.folder / "one.yaml").write_text("{fieldassay: 1, name: one, id: id, fields: {total: integer}}")
+    gold = files.write("one-gold.jsonl", [{"id": f"d{at}", "total": 5} for at in range(len(rows))])
+    pred = files.write(
+        "one-pred.jsonl",
+        [
+            {"id": f"d{at}", "total": 5 + is_wrong, "confidence": sure}
+            for at, (sure, is_wrong) in enumerate(rows)
+        ],
+    )
+    inputs = ("--spec", files.folder / "one.yaml", "--gold", gold, "--pred", pred, "--out")
+    out = files.folder / "one"
+    assert run("score", *inputs, out, "--quiet", "--bootstrap", 0).code == 0
+    ran = run("calibrate", out, "--risk", 0.02, "--json", *options)
+    return json.loads(ran.out)["thresholds"][0]  # type: ignore[no-any-return]
+
+
+def test_one_error_among_1400_labels_leaves_all_of_them_certified(run: Run, files: Files) -> None:
+    found = threshold_of(run, files, [(1 - at / 2000, at == 50) for at in range(1400)])
+    assert (found["support"], found["errors"], found["coverage"]) == (1400, 1, 1.0)
+
+
+def test_confidences_that_are_nearly_all_1_are_certified(run: Run, files: Files) -> None:
+    sure = [(1.0, at in (100, 200, 300)) for at in range(970)]
+    found = threshold_of(run, files, sure + [(0.9, at % 2 == 0) for at in range(30)])
+    assert (found["threshold"], found["support"], found["errors"]) == (1.0, 970, 3)
+
+
+@pytest.mark.parametrize("kind", ["value", "document", "residual"])
+def test_a_policy_keeps_the_kind_of_its_promise(run: Run, files: Files, tmp_path: Path, kind: str) -> None:
+    first, policy = make_run(run, files, "a"), tmp_path / "policy.json"
+    second, worse = make_run(run, files, "b"), make_run(run, files, "c", 400, 390)
+    assert run("calibrate", first, "--risk", 0.05, "--promise", kind, "--out", policy).code == 0
+    assert json.loads(policy.read_text())["promise"]["kind"] == kind
+    data = json.loads(run("calibrate", second, "--apply", policy, "--json").out)
+    assert (data["promise"]["kind"], data["checks"][0]["standing"]) == (kind, "held")
+    ran = run("calibrate", worse, "--apply", policy)
+    assert (ran.code, "broken" in ran.out) == (1, True)
+
+
+def test_by_documents_a_reviewed_document_is_in_the_queue_with_all_its_values(
+    run: Run, files: Files, tmp_path: Path
+) -> None:
+    first, policy, out = make_run(run, files, "a"), tmp_path / "policy.json", tmp_path / "queue.json"
+    options = ("--risk", 0.05, "--promise", "document", "--audit-share", 0)
+    assert run("calibrate", first, *options, "--out", policy).code == 0
+    pred = files.write(
+        "new.jsonl",
+        [
+            {"id": "sure", "total": 1, "name": "Elm", "confidence": {"total": 0.99, "name": 0.98}},
+            {"id": "half", "total": 1, "name": "Elm", "confidence": {"total": 0.02, "name": 0.98}},
+            {"id": "none", "total": 1, "name": "Elm", "confidence": {"name": 0.98}},
+            {"id": "empty"},
+        ],
+    )
+    assert run("calibrate", "--policy", policy, "--pred", pred, "-o", out).code == 0
+    data = json.loads(out.read_text())
+    named = [(row["document"], row["path"], row["reason"]) for row in data["queue"]]
+    assert named == [
+        ("none", "total", "no confidence"),
+        ("none", "name", "another value of its document is reviewed"),
+        ("half", "total", "below the threshold"),
+        ("half", "name", "another value of its document is reviewed"),
+    ]
+    assert data["accepted"] == 2
+    assert any("1 documents have no predicted value" in note for note in data["notes"])
 
 
 def test_evidence_of_errors_only_is_refused(run: Run, files: Files) -> None:
@@ -124,6 +208,11 @@ def test_evidence_of_errors_only_is_refused(run: Run, files: Files) -> None:
 
 
 USAGE = [
+    (["--true-risk", "0.1"], "goes with --plan"),
+    (["--plan", "--true-risk", "4"], "write 0.2% as 0.002"),
+    (["--plan", "--promise", "document", "--per-field"], "accepted as a whole"),
+    (["--plan", "--promise", "document", "--unit", "value"], "accepted as a whole"),
+    (["run", "--apply", "p.json", "--promise", "residual"], "leave out --promise"),
     ([], "Give a RUN"),
     (["--plan", "--risk", "2"], "between 1e-06 and 1"),
     (["--plan", "--risk", "1e-12"], "between 1e-06 and 1"),

@@ -13,10 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
-from fieldassay.calibration.checking import check_rules, list_accepted, list_items
+from fieldassay.calibration.checking import check_rules, list_accepted, list_items, list_whole
 from fieldassay.calibration.confidences import Confidences, read_confidences
 from fieldassay.calibration.measure import BootstrapSettings, measure
-from fieldassay.calibration.observations import SCALES, Observations, count_rows, is_judged, read_observations
+from fieldassay.calibration.observations import (
+    SCALES,
+    Observations,
+    count_rows,
+    is_judged,
+    read_documents,
+    read_observations,
+)
 from fieldassay.calibration.policy import (
     AUDIT_SHARE,
     COST_ERROR,
@@ -32,6 +39,7 @@ from fieldassay.calibration.result import (
     Group,
     PolicyCheck,
     Promise,
+    PromiseKind,
     Unit,
     ValueCounts,
 )
@@ -179,10 +187,17 @@ def calibrate(run: Path | Result, options: CalibrationOptions | None = None) -> 
         pooled=measure(None, count_rows(given.rows), seen, options.chance),
         fields=tuple(_measure_fields(given, seen, fields, options.chance)) if len(fields) > 1 else (),
         slices={key: tuple(_measure_slices(given, seen, key, options.chance)) for key in options.slices},
-        certificates=certify_fields(seen, fields, options.promise),
+        certificates=certify_fields(_read_units(given, seen, options), fields, options.promise),
         remarks=tuple(remark(count_rows(given.rows), seen, options.promise, options.scale)),
     )
     return Calibrated(page, given, seen, options.chance.seed)
+
+
+def _read_units(given: Confidences, values: Observations, options: CalibrationOptions) -> Observations:
+    """Return what is accepted or not: documents where documents are promised, else values."""
+    if options.promise.kind is not PromiseKind.DOCUMENT:
+        return values
+    return read_documents(given.rows, options.scale, options.chance.seed, given.label)
 
 
 def apply_policy(
@@ -211,14 +226,18 @@ def apply_policy(
         )
     seen = read_observations(given.rows, policy.scale, chance.seed, given.label)
     known = [field for rule in policy.rules for field in rule.fields]
-    accepted = list_accepted(policy, seen)
+    units, accepted = seen, list_accepted(policy, seen)
+    if policy.promise.kind is PromiseKind.DOCUMENT:
+        units = read_documents(given.of_fields(known).rows, policy.scale, chance.seed, given.label)
+        whole = {units.documents[place] for place in np.flatnonzero(list_whole(policy, units))}
+        accepted &= np.array([name in whole for name in seen.documents], bool)[seen.doc]
     wrong = int((given.rows.filter(is_judged())["outcome"] != "match").sum())
     return PolicyCheck(
         run=given.label,
         system=given.system,
         policy=name,
         promise=policy.promise,
-        checks=check_rules(policy, seen, chance),
+        checks=check_rules(policy, units, chance),
         reviewed=_count_reviews(policy, given),
         caught=wrong - int((accepted & ~seen.is_correct).sum()),
         census=count_rows(given.rows),
@@ -301,6 +320,11 @@ def check_options(options: CalibrationOptions) -> None:
                     "invalid_option",
                 )
             )
+    if promise.kind is PromiseKind.DOCUMENT and (promise.by_field or promise.unit is Unit.VALUE):
+        what = "a document is accepted as a whole, with one threshold for all its fields"
+        problems.append(
+            Problem("promise", what, "leave out the unit `value` and thresholds by field", "invalid_option")
+        )
     if options.scale not in SCALES:
         problems.append(
             Problem(

@@ -1,150 +1,157 @@
-"""Certified thresholds: a fixed sequence of exact binomial tests, from high confidence down."""
+"""Certified thresholds: sequences of tests that are fixed before any outcome is seen.
+
+Angelopoulos and others: Learn then test, 2021, arXiv 2110.01052 (sequences with several starts). Bates and
+others: Distribution-free, risk-controlling prediction sets, 2021, arXiv 2101.02703 (risks that only grow as
+the threshold falls).
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from fieldassay.calibration.bins import Bools, Floats
-from fieldassay.calibration.result import Step
+from fieldassay.calibration.binomial import allowed_errors, needed_labels
+from fieldassay.calibration.bins import Bools
+from fieldassay.calibration.bounds import risk_p_value, risk_upper
+from fieldassay.calibration.labels import Labels
+from fieldassay.calibration.result import Promise, PromiseKind, Step
 
-_SLACK = 1.0 + 1e-12
+SLACK = 1.0 + 1e-9
 FIRST_STEP, STEPS = 2, 20
-"""Planned sizes are twentieths of the labels.
-
-The first is the second of them, a tenth (more if that could not be certified at all).
-"""
-
-MOST_LABELS = 1 << 40
-MOST_ERRORS = 10_000
+"""Planned sizes are twentieths of the labels, from the second of them on."""
+MOST_TIES = 20
+"""With at most so many distinct confidences, each of them is a threshold to test."""
+PARTS = ((4, (0.25, 0.75)), (1, (0.8,)))
+"""Where sequences start, as parts of the labels, from so many times the least number of labels on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The last step of a certification that passed (None: not even the first did), and all steps in order."""
+    """The last step of a certification that passed (None: no step did), all steps in order, and their level."""
 
     last: Step | None
     steps: tuple[Step, ...]
+    delta: float
 
 
-def clopper_pearson_upper(errors: int, n: int, delta: float) -> float:
-    """Return the Clopper-Pearson (1934) one-sided upper bound of a proportion at 1 - delta; 1 for n = 0.
+@lru_cache(maxsize=256)
+def start_sizes(n: int, risk: float, delta: float) -> tuple[int, ...]:
+    """Return the sizes where sequences start, by the number of labels and the promise alone.
 
-    >>> round(clopper_pearson_upper(0, 299, 0.05), 6), round(clopper_pearson_upper(1, 10, 0.05), 4)
-    (0.009969, 0.3942)
+    A start is the least size that allows as many errors as some part of the labels does: four fifths; from four
+    times the least number of labels on a quarter and three quarters, which share delta equally.
+
+    >>> [start_sizes(n, 0.02, 0.05) for n in (148, 200, 400, 600, 1500)]
+    [(), (149,), (313,), (183, 436), (359, 1107)]
     """
-    from scipy.special import betaincinv
-
-    return 1.0 if errors >= n else float(betaincinv(errors + 1, n - errors, 1.0 - delta))
-
-
-def clopper_pearson_lower(errors: int, n: int, delta: float) -> float:
-    """Return the one-sided lower bound of a proportion at the level 1 - delta; 0 without errors.
-
-    >>> round(clopper_pearson_lower(1, 10, 0.05), 6)
-    0.005116
-    """
-    from scipy.special import betaincinv
-
-    return 0.0 if errors == 0 else float(betaincinv(errors, n - errors + 1, delta))
+    least = needed_labels(risk, delta)
+    parts = next((parts for times, parts in PARTS if n >= times * least), ())
+    return tuple(_size_within(int(part * n), risk, delta / len(parts)) for part in parts)
 
 
-def passes(errors: int, n: int, risk: float, delta: float) -> bool:
-    """Return whether so many errors among n labels show, at level 1 - delta, that the risk is at most `risk`.
-
-    Equivalent to a Clopper-Pearson upper bound of at most `risk`.
-    """
-    return chance_to_pass(errors, n, risk) <= delta * _SLACK if errors < n else False
+def _size_within(n: int, risk: float, delta: float) -> int:
+    """Return the least size that allows as many errors as n does."""
+    return needed_labels(risk, delta, max(0, allowed_errors(n, risk, delta)))
 
 
-def chance_to_pass(errors: int, n: int, true_risk: float) -> float:
-    """Return the probability that n labels have at most so many errors.
-
-    >>> round(chance_to_pass(0, 299, 0.001), 3)
-    0.741
-    """
-    from scipy.special import bdtr
-
-    return 1.0 if errors >= n else float(bdtr(float(errors), n, true_risk))
-
-
-def needed_labels(risk: float, delta: float, errors: int = 0) -> int:
-    """Return the least number of accepted labels that can be certified with so many errors among them.
-
-    Without errors it is ceil(ln(delta) / ln(1 - risk)).
-
-    >>> [needed_labels(0.01, 0.05, errors) for errors in range(4)]
-    [299, 473, 628, 773]
-    """
-    low, high = errors, max(2, 2 * (errors + 1))
-    while not passes(errors, high, risk, delta) and high < MOST_LABELS:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if passes(errors, middle, risk, delta) else (middle, high)
-    return high
-
-
-def needed_at_rate(rate: float, risk: float, delta: float) -> int | None:
-    """Return the approximate number of accepted labels needed at an error rate below the risk.
-
-    None for more than 10,000 errors.
-
-    >>> needed_at_rate(1 / 299, 0.01, 0.05)
-    773
-    """
-    low, high = -1, 1
-    while high / needed_labels(risk, delta, high) < rate:
-        low, high = high, 2 * high
-        if high > MOST_ERRORS:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle / needed_labels(risk, delta, middle) < rate else (low, middle)
-    return needed_labels(risk, delta, high)
-
-
+@lru_cache(maxsize=256)
 def plan_sizes(n: int, risk: float, delta: float) -> tuple[int, ...]:
-    """Return the support sizes to test, in order; they depend only on the number of labels and the promise.
+    """Return the sizes to test where confidences differ: starts, and every twentieth above the first.
 
-    >>> plan_sizes(1000, 0.03, 0.05)[:4], plan_sizes(320, 0.01, 0.05), plan_sizes(200, 0.01, 0.05)
-    ((100, 150, 200, 250), (299, 304, 320), ())
+    >>> plan_sizes(1000, 0.03, 0.05)[:3], plan_sizes(320, 0.01, 0.05), plan_sizes(200, 0.01, 0.05)
+    ((239, 250, 300), (299, 304, 320), ())
     """
-    regular = [-(-n * step // STEPS) for step in range(FIRST_STEP, STEPS + 1)]
-    first = max(needed_labels(risk, delta), regular[0])
-    return tuple(dict.fromkeys((first, *(size for size in regular if size > first)))) if first <= n else ()
+    starts = start_sizes(n, risk, delta)
+    regular = (-(-n * step // STEPS) for step in range(FIRST_STEP, STEPS + 1))
+    return tuple(sorted({*starts, *(size for size in regular if size > starts[0])})) if starts else ()
 
 
-def certify(confidence: Floats, is_correct: Bools, risk: float, delta: float) -> Found:
-    """Return the lowest threshold that independent labels certify, and the steps that led there.
+def walk(passed: Bools, starts: frozenset[int]) -> Bools:
+    """Return which tests (rows) are made in each trial (columns), given which would pass.
 
-    A planned size stands for the labels whose confidence is strictly above that of the next one below them.
-    So a tie is never split: it is left out as a whole. Sizes with the same labels are tested once, sizes too
-    small for any certificate never. The first failure ends the test.
+    Each sequence goes from its start to the first test that fails. All that pass are certified, since each
+    sequence errs with at most its share of delta.
+
+    >>> walk(np.array([[False, True], [True, True], [True, False], [False, True]]), frozenset({0, 2})).tolist()
+    [[True, True], [False, True], [True, True], [True, False]]
     """
-    n = len(confidence)
-    descending = np.sort(confidence)[::-1]
-    errors = np.cumsum(~is_correct[np.argsort(-confidence, kind="stable")])
-    least, before = needed_labels(risk, delta), 0
-    steps: list[Step] = []
-    for planned in plan_sizes(n, risk, delta):
-        labels = n if planned == n else int(np.searchsorted(-descending, -descending[planned], side="left"))
-        if labels < least or labels == before:
-            continue
-        before, wrong = labels, int(errors[labels - 1])
-        is_passed = passes(wrong, labels, risk, delta)
-        steps.append(
-            Step(
-                planned,
-                labels,
-                float(descending[labels - 1]),
-                wrong,
-                clopper_pearson_upper(wrong, labels, delta),
-                is_passed,
-            )
-        )
-        if not is_passed:
-            break
-    passed = [step for step in steps if step.passed]
-    return Found(passed[-1] if passed else None, tuple(steps))
+    made = np.empty_like(passed)
+    is_open = np.zeros(passed.shape[1], bool)
+    for place, row in enumerate(passed):
+        made[place] = is_open | (place in starts)
+        is_open = made[place] & row
+    return made
+
+
+def certify(labels: Labels, promise: Promise, delta: float) -> Found:
+    """Return the lowest threshold that independent labels certify, and the steps that led there."""
+    if promise.kind is PromiseKind.RESIDUAL:
+        return _certify_residual(labels, promise, delta)
+    counts, sizes = _list_tests(labels, promise, delta)
+    starts = _find_starts(labels, counts, sizes)
+    level = delta / max(1, len(starts))
+    passed = np.array([_p_value(labels, count, promise) <= level * SLACK for count in counts], bool)
+    made = walk(passed[:, None], starts)[:, 0] if counts else passed
+    tested = [(count, bool(ok)) for count, ok, is_made in zip(counts, passed, made, strict=True) if is_made]
+    return _found(labels, tested, promise, level)
+
+
+def _list_tests(labels: Labels, promise: Promise, delta: float) -> tuple[list[int], tuple[int, ...]]:
+    """Return the numbers of values to test, ascending, and the sizes where sequences start.
+
+    With few distinct confidences every tie is tested, from the first on; else the planned sizes are. Those that
+    could not even be certified without an error, the first ones, are left out. Nothing here looks at outcomes.
+    """
+    counts, sizes = labels.list_ties(), start_sizes(labels.reach, promise.risk, delta)
+    if len(counts) > MOST_TIES:
+        planned = plan_sizes(labels.reach, promise.risk, delta)
+        counts = sorted({labels.count_at(size) for size in planned})
+    elif sizes:
+        sizes = (1, *sizes) if len(sizes) > 1 else (1,)
+    level = delta / max(1, len(sizes))
+
+    def is_large_enough(count: int) -> bool:
+        return _p_value(labels, count, promise, is_clean=True) <= level * SLACK
+
+    return counts[bisect_left(counts, True, key=is_large_enough) :], sizes
+
+
+def _find_starts(labels: Labels, counts: list[int], sizes: tuple[int, ...]) -> frozenset[int]:
+    """Return the positions of the first counts that reach the sizes where sequences start."""
+    reached = [labels.weight[count - 1] + 1e-9 for count in counts]
+    places = (next((at for at, one in enumerate(reached) if one >= size), None) for size in sizes)
+    return frozenset(place for place in places if place is not None)
+
+
+def _certify_residual(labels: Labels, promise: Promise, delta: float) -> Found:
+    """Return the lowest threshold whose bound meets the target: the bound grows as the threshold falls."""
+    ties = labels.list_ties()
+    low, high = -1, len(ties)
+    while high - low > 1:
+        middle = (low + high) // 2
+        is_passed = _p_value(labels, ties[middle], promise) <= delta * SLACK
+        low, high = (middle, high) if is_passed else (low, middle)
+    tested = [(ties[place], place == low) for place in (low, high) if 0 <= place < len(ties)]
+    return _found(labels, tested, promise, delta)
+
+
+def _found(labels: Labels, tested: list[tuple[int, bool]], promise: Promise, level: float) -> Found:
+    """Return the result of tests, with bounds for the last that passed and the last of all."""
+    last = max((place for place, (_, is_passed) in enumerate(tested) if is_passed), default=-1)
+    bounded = {last, len(tested) - 1}
+    steps = []
+    for place, (count, is_passed) in enumerate(tested):
+        losses = labels.losses(count, promise.kind)
+        accepted, wrong = labels.count_documents(count)
+        upper = risk_upper(losses, level, promise.bound) if place in bounded else None
+        size = labels.documents if promise.kind is PromiseKind.RESIDUAL else accepted
+        steps.append(Step(float(labels.confidence[count - 1]), size, wrong, upper, is_passed))
+    return Found(steps[last] if last >= 0 else None, tuple(steps), level)
+
+
+def _p_value(labels: Labels, count: int, promise: Promise, *, is_clean: bool = False) -> float:
+    losses = labels.losses(count, promise.kind)
+    return risk_p_value(losses.without_errors() if is_clean else losses, promise.risk, promise.bound)

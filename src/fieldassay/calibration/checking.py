@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fieldassay.calibration.bins import Bools, Floats
-from fieldassay.calibration.certify import clopper_pearson_lower, clopper_pearson_upper
+from fieldassay.calibration.bounds import risk_lower, risk_upper
+from fieldassay.calibration.labels import Labels
 from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.observations import SCALES, Observations, is_judged
 from fieldassay.calibration.policy import Item, ReviewPolicy, Rule
 from fieldassay.calibration.ratios import ratio_interval
-from fieldassay.calibration.result import Check, Promise, PromiseStatus, Unit
+from fieldassay.calibration.result import Bound, Check, Promise, PromiseKind, PromiseStatus, Unit
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,9 +25,16 @@ if TYPE_CHECKING:
 def check_rules(
     policy: ReviewPolicy, observations: Observations, chance: BootstrapSettings
 ) -> tuple[Check, ...]:
-    """Return how every threshold did on observations that it was not made from."""
+    """Return how every threshold did on observations that it was not made from.
+
+    They are values, or documents where documents are promised.
+    """
+    is_whole = policy.promise.kind is PromiseKind.DOCUMENT
     return tuple(
-        _check(rule, observations.of_fields(rule.fields), policy.promise, chance) for rule in policy.rules
+        _check(
+            rule, observations if is_whole else observations.of_fields(rule.fields), policy.promise, chance
+        )
+        for rule in policy.rules
     )
 
 
@@ -47,17 +56,26 @@ def list_accepted(policy: ReviewPolicy, observations: Observations) -> Bools:
     return accepted
 
 
+def list_whole(policy: ReviewPolicy, documents: Observations) -> Bools:
+    """Return which documents the policy accepts as a whole."""
+    [threshold] = {rule.threshold for rule in policy.rules}
+    accepted: Bools = documents.confidence >= (np.inf if threshold is None else threshold)
+    return accepted
+
+
 def _check(rule: Rule, observations: Observations, promise: Promise, chance: BootstrapSettings) -> Check:
     least = np.inf if rule.threshold is None else rule.threshold
     accepted = observations.confidence >= least
     wrong = accepted & ~observations.is_correct
-    drawn = observations.draw(promise.unit)
-    taken = drawn.confidence >= least
-    count, errors = int(taken.sum()), int((taken & ~drawn.is_correct).sum())
-    lower = clopper_pearson_lower(errors, count, rule.delta) if count else 0.0
+    is_proven = promise.bound is not Bound.GAFFKE
+    labels = Labels.of(observations, replace(promise, bound=Bound.BINOMIAL) if is_proven else promise)
+    count = labels.count_from(least)
+    losses = labels.losses(count, promise.kind)
+    documents, errors = labels.count_documents(count)
+    lower = risk_lower(losses, rule.delta) if count else 0.0
     risk, interval = _estimate(observations, accepted, wrong, promise, chance)
     if interval is None and risk == 0.0 and count:  # without errors the bootstrap has no width
-        interval = (0.0, clopper_pearson_upper(0, count, (1.0 - chance.level) / 2.0))
+        interval = (0.0, risk_upper(losses, (1.0 - chance.level) / 2.0, promise.bound))
     return Check(
         fields=rule.fields,
         threshold=rule.threshold,
@@ -68,7 +86,7 @@ def _check(rule: Rule, observations: Observations, promise: Promise, chance: Boo
         coverage=float(accepted.mean()) if len(observations) else None,
         risk=risk,
         interval=interval,
-        drawn=count,
+        drawn=labels.documents if promise.kind is PromiseKind.RESIDUAL else documents,
         drawn_errors=errors,
         lower=lower,
         standing=_judge(risk, lower, promise.risk),
@@ -86,13 +104,14 @@ def _judge(risk: float | None, lower: float, target: float) -> PromiseStatus:
 def _estimate(
     observations: Observations, accepted: Bools, wrong: Bools, promise: Promise, chance: BootstrapSettings
 ) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the share of wrong accepted values in the promise's unit, and its interval over documents."""
+    """Return the share that the promise is about, in its unit, and its interval over documents."""
     present, doc = np.unique(observations.doc, return_inverse=True)
     if not accepted.any():
         return None, None
     sizes = np.bincount(doc) if promise.unit is Unit.DOCUMENT else np.ones(len(present))
+    whole = np.ones_like(accepted) if promise.kind is PromiseKind.RESIDUAL else accepted
     sums: Floats = np.stack(
-        [np.bincount(doc[rows], minlength=len(present)) / sizes for rows in (wrong, accepted)]
+        [np.bincount(doc[rows], minlength=len(present)) / sizes for rows in (wrong, whole)]
     )
     above, below = sums.sum(axis=1)
     return float(above / below), ratio_interval(

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 COLUMNS = ("doc", "field", "pred_path", "outcome", "confidence")
 JUDGED = ("match", "partial", "mismatch", "spurious")
 
+NEVER = -1.0
+"""The confidence of what no threshold accepts."""
+
 SCALES: dict[str, Callable[[Floats], Floats]] = {
     "probability": lambda given: given,
     "percent": lambda given: given / 100.0,
@@ -104,6 +107,44 @@ def read_observations(rows: pl.DataFrame, scale: str, seed: int, where: str) -> 
     keys = document_keys(paths, seed) if paths else np.zeros(0, np.uint64)
     return Observations(
         documents, fields, doc, field, confidence, (chosen["outcome"] == "match").to_numpy(), keys
+    )
+
+
+def read_documents(rows: pl.DataFrame, scale: str, seed: int, where: str) -> Observations:
+    """Return one observation a document: its least confidence, and whether nothing in it is wrong or omitted.
+
+    A document is never accepted as a whole if it has no predicted value, or one without a confidence. Documents
+    with a value that could not be judged are left out.
+    """
+    import polars as pl
+
+    values = read_observations(rows, scale, seed, where)
+    least = np.full(len(values.documents), np.inf)
+    np.minimum.at(least, values.doc, values.confidence)
+    known = pl.DataFrame({"doc": pl.Series(values.documents, dtype=pl.String), "least": least})
+    table = (
+        rows.group_by("doc")
+        .agg(
+            is_whole=(is_judged() & ~has_confidence()).sum() == 0,
+            is_correct=pl.col("outcome").is_in(("match", "absent")).all(),
+            is_failed=(pl.col("outcome") == "failed").any(),
+        )
+        .filter(~pl.col("is_failed"))
+        .join(known, on="doc", how="left")
+        .sort("doc")
+    )
+    names = tuple(table["doc"].to_list())
+    sure = table["least"].fill_null(NEVER).to_numpy()
+    confidence = np.where(table["is_whole"].to_numpy(), sure, NEVER)
+    places = np.arange(len(names), dtype=np.int32)
+    return Observations(
+        names,
+        ("document",),
+        places,
+        np.zeros(len(names), np.int32),
+        confidence,
+        table["is_correct"].to_numpy(),
+        document_keys(list(names), seed) if names else np.zeros(0, np.uint64),
     )
 
 

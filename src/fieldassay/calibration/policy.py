@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
-from fieldassay.calibration.result import Promise, Unit
+from fieldassay.calibration.result import Bound, Promise, PromiseKind, Unit
 from fieldassay.wording.numbers import show_share
 
 AUDIT_SHARE, COST_ERROR, COST_REVIEW = 0.03, 20.0, 1.0
@@ -24,6 +24,7 @@ class ReviewReason(StrEnum):
     UNKNOWN_FIELD = "field was not calibrated"
     NOT_CERTIFIED = "no threshold could be certified"
     BELOW_THRESHOLD = "below the threshold"
+    DOCUMENT = "another value of its document is reviewed"
     AUDIT = "random audit"
 
 
@@ -179,6 +180,8 @@ def plan_review(policy: ReviewPolicy, items: Iterable[Item]) -> ReviewPlan:
     >>> [task.item.document for task in plan.reviews], plan.accepted
     (['b', 'a'], 1)
     """
+    if policy.promise.kind is PromiseKind.DOCUMENT:
+        return _plan_documents(policy, items)
     reviews, audits, accepted = [], [], 0
     for item in items:
         reason, margin = policy.needs_review(item.field, item.confidence), policy.margin(item.confidence)
@@ -189,6 +192,35 @@ def plan_review(policy: ReviewPolicy, items: Iterable[Item]) -> ReviewPlan:
         if policy.is_audited(item.document, item.path):
             audits.append(Task(item, ReviewReason.AUDIT, margin, policy.audit_share))
     return ReviewPlan(tuple(sorted(reviews, key=_order)), tuple(sorted(audits, key=_order)), accepted)
+
+
+def _plan_documents(policy: ReviewPolicy, items: Iterable[Item]) -> ReviewPlan:
+    """Return the plan where documents are accepted or reviewed as a whole, and audited as a whole.
+
+    Documents come in the order of what looking at all their values is worth. Values of fields that were not
+    calibrated are reviewed alone.
+    """
+    held: dict[str, list[Task]] = {}
+    for item in items:
+        reason = policy.needs_review(item.field, item.confidence) or ReviewReason.DOCUMENT
+        held.setdefault(item.document, []).append(Task(item, reason, policy.margin(item.confidence), 1.0))
+    reviewed, audits, accepted = [], [], 0
+    for document, tasks in held.items():
+        apart = [task for task in tasks if task.reason is ReviewReason.UNKNOWN_FIELD]
+        whole = [task for task in tasks if task.reason is not ReviewReason.UNKNOWN_FIELD]
+        if any(task.reason is not ReviewReason.DOCUMENT for task in whole):
+            reviewed.append(tasks)
+            continue
+        accepted += len(whole)
+        if apart:
+            reviewed.append(apart)
+        if policy.is_audited(document, ""):
+            audits += [
+                replace(task, reason=ReviewReason.AUDIT, probability=policy.audit_share) for task in whole
+            ]
+    reviewed.sort(key=lambda tasks: (-math.fsum(task.margin for task in tasks), tasks[0].item.document))
+    reviews = tuple(task for tasks in reviewed for task in sorted(tasks, key=_order))
+    return ReviewPlan(reviews, tuple(sorted(audits, key=_order)), accepted)
 
 
 def _order(task: Task) -> tuple[float, str, str]:
@@ -204,9 +236,21 @@ def say_promise(promise: Promise, families: int = 1) -> str:
     """
     each = " of each field" if promise.by_field else ""
     together = ", for all fields at once" if promise.by_field and families > 1 else ""
+    sure, risk = show_share(promise.confidence), show_share(promise.risk)
+    limited = {
+        PromiseKind.VALUE: f"of the accepted values{each} are wrong{together}",
+        PromiseKind.DOCUMENT: "of the documents accepted as a whole have an error",
+        PromiseKind.RESIDUAL: f"of all values{each} are wrong{together} once those below the threshold are "
+        "reviewed and corrected",
+    }
+    how = ", if new documents are like these."
     if promise.unit is Unit.VALUE:
         how = ", if values are independent of one another and new documents are like these."
-    else:
+    elif promise.kind is not PromiseKind.DOCUMENT:
         how = ", every document counted once however many values it has, if new documents are like these."
-    sure, risk = show_share(promise.confidence), show_share(promise.risk)
-    return f"With {sure} confidence at most {risk} of the accepted values{each} are wrong{together}{how}"
+        if promise.bound is Bound.GAFFKE:
+            how += (
+                " Where documents have several values, the bound (Gaffke 2005) is conjectured, not proven; "
+                "`--bound betting` is proven."
+            )
+    return f"With {sure} confidence at most {risk} {limited[promise.kind]}{how}"

@@ -14,6 +14,7 @@ import msgspec
 from fieldassay.atomic.sealed_json import JsonFormat, checksum
 from fieldassay.calibration.observations import SCALES
 from fieldassay.calibration.policy import ReviewPolicy, say_promise
+from fieldassay.calibration.result import Bound
 
 FORMAT = JsonFormat(
     "review policy",
@@ -25,6 +26,8 @@ FORMAT = JsonFormat(
 
 FREE = ("audit_share", "audit_seed", "cost_error", "cost_review")
 """What may be edited by hand: the promise does not stand on it."""
+
+_NOT_SEALED = ("format", "schema_version", "words", "seal", *FREE)
 
 
 def write_policy(path: Path, policy: ReviewPolicy) -> None:
@@ -57,16 +60,23 @@ def read_policy(path: Path) -> ReviewPolicy:
         what = "cannot be read (No such file or directory)"
         raise FORMAT.refusal(path, what, "name the file of a review policy", "unreadable_file")
     held = FORMAT.decode(path, data)
+    sealed = {name: value for name, value in held.items() if name not in _NOT_SEALED}
     try:
-        policy = msgspec.convert(held, ReviewPolicy)
+        policy = msgspec.convert({**held, "promise": _name_bound(held.get("promise"))}, ReviewPolicy)
     except msgspec.ValidationError as error:
         raise FORMAT.malformed(path, error) from None
     faults = _find_faults(policy)
-    if not faults and held.get("seal") != checksum(_parts(policy)[0]):
+    if not faults and held.get("seal") != checksum(sealed):
         faults = ["its promise was edited by hand, so nothing stands behind it"]
     if faults:
         raise FORMAT.refusal(path, "; ".join(faults))
     return policy
+
+
+def _name_bound(promise: Any) -> Any:
+    """Return a promise that names its bound: those of the first releases do not, and have the binomial one."""
+    is_old = isinstance(promise, dict) and "bound" not in promise
+    return {**promise, "bound": Bound.BINOMIAL.value} if is_old else promise
 
 
 def _find_faults(policy: ReviewPolicy) -> list[str]:

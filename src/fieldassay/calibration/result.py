@@ -21,6 +21,28 @@ class Unit(StrEnum):
     """Every value."""
 
 
+class PromiseKind(StrEnum):
+    """The share that a promise limits."""
+
+    VALUE = "value"
+    """Wrong values among the accepted ones."""
+    DOCUMENT = "document"
+    """Documents with an error among those accepted as a whole."""
+    RESIDUAL = "residual"
+    """Wrong and accepted values among all: the errors left after review."""
+
+
+class Bound(StrEnum):
+    """How the risk is bounded where documents have several values."""
+
+    GAFFKE = "gaffke"
+    """All values of every document, by Gaffke's bound, whose level is conjectured."""
+    BETTING = "betting"
+    """All values of every document, by betting: proven."""
+    BINOMIAL = "binomial"
+    """One value drawn from every document, by the exact binomial bound: proven."""
+
+
 @dataclass(frozen=True, slots=True)
 class ValueCounts:
     """What became of the judged values: observations, and what cannot be one."""
@@ -126,14 +148,22 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One test of a certification: planned size, labels after ties, and whether the bound met the target."""
+    """One test of a certification: the documents tested, those with an error, and whether it passed.
 
-    planned: int
-    labels: int
+    `upper` bounds the risk; None but for the last step that passed and the last of all.
+    """
+
     threshold: float
+    labels: int
     errors: int
-    upper: float
+    upper: float | None
     passed: bool
+
+    @property
+    def bound(self) -> float:
+        """Return `upper` of a step that has one."""
+        assert self.upper is not None
+        return self.upper
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +182,10 @@ class Nearest:
 class Certificate:
     """The certified threshold of some fields; None: nothing could be certified, for the `reason` given.
 
-    `labels` are the independent observations there were, `support` and `errors` those accepted, `upper` the
-    bound on their risk at `delta`. `needed` is the least number of accepted labels, all right. `coverage` and
-    `observed_risk` are of all values of these fields.
+    `labels` are the independent documents (or values) there were, `support` those with an accepted value,
+    `errors` those with a wrong one of these. `upper` bounds the risk at `level`, the share of `delta` that each
+    of several sequences of tests has. `needed` is the least number of accepted labels, all right. `coverage`
+    and `observed_risk` are of all values of these fields.
     """
 
     fields: tuple[str, ...]
@@ -164,6 +195,7 @@ class Certificate:
     errors: int
     upper: float
     delta: float
+    level: float
     needed: int
     coverage: float
     observed_risk: float | None
@@ -175,12 +207,17 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The promise of a threshold: at most `risk` wrong of the accepted, with this confidence, per unit."""
+    """The promise of a threshold: a share of errors of at most `risk`, with this confidence, per unit.
+
+    `kind` says which share, `bound` by which test.
+    """
 
     risk: float = 0.01
     confidence: float = 0.95
     unit: Unit = Unit.DOCUMENT
     by_field: bool = False
+    kind: PromiseKind = PromiseKind.VALUE
+    bound: Bound = Bound.GAFFKE
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,22 +329,36 @@ def thin(points: tuple[Point, ...], most: int) -> tuple[Point, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanRow:
-    """The accepted labels needed with so many errors, and the chance of no more errors by true risk."""
+class PlanChance:
+    """At a true risk: the chance that anything is certified, and the expected share that is accepted."""
 
-    errors: int
-    needed: int
-    chances: tuple[tuple[float, float], ...]
+    true_risk: float
+    chance: float
+    accepted: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """What so many labels give, by true risk."""
+
+    labels: int
+    chances: tuple[PlanChance, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelPlan:
-    """The labels that a promise needs; `families` thresholds share its confidence, each has `delta`."""
+    """The labels that a promise needs; `families` thresholds share its confidence, each has `delta`.
+
+    `needed` are the accepted labels needed with 0, 1, 2 and 3 errors among them; `rows` are from `trials`
+    simulations of the certification.
+    """
 
     promise: Promise
     families: int
     delta: float
+    needed: tuple[int, ...]
     rows: tuple[PlanRow, ...]
+    trials: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON data."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fieldassay.calibration.certify import Found, certify, needed_at_rate, needed_labels
+from fieldassay.calibration.binomial import needed_labels
+from fieldassay.calibration.certify import Found, certify
+from fieldassay.calibration.labels import Labels
 from fieldassay.calibration.observations import Observations
-from fieldassay.calibration.result import Certificate, Nearest, Promise, Step, Unit
+from fieldassay.calibration.planning import labels_for_chance, split_delta
+from fieldassay.calibration.result import Certificate, Nearest, Promise, Unit
 from fieldassay.wording.numbers import show_share
 
 RISKS = (
@@ -31,16 +34,22 @@ RISKS = (
 )
 """Risks that are tried where the promised one cannot be certified."""
 
-_NOUNS = {Unit.DOCUMENT: "documents", Unit.VALUE: "values"}
+NOUNS = {Unit.DOCUMENT: "documents", Unit.VALUE: "values"}
 
 
-def split_delta(promise: Promise, families: int) -> float:
-    """Return the level for each of several thresholds, so that all promises hold together (Bonferroni).
+def share_delta(promise: Promise, sizes: Sequence[int]) -> float:
+    """Return the level for each threshold, by the numbers of labels, which are independent of errors.
 
-    >>> round(split_delta(Promise(confidence=0.95), 5), 6)
-    0.01
+    Thresholds that could not be certified at that level even without an error take no share.
+
+    >>> round(share_delta(Promise(0.05), [100, 100, 30]), 6)
+    0.025
     """
-    return (1.0 - promise.confidence) / max(1, families)
+    for families in range(1, len(sizes) + 1):
+        delta = split_delta(promise, families)
+        if sum(size >= needed_labels(promise.risk, delta) for size in sizes) <= families:
+            return delta
+    return split_delta(promise, 1)
 
 
 def certify_fields(
@@ -48,82 +57,79 @@ def certify_fields(
 ) -> tuple[Certificate, ...]:
     """Return one certificate for all fields together, or one for each field where the promise is by field.
 
-    Only fields with enough labels for any certificate share the confidence; the number of labels is
-    independent of errors.
+    `observations` are values of these fields, or documents where documents are promised.
     """
     families = [(name,) for name in fields] if promise.by_field else [tuple(fields)]
-    seen = [observations.of_fields(family) for family in families]
-    least = needed_labels(promise.risk, 1.0 - promise.confidence)
-    delta = split_delta(promise, sum(len(one.draw(promise.unit)) >= least for one in seen))
-    found = [_certify(one, family, promise, delta) for one, family in zip(seen, families, strict=True)]
-    shared = split_delta(promise, len(families))
+    seen = [observations.of_fields(family) if promise.by_field else observations for family in families]
+    labels = [Labels.of(one, promise) for one in seen]
+    delta = share_delta(promise, [one.reach for one in labels])
     return tuple(
-        one if one.threshold is not None else replace(one, nearest=find_nearest(labels, promise, shared))
-        for one, labels in zip(found, seen, strict=True)
+        _certify(own, one, family, promise, delta)
+        for own, one, family in zip(seen, labels, families, strict=True)
     )
 
 
-def find_nearest(observations: Observations, promise: Promise, delta: float) -> Nearest | None:
+def find_nearest(
+    observations: Observations, labels: Labels, promise: Promise, delta: float
+) -> Nearest | None:
     """Return the result for the least certifiable of `RISKS` above the promised one; None if none is."""
-    drawn = observations.draw(promise.unit)
     for risk in (one for one in RISKS if one > promise.risk):
-        last = certify(drawn.confidence, drawn.is_correct, risk, delta).last
+        last = certify(labels, replace(promise, risk=risk), delta).last
         if last is not None:
             coverage = float((observations.confidence >= last.threshold).mean())
-            return Nearest(risk, last.threshold, last.labels, last.errors, last.upper, coverage)
+            return Nearest(risk, last.threshold, last.labels, last.errors, last.bound, coverage)
     return None
 
 
 def _certify(
-    observations: Observations, fields: tuple[str, ...], promise: Promise, delta: float
+    observations: Observations, labels: Labels, fields: tuple[str, ...], promise: Promise, delta: float
 ) -> Certificate:
-    drawn = observations.draw(promise.unit)
-    found = certify(drawn.confidence, drawn.is_correct, promise.risk, delta)
+    found = certify(labels, promise, delta)
     least, last = needed_labels(promise.risk, delta), found.last
     accepted = observations.confidence >= (2.0 if last is None else last.threshold)
     count = int(accepted.sum())
     return Certificate(
         fields=fields,
         threshold=None if last is None else last.threshold,
-        labels=len(drawn),
+        labels=labels.documents,
         support=0 if last is None else last.labels,
         errors=0 if last is None else last.errors,
-        upper=1.0 if last is None else last.upper,
+        upper=1.0 if last is None else last.bound,
         delta=delta,
+        level=found.delta,
         needed=least,
         coverage=count / len(observations) if len(observations) else 0.0,
         observed_risk=float((~observations.is_correct[accepted]).mean()) if count else None,
-        reason="" if last is not None else _explain(found, len(drawn), promise, delta),
+        reason="" if last is not None else _explain(found, labels, promise, delta),
         steps=found.steps,
+        nearest=None if last is not None else find_nearest(observations, labels, promise, delta),
     )
 
 
-def _explain(found: Found, labels: int, promise: Promise, delta: float) -> str:
+def _explain(found: Found, labels: Labels, promise: Promise, delta: float) -> str:
     """Return why nothing could be certified, and what it would take."""
-    noun, least = _NOUNS[promise.unit], needed_labels(promise.risk, delta)
-    if labels < least:
+    noun, least = NOUNS[promise.unit], needed_labels(promise.risk, delta)
+    if labels.reach < least:
         what = (
             f"needs at least {least:,} labeled {noun} with a confidence, all right among the most confident"
         )
-        return f"{what}; there are {labels:,}, so at least {least - labels:,} more"
+        return f"{what}; there are {labels.reach:,}, so at least {least - labels.reach:,} more"
     if not found.steps:
         return (
-            f"too many confidences are equal: no {least:,} of the {labels:,} labeled {noun} lie above a tie "
-            "that would fit"
+            f"no group of {noun} of equal confidence can be certified, even without errors: label more {noun}"
         )
-    return _explain_failure(found.steps[0], noun, promise, delta)
-
-
-def _explain_failure(step: Step, noun: str, promise: Promise, delta: float) -> str:
+    step = found.steps[-1]
     seen = (
-        f"of the {step.labels:,} most confident {noun} {step.errors:,} are wrong, "
-        f"so their risk may be up to {show_share(step.upper, 2)}"
+        f"of the {step.labels:,} most confident {noun} {step.errors:,} have errors, "
+        f"so the risk may be up to {show_share(step.bound, 2)}"
     )
-    if step.errors / step.labels >= promise.risk:
+    rate = step.errors / step.labels
+    if rate >= promise.risk:
         return (
             f"{seen}; more labels do not help while the most confident values are wrong more often than "
             f"{show_share(promise.risk)}"
         )
-    needed = needed_at_rate(step.errors / step.labels, promise.risk, delta)
-    how_many = f"at least {needed:,}" if needed is not None else "very many"
-    return f"{seen}; at this rate of errors it takes {how_many} accepted {noun}"
+    needed = labels_for_chance(promise, delta, rate)
+    if needed is None or needed <= labels.reach:
+        return f"{seen}; more labels may help"
+    return f"{seen}; at this rate of errors about {needed:,} labeled {noun} would certify it 4 times out of 5"

@@ -34,7 +34,7 @@ _PATH = click.Path(path_type=Path)
     type=float,
     default=0.01,
     show_default=True,
-    help="The share of wrong values that accepted ones may have.",
+    help="The share of errors that is promised at the most; see --promise.",
 )
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure that has to be.")
 @click.option(
@@ -49,6 +49,23 @@ _PATH = click.Path(path_type=Path)
     default="document",
     show_default=True,
     help="What is independent: one value drawn from each document, or every value.",
+)
+@click.option(
+    "--promise",
+    "kind",
+    type=click.Choice(["value", "document", "residual"]),
+    default="value",
+    show_default=True,
+    help="What the risk is a share of: accepted values that are wrong, documents accepted as a whole that have "
+    "an error, or all values that are wrong after review.",
+)
+@click.option(
+    "--bound",
+    type=click.Choice(["gaffke", "betting", "binomial"]),
+    default="gaffke",
+    show_default=True,
+    help="How documents with several values are tested: all values by Gaffke's bound (conjectured) or by "
+    "betting (proven), or one drawn value (proven).",
 )
 @click.option(
     "--scale",
@@ -106,6 +123,14 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--plan", "is_plan", is_flag=True, help="Only say how many labels the promise takes; needs no run."
 )
+@click.option(
+    "--true-risk",
+    "true_risks",
+    type=float,
+    multiple=True,
+    help="With --plan: the share of errors that the system really makes; repeat for more.  "
+    "[default: 0.1, 0.2 and 0.5 of the risk]",
+)
 @json_option
 def calibrate(**given: Any) -> int:
     """Say what confidences are worth, and which values need no review.
@@ -125,6 +150,8 @@ def calibrate(**given: Any) -> int:
         raise click.UsageError("--pred, --pred-key, --spec and --protocol go with --policy.")
     if given["is_plan"]:
         return _plan(given)
+    if given["true_risks"]:
+        raise click.UsageError("--true-risk goes with --plan.")
     if given["run"] is None:
         raise click.UsageError("Give a RUN, or --plan.")
     return _calibrate(given) if given["policy"] is None else _apply(given)
@@ -139,8 +166,10 @@ def _plan(given: Mapping[str, Any]) -> int:
         raise click.UsageError("--plan looks at no run and writes nothing: leave out RUN, --apply and --out.")
     promise = _promise(given)
     check_options(CalibrationOptions(promise=promise))
+    if not all(0.0 <= one <= 1.0 for one in given["true_risks"]):
+        raise click.UsageError("--true-risk: write 0.2% as 0.002.")
     families = max(1, len(dict.fromkeys(given["fields"]))) if promise.by_field else 1
-    plan = plan_labels(promise, families)
+    plan = plan_labels(promise, families, given["true_risks"])
     if given["is_json"]:
         return _print_json(plan.to_dict())
     from fieldassay.cli.output import screen, write
@@ -247,9 +276,10 @@ def _find_run(given: Mapping[str, Any]) -> Path:
 
 
 def _promise(given: Mapping[str, Any]) -> Promise:
-    from fieldassay.calibration.result import Promise, Unit
+    from fieldassay.calibration.result import Bound, Promise, PromiseKind, Unit
 
-    return Promise(given["risk"], given["confidence"], Unit(given["unit"]), given["by_field"])
+    kind, bound = PromiseKind(given["kind"]), Bound(given["bound"])
+    return Promise(given["risk"], given["confidence"], Unit(given["unit"]), given["by_field"], kind, bound)
 
 
 def _options(given: Mapping[str, Any]) -> CalibrationOptions:
@@ -266,6 +296,8 @@ _OF_POLICY = (
     "confidence",
     "by_field",
     "unit",
+    "kind",
+    "bound",
     "scale",
     "slices",
     "audit_share",

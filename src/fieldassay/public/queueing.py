@@ -13,6 +13,7 @@ from fieldassay.atomic.spreadsheets import Sheet, csv_text, show_names, workbook
 from fieldassay.calibration.checking import list_items
 from fieldassay.calibration.observations import is_judged
 from fieldassay.calibration.policy import ReviewPlan, ReviewPolicy, plan_review
+from fieldassay.calibration.result import PromiseKind
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.assemble import Identity, assemble
 from fieldassay.engine.judge import judge
@@ -129,6 +130,9 @@ def queue_reviews(
             "look at these documents as a whole"
         )
         notes.append(f"{source.label}: {what}")
+    empty = len(source) - rows["doc"].n_unique()
+    if policy.promise.kind is PromiseKind.DOCUMENT and empty:
+        notes.append(f"{source.label}: {empty:,} documents have no predicted value: look at them as a whole")
     return Queue(
         policy.system, tuple(_lines(found, values)), len(source), rows.height, found.accepted, tuple(notes)
     )

@@ -15,6 +15,7 @@ from fieldassay.calibration.result import (
     Nearest,
     Point,
     PolicyCheck,
+    PromiseKind,
     PromiseStatus,
     Selection,
     Unit,
@@ -28,6 +29,11 @@ STYLES = {
     PromiseStatus.UNDECIDED: "yellow",
     PromiseStatus.BROKEN: "red",
     PromiseStatus.EMPTY: "dim",
+}
+_SHARES = {
+    PromiseKind.VALUE: "wrong among accepted values",
+    PromiseKind.DOCUMENT: "documents with an error among those accepted as a whole",
+    PromiseKind.RESIDUAL: "wrong and accepted values among all",
 }
 _POINTS, _FIELDS, _WIDE, _LONG = 10, 40, 200, 600
 
@@ -58,10 +64,7 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
     """Return how many labels a promise takes as text."""
     page = Page(screen)
     noun = "documents" if plan.promise.unit is Unit.DOCUMENT else "values"
-    page.title(
-        f"Labels for at most {show_share(plan.promise.risk)} wrong at {show_share(plan.promise.confidence)} "
-        "confidence"
-    )
+    page.title(f"Labels for a risk of {show_share(plan.promise.risk)}")
     page.line(words)
     if plan.families > 1:
         page.line(
@@ -69,23 +72,25 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
             "that all promises hold together"
         )
     page.line()
-    heads = [f"chance at {show_share(risk)}" for risk, _ in plan.rows[0].chances]
+    needed = ", ".join(f"{number:,}" for number in plan.needed)
+    page.line(f"accepted {noun} needed with 0, 1, 2 and 3 errors among them: {needed}")
+    page.line()
+    risks = [chance.true_risk for chance in plan.rows[0].chances]
     columns = [
-        Column("errors", is_number=True),
-        Column(f"accepted {noun}", is_number=True),
-        *(Column(head, is_number=True) for head in heads),
+        Column(f"labeled {noun}", is_number=True),
+        *(Column(f"truly {show_share(risk)}", is_number=True) for risk in risks),
     ]
     rows = [
-        [str(row.errors), f"{row.needed:,}", *(show_share(chance, 0) for _, chance in row.chances)]
+        [f"{row.labels:,}", *(f"{show_share(one.chance, 0)} ({one.accepted:.2f})" for one in row.chances)]
         for row in plan.rows
     ]
     page.table(columns, rows)
-    each = " for each field" if plan.families > 1 else ""
+    each = " (for each field)" if plan.families > 1 else ""
     page.line(
-        f"Label at least {plan.rows[0].needed:,} {noun} that will be accepted{each}, and more than that in "
-        "all: those below the "
-        "threshold do not count. A chance is that of no more than so many errors, if the true risk of what "
-        "is accepted is as the column says."
+        f"Chance that these labels{each} certify a threshold, and in parentheses the expected share of values "
+        f"accepted, by the share that is truly wrong. {plan.trials:,} simulations of the certification, with "
+        f"one value a document and errors at any confidence. Less confident {noun} than that, with more "
+        "errors, are reviewed: label as many more."
     )
     return page.text()
 
@@ -97,6 +102,7 @@ def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
     page.line(words)
     page.line()
     unit = "documents" if found.promise.unit is Unit.DOCUMENT else "values"
+    what = _SHARES[found.promise.kind]
     heads = [
         ("fields", False),
         ("threshold", True),
@@ -112,18 +118,15 @@ def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
         rows,
         [STYLES[check.standing] for check in found.checks],
     )
-    page.line(
-        f"risk: share of wrong among accepted, weighted by {unit}; {show_share(found.level)} interval over "
-        "documents"
-    )
+    page.line(f"risk: share of {what}, weighted by {unit}; {show_share(found.level)} interval over documents")
     for check in found.checks:
         if check.standing in (PromiseStatus.BROKEN, PromiseStatus.UNDECIDED):
-            what = (
-                f"{check.drawn_errors:,} of {check.drawn:,} accepted {unit} are wrong: the risk is at "
+            seen = (
+                f"{check.drawn_errors:,} of {check.drawn:,} {unit} have an accepted error: the risk is at "
                 f"least {show_share(check.lower, 2)}"
             )
             page.line(
-                f"{_names(check.fields)}: {what}; promised: at most {show_share(found.promise.risk)}",
+                f"{_names(check.fields)}: {seen}; promised: at most {show_share(found.promise.risk)}",
                 STYLES[check.standing],
             )
     page.line()
@@ -300,7 +303,7 @@ def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
         ("coverage", True),
         ("labels", True),
         ("tested", True),
-        ("errors", True),
+        ("with errors", True),
         ("bound", True),
     ]
     page.table(
@@ -314,9 +317,7 @@ def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
                 page.line(f"{_names(one.fields)}: {_tell_nearest(one.nearest)}")
         elif not one.steps[-1].passed:
             step = one.steps[-1]
-            what = (
-                f"{step.errors:,} errors among {step.labels:,} labels, a bound of {show_share(step.upper, 2)}"
-            )
+            what = f"{step.errors:,} of {step.labels:,} tested have errors, a bound of {show_share(step.bound, 2)}"
             page.line(f"{_names(one.fields)}: stopped at {step.threshold:.6g}: {what}", "dim")
 
 
