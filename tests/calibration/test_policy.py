@@ -14,9 +14,11 @@ import pytest
 from calibration.confidence_runs import bills, score_rows
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.effort import trials
 
 from fieldassay.atomic.sealed_json import checksum
 from fieldassay.calibration.audit import ReviewedValue, estimate_accuracy
+from fieldassay.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
 from fieldassay.calibration.calibrate import CalibrationOptions, ReviewSettings, apply_policy, calibrate
 from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.policy import Basis, Item, ReviewPolicy, ReviewReason, Rule, plan_review
@@ -211,6 +213,49 @@ def test_weights_stand_for_what_was_not_looked_at() -> None:
     found = estimate_accuracy(looked)
     assert (found.value, found.n, found.documents) == (pytest.approx(21 / 32), 5, 4)
     assert found.interval is not None and found.interval[0] < 21 / 32 < found.interval[1]
+
+
+def test_a_known_number_of_accepted_values_fixes_what_the_audits_stand_for() -> None:
+    # one of two reviewed is wrong, one of four audits: (1 + 98 x 3/4) / 100, and the risk is 1/4
+    looked = [ReviewedValue("a", True, 1.0), ReviewedValue("a", False, 1.0)]
+    looked += [ReviewedValue(f"b{at}", at > 0, 0.03) for at in range(4)]
+    found = estimate_accuracy(looked, accepted=98)
+    assert (found.value, found.risk) == (pytest.approx(0.745), 0.25)
+    assert found.risk_interval == (
+        pytest.approx(clopper_pearson_lower(1, 4, 0.025), abs=1e-6),
+        pytest.approx(clopper_pearson_upper(1, 4, 0.025), abs=1e-6),
+    )
+    low, high = found.risk_interval
+    assert found.interval == (pytest.approx(0.01 + 0.98 * (1 - high)), pytest.approx(0.01 + 0.98 * (1 - low)))
+
+
+def test_audits_without_an_error_still_leave_a_risk() -> None:
+    found = estimate_accuracy([ReviewedValue(f"d{at}", True, 0.03) for at in range(100)], accepted=3000)
+    assert found.value == 1.0 and found.risk == 0.0
+    assert found.risk_interval == (0.0, pytest.approx(clopper_pearson_upper(0, 100, 0.025), abs=1e-6))
+
+
+def test_without_audits_nothing_is_said_of_accepted_values() -> None:
+    found = estimate_accuracy([ReviewedValue("a", True, 1.0)], accepted=10)
+    assert (found.value, found.interval, found.risk) == (None, None, None)
+    with pytest.raises(ProblemsError, match="cannot have 2 audits"):
+        estimate_accuracy([ReviewedValue("a", True, 0.1)] * 2, accepted=1)
+
+
+def test_intervals_with_a_known_number_of_accepted_values_hold() -> None:
+    generator, held = np.random.default_rng(4), 0
+    number = trials(200)
+    for _ in range(number):
+        confidence = generator.random(5000)
+        right = generator.random(5000) < 0.9 + confidence / 10
+        is_reviewed, is_audited = confidence < 0.2, generator.random(5000) < 0.03
+        looked = [ReviewedValue(f"d{at}", bool(right[at]), 1.0) for at in np.flatnonzero(is_reviewed)]
+        drawn = np.flatnonzero(~is_reviewed & is_audited)
+        looked += [ReviewedValue(f"d{at}", bool(right[at]), 0.03) for at in drawn]
+        known = estimate_accuracy(looked, accepted=int((~is_reviewed).sum()))
+        assert known.interval is not None
+        held += known.interval[0] <= right.mean() <= known.interval[1]
+    assert held >= 0.9 * number
 
 
 def test_nothing_looked_at_says_nothing_and_a_bad_probability_is_refused() -> None:
