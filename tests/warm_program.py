@@ -34,7 +34,9 @@ sys.exit(code[0] if code else 70)
 
 
 def run_code() -> int:
-    """Run `python -c CODE ARGUMENTS`."""
+    """Run `python -c CODE ARGUMENTS`; a program in a file runs in a process of its own."""
+    if sys.argv[1] != "-c":
+        return subprocess.run([sys.executable, *sys.argv[1:]], check=False).returncode
     _, _, code, *arguments = sys.argv
     sys.argv = ["-c", *arguments]
     exec(code, {"__name__": "__main__"})
