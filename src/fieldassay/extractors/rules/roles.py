@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from fieldassay.extractors.rules.rows import Row, Sheet
 from fieldassay.extractors.rules.tables import Cell, Column
 
 _BANDS = 8
+_OUTSIDE = 3
+"""Documents that a word of rows without items must occur in."""
 _NEAR = 3
 """Rows from the first word of a value to the last at most."""
 
@@ -26,10 +29,12 @@ class RoleRule:
 
     columns: tuple[Column, ...]
     labeller: Labeller
+    outside: frozenset[str]
+    """Words of rows that hold no item, such as `total`."""
 
     def items(self, sheet: Sheet) -> list[dict[int, Cell]]:
         """Return the items in the order of the page: a new one starts where a column comes again."""
-        labels = self.labeller.label(_words(sheet, self.columns))
+        labels = self.labeller.label(_words(sheet, self.columns, self.outside))
         items: list[dict[int, Cell]] = []
         last: tuple[int, int] | None = None
         for (index, at), (label, sure) in zip(_positions(sheet), labels, strict=True):
@@ -61,42 +66,76 @@ def _positions(sheet: Sheet) -> list[tuple[int, int]]:
     return [(index, at) for index, row in enumerate(sheet.rows) for at in range(len(row.tokens))]
 
 
-def _words(sheet: Sheet, columns: Sequence[Column], labels: Sequence[int] = ()) -> Words:
-    features = [one for row in _row_features(sheet, columns) for one in row]
+def _words(
+    sheet: Sheet, columns: Sequence[Column], outside: frozenset[str], labels: Sequence[int] = ()
+) -> Words:
+    features = [one for row in _row_features(sheet, columns, outside) for one in row]
     return Words(features, [at == 0 for _, at in _positions(sheet)], labels)
 
 
-def _row_features(sheet: Sheet, columns: Sequence[Column]) -> Iterator[list[Features]]:
+def _row_features(
+    sheet: Sheet, columns: Sequence[Column], outside: frozenset[str]
+) -> Iterator[list[Features]]:
     """Yield the features of the words of each row."""
-    patterns = [_pattern(row) for row in sheet.rows]
-    low, high = sheet.extent
-    seen: set[str] = set()
-    for index, row in enumerate(sheet.rows):
+    rows = sheet.rows
+    patterns = [_pattern(row) for row in rows]
+    marked = [bool(outside & set(row.lower)) for row in rows]
+    for index, row in enumerate(rows):
+        near = {
+            "before": patterns[index - 1] if index else "<",
+            "after": patterns[index + 1] if index + 1 < len(rows) else ">",
+        }
+        zone = f"{min(sum(marked[:index]), 2)}{int(marked[index])}{int(any(marked[index + 1 :]))}"
         around = {
             f"row {patterns[index]}": 1.0,
-            f"row before {patterns[index - 1] if index else ''}": 1.0,
-            f"row after {patterns[index + 1] if index + 1 < len(patterns) else ''}": 1.0,
-            f"band {index * 5 // len(sheet.rows)}": 1.0,
-            **{f"in row {word}": 1.0 for word in set(row.lower) if word.isalpha()},
-            **{
-                f"in row before {word}": 0.5
-                for word in set(sheet.rows[index - 1].lower if index else ())
-                if word.isalpha()
-            },
-            **{f"seen {word}": 1.0 for word in seen},
+            **{f"row {side} {pattern}": 1.0 for side, pattern in near.items()},
+            **{f"rows {side} {patterns[index]} {pattern}": 1.0 for side, pattern in near.items()},
+            f"band {index * 5 // len(rows)}": 1.0,
+            f"zone {zone}": 1.0,
+            f"zone {zone} {patterns[index]}": 1.0,
         }
+        products = _products(row)
         yield [
-            {**around, **_word_features(sheet, columns, (index, at), (low, high))}
+            {
+                **around,
+                **_word_features(sheet, columns, (index, at), sheet.extent),
+                f"zone {zone} {row.kinds[at]}": 1.0,
+                f"product {products.get(at, '')} {row.kinds[at]}": 1.0,
+                f"next row {row.kinds[at]} {near['after']} {patterns[index]}": 1.0,
+            }
             for at in range(len(row.tokens))
         ]
-        seen |= {word for word in row.lower[:2] if word.isalpha() and word in _MARKS}
 
 
-_MARKS = frozenset({
-    "total", "subtotal", "sub", "grand", "cash", "change", "tax", "sum", "qty", "item", "items", "price", "amount",
-    "discount", "service", "tunai", "kembali", "kembalian", "jumlah", "harga", "summe", "gesamt", "netto", "mwst",
-})  # fmt: skip
-"""Words that divide the parts of a document; what came before the words of an item is a feature."""
+def _products(row: Row) -> dict[int, str]:
+    """Return which numbers of a row are a count, a price and their product.
+
+    >>> from fieldassay.extractors.rules.rows import Token
+    >>> tokens = [Token(text, 0, at, at, at, at) for at, text in enumerate(["2", "x", "3,000", "6,000"])]
+    >>> _products(Row(0, 0, tuple(tokens), 1.0))
+    {0: 'count', 2: 'price', 3: 'product'}
+    """
+    numbers = [(at, int(digits)) for at, token in enumerate(row.tokens) if (digits := _digits(token.text))]
+    for at, count in numbers[:_MOST_NUMBERS]:
+        for price_at, price in numbers[:_MOST_NUMBERS]:
+            for product_at, product in numbers[:_MOST_NUMBERS]:
+                places = {at, price_at, product_at}
+                if (
+                    len(places) == 3
+                    and price_at < product_at
+                    and count < 1000 <= price * 10
+                    and count * price == product
+                ):
+                    return {at: "count", price_at: "price", product_at: "product"}
+    return {}
+
+
+_MOST_NUMBERS = 5
+
+
+def _digits(text: str) -> str:
+    digits = "".join(char for char in text if char.isdigit())
+    return digits if digits and len(digits) * 2 > len(text) - 2 and len(digits) < 12 else ""
 
 
 def _word_features(
@@ -107,9 +146,9 @@ def _word_features(
     own = kinds[place]
     shape = "".join("9" if char.isdigit() else "a" if char.isalpha() else char for char in token.text)
     left, right = kinds[:place], kinds[place + 1 :]
-    pattern = _pattern(row)
     span = max(1.0, sides[1] - sides[0])
     above = sheet.above(at[0], token.left, token.right)
+    counts = " ".join(str(min(part.count(kind), 2)) for kind in "AN" for part in (left, right))
     features = {
         "any": 1.0,
         f"kind {own}": 1.0,
@@ -119,9 +158,9 @@ def _word_features(
         f"beside {kinds[place - 1] if place else '<'}{own}{right[:1] or '>'}": 1.0,
         f"word before {row.lower[place - 1] if place else '<'}": 1.0,
         f"word after {row.lower[place + 1] if right else '>'}": 1.0,
-        f"numbers {own} {min(left.count('A'), 2)} {min(right.count('A'), 2)} {min(left.count('N'), 2)} {min(right.count('N'), 2)}": 1.0,
+        f"numbers {own} {counts}": 1.0,
         f"texts {own} {'T' in left} {'T' in right}": 1.0,
-        f"in pattern {pattern} {own} {left.count(own) if own in 'AN' else ''}": 1.0,
+        f"in pattern {_pattern(row)} {own} {left.count(own) if own in 'AN' else ''}": 1.0,
         f"left {own} {int(_BANDS * (token.left - sides[0]) / span)}": 1.0,
         f"right {own} {int(_BANDS * (token.right - sides[0]) / span)}": 1.0,
         f"segment starts {own} {row.segment_of(place)[0] == place}": 1.0,
@@ -161,14 +200,29 @@ def learn_roles(
     The steps of the values are an index and the steps of a column.
     """
     names = {column.steps: number for number, column in enumerate(columns)}
-    labelled = []
-    for sheet, values in shown:
-        marks = _marks(sheet, names, values)
-        labels = [marks.get(position, OUTSIDE) for position in _positions(sheet)]
-        labelled.append(_words(sheet, columns, labels))
-    if not any(any(words.labels) for words in labelled):
+    marks = [_marks(sheet, names, values) for sheet, values in shown]
+    if not any(marks):
         return None
-    return RoleRule(columns, fit_labeller(labelled, 2 * len(columns) + 1))
+    outside = _outside_words([(sheet, own) for (sheet, _), own in zip(shown, marks, strict=True)])
+    labelled = [
+        _words(sheet, columns, outside, [own.get(position, OUTSIDE) for position in _positions(sheet)])
+        for (sheet, _), own in zip(shown, marks, strict=True)
+    ]
+    return RoleRule(columns, fit_labeller(labelled, 2 * len(columns) + 1), outside)
+
+
+def _outside_words(shown: Sequence[tuple[Sheet, Mapping[tuple[int, int], int]]]) -> frozenset[str]:
+    """Return the words of several documents that stand in rows without items, and in none with one."""
+    inside: set[str] = set()
+    outside: Counter[str] = Counter()
+    for sheet, marks in shown:
+        rows = {index for index, _ in marks}
+        own: set[str] = set()
+        for index, row in enumerate(sheet.rows):
+            words = {word for word in row.lower if any(char.isalpha() for char in word)}
+            (inside if index in rows else own).update(words)
+        outside.update(own)
+    return frozenset(word for word, count in outside.items() if count >= _OUTSIDE and word not in inside)
 
 
 def _marks(
