@@ -25,6 +25,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.extractors.calls import CALL, Command, Function
 from fieldassay.extractors.examples import ExampleFile, Scored, fit_examples
 from fieldassay.extractors.extract import System
+from fieldassay.extractors.fields import plan_of_spec
 from fieldassay.extractors.strategy import Example, Strategy, Task
 from fieldassay.extractors.systems_file import EXTRACTORS, SystemEntry, SystemsFile, read_systems
 from fieldassay.json_value import Json
@@ -188,7 +189,7 @@ def load_examples(shown: ExampleFile, spec: Spec, given: Given, folder: Path) ->
         raise ProblemsError([Problem(str(source), "examples without documents", remedy, "invalid")])
     files = {file.id: file for file in list_documents(docs).files}
     by_stem = {Path(name).stem: file for name, file in files.items()}
-    records = open_source(source, SourceOptions(id_names=spec.id or None, is_gold=True))
+    records = open_source(source, _example_options(spec))
     found, problems = [], []
     for record in records.fetch(range(len(records))):
         file = files.get(record.id) or by_stem.get(Path(record.id).stem)
@@ -202,9 +203,30 @@ def load_examples(shown: ExampleFile, spec: Spec, given: Given, folder: Path) ->
             continue
         data = dict(record.data or {})
         found.append(Example(transcript, data, str(data.get(shown.group) or "") if shown.group else ""))
+    names = {name for one in spec.fields for name in (one.name, *one.names)}
+    if found and names != {""} and not any(names & one.record.keys() for one in found):
+        keys = sorted({key for one in found for key in one.record})[:10]
+        what = f"no record has a field of the spec; their keys are {', '.join(keys)}"
+        problems.append(
+            Problem(str(source), what, "name the key of the record: `data: {gold: KEY}`", "invalid")
+        )
     if problems:
         raise ProblemsError(problems)
     return fit_examples(found, given.scored(), str(source))[0]
+
+
+def _example_options(spec: Spec) -> SourceOptions:
+    """Return the options for reading the records of examples: those of gold."""
+    plan = plan_of_spec(spec)
+    return SourceOptions(
+        id_names=spec.id or None,
+        data_keys=spec.gold_keys,
+        declared=frozenset(name for one in spec.fields for name in (one.name, *one.names)),
+        nested=frozenset(one.name for one in spec.fields if one.items is not None or one.fields),
+        is_gold=True,
+        group=spec.groups_rows,
+        other_names=plan.root.other_names,
+    )
 
 
 def _load_part(file: DocumentFile) -> Transcript:
