@@ -92,7 +92,9 @@ def test_a_near_copy_of_a_scored_document_is_left_out_and_counted():
 def test_the_nearest_examples_are_shown_the_most_similar_last():
     texts = ["Globex order of pumps", "ACME invoice of seals", "ACME invoice of pumps"]
     examples = [Example(document(text, name=text), {}) for text in texts]
-    chosen = choose_examples(document("ACME invoice of pumps and seals"), examples, Shown("t", "nearest", 2))
+    chosen = choose_examples(
+        document("ACME invoice of pumps and seals"), examples, Shown("t", select="nearest", k=2)
+    )
     assert [one.document.id for one in chosen] == [texts[1], texts[2]]
 
 
