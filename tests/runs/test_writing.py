@@ -40,7 +40,7 @@ def test_killed_writers_leave_no_damaged_run_and_prune_removes_the_rest(
     programs: Path, tmp_path: Path
 ) -> None:
     store, moments = tmp_path / "runs", random.Random(4)
-    for _ in range(4):
+    for _ in range(12):
         kill(start_writer(programs, store, "store", 10_000), moments.uniform(0.01, 0.15))
         for run in list_stored(store).runs:
             check_whole(run.folder)
