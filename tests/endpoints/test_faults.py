@@ -73,7 +73,7 @@ LASTING: dict[str, tuple[Script, Final]] = {
     "reset after every answer": (always(Reply(end="reset_after")), Final("reset", 3, 3, 3)),
     "500 for ever": (always(Reply(500, "oops", NOW)), Final("server_error", 3, 3)),
     "half JSON for ever": (always(Reply(body='{"choi')), Final("half_answer", 3, 3, 3)),
-    "429 for ever": (always(Reply(429, "", {"retry-after": "60"})), Final("rate_limited")),
+    "429 for ever": (always(Reply(429, "", {"retry-after": "4.5"})), Final("rate_limited", 2)),
     "context": (
         always(Reply(400, error("maximum context length is 4096", code="context_length_exceeded"))),
         Final("context_length"),
@@ -130,6 +130,7 @@ STOPPING: dict[str, tuple[Script, str]] = {
         always(Reply(429, error("You exceeded your current quota", code="insufficient_quota"))),
         "quota",
     ),
+    "429 until tomorrow": (always(Reply(429, "", {"retry-after": "7200"})), "rate_limited"),
     "404": (always(Reply(404, error("The model `m` does not exist"))), "no_such_model"),
     "400 for the model": (always(Reply(400, error("model m not found"))), "no_such_model"),
     "400 for a parameter": (

@@ -9,6 +9,7 @@ import ssl
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -69,37 +70,35 @@ class ChatChannel:
     def ask(self, call: Call, log: Log) -> dict[str, Any]:
         """Return the line that answers a request, after as many attempts as its failures allow."""
         deadline = time.monotonic() + self.endpoint.deadline_s
-        attempts, maybe, unknown, failed = call.attempts, call.possibly_billed, 0, 0
-        backoff = random.Random(call.key)
+        tries = _Tries(random.Random(call.key), call.attempts, call.possibly_billed)
         while True:
             attempt = self._attempt(call, deadline, log)
-            attempts += 1
             verdict = attempt.verdict
-            line = attempt_line(call, attempt, attempts, maybe)
-            if verdict is ANSWERED or verdict.action in ("answer", "document"):
+            pause = tries.count(verdict)
+            line = attempt_line(call, attempt, tries.attempts, tries.possibly_billed)
+            if verdict.action in ("answer", "document"):
                 self._note_contact(True)
                 return write_final(log, line, verdict)
-            unknown += verdict.action == "unknown"
-            maybe += verdict.action == "unknown"
-            line["possibly_billed"] = maybe
-            pause = verdict.retry_after_s
-            if pause is None:
-                pause = min(_FIRST_BACKOFF * 2 ** min(failed, 10), _LONGEST_BACKOFF) * backoff.uniform(
-                    0.5, 1.0
-                )
-            failed += 1
-            is_last = unknown > MOST_UNKNOWN or time.monotonic() + pause >= self._limit(deadline, verdict)
-            if verdict.action == "stop" and self._learns(call, verdict):
-                self._note(log, line, verdict, final=False)
-                continue
-            if verdict.action == "stop":
-                self._note(log, line, verdict, final=False)
-                raise StopRunError(verdict.failure)
-            if is_last:
+            stop = self._why_to_stop(call, verdict, pause)
+            is_last = tries.unknown > MOST_UNKNOWN or time.monotonic() + pause >= self._limit(
+                deadline, verdict
+            )
+            if stop is None and is_last:
                 self._note_failed(log, line, verdict)
                 return write_final(log, line, verdict)
             self._note(log, line, verdict, final=False)
+            if stop is not None:
+                raise StopRunError(stop)
             self._pause(verdict.kind, pause)
+
+    def _why_to_stop(self, call: Call, verdict: Verdict, pause: float) -> Failure | None:
+        """Return why the run stops after an attempt, None if it goes on."""
+        if verdict.action == "stop" and not self._learns(call, verdict):
+            return verdict.failure
+        if verdict.action == "refused" and pause >= self.endpoint.deadline_s:
+            said = f"the server asks to wait {pause:,.0f} s ({verdict.message}); go on later"
+            return Failure(verdict.kind, said)
+        return None
 
     def _learns(self, call: Call, verdict: Verdict) -> bool:
         """Return whether the server wants the limit of tokens under its other name: a refusal costs nothing."""
@@ -128,7 +127,8 @@ class ChatChannel:
 
     def _note_failed(self, log: Log, line: Mapping[str, Any], verdict: Verdict) -> None:
         """Count a request without an answer. Raises `StopRunError` when the server seems away."""
-        self._note_contact(verdict.action == "refused")
+        self._note_contact(False)
+        self._was_reached |= verdict.action in ("refused", "unknown")
         never = verdict.action == "not_sent" and not self._was_reached
         if never or self._failed_in_a_row >= MOST_FAILED_IN_A_ROW:
             self._note(log, line, verdict, final=False)
@@ -310,6 +310,30 @@ class ChatChannel:
         with self._guard:
             for client in self._clients:
                 client.close()
+
+
+@dataclass(slots=True)
+class _Tries:
+    """The attempts at a request, those of earlier runs among them."""
+
+    backoff: random.Random
+    attempts: int
+    possibly_billed: int
+    unknown: int = 0
+    """Attempts of this run with an unknown outcome."""
+    _failed: int = 0
+
+    def count(self, verdict: Verdict) -> float:
+        """Count an attempt; return the seconds until the next one."""
+        is_unknown = verdict.action == "unknown"
+        self.attempts += 1
+        self.unknown += is_unknown
+        self.possibly_billed += is_unknown
+        self._failed += 1
+        if verdict.retry_after_s is not None:
+            return verdict.retry_after_s
+        longest = min(_FIRST_BACKOFF * 2.0 ** min(self._failed - 1, 10), _LONGEST_BACKOFF)
+        return longest * self.backoff.uniform(0.5, 1.0)
 
 
 class _TooSlow(Exception):

@@ -19,7 +19,9 @@ MOST_UNKNOWN = 2
 """Attempts again after an unknown outcome."""
 SEEN_AT_LEAST = 0.6
 """A server that counts a smaller part of the expected tokens has cut the prompt."""
-_BLANK = re.compile(r"\s{200}|(?:\\[nrt]){100}")
+_BLANK_BLOCK = 100
+"""A run of white space twice as long has a whole block of it, wherever it begins."""
+_ESCAPED_BLANK = re.compile(r"\\[nrt]\\[nrt]\\[nrt]\\[nrt](?:\\[nrt]){96}")
 
 _TOO_LONG = re.compile(
     r"context[ _]?(length|size|window)|maximum context|exceed_context|n_ctx|too many (input )?tokens|"
@@ -217,7 +219,7 @@ def _failure_of(answer: Answer, message: Mapping[str, Any], request: Request) ->
             f"the server saw {seen:,} tokens of about {expected:,}: it cut the prompt",
             "answer",
         )
-    if _BLANK.search(text):
+    if _has_blank_run(text):
         return Failure("whitespace_loop", "the answer is mostly white space", "answer")
     if answer.finish_reason == "length":
         return Failure("truncated", f"the answer ended at the limit of {_said(answer)} tokens", "answer")
@@ -227,6 +229,16 @@ def _failure_of(answer: Answer, message: Mapping[str, Any], request: Request) ->
 def _said(answer: Answer) -> str:
     count = answer.usage.completion_tokens
     return "its" if count is None else f"{count:,}"
+
+
+def _has_blank_run(text: str) -> bool:
+    """Return whether a text has 200 characters of white space in a row, or escapes of so many.
+
+    >>> _has_blank_run("x" + " \\n" * 100), _has_blank_run("a " * 500), _has_blank_run(r"\\n" * 100)
+    (True, False, True)
+    """
+    blocks = (text[at : at + _BLANK_BLOCK] for at in range(0, len(text) - _BLANK_BLOCK + 1, _BLANK_BLOCK))
+    return any(map(str.isspace, blocks)) or _ESCAPED_BLANK.search(text) is not None
 
 
 def _content(message: Mapping[str, Any]) -> str | None:
