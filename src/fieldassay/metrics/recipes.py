@@ -387,10 +387,15 @@ class SumTable:
 
     def count_once(self, population: Form, labels: tuple[str | None, ...]) -> npt.NDArray[np.int64]:
         """Return a count of documents in which each counts once, however many runs there are of it."""
-        once = Form(tuple((factor, self._once(statistic)) for factor, statistic in population.terms))
-        return _whole(self.combine(once, labels)[:, 0])
+        if self.repeats > 1:
+            population = Form(
+                tuple((factor, self._once(statistic)) for factor, statistic in population.terms)
+            )
+        return _whole(self.combine(population, labels)[:, 0])
 
     def _once(self, statistic: Statistic) -> Statistic:
+        if self.repeats == 1:
+            return statistic
         in_any = InAnyRun(statistic)
         return in_any if in_any in self.sums else statistic
 
