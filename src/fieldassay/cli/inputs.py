@@ -90,7 +90,7 @@ _READING = (
 )
 """How records are read from their files."""
 
-_DATA = (
+_GOLD = (
     option(
         "-g",
         "--gold",
@@ -98,6 +98,15 @@ _DATA = (
         metavar="PATH",
         help="The right values: CSV, TSV, Excel, JSONL, JSON, Parquet, a folder of JSON files, or -.",
     ),
+    option(
+        "--gold-key",
+        group="Inputs",
+        metavar="KEY",
+        help="Where in a gold row the record is, as a key or a dotted path. Default: the row is the record.",
+    ),
+)
+_DATA = (
+    *_GOLD,
     option(
         "-p",
         "--pred",
@@ -109,12 +118,6 @@ _DATA = (
             "A system's predictions; repeat for more. Several files are repeated runs of it. Default name: "
             "the file's."
         ),
-    ),
-    option(
-        "--gold-key",
-        group="Inputs",
-        metavar="KEY",
-        help="Where in a gold row the record is, as a key or a dotted path. Default: the row is the record.",
     ),
     option("--pred-key", group="Inputs", metavar="KEY", help="Where in a row of predictions the record is."),
     option(
@@ -155,6 +158,18 @@ def data_options(command: Command) -> Command:
     return add_options(command, (*_DATA, *_READING))
 
 
+def gold_options(command: Command) -> Command:
+    """Add the options of gold to a command that makes its predictions itself."""
+    return add_options(command, (*_GOLD, *_READING))
+
+
+def read_gold_options(given: Mapping[str, Any]) -> InputOptions:
+    """Return how records are read, by the options of a command."""
+    from fieldassay.scoring.options import InputOptions
+
+    return InputOptions(**{name: given[option] for name, option in OPTION_OF.items() if given.get(option)})
+
+
 def reading_options(command: Command) -> Command:
     """Add the options that say how records are read from their files."""
     return add_options(command, _READING)
@@ -180,8 +195,6 @@ class Inputs:
 
 def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
     """Return the inputs by the options of a command; raise UsageError for invalid combinations."""
-    from fieldassay.scoring.options import InputOptions
-
     if needs_data and given["gold"] is None:
         raise click.UsageError("Missing option '--gold'.")
     if needs_data and not given["preds"]:
@@ -191,8 +204,7 @@ def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
     if [given["gold"], *paths].count("-") > 1:
         raise click.UsageError("Only one of --gold and --pred can be standard input (-).")
     keep_interruptible()
-    told = {name: given[option] for name, option in OPTION_OF.items() if given.get(option)}
-    return Inputs(given["gold"], predictions, InputOptions(**told))
+    return Inputs(given["gold"], predictions, read_gold_options(given))
 
 
 def keep_interruptible() -> None:

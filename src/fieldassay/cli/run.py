@@ -16,7 +16,7 @@ from fieldassay.cli.extract import (
     work_options,
 )
 from fieldassay.cli.grouping import GroupedCommand, option
-from fieldassay.cli.inputs import spec_options
+from fieldassay.cli.inputs import gold_options, spec_options
 
 _PATH = click.Path(path_type=Path)
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -28,9 +28,6 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     "-d", "--docs", group="Inputs", metavar="PATH", type=_PATH, required=True, help="A folder of documents."
 )
 @option(
-    "-g", "--gold", group="Inputs", metavar="PATH", required=True, help="The gold records of the documents."
-)
-@option(
     "--system",
     "names",
     group="Inputs",
@@ -39,6 +36,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     help="This system of the file only; repeat for more.",
 )
 @spec_options
+@gold_options
 @work_options
 @option(
     "--holdout",
@@ -76,15 +74,17 @@ def run(**given: Any) -> int:
     \b
     fieldassay run systems.yaml --docs scans --spec spec.yaml --gold gold.jsonl --out sweep
     """
-    from fieldassay.cli.inputs import read_spec_option
+    from fieldassay.cli.inputs import read_gold_options, read_spec_option
     from fieldassay.cli.progress import show_extraction
     from fieldassay.public.sweeping import SweepOptions, estimate
     from fieldassay.public.sweeping import run as run_systems
     from fieldassay.scoring.options import ScoreOptions
 
+    if given["gold"] is None:
+        raise click.UsageError("Missing option '--gold'.")
     options = SweepOptions(
         read_work_options(given),
-        ScoreOptions(replicates=given["bootstrap"], seed=given["seed"]),
+        ScoreOptions(replicates=given["bootstrap"], seed=given["seed"], inputs=read_gold_options(given)),
         tuple(given["names"]),
         given["holdout"],
     )

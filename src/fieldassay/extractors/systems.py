@@ -41,6 +41,8 @@ class Given:
 
     docs: Path | None = None
     files: Sequence[DocumentFile] = ()
+    reading: SourceOptions | None = None
+    """How the records of examples are read; by default as the spec says."""
 
     def scored(self) -> Scored:
         """Return the ids and the digests of the documents; reads them all."""
@@ -189,7 +191,7 @@ def load_examples(shown: ExampleFile, spec: Spec, given: Given, folder: Path) ->
         raise ProblemsError([Problem(str(source), "examples without documents", remedy, "invalid")])
     files = {file.id: file for file in list_documents(docs).files}
     by_stem = {Path(name).stem: file for name, file in files.items()}
-    records = open_source(source, _example_options(spec))
+    records = open_source(source, given.reading or _example_options(spec))
     found, problems = [], []
     for record in records.fetch(range(len(records))):
         file = files.get(record.id) or by_stem.get(Path(record.id).stem)

@@ -30,11 +30,12 @@ from fieldassay.public.extracting import (
     tell_changes,
 )
 from fieldassay.public.scoring import score
+from fieldassay.records.options import SourceOptions
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate as Estimated
 from fieldassay.result.result import Result
 from fieldassay.runs.run import Run
-from fieldassay.scoring.inputs import Records, gold_ids
+from fieldassay.scoring.inputs import Records, gold_ids, gold_options
 from fieldassay.scoring.options import ScoreOptions
 
 RUN, SUMMARY, TRANSCRIPTS = "run", "sweep.json", "transcripts"
@@ -128,6 +129,8 @@ class _Task:
     entries: tuple[SystemEntry, ...]
     docs: Path
     files: tuple[DocumentFile, ...]
+    reading: SourceOptions
+    """How records are read, those of examples as well."""
     notes: tuple[str, ...]
 
 
@@ -191,7 +194,7 @@ def estimate(
     found = {}
     for entry in task.entries:
         with ExitStack() as stack:
-            given = Given(task.docs, task.files)
+            given = Given(task.docs, task.files, task.reading)
             opened = stack.enter_context(open_entry(entry, task.held, task.plan.spec, given))
             chosen = replace(options.extract, repeats=max(entry.repeats, options.extract.repeats))
             found[entry.name] = estimate_system(opened, task.files, chosen, stack)
@@ -212,8 +215,9 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
         one for name, one in held.systems.items() if not options.systems or name in options.systems
     )
     found = list_documents(Path(docs))
+    reading = gold_options(plan, options.score.inputs)
     files, notes = with_gold_ids(found.files, gold_ids(plan, gold, options.score.inputs))
-    return _Task(plan, held, entries, Path(docs), choose_files(files, options.extract), notes)
+    return _Task(plan, held, entries, Path(docs), choose_files(files, options.extract), reading, notes)
 
 
 def with_gold_ids(
@@ -264,7 +268,7 @@ def _extract(entry: SystemEntry, task: _Task, place: Path, options: SweepOptions
         reuse=(*options.extract.reuse, *known),
     )
     with ExitStack() as stack:
-        given = Given(task.docs, task.files)
+        given = Given(task.docs, task.files, task.reading)
         opened = stack.enter_context(open_entry(entry, task.held, task.plan.spec, given))
         tell_changes(opened, folder, watch.tell)
         work = replace(make_work(chosen, stack, watch), store=place / TRANSCRIPTS)
