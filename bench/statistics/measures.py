@@ -153,7 +153,7 @@ def field_p_values(done: Trials) -> Iterator[float]:
 
 
 def measure_families(trials: int, seed: int) -> Iterator[Rate]:
-    """Yield false alarms among 12 fields: without adjustment, by Holm, and the false share by Benjamini and Hochberg."""
+    """Yield false alarms among 12 fields: without adjustment, adjusted, and the false share by Benjamini and Hochberg."""
     part = "Twelve fields at once"
     like = Extractor(0.3, 0.06, 0.9)
     fields = [f"field_accuracy[{name}]" for name in World({}).names]
@@ -166,13 +166,13 @@ def measure_families(trials: int, seed: int) -> Iterator[Rate]:
         (any(_p(one) <= LEVEL for one in family) for family in families),
     )
     alarms = [any(one.verdict in ("better", "worse") for one in family) for family in families]
-    yield count(part, "equal extractors: any field called different, Holm", alarms, most=LEVEL)
+    yield count(part, "equal extractors: any field called different, min-P", alarms, most=LEVEL)
     better = Extractor(0.3, 0.06, 0.9, weak_fields=dict.fromkeys(range(4), 0.02))
     families = simulate(
         World({"a": like, "b": better}), trials, seed + 1, fields, fields, replicates=0
     ).families(fields)
     alarms = [any(one.verdict in ("better", "worse") for one in family[4:]) for family in families]
-    yield count(part, "four fields really better: any other called different, Holm", alarms, most=LEVEL)
+    yield count(part, "four fields really better: any other called different, min-P", alarms, most=LEVEL)
     found = [
         [p <= LEVEL for p in adjust_benjamini_hochberg([_p(one) for one in family])] for family in families
     ]
@@ -187,7 +187,7 @@ def measure_families(trials: int, seed: int) -> Iterator[Rate]:
     yield wrongly
     yield count(
         part,
-        "the same: all four found, Holm",
+        "the same: all four found, min-P",
         (all(one.verdict == "better" for one in family[:4]) for family in families),
     )
 
@@ -199,7 +199,7 @@ def measure_rankings(
     firsts: Mapping[str, Extractor] = RANKED,
 ) -> Iterator[Rate]:
     """Yield false alarms in rankings of five extractors: a first one, and four that are equal."""
-    part = "Rankings of five extractors (Holm, over all pairs and both metrics)"
+    part = "Rankings of five extractors (min-P over metrics, Holm over pairs)"
     for what, first in firsts.items():
         others = first if first != BETTER else EQUAL
         done = simulate(

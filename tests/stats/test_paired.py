@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.stats.corrections import adjust_benjamini_hochberg, adjust_holm
+from fieldassay.stats.corrections import adjust_benjamini_hochberg, adjust_holm, adjust_min_p
 from fieldassay.stats.paired import PValue, count_wins, effect_size, mcnemar_mid_p, sign_flip, tail_share
 from fieldassay.stats.power import documents_needed, mcnemar_power, minimum_detectable_effect
 from fieldassay.stats.signs import DRAWS, MOST_SIGNS, enumerate_sums, group_columns, sign_keys, signed_sums
@@ -232,3 +232,31 @@ def test_what_could_be_seen_and_what_it_takes_to_see_more() -> None:
     assert documents_needed(100, 0.04, 0.01) == 1600
     assert documents_needed(100, 0.04, 0.03) == 178
     assert documents_needed(100, 0.04, 0.0) is None
+
+
+def test_holm_counts_groups_of_tests_that_are_adjusted_already() -> None:
+    """By hand: three groups are left for the first, three for the second, two once the last of "a" is decided."""
+    p_values, groups = [0.001, 0.002, 0.01, 0.3, 0.02], ["a", "a", "b", "c", "b"]
+    assert adjust_holm(p_values, groups) == pytest.approx([0.003, 0.006, 0.02, 0.3, 0.04])
+
+
+def test_min_p_counts_the_draws_in_which_any_test_left_is_as_small() -> None:
+    """By hand, of nine draws: the first test stands against three others, the last one alone."""
+    drawn = [
+        np.array([0.1, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9]),
+        np.array([0.9, 0.1, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9]),
+        np.array([0.1, 0.9, 0.2, 0.2, 0.9, 0.9, 0.9, 0.9, 0.9]),
+        np.ones(9),
+    ]
+    assert adjust_min_p([0.1, 0.2, 0.4, 1.0], drawn) == pytest.approx([0.2, 0.5, 0.5, 1.0])
+
+
+@given(st.lists(st.sampled_from([0.01, 0.02, 0.2, 0.7, 1.0]), min_size=1, max_size=6), st.integers(0, 99))
+def test_min_p_never_helps_and_is_never_stricter_than_counting_all_tests(
+    given_p: list[float], seed: int
+) -> None:
+    drawn = list(np.random.default_rng(seed).choice([0.01, 0.02, 0.2, 0.7, 1.0], (len(given_p), 50)))
+    adjusted = adjust_min_p(given_p, drawn)
+    assert all(p <= one <= 1 for p, one in zip(given_p, adjusted, strict=True))
+    assert adjust_min_p(given_p, [drawn[0]] * len(given_p)) == pytest.approx(given_p)  # all the same test
+    assert adjust_min_p(given_p, [np.ones(50)] * len(given_p)) == given_p  # no other can ever be small
