@@ -18,6 +18,7 @@ from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
 from fieldassay.stats.paired import mcnemar_mid_p
+from fieldassay.stats.poisson import document_keys, weight_table, weights
 
 SPEC: dict[str, Any] = {"name": "t", "fields": {"a": "integer", "b": "integer", "c": "text"}}
 EVERYTHING = (
@@ -288,6 +289,49 @@ def test_a_ranking_says_which_places_are_certain() -> None:
         assert place.last == 4 - sum(better == place.system for better, _ in shown)
     best, last = ranking.places[0], ranking.places[-1]
     assert (best.system, last.system, last.first > best.last) == ("s3", "s0", True)
+
+
+def test_the_first_is_valued_by_the_documents_that_did_not_choose_it() -> None:
+    """Each replicate by a plain loop: the best on what it draws, valued on what it leaves out."""
+    result = run(40, 3, compare=("accuracy",), replicates=60)
+    [ranking] = result.rankings
+    assert result.paired is not None
+    arena = PairedMatrix.open(result.paired)
+    view = arena.layout.view(result.paired.metrics[0])
+    drawn = weights(document_keys(arena.documents, 0), 0, 60, weight_table()).astype(np.int64)
+    found, firsts = [], []
+    for weight in drawn.T:
+        values = [view.evaluate((side[view.rows] @ weight)[:, None])[0] for side in arena.matrices]
+        best = [at for at, value in enumerate(values) if value >= max(values) - 1e-9]
+        new = [
+            view.evaluate(arena.matrices[at][view.rows][:, weight == 0].sum(axis=1)[:, None])[0]
+            for at in best
+        ]
+        found.append(np.mean(new))
+        firsts.append({arena.names[at]: 1 / len(best) for at in best})
+    assert ranking.on_new_documents == pytest.approx(np.mean(found))
+    assert {place.system: place.chance_first for place in ranking.places} == pytest.approx(
+        {name: np.mean([one.get(name, 0.0) for one in firsts]) for name in arena.names}
+    )
+
+
+def test_the_first_of_equal_systems_is_worth_less_on_new_documents() -> None:
+    rng = np.random.default_rng(2)
+    gaps = []
+    for _ in range(10):
+        predictions = {f"s{number}": draw(rng, 40, 0.8, 0.0) for number in range(6)}
+        options = ScoreOptions(replicates=200, evidence="none", metrics=("recall",), compare=("recall",))
+        truth = [{"id": f"d{at:03}", "a": at, "b": 2 * at, "c": f"t{at}"} for at in range(40)]
+        [ranking] = score(truth, predictions, SPEC, options).rankings
+        assert ranking.places[0].value is not None and ranking.on_new_documents is not None
+        gaps.append((ranking.places[0].value - 0.8, ranking.on_new_documents - 0.8))
+    flattered, honest = np.mean(gaps, axis=0)
+    assert flattered > 0.03 > abs(honest)
+
+
+def test_few_documents_say_nothing_of_new_ones() -> None:
+    [ranking] = run(12, 3, compare=("accuracy",)).rankings
+    assert ranking.on_new_documents is None and ranking.places[0].chance_first is None
 
 
 def test_many_documents_are_exchanged_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:

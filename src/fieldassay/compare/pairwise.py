@@ -19,6 +19,7 @@ from fieldassay.compare.families import (
     is_shown,
 )
 from fieldassay.compare.permutation_test import Pair, PairedMatrix
+from fieldassay.compare.winners_curse import can_be_redrawn, value_first
 from fieldassay.metrics.grammar import MetricCall
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.result.comparison import Comparison, Place, RankedPair, Ranking
@@ -61,7 +62,7 @@ def compare_all(
     is_ranked = len(pairs) > 1 and can_rank(
         len(arena.names), len(whole), arena.data.level, arena.data.correction
     )
-    return decide_together(made, [rank(arena, bound) for bound in whole] if is_ranked else [])
+    return decide_together(made, rank_all(arena, whole) if is_ranked else [])
 
 
 def can_rank(systems: int, metrics: int, level: float, correction: str = "min_p") -> bool:
@@ -194,6 +195,29 @@ def compare_one(
 def name_metric(bound: BoundMetric) -> str:
     """Return the metric as it is written, without its field and its slice."""
     return str(MetricCall(bound.call.name, bound.call.parameters))
+
+
+def rank_all(arena: PairedMatrix, metrics: Sequence[BoundMetric]) -> list[RankedPairs]:
+    """Return the rankings by each metric of the whole, with what the first of each is worth on new documents."""
+    ranked = [rank(arena, bound) for bound in metrics]
+    views = [arena.layout.view(bound) for bound in metrics]
+    able = [can_be_redrawn(arena, view) for view in views]
+    if not any(able):
+        return ranked
+    rows = np.unique(
+        np.concatenate([view.rows for view, is_able in zip(views, able, strict=True) if is_able])
+    )
+    left_out = arena.left_out(rows)
+    return [
+        one._replace(
+            found=value_first(
+                arena, view, one.found, [sums[np.searchsorted(rows, view.rows)] for sums in left_out]
+            )
+        )
+        if is_able
+        else one
+        for one, view, is_able in zip(ranked, views, able, strict=True)
+    ]
 
 
 def rank(arena: PairedMatrix, bound: BoundMetric) -> RankedPairs:

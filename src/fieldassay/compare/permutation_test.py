@@ -170,6 +170,15 @@ class PairedMatrix:
         )[0]
         return tuple(np.split(sums, len(self.names)))
 
+    def left_out(self, rows: npt.NDArray[np.int64]) -> tuple[Ints, ...]:
+        """Return each system's sums of these rows over the documents that each bootstrap replicate leaves out: those with weight 0."""
+        stacked = np.concatenate([matrix[rows] for matrix in self.matrices])
+        everything = [np.arange(len(self.documents))]
+        [sums] = draw_sums(
+            stacked, self.documents, self.data.seed, self.data.replicates, everything, is_left_out=True
+        )
+        return tuple(np.split(sums, len(self.names)))
+
     @cached_property
     def signed(self) -> tuple[Ints, ...]:
         """Return what each system has more than the first one, summed under every random pattern of signs: only differences are ever looked at.

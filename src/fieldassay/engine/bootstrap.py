@@ -23,9 +23,17 @@ Ints = npt.NDArray[np.int64]
 
 @one_blas_thread()
 def draw_sums(
-    columns: Ints, documents: Sequence[str], seed: int, replicates: int, subsets: Sequence[Ints]
+    columns: Ints,
+    documents: Sequence[str],
+    seed: int,
+    replicates: int,
+    subsets: Sequence[Ints],
+    *,
+    is_left_out: bool = False,
 ) -> list[Ints]:
     """Return the sums of the columns under every replicate's weights, for each subset of documents.
+
+    `is_left_out`: the plain sums of the documents with weight 0 instead, which a replicate does not have.
 
     The sums are columns x replicates, int64; `columns` is columns x documents; a subset is an array of
     document positions. The products are exact: each column is shifted, and split if necessary, until the
@@ -38,6 +46,7 @@ def draw_sums(
     sums = [np.zeros((len(columns), replicates), np.int64) for _ in subsets]
     keys = document_keys(documents, seed)
     table = weight_table(np.float32)
+    table = (table == 0).astype(np.float32) if is_left_out else table
     width = max(4, _BLOCK // max(1, len(documents)) // 4 * 4)
     for first in range(0, replicates, width):
         count = min(width, replicates - first)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fieldassay.reports.page import Column, Page
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.wording.numbers import show_plain
-from fieldassay.wording.sentences import say_comparison, say_places, say_shortly
+from fieldassay.wording.sentences import say_comparison, say_first, say_places, say_shortly
 from fieldassay.wording.shown import escape_markdown, show
 
 MOST_LINES, MOST_SPOKEN = 8, 3
@@ -143,4 +143,7 @@ def _remarks(compared: Compared) -> list[str]:
     places = (
         "place: those that a system may really have, by the same p values, all pairs of systems among them"
     )
-    return [*more, compared.method, *([places] if compared.ranking is not None else [])]
+    if compared.ranking is None:
+        return [*more, compared.method]
+    first = say_first(compared.ranking)
+    return [*more, *([first] if first else []), compared.method, places]

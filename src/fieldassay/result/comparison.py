@@ -77,12 +77,16 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The position of a system by its value, with the `first` to `last` places that it may really have."""
+    """The position of a system by its value, with the `first` to `last` places that it may really have.
+
+    `chance_first` is the share of bootstrap replicates in which it is the first (None: not enough documents, or none drawn).
+    """
 
     system: str
     value: float | None
     first: int
     last: int
+    chance_first: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,8 @@ class Ranking:
     """All systems by one metric, the best first; a system without a value comes last.
 
     `first` of a place is 1 + the number of systems that are significantly better, `last` the number of
-    systems less those significantly worse.
+    systems less those significantly worse. `on_new_documents` is about what the first would have on other documents
+    than those it was chosen by.
     """
 
     metric: str
@@ -115,6 +120,7 @@ class Ranking:
     unit: str = "ratio"
     better: str = "higher"
     method: str = "holm"
+    on_new_documents: float | None = None
 
     def shows(self, pair: RankedPair) -> bool:
         """Return whether the two systems of a pair are shown to differ."""
@@ -125,7 +131,13 @@ class Ranking:
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking in the form of `comparisons.json`."""
         places = [
-            {"system": one.system, "value": one.value, "first": one.first, "last": one.last}
+            {
+                "system": one.system,
+                "value": one.value,
+                "first": one.first,
+                "last": one.last,
+                "chance_first": one.chance_first,
+            }
             for one in self.places
         ]
         pairs = [
@@ -144,4 +156,10 @@ class Ranking:
             "level": self.level,
             "documents": self.documents,
         }
-        return {**head, "unit": self.unit, "better": self.better, "method": self.method}
+        return {
+            **head,
+            "unit": self.unit,
+            "better": self.better,
+            "method": self.method,
+            "on_new_documents": self.on_new_documents,
+        }

@@ -136,12 +136,13 @@ class Decision:
                 else f"{outcome.gate} {said[outcome.verdict]}: {outcome.rule}"
                 for outcome in blocking
             )
-        passed = sum(outcome.verdict is Verdict.PASS for outcome in self.outcomes)
+        stands_on = [outcome.documents for outcome in self.outcomes if outcome.verdict is Verdict.PASS]
+        passed, known = len(stands_on), sorted(filter(None, stands_on))
         if not passed:
             return ("no gate applies" if self.outcomes else "there is no gate",)
         skipped = len(self.outcomes) - passed
         return (
-            f"{passed} of {passed} gates that apply passed"
+            f"{passed} of {passed} gates that apply passed{_on_documents(known)}"
             + (f"; {skipped} do not apply" if skipped else ""),
         )
 
@@ -154,6 +155,18 @@ class Decision:
             "reasons": list(self.reasons),
             "gates": [outcome.to_dict() for outcome in self.outcomes],
         }
+
+
+def _on_documents(counts: Sequence[int]) -> str:
+    """Return how many documents gates stand on: the fewest and the most.
+
+    >>> _on_documents([40, 120]), _on_documents([1]), _on_documents([])
+    (', on 40 to 120 documents', ', on 1 document', '')
+    """
+    if not counts:
+        return ""
+    span = f"{counts[0]:,}" if counts[0] == counts[-1] else f"{counts[0]:,} to {counts[-1]:,}"
+    return f", on {span} document{'' if counts[-1] == 1 else 's'}"
 
 
 def decisions_data(decisions: Sequence[Decision]) -> dict[str, Any]:

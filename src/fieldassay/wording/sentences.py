@@ -13,6 +13,7 @@ from fieldassay.wording.numbers import (
     show_p,
     show_percent,
     show_percents,
+    show_plain,
     show_points,
     show_share,
     show_signed_points,
@@ -21,7 +22,7 @@ from fieldassay.wording.numbers import (
 from fieldassay.wording.shown import show
 
 if TYPE_CHECKING:
-    from fieldassay.result.comparison import Comparison, Place
+    from fieldassay.result.comparison import Comparison, Place, Ranking
     from fieldassay.result.estimate import Estimate
 
 _NAME = 60
@@ -151,6 +152,22 @@ def say_places(place: Place) -> str:
     ('1 to 3', '2')
     """
     return str(place.first) if place.first == place.last else f"{place.first} to {place.last}"
+
+
+def say_first(ranking: Ranking) -> str:
+    """Return what the first of a ranking is worth on new documents, and how often it would be first; empty where that is not known.
+
+    >>> from fieldassay.result.comparison import Place, Ranking
+    >>> places = (Place("qwen", 0.92, 1, 2, 0.55), Place("llama", 0.9, 1, 2, 0.45))
+    >>> say_first(Ranking("accuracy", places, (), 0.95, 100, on_new_documents=0.884))
+    'first: qwen with 0.920, on new documents about 0.884; it is first in 55% of resamples of these documents'
+    """
+    first = ranking.places[0] if ranking.places else None
+    if first is None or first.value is None or first.chance_first is None or ranking.on_new_documents is None:
+        return ""
+    here, there = (show_plain(value, ranking.unit) for value in (first.value, ranking.on_new_documents))
+    often = f"it is first in {100 * first.chance_first:.0f}% of resamples of these documents"
+    return f"first: {show(first.system, _NAME)} with {here}, on new documents about {there}; {often}"
 
 
 def say_p(one: Comparison) -> str:

@@ -22,6 +22,7 @@ from fieldassay.wording.numbers import (
 )
 from fieldassay.wording.sentences import (
     say_comparison,
+    say_first,
     say_metric,
     say_places,
     say_power,
@@ -213,7 +214,14 @@ def _many(found: Diff) -> Part:
         "Ranking" if found.rankings else "Overall",
         lines,
         tables,
-        (*places, told, *_adjusted(found.overall, found.rankings), *_few(_all(found)), *_method(found)),
+        (
+            *filter(None, map(say_first, found.rankings)),
+            *places,
+            told,
+            *_adjusted(found.overall, found.rankings),
+            *_few(_all(found)),
+            *_method(found),
+        ),
     )
 
 

@@ -14,7 +14,14 @@ from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main
 from fieldassay.wording.numbers import show_count, show_percent, show_percents, show_share
-from fieldassay.wording.sentences import join_names, say_comparison, say_estimate, say_interval, say_power
+from fieldassay.wording.sentences import (
+    join_names,
+    say_comparison,
+    say_estimate,
+    say_first,
+    say_interval,
+    say_power,
+)
 from fieldassay.wording.shown import show, show_pair
 
 MOST_CARDS = 4
@@ -264,10 +271,11 @@ def _tell_ranking(ranking: Ranking, best: str) -> str:
         return ""
     documents = show_count(ranking.documents, "document")
     level = f"at the {show_share(ranking.level)} level, corrected for all pairs, {documents}"
+    first = f"; {told}" if (told := say_first(ranking)) else ""
     if not others:
-        return f"{show(best, 60)} is better than every other system ({level})"
+        return f"{show(best, 60)} is better than every other system ({level}){first}"
     names = join_names([show(name, 60) for name in others])
-    return f"no difference could be shown between {show(best, 60)} and {names} ({level})"
+    return f"no difference could be shown between {show(best, 60)} and {names} ({level}){first}"
 
 
 def _fixes(source: ReportSource, best: str) -> dict[str, tuple[Fix, ...]]:

@@ -1,0 +1,51 @@
+"""What the first of several systems is worth on new documents: the best of many was chosen for its luck too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fieldassay.compare.permutation_test import Floats, Ints, PairedMatrix, View
+from fieldassay.metrics.recipes import Total
+from fieldassay.result.comparison import Ranking
+from fieldassay.stats.intervals import FEW_DOCUMENTS
+
+
+def can_be_redrawn(arena: PairedMatrix, view: View) -> bool:
+    """Return whether replicates can choose a first by a metric: a mean or a ratio, of enough documents."""
+    is_total = view.bound.metric.unit == "count" or isinstance(view.bound.recipe, Total)
+    return bool(arena.data.replicates) and not is_total and len(arena.documents) >= FEW_DOCUMENTS
+
+
+def value_first(arena: PairedMatrix, view: View, ranking: Ranking, left_out: Sequence[Ints]) -> Ranking:
+    """Return the ranking with the chance of each system to be first, and the value of the first on new documents.
+
+    Each bootstrap replicate chooses the first by the documents that it draws, and values it by those that it leaves out, of which the choice
+    knows nothing. `left_out` are the sums of the latter, by system.
+    """
+    sign = 1.0 if ranking.better == "higher" else -1.0
+    drawn = np.stack([view.evaluate(sums[view.rows]) for sums in arena.replicates])
+    chances = share_first(sign * drawn)
+    new = np.stack([view.evaluate(sums) for sums in left_out])
+    values = np.where(chances > 0, chances * new, 0.0).sum(axis=0)
+    known = values[~np.isnan(values) & (chances.sum(axis=0) > 0)]
+    if not len(known):
+        return ranking
+    of_system = dict(zip(arena.names, chances.mean(axis=1).tolist(), strict=True))
+    places = tuple(replace(one, chance_first=of_system[one.system]) for one in ranking.places)
+    return replace(ranking, places=places, on_new_documents=float(known.mean()))
+
+
+def share_first(values: Floats) -> Floats:
+    """Return who is the highest of each column (systems x replicates), those that tie with equal shares; nobody where none is defined.
+
+    >>> share_first(np.array([[0.5, 0.9, np.nan], [0.5, 0.8, np.nan]])).tolist()
+    [[0.5, 1.0, 0.0], [0.5, 0.0, 0.0]]
+    """
+    known = np.where(np.isnan(values), -np.inf, values)
+    highest = known.max(axis=0)
+    is_first = (known >= highest - 1e-9 * np.abs(highest)) & np.isfinite(highest)
+    found: Floats = is_first / np.maximum(is_first.sum(axis=0), 1)
+    return found
