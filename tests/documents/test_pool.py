@@ -153,6 +153,15 @@ def test_a_stored_transcript_is_used_again(tmp_path: Path) -> None:
     assert isinstance(fresh, Transcript) and fresh.notes == ()
 
 
+def test_the_time_of_loading_is_kept_with_the_transcript(tmp_path: Path) -> None:
+    store = TranscriptStore(tmp_path / "store")
+    (tmp_path / "a.txt").write_text("some text")
+    files = [DocumentFile("a.txt", tmp_path / "a.txt")]
+    with DocumentPool(0) as pool:
+        times = [transcript.load_ms for _ in range(2) for _, transcript in pool.load_all(files, store=store)]  # type: ignore[union-attr]
+    assert times[0] > 0 and times[1] == times[0]
+
+
 WORDS = '{"id": "r%d", "pages": [{"width": 100, "height": 100, "words": [[60, 10, 90, 20, "12.00"], [5, 11, 40, 21, "Total"]]}]}\n'
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context
@@ -129,6 +130,7 @@ def _transcript_of(future: Future[bytes]) -> Transcript | DocumentError:
 
 def load_file(file: DocumentFile, options: LoadOptions, store: TranscriptStore | None) -> bytes:
     """Return the transcript of a document as JSON: the stored one if the same loader made it, else a new one."""
+    begun = time.monotonic()
     data = file.read(options)
     if store is not None:
         kind = find_kind(file.id, data)
@@ -136,6 +138,7 @@ def load_file(file: DocumentFile, options: LoadOptions, store: TranscriptStore |
         if held is not None:
             return encode(held)
     made = load_bytes(data, file.id, options, beat)
+    made = replace(made, load_ms=round((time.monotonic() - begun) * 1000, 3))
     if store is not None:
         store.write(made)
     return encode(made)

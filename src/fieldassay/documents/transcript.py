@@ -105,6 +105,8 @@ class Transcript:
     """The name, version and options of the loader and of the programs it used."""
     notes: tuple[str, ...] = ()
     """Remarks by kind: `hidden_text`, `tracked_changes`, `hidden_rows`, `ocr` and others."""
+    load_ms: float = field(default=0.0, compare=False)
+    """The time that loading took, in milliseconds, when the document was loaded."""
 
     def lines(self) -> Iterator[tuple[Page, Line]]:
         """Yield the lines of all pages in reading order, each with its page."""

@@ -202,7 +202,8 @@ def _jobs(
                 place = "" if transcript.page is None else f" (page {transcript.page})"
                 yield Job(name, None, Failure(transcript.kind, f"{transcript}{place}", "load"))
             else:
-                yield Job(name, _starter(system, transcript, repeat), facts={"sha256": transcript.sha256})
+                start, facts = _starter(system, transcript, repeat), {"sha256": transcript.sha256}
+                yield Job(name, start, load_ms=transcript.load_ms, facts=facts)
 
 
 def _starter(system: System, transcript: Transcript, repeat: int) -> Callable[[], Steps[Extracted]]:
