@@ -31,8 +31,12 @@ class Gate:
 
     def enter(self, weight: int, until: float) -> bool:
         """Wait for a place; return whether there is one, False at the time `until` and when the gate closes."""
-        me = threading.Event()
         with self._guard:
+            is_free = not self._waiting and not self._is_closed
+            if is_free and self._room.wait(self._clock(), weight, self._inside) <= 0:
+                self._inside += weight
+                return True
+            me = threading.Event()
             self._waiting.append(me)
         while True:
             me.clear()
