@@ -161,16 +161,20 @@ def label_fit(labels: Sequence[tuple[str, ...]], words: Sequence[str]) -> float:
     return best
 
 
-def is_exact_label(labels: Sequence[tuple[str, ...]], words: Sequence[str]) -> bool:
-    """Return whether all of some words are one label.
+def exact_label(labels: Sequence[tuple[str, ...]], words: Sequence[str]) -> float:
+    """Return 1 if all of some words are one label, more for a label of several words, else 0.
 
-    >>> is_exact_label([("total",)], ("sub", "total")), is_exact_label([("total",)], ("total",))
-    (False, True)
+    >>> exact_label([("total",), ("grand", "total")], ("grand", "total")), exact_label([("total",)], ("sub", "total"))
+    (1.25, 0.0)
     """
-    return any(
-        len(label) == len(words)
-        and all(_is_word(one, other) for one, other in zip(label, words, strict=True))
-        for label in labels
+    return max(
+        (
+            1.0 + 0.25 * (len(label) - 1)
+            for label in labels
+            if len(label) == len(words)
+            and all(_is_word(one, other) for one, other in zip(label, words, strict=True))
+        ),
+        default=0.0,
     )
 
 

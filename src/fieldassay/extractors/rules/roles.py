@@ -11,7 +11,7 @@ from fieldassay.extractors.evidence import Found
 from fieldassay.extractors.rules.candidates import label_fit
 from fieldassay.extractors.rules.crf import Features, Labeller, Words, fit_labeller
 from fieldassay.extractors.rules.rows import Row, Sheet
-from fieldassay.extractors.rules.tables import Cell, Column
+from fieldassay.extractors.rules.tables import Cell, Column, extract_items
 
 _BANDS = 8
 _OUTSIDE = 3
@@ -80,6 +80,8 @@ def _row_features(
     rows = sheet.rows
     patterns = [_pattern(row) for row in rows]
     marked = [bool(outside & set(row.lower)) for row in rows]
+    guesses = _guesses(sheet, columns)
+    guessed = {index for index, _ in guesses}
     for index, row in enumerate(rows):
         near = {
             "before": patterns[index - 1] if index else "<",
@@ -100,11 +102,26 @@ def _row_features(
                 **around,
                 **_word_features(sheet, columns, (index, at), sheet.extent),
                 f"zone {zone} {row.kinds[at]}": 1.0,
+                f"guess {guesses.get((index, at), '')}": 3.0,
+                f"guess {guesses.get((index, at), '')} {patterns[index]}": 1.0,
+                f"guess {guesses.get((index, at), '')} {zone}": 2.0,
+                f"guessed {index in guessed} {index - 1 in guessed} {index + 1 in guessed} {row.kinds[at]}": 1.0,
                 f"product {products.get(at, '')} {row.kinds[at]}": 1.0,
                 f"next row {row.kinds[at]} {near['after']} {patterns[index]}": 1.0,
             }
             for at in range(len(row.tokens))
         ]
+
+
+def _guesses(sheet: Sheet, columns: Sequence[Column]) -> dict[tuple[int, int], str]:
+    """Return the column of each word of the items that are found without examples."""
+    guesses: dict[tuple[int, int], str] = {}
+    for item in extract_items(sheet, columns):
+        for column, cell in item.items():
+            for number, (index, first, end) in enumerate(cell.runs):
+                for at in range(first, end):
+                    guesses[index, at] = f"{column} {number == 0 and at == first}"
+    return guesses
 
 
 def _products(row: Row) -> dict[int, str]:

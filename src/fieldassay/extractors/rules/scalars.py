@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fieldassay.extractors.answers import Steps
 from fieldassay.extractors.evidence import Found
-from fieldassay.extractors.rules.candidates import Candidate, candidates, is_exact_label, label_fit
+from fieldassay.extractors.rules.candidates import Candidate, candidates, exact_label, label_fit
 from fieldassay.extractors.rules.choice import Choice, Features, Model, fit
 from fieldassay.extractors.rules.rows import Sheet
 
@@ -53,13 +53,13 @@ class ScalarRule:
     def _features(self, one: Candidate, counts: Counter[str], is_largest: bool) -> Features:
         left, above = one.left, one.above
         fit_left, fit_above = label_fit(self.labels, left), label_fit(self.labels, above)
-        is_exact = is_exact_label(self.labels, left)
+        exact = exact_label(self.labels, left)
         features: dict[str, float] = {
             "label_left": fit_left,
             "label_above": fit_above,
-            "exact_left": float(is_exact),
-            "exact_above": float(is_exact_label(self.labels, above)),
-            "extra_words": float(fit_left == 1.0 and not is_exact),
+            "exact_left": exact,
+            "exact_above": exact_label(self.labels, above),
+            "extra_words": float(fit_left == 1.0 and not exact),
             "segment": float(one.is_segment),
             "only": float(len(counts) == 1 and self.leaf.type in _RARE),
             "decimals": float(self.leaf.type == "money" and "." in one.text[-3:]),

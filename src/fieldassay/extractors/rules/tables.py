@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 _ENDS = frozenset({"total", "subtotal", "sub", "grand", "sum", "summe", "gesamt", "amount"})
 """Words that begin the lines after a table."""
+
+_COUNT_WORDS = frozenset({"cnt", "count", "qty", "quantity", "pcs", "units", "menge", "anzahl", "jumlah"})
+"""Words of labels of columns that count, whatever their type."""
+_COUNT = re.compile(r"[xX]?\d{1,4}[xX]?|\d{1,3}[.,]0+")
 
 _NUMERIC = ("money", "number", "quantity", "integer")
 _AMOUNTS = ("money", "number", "quantity")
@@ -168,7 +173,7 @@ def _under_head(
 def _lines_below(sheet: Sheet, head: int) -> list[int]:
     """Return the rows from a head to the first line of totals."""
     below = range(head + 1, len(sheet.rows))
-    end = next((index for index in below if set(sheet.rows[index].lower[:1]) & _ENDS), len(sheet.rows))
+    end = next((index for index in below if _ends_items(sheet.rows[index])), len(sheet.rows))
     return list(range(head + 1, end))
 
 
@@ -230,19 +235,32 @@ def _distance(left: float, right: float, other_left: float, other_right: float) 
 
 def _by_pattern(sheet: Sheet, columns: Sequence[Column]) -> list[dict[int, Cell]]:
     """Return the lines before the totals that have a text and amounts at their end."""
-    texts = [at for at, column in enumerate(columns) if column.leaf.type not in _NUMERIC]
     amounts = _by_labels(columns)
-    counts = [at for at, column in enumerate(columns) if column.leaf.type == "integer"]
+    counts = [at for at, column in enumerate(columns) if _is_count(column)]
+    texts = [at for at, column in enumerate(columns) if column.leaf.type not in _NUMERIC and at not in counts]
     if not texts or not amounts:
         return []
     items = []
     for index, row in enumerate(sheet.rows):
-        if set(row.lower[:1]) & _ENDS:
+        if _ends_items(row):
             break
         found = _line(row, index, (texts[0], amounts, counts))
-        if found:
+        if found and texts[0] not in found:
+            before = sheet.rows[index - 1] if index else None
+            if (
+                before is not None
+                and set(before.kinds) <= set("TMP")
+                and not any(_covers(item, index - 1) for item in items)
+            ):
+                found[texts[0]] = Cell(((index - 1, 0, len(before.tokens)),), _UNSURE)
+        if texts[0] in found:
             items.append(found)
     return items
+
+
+def _is_count(column: Column) -> bool:
+    words = {word for label in column.labels for word in label}
+    return column.leaf.type == "integer" or (column.leaf.type not in _AMOUNTS and bool(words & _COUNT_WORDS))
 
 
 def _by_labels(columns: Sequence[Column]) -> list[int]:
@@ -264,12 +282,26 @@ def _line(row: Row, index: int, wanted: tuple[int, Sequence[int], Sequence[int]]
     first = 0
     if not cells:
         return {}
-    if counts and end and kinds[end - 1] == "N":
+    if counts and end and _COUNT.fullmatch(row.tokens[end - 1].text):
         end -= 1
         cells[counts[0]] = Cell(((index, end, end + 1),), _UNSURE)
-    elif counts and kinds[0] == "N":
+    elif counts and end and _COUNT.fullmatch(row.tokens[0].text):
         first = 1
         cells[counts[0]] = Cell(((index, 0, 1),), _UNSURE)
-    if "T" not in kinds[first:end] and "M" not in kinds[first:end]:
-        return {}
-    return {text: Cell(((index, first, end),), _UNSURE), **cells}
+    if any(_is_name(token.text) for token in row.tokens[first:end]):
+        cells[text] = Cell(((index, first, end),), _UNSURE)
+    return cells
+
+
+def _is_name(text: str) -> bool:
+    return sum(char.isalpha() for char in text) >= 2
+
+
+def _covers(item: Item, index: int) -> bool:
+    return any(run[0] == index for cell in item.values() for run in cell.runs)
+
+
+def _ends_items(row: Row) -> bool:
+    """Return whether a row begins the totals: its first word is such a word, or one joined to others."""
+    first = re.split(r"[^\w]|_", row.lower[0].strip("_-"))[0] if row.tokens else ""
+    return first in _ENDS or first.startswith(("subt", "total", "grandt"))
