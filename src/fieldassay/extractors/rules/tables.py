@@ -240,7 +240,7 @@ def _by_pattern(sheet: Sheet, columns: Sequence[Column]) -> list[dict[int, Cell]
     texts = [at for at, column in enumerate(columns) if column.leaf.type not in _NUMERIC and at not in counts]
     if not texts or not amounts:
         return []
-    items = []
+    items: list[dict[int, Cell]] = []
     for index, row in enumerate(sheet.rows):
         if _ends_items(row):
             break
