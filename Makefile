@@ -47,8 +47,9 @@ lint: setup ## check style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-fuzz: setup ## read 12,000 files made wrong; FUZZ="--seconds 60", "--seed 7 --only run" say otherwise
+fuzz: setup ## read 12,000 files and 2,000 documents made wrong; FUZZ="--seconds 60", "--seed 7 --only run" say otherwise
 	PYTHONPATH=.:tests $(BIN)/python -m tests.fuzz $(FUZZ)
+	PYTHONPATH=.:tests $(BIN)/python -m tests.fuzz.documents --count 2000
 
 docs: setup browser ## write the generated pages of docs/ again
 	$(BIN)/python docs/generate.py
@@ -56,9 +57,10 @@ docs: setup browser ## write the generated pages of docs/ again
 	$(BIN)/python docs/picture.py
 	$(BIN)/python docs/screenshots.py
 
-bench: setup ## measure speed against the installed peers, the cost of driving requests, and what is promised of intervals and tests
+bench: setup ## measure speed against the installed peers, the cost of driving requests, loading documents, and what is promised of intervals and tests
 	$(BIN)/python bench/run.py
 	$(BIN)/python bench/endpoints.py
+	$(BIN)/python bench/documents.py --ocr
 	$(BIN)/python bench/statistics --publish
 
 clean: ## remove what the other targets made

@@ -98,9 +98,10 @@ def test_a_scanned_page_of_a_pdf_is_recognized_beside_a_digital_one(pool: Docume
 
 @pytest.mark.slow
 def test_a_scan_with_a_digital_stamp_is_recognized_around_the_stamp(pool: DocumentPool) -> None:
-    made = picture()
+    made = Image.new("L", (760, 720), "white")
+    made.paste(picture())
     scan = (
-        f"q {made.width * 0.8} 0 0 {made.height * 1.6} 0 100 cm /Im Do Q 1 1 1 rg 60 40 300 40 re f 0 0 0 rg"
+        f"q {made.width * 0.8} 0 0 {made.height * 0.8} 0 100 cm /Im Do Q 1 1 1 rg 60 40 300 40 re f 0 0 0 rg"
     )
     stamp = text(72, 740, "Envelope 1234-ABCD") + text(72, 150, "unseen", more="3 Tr")
     more = {"extra": [image(made.tobytes(), *made.size)], "resources": "/XObject << /Im 4 0 R >>"}

@@ -22,9 +22,33 @@ def find_ink(image: Any, words: Sequence[Word], width: float, height: float) -> 
     `image` is the rendered page (rows, columns) in gray values; width and height are those of the page. Text
     drawn over other ink counts as seen: that is how the text layer of a scan is spared.
     """
-    rows, columns = image.shape
-    across, down = columns / width, rows / height
-    return [_is_seen(image, word, across, down) for word in words]
+    page = _Pixels(image, width, height)
+    return [page.shows(word) for word in words]
+
+
+class _Pixels:
+    """The gray values of a page, for quick looks at single rows of them."""
+
+    def __init__(self, image: Any, width: float, height: float) -> None:
+        self._image, self._data = image, image.tobytes()
+        self._rows, self._columns = image.shape
+        self._across, self._down = self._columns / width, self._rows / height
+
+    def shows(self, word: Word) -> bool:
+        """Return whether a word is on the page, is not tiny, and has ink."""
+        left, top, right, bottom = _inner(word)
+        x0, x1 = max(floor(left * self._across), 0), min(ceil(right * self._across), self._columns)
+        y0, y1 = max(floor(top * self._down), 0), min(ceil(bottom * self._down), self._rows)
+        if x1 <= x0 or y1 <= y0 or _is_tiny(word):
+            return False
+        start = (y0 + y1) // 2 * self._columns
+        middle = self._data[start + x0 : start + x1]
+        if max(middle) - min(middle) > _CONTRAST:
+            return True
+        area = self._image[y0:y1, x0:x1]
+        if int(area.max()) - int(area.min()) > _CONTRAST:
+            return True
+        return not any(map(str.isalnum, word.text))  # a full stop may show no ink at this resolution
 
 
 def uncovered_ink(image: Any, words: Sequence[Word], width: float, height: float) -> float:
@@ -39,19 +63,6 @@ def uncovered_ink(image: Any, words: Sequence[Word], width: float, height: float
             top, left = max(floor(word.box.top * down) - 1, 0), max(floor(word.box.left * across) - 1, 0)
             edges[top : ceil(word.box.bottom * down) + 1, left : ceil(word.box.right * across) + 1] = False
     return int(edges.sum()) / total if total else 0.0
-
-
-def _is_seen(image: Any, word: Word, across: float, down: float) -> bool:
-    left, top, right, bottom = _inner(word)
-    rows, columns = image.shape
-    x0, x1 = max(floor(left * across), 0), min(ceil(right * across), columns)
-    y0, y1 = max(floor(top * down), 0), min(ceil(bottom * down), rows)
-    if x1 <= x0 or y1 <= y0 or _is_tiny(word):
-        return False
-    area = image[y0:y1, x0:x1]
-    if int(area.max()) - int(area.min()) > _CONTRAST:
-        return True
-    return not any(map(str.isalnum, word.text))  # a full stop may show no ink at this resolution
 
 
 def _inner(word: Word) -> tuple[float, float, float, float]:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from fieldassay.documents.transcript import Box, DocumentError, Word
 
+_SEARCHED = (1280, 1600, 2000)
+"""The longer sides, in pixels, of the pictures in which lines are searched for: at least 60 % of the page's.
+
+They are found as well there, in half the time; characters are recognized in the picture as it was given.
+"""
+
 
 def recognize_rapidly(image: Any) -> list[Word]:
     """Return the words of an image (rows, columns, RGB) with boxes in pixels and confidences."""
-    found = _engine()(image[:, :, ::-1], use_cls=False, return_word_box=True)
+    longest = max(image.shape[:2])
+    searched = next((side for side in _SEARCHED if side >= 0.6 * longest), _SEARCHED[-1])
+    found = _engine(searched if longest > searched else None)(
+        image[:, :, ::-1], use_cls=False, return_word_box=True
+    )
     words = []
     for line in found.word_results or ():
         for text, confidence, corners in line:
@@ -26,9 +36,13 @@ def recognize_rapidly(image: Any) -> list[Word]:
     return words
 
 
-@cache
-def _engine() -> Any:
-    """Return the engine; one thread, as pages are recognized in processes beside each other."""
+@lru_cache(maxsize=1)
+def _engine(searched: int | None) -> Any:
+    """Return the engine that searches for lines in pictures whose longer side is shrunk to so many pixels.
+
+    None enlarges small pictures, as the engine does by itself. One thread, as pages are recognized in processes
+    beside each other.
+    """
     from pathlib import Path
 
     import cv2
@@ -44,4 +58,5 @@ def _engine() -> Any:
         "EngineConfig.onnxruntime.intra_op_num_threads": 1,
         "EngineConfig.onnxruntime.inter_op_num_threads": 1,
     }
-    return rapidocr.RapidOCR(params={**one, "Global.log_level": "critical"})
+    search = {"Det.limit_type": "max", "Det.limit_side_len": searched} if searched is not None else {}
+    return rapidocr.RapidOCR(params={**one, **search, "Global.log_level": "critical"})
