@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import textwrap
 from collections.abc import Generator
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.endpoints.driving import drive
+from tests.endpoints.driving import CANARY, drive
 
 from fieldassay.endpoints.channel import Channel
 from fieldassay.endpoints.command import CommandChannel, FunctionChannel
@@ -110,3 +111,29 @@ def test_an_exception_of_a_function_fails_one_document_and_its_traceback_is_on_r
     assert found["2-x"].value.text == '{"double":4}'
     assert found["3-y"].value.failure.kind == "exception" and "total" in found["3-y"].value.failure.message
     assert "KeyError" in (tmp_path / "journal.jsonl").read_text()
+
+
+def test_a_program_or_function_that_shows_a_key_shows_it_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OWN_API_KEY", CANARY)
+
+    def own(body: Any) -> Any:
+        raise RuntimeError(f"no access with {os.environ['OWN_API_KEY']}")
+
+    def broken() -> Generator[tuple[Request, ...], tuple[Answer, ...], Answer]:
+        raise RuntimeError(f"no access with {CANARY}")
+        yield ()
+
+    program = [sys.executable, "-c", "import os, sys; sys.exit(os.environ['OWN_API_KEY'])"]
+    found: dict[str, Any] = {}
+    channels: list[dict[str, Channel]] = [
+        {"own": FunctionChannel(own, "1")},
+        {"own": CommandChannel(program)},
+    ]
+    for at, channel in enumerate(channels):
+        found |= drive([job(at, "x"), Job(f"s{at}", broken)], tmp_path / str(at), channel)[0]
+    kinds = sorted((one.failure or one.value.failure).kind for one in found.values())
+    assert kinds == ["command_died", "exception", "exception", "exception"]
+    written = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    assert CANARY[3:12] not in repr(found) + written and written.count("[key removed]") >= 4

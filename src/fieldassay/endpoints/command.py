@@ -22,6 +22,7 @@ import msgspec
 
 from fieldassay.endpoints.attempts import Attempt, attempt_line, send_fields, with_attachments, write_final
 from fieldassay.endpoints.channel import Call, ClosedError, Log, StopRunError, Waits
+from fieldassay.endpoints.credentials import remove_secrets
 from fieldassay.endpoints.exchange import Failure
 from fieldassay.endpoints.outcome import ANSWERED, Verdict
 from fieldassay.errors import Problem, ProblemsError
@@ -151,12 +152,9 @@ class CommandChannel:
         *,
         workers: int = 1,
         timeout_s: float = 120.0,
-        clean: Callable[[str], str] = str,
     ) -> None:
         self.waits = Waits()
         self._command, self._workers, self._timeout_s = tuple(command), workers, timeout_s
-        self._clean = clean
-        """Removes keys from what the command printed."""
         self._local = threading.local()
         self._guard = threading.Lock()
         self._running: set[Worker] = set()
@@ -199,7 +197,7 @@ class CommandChannel:
             self._discard()
             if self._stopped.is_set():
                 raise ClosedError from None
-            verdict = Verdict("document", error.kind, self._clean(str(error)))
+            verdict = Verdict("document", error.kind, remove_secrets(str(error), os.environ))
             self._count_dead(verdict)
         else:
             self._dead_in_a_row = 0
@@ -273,8 +271,11 @@ class FunctionChannel:
             msgspec.json.encode(answer)
         except Exception as error:  # the function is the user's code
             trace = "".join(traceback.format_exception(error))
+            trace, said = (
+                remove_secrets(text, os.environ) for text in (trace, f"{type(error).__name__}: {error}")
+            )
             log.write("fault", {"document": call.document, "traceback": trace})
-            verdict = Verdict("document", "exception", f"{type(error).__name__}: {error}")
+            verdict = Verdict("document", "exception", said)
             line = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
             return write_final(log, line, verdict)
         return write_call(call, started, answer, log)
@@ -295,7 +296,8 @@ def write_call(call: Call, started: float, answer: Any, log: Log) -> dict[str, A
         verdict = Verdict("document", "command_answer", "the answer is no object with `result` or `error`")
         return write_final(log, line, verdict)
     if answer.get("error"):
-        verdict = Verdict("answer", "command_error", str(answer["error"])[:2000])
+        said = remove_secrets(str(answer["error"])[:2000], os.environ)
+        verdict = Verdict("answer", "command_error", said)
         return write_final(log, line, verdict)
     line["text"] = msgspec.json.encode(answer.get("result")).decode()
     if isinstance(answer.get("usage"), dict):

@@ -17,6 +17,7 @@ from fieldassay.errors import FieldassayError
 from fieldassay.json_value import Json
 
 REMOVED = "[key removed]"
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.I)
 SHORTEST_SECRET = 8
 """Shorter keys (`EMPTY`, `none`) are placeholders of local servers: removing them would change answers."""
 
@@ -105,6 +106,18 @@ def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key:
             f"run `export {endpoint.key_env}=…`, or give a file with --key-file"
         )
     return Key(_checked(value, endpoint.key_env))
+
+
+def remove_secrets(text: str, environment: Mapping[str, str]) -> str:
+    """Return a text without the values of variables whose names say that they are secret.
+
+    >>> remove_secrets("bad key: abcdefgh1", {"MY_API_KEY": "abcdefgh1", "HOME": "bad"})
+    'bad key: [key removed]'
+    """
+    for name, value in environment.items():
+        if _SECRET_NAME.search(name) and value.isascii() and value.isprintable():
+            text = Key(value).removed_from(text)
+    return text
 
 
 def _read_private(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import statistics
 import threading
@@ -14,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from fieldassay.endpoints.budget import Budget, expected_usage
 from fieldassay.endpoints.channel import Call, Channel, ClosedError, StopRunError, Waiting, request_key
+from fieldassay.endpoints.credentials import remove_secrets
 from fieldassay.endpoints.exchange import Answer, Failure, Request, Usage
 from fieldassay.endpoints.jobs import DocumentTiming, Finished, Job, Progress, RunSummary, Steps
 from fieldassay.endpoints.journal import Journal, ReadJournal
@@ -401,10 +403,11 @@ class Drive(Generic[T]):
 
     def _fail(self, active: _Active[T], error: Exception) -> None:
         trace = "".join(traceback.format_exception(error))
-        self._journal.write("fault", {"document": active.job.id, "traceback": trace})
-        self._finish(
-            self._result(active, None, Failure("exception", f"{type(error).__name__}: {error}", "strategy"))
+        trace, said = (
+            remove_secrets(text, os.environ) for text in (trace, f"{type(error).__name__}: {error}")
         )
+        self._journal.write("fault", {"document": active.job.id, "traceback": trace})
+        self._finish(self._result(active, None, Failure("exception", said, "strategy")))
 
     def _result(self, active: _Active[T], value: T | None, failure: Failure | None) -> Finished[T]:
         self._active.pop(active.number, None)
