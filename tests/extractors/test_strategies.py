@@ -15,6 +15,7 @@ import extraction
 from fieldassay.documents.text import page_text
 from fieldassay.endpoints.exchange import Answer, Failure
 from fieldassay.extractors.answers import leaves_of
+from fieldassay.extractors.calls import Command, Function
 from fieldassay.extractors.evidence import field_steps
 from fieldassay.extractors.fields import plan_leaves
 from fieldassay.extractors.prompted import Prompted
@@ -51,6 +52,8 @@ CASES = [
     ("rules", Rules(), None),
     ("prompted", Prompted("e", "m"), extraction.answer(FOREIGN)),
     ("prompted with quotes", Prompted("e", "m", verify=Verify(quotes="flag")), extraction.answer(FOREIGN)),
+    ("command", Command(("own",)), extraction.answer(FOREIGN)),
+    ("function", Function("own:extract"), extraction.answer({"record": FOREIGN, "confidence": {"total": 0.5}})),
 ]  # fmt: skip
 
 

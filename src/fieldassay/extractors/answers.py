@@ -102,6 +102,8 @@ class _Walk:
     def member(self, one: Field, value: Json, at: Steps, raw: Steps) -> None:
         """Take the value of a declared field."""
         if one.items is not None:
+            if one.separator is not None and isinstance(value, str):
+                value = [*value.split(one.separator)]
             self.items(one.items, value, at, raw)
         elif one.fields:
             if isinstance(value, dict):

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.documents.text import transcript_text
 from fieldassay.endpoints.exchange import Answer, Failure, Request
+from fieldassay.extractors.answers import build_record, read_data
+from fieldassay.extractors.evidence import Locator, as_evidence
+from fieldassay.extractors.fields import field_labels
+from fieldassay.extractors.places import Search
 from fieldassay.extractors.schema import AnswerShape
 from fieldassay.extractors.strategy import Extracted, Task
 from fieldassay.json_value import Json
+from fieldassay.paths import join_path, plain_path
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
@@ -25,7 +30,7 @@ class Command:
     """A program of the user: a line of JSON in, a line of JSON out; `workers` copies of it run and stay.
 
     It reads `{"id", "pages", "schema", "repeat"}` from standard input, and writes `{"result": {…}}` or
-    `{"error": "…"}` to file descriptor 3; `confidence` beside the result, by path, is kept.
+    `{"error": "…"}` to file descriptor 3.
     """
 
     run: tuple[str, ...]
@@ -58,41 +63,69 @@ def _call(document: Transcript, task: Task) -> Generator[tuple[Request, ...], tu
     schema: dict[str, Json] = AnswerShape().schema(task.spec.fields)
     body: dict[str, Json] = {"id": document.id, "pages": pages, "schema": schema, "repeat": task.repeat}
     (answer,) = yield (Request("call", CALL, body, repeat=task.repeat),)
-    return read_called(answer)
+    return read_called(answer, document, task)
 
 
-def read_called(answer: Answer) -> Extracted:
-    """Return what a call made: a record, or an object with `record` and `confidence`.
+def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:
+    """Return what a call made: a record, or an object with `record`, `confidence` and `quotes`, by path.
 
-    >>> read_called(Answer('{"total": "5"}')).record
-    {'total': '5'}
-    >>> found = read_called(Answer('{"record": {"total": "5"}, "confidence": {"total": 0.9}}'))
-    >>> found.record, found.confidence
-    ({'total': '5'}, {'total': 0.9})
-    >>> read_called(Answer('"five"')).failure.kind
-    'not_json'
+    Every declared field has a key, and no other; each value is searched in the document.
+
+    >>> from fieldassay.documents.transcript import Line, Page, Transcript, Word
+    >>> from fieldassay.spec.parse import read_spec
+    >>> page = Page(1, (Line((Word("Total"), Word("5"))),))
+    >>> task = Task(read_spec("fields: {total: money, note: text}"))
+    >>> answer = Answer('{"record": {"total": "5", "x": 1}, "confidence": {"total": 0.9}}')
+    >>> found = read_called(answer, Transcript("a", "", "text", (page,)), task)
+    >>> found.record, found.confidence, found.evidence["total"].start
+    ({'total': '5', 'note': None}, {'total': 0.9}, 6)
     """
     if answer.failure is not None or answer.text is None:
         return Extracted(None, answer.text, failure=answer.failure or Failure("empty", "no answer", "answer"))
-    found: Any = json.loads(answer.text)
-    confidence: Any = {}
-    if (
-        isinstance(found, dict)
-        and isinstance(found.get("record"), dict)
-        and found.keys() <= {"record", "confidence"}
-    ):
-        found, confidence = found["record"], found.get("confidence") or {}
-    if not isinstance(found, dict):
+    given: Any = json.loads(answer.text)
+    beside: Mapping[str, Any] = {}
+    if isinstance(given, dict) and isinstance(given.get("record"), dict) and given.keys() <= _RESULT:
+        given, beside = given["record"], given
+    if not isinstance(given, dict):
         message = f"the result is no object: {answer.text[:80]}"
         return Extracted(None, answer.text, failure=Failure("not_json", message, "answer"))
-    return Extracted(found, None, _confidences(confidence))
+    fields = task.spec.fields
+    reading = read_data(given, fields, AnswerShape(), {})
+    if reading.violations:
+        failure = Failure("schema_violation", "; ".join(reading.violations[:3]), "answer")
+        return Extracted(None, answer.text, failure=failure)
+    quotes = _by_path(beside.get("quotes"))
+    values = {
+        steps: replace(one, quote=_text(quotes.get(join_path(steps))))
+        for steps, one in reading.values.items()
+    }
+    search = Search.of(document.pages)
+    found = Locator(search, range(len(search.pages)), field_labels(task.spec)).locate(values, {})
+    sure = _confidences(_by_path(beside.get("confidence")))
+    paths = {join_path(steps): one for steps, one in found.items()}
+    return Extracted(
+        build_record(fields, found, lambda one: one.value),
+        None,
+        {path: sure[path] for path in paths if path in sure},
+        {path: as_evidence(one, search) for path, one in paths.items()},
+        notes=reading.notes,
+    )
 
 
-def _confidences(given: Any) -> Mapping[str, float]:
-    if not isinstance(given, dict):
-        return {}
+_RESULT = frozenset({"record", "confidence", "quotes"})
+
+
+def _text(given: Any) -> str | None:
+    return given if isinstance(given, str) and given.strip() else None
+
+
+def _by_path(given: Any) -> dict[str, Any]:
+    return {plain_path(str(path)): value for path, value in given.items()} if isinstance(given, dict) else {}
+
+
+def _confidences(given: Mapping[str, Any]) -> dict[str, float]:
     return {
-        str(path): float(value)
+        path: float(value)
         for path, value in given.items()
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
     }

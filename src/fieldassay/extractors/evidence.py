@@ -16,7 +16,6 @@ from fieldassay.paths import ITEM
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
-    from fieldassay.plan.nodes import Plan
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^\w]+|_+")
 
@@ -50,8 +49,6 @@ class Locator:
     pages: Collection[int]
     labels: Mapping[Steps, Sequence[tuple[str, ...]]]
     """The words of each field's labels, by its steps (items as `ITEM`)."""
-    plan: Plan | None = None
-    """The readers by which a value is recognized that is not written as it is given (`2024-03-31`)."""
 
     def locate(self, values: Mapping[Steps, Given], rows: Mapping[Steps, str]) -> dict[Steps, Found]:
         """Return each value with its place; those of an item of a list as near to its row as they stand."""

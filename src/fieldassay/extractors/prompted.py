@@ -280,7 +280,7 @@ class _Run:
     def located(self, part: _Part, answer: Answer) -> dict[Steps, Found]:
         """Return the values of a part with their places and confidences."""
         leaves = leaf_fields(self.task.spec)
-        locator = Locator(self.search, part.pages, field_labels(self.task.spec), plan_of_spec(self.task.spec))
+        locator = Locator(self.search, part.pages, field_labels(self.task.spec))
         found = locator.locate(part.reading.values, part.reading.rows)
         texts = [
             given.at
