@@ -92,3 +92,20 @@ def test_doctor_says_what_a_server_takes_and_never_its_key(monkeypatch: pytest.M
     assert json.loads(as_json.output)["logprobs"] == "refused"
     assert failed.return_value == 1 and "does not answer: auth" in failed.output
     assert CANARY not in shown.output + as_json.output + failed.output
+
+
+def test_doctor_takes_an_endpoint_of_a_file_of_systems(tmp_path: Path) -> None:
+    file = tmp_path / "systems.yaml"
+    with ScriptedServer(bare) as server:
+        file.write_text(
+            f"fieldassay_extract: 1\nendpoints: {{own: {{url: {server.url}}}}}\n"
+            "systems: {base: {strategy: prompted, endpoint: own, model: m}}\n"
+        )
+        shown = CliRunner().invoke(
+            doctor, ["--endpoint", f"{file}#own", "--model", "m"], standalone_mode=False
+        )
+        assert shown.return_value == 0 and len(server.hits) == 6
+        wrong = CliRunner().invoke(
+            doctor, ["--endpoint", f"{file}#owm", "--model", "m"], standalone_mode=False
+        )
+    assert "did you mean 'own'?" in str(wrong.exception)

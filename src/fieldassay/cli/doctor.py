@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fieldassay.cli.grouping import json_option
 
+if TYPE_CHECKING:
+    from fieldassay.endpoints.endpoint import Endpoint
+
 
 @click.command()
 @json_option
-@click.option("--endpoint", metavar="URL", help="Ask this server which options it takes, instead.")
+@click.option(
+    "--endpoint",
+    metavar="URL",
+    help="Ask this server which options it takes, instead; or FILE#NAME of a file of systems.",
+)
 @click.option("--model", metavar="NAME", help="The model to ask for, with --endpoint.")
 @click.option("--key-env", metavar="NAME", default="", help="The variable that holds the key of --endpoint.")
 @click.option(
@@ -43,6 +51,25 @@ def doctor(is_json: bool, endpoint: str | None, model: str | None, key_env: str,
     return 0 if found["self_test"]["is_passed"] else 1
 
 
+def _endpoint(text: str, key: tuple[str, str]) -> Endpoint:
+    """Return the endpoint of a URL with its key, or that of FILE#NAME."""
+    from fieldassay.endpoints.endpoint import Endpoint
+
+    path, separator, name = text.partition("#")
+    if text.startswith(("http://", "https://")) or not separator:
+        return Endpoint("endpoint", text, *key, deadline_s=60.0)
+    from dataclasses import replace
+
+    from fieldassay.errors import Problem, ProblemsError, nearest
+    from fieldassay.extractors.systems_file import read_systems
+
+    known = read_systems(Path(path)).endpoints
+    if name not in known:
+        raise ProblemsError([Problem(path, f"no endpoint {name!r}", nearest(name, known), "unknown_name")])
+    found = replace(known[name], deadline_s=60.0)
+    return found if key == ("", "") else replace(found, key_env=key[0], key_file=key[1])
+
+
 def _probe(url: str, model: str, key: tuple[str, str], *, is_json: bool) -> int:
     """Print what a server does with the options of a chat completion."""
     import json
@@ -52,10 +79,9 @@ def _probe(url: str, model: str, key: tuple[str, str], *, is_json: bool) -> int:
     from fieldassay.endpoints.capabilities import probe
     from fieldassay.endpoints.client import ChatChannel
     from fieldassay.endpoints.credentials import read_key
-    from fieldassay.endpoints.endpoint import Endpoint
     from fieldassay.reports.page import Column, Page
 
-    endpoint = Endpoint("endpoint", url, *key, deadline_s=60.0)
+    endpoint = _endpoint(url, key)
     channel = ChatChannel(endpoint, read_key(endpoint, os.environ))
     try:
         found = probe(channel, model)
