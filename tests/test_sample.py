@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "src" / "fieldassay" / "scoring" / "sample"
 DATA = ("gold.jsonl", "atlas.jsonl", "birch.jsonl", "cedar.jsonl")
 SYSTEMS = ("atlas", "birch", "cedar")
+PRINTED = ("documents", "examples", "recorded")
 LIMIT_BYTES = 600_000
 
 
@@ -53,9 +54,19 @@ def test_systems_are_as_good_as_documented(
 
 
 def test_folder_holds_the_data_and_the_spec_and_stays_small() -> None:
-    files = sorted(path for path in SAMPLE.iterdir())
-    assert [path.name for path in files] == sorted([*DATA, "spec.yaml"])
-    assert sum(path.stat().st_size for path in files) < LIMIT_BYTES
+    found = {path.name for path in SAMPLE.iterdir()}
+    assert found == {*DATA, "spec.yaml", "systems.yaml", *PRINTED}
+    assert sum(path.stat().st_size for path in SAMPLE.rglob("*") if path.is_file()) < LIMIT_BYTES
+
+
+def test_the_printed_receipts_and_the_recorded_answers_are_written_again(tmp_path: Path) -> None:
+    command = [sys.executable, "-B", str(ROOT / "samples" / "make_documents.py"), str(tmp_path)]
+    subprocess.run(command, check=True)
+    for name in PRINTED:
+        made = {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        assert made == {path.name: path.read_bytes() for path in (SAMPLE / name).iterdir()}, (
+            "the prompt or the schema changed: run samples/make_documents.py src/fieldassay/scoring/sample"
+        )
 
 
 def test_gold_has_the_documented_numbers_of_documents(gold: list[dict[str, Any]]) -> None:

@@ -16,7 +16,11 @@ import click
     help="Write the run there too, with a report to open in a browser.",
 )
 def demo(out: Path | None) -> int:
-    """Score the shipped sample: 72 invented documents, three invented systems."""
+    """Score the shipped sample: 72 invented documents, three invented systems.
+
+    Then 18 of its documents, printed receipts, go through two systems: rules, and a model whose answers were
+    recorded. Nothing is sent.
+    """
     import sys
 
     from fieldassay.cli.output import write
@@ -34,8 +38,31 @@ def demo(out: Path | None) -> int:
     ) as run:
         show_run(run, "table", shows_all=False)
         write_reports(run, [("html", None)] if out else [], options.evidence, is_quiet=True)
+    _extract(out)
     write("\n" + "".join(f"{line}\n" for line in _suggestions(out)))
     return 0
+
+
+def _extract(out: Path | None) -> None:
+    """Extract the printed receipts of the sample with both systems, and print how good, dear and slow they are."""
+    import tempfile
+
+    from fieldassay.cli.output import write
+    from fieldassay.cli.report import write_reports
+    from fieldassay.public.extracting import ExtractOptions
+    from fieldassay.public.sweeping import SweepOptions, run
+    from fieldassay.reports.sweeps import trade_offs
+    from fieldassay.scoring.sampling import printed_receipts
+
+    receipts = printed_receipts()
+    options = SweepOptions(ExtractOptions(jobs=0, reuse=(receipts.recorded,)))
+    with tempfile.TemporaryDirectory(prefix="fieldassay-") as folder:
+        place = Path(folder) if out is None else out / "receipts"
+        made = run(receipts.documents, receipts.spec, receipts.gold, place, receipts.systems, options)
+        assert made.run is not None
+        write_reports(made.run, [("html", None)] if out else [], "all", is_quiet=True)
+        head = "\nFrom documents to numbers: 18 printed receipts, read by rules and by a recorded model\n"
+        write(head + "".join(f"{line}\n" for line in trade_offs(made)[2:]))
 
 
 def _suggestions(out: Path | None) -> list[str]:
@@ -52,6 +79,15 @@ def _suggestions(out: Path | None) -> list[str]:
         (f"fieldassay explain {out} rcp-003 subtotal", "why a value was judged as it was")
         if out is not None
         else ("fieldassay explain --type money '$1,234.56' 1234.6", "why a value is judged as it is"),
+        (
+            f"fieldassay explain {out / 'receipts' / 'run'} rcp-010 gst_amount",
+            "where a model's answer stands, and what is wrong with it",
+        )
+        if out is not None
+        else (
+            "fieldassay extract --docs YOURS --spec spec.yaml --out out",
+            "predictions from your documents",
+        ),
         ("fieldassay init --gold YOURS.jsonl --out spec.yaml", "a first spec for your own data"),
     ]
     head = "Try next:" if out is None else f"Written to {out}. Try next:"

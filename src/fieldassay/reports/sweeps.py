@@ -16,7 +16,7 @@ def render_sweep(made: Sweep) -> str:
     """Return the lines on a sweep, below the table of its run."""
     lines: list[str] = []
     if made.run is not None:
-        lines += _trade_offs(made)
+        lines += trade_offs(made)
     if made.effects:
         lines += ["", "Effects, averaged over the other factors"]
         lines += [f"  {line}" for line in map(_effect, made.effects)]
@@ -45,7 +45,7 @@ def frontier(points: dict[str, tuple[float, float]]) -> set[str]:
     }
 
 
-def _trade_offs(made: Sweep) -> list[str]:
+def trade_offs(made: Sweep) -> list[str]:
     """Return a table of quality, cost, time and failures by system."""
     assert made.run is not None
     result = made.run.result

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fieldassay.scoring.options import InputOptions
 
@@ -18,6 +20,33 @@ class Sample:
     predictions: dict[str, Path]
     spec: Path
     inputs: InputOptions
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedReceipts:
+    """Receipts of the sample as printed, two systems that read them, and the answers that one gave."""
+
+    documents: Path
+    gold: tuple[dict[str, Any], ...]
+    spec: Path
+    systems: Path
+    recorded: Path
+
+
+def printed_receipts() -> PrintedReceipts:
+    """Return the printed receipts of the sample, with their gold.
+
+    >>> len(printed_receipts().gold)
+    18
+    """
+    folder = Path(__file__).parent / "sample"
+    documents = folder / "documents"
+    names = {path.stem for path in documents.iterdir()}
+    rows = map(json.loads, (folder / "gold.jsonl").read_text(encoding="utf-8").splitlines())
+    gold = tuple(row for row in rows if row["id"] in names)
+    return PrintedReceipts(
+        documents, gold, folder / "spec.yaml", folder / "systems.yaml", folder / "recorded"
+    )
 
 
 def sample() -> Sample:

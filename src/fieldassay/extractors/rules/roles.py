@@ -151,7 +151,7 @@ _MOST_NUMBERS = 5
 
 
 def _digits(text: str) -> str:
-    digits = "".join(char for char in text if char.isdigit())
+    digits = "".join(char for char in text if char.isdecimal())
     return digits if digits and len(digits) * 2 > len(text) - 2 and len(digits) < 12 else ""
 
 
