@@ -79,6 +79,17 @@ def test_a_picture_is_recognized_within_the_limits_of_a_worker(quarters: int, po
         assert abs(getattr(box, side) - getattr(expected, side)) < 12
 
 
+def test_a_picture_without_words_has_none(pool: DocumentPool) -> None:
+    drawing = Image.new("L", (200, 100), "white")
+    ImageDraw.Draw(drawing).rectangle((20, 20, 180, 80), fill="gray")
+    with pytest.raises(DocumentError) as caught:
+        loaded(pool, saved(drawing), "a.png")
+    assert caught.value.kind == "no_text"
+    stamped = make_pdf([text(72, 100, "words"), "q 100 0 0 100 72 400 cm /Im Do Q"],
+                       extra=[image(bytes(range(100)), 10, 10)], resources="/XObject << /Im 4 0 R >>")  # fmt: skip
+    assert [len(page.lines) for page in loaded(pool, stamped, "a.pdf").pages] == [1, 0]
+
+
 @pytest.mark.slow
 def test_a_scanned_page_of_a_pdf_is_recognized_beside_a_digital_one(pool: DocumentPool) -> None:
     made = picture()

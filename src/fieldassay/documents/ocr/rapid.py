@@ -21,7 +21,9 @@ def recognize_rapidly(image: Any) -> list[Word]:
     found = _engine(searched if longest > searched else None)(
         image[:, :, ::-1], use_cls=False, return_word_box=True
     )
-    words = []
+    words: list[Word] = []
+    if found.boxes is None or not len(found.boxes):  # its words are then one empty text, of another shape
+        return words
     for line in found.word_results or ():
         for text, confidence, corners in line:
             if text and text.strip() and corners is not None:
