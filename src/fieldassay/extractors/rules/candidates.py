@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from fieldassay.extractors.places import Place
 from fieldassay.extractors.rules.rows import Row, Sheet, trimmed
 
 if TYPE_CHECKING:
+    from fieldassay.plan.nodes import Leaf
     from fieldassay.types.base import Reader
 
 _LONGEST = {
@@ -61,18 +62,35 @@ class Candidate:
         return self.sheet.above(self.row, tokens[self.first].left, tokens[self.end - 1].right)
 
 
+def all_candidates(sheet: Sheet, leaves: Iterable[Leaf]) -> list[list[Candidate]]:
+    """Return the candidates of each field; those of fields with equal readers are looked for once."""
+    known: dict[tuple[str, str], list[Candidate]] = {}
+    found = []
+    for leaf in leaves:
+        key = (leaf.type, "" if leaf.type == "text" else repr(leaf.reader))
+        if key not in known:
+            known[key] = candidates(sheet, leaf.type, leaf.reader)
+        found.append(known[key])
+    return found
+
+
 def candidates(sheet: Sheet, kind: str, reader: Reader) -> list[Candidate]:
     """Return the pieces that a type reads, none within another of the same type, in order."""
     found: list[Candidate] = []
     if kind in ("text", "any"):
         return list(_texts(sheet))
     longest, fits = _LONGEST.get(kind, 3), _FILTERS.get(kind, _has_digit)
+    may_hold = _date_words(reader) if kind in ("date", "datetime") else _WORDS.get(kind)
     known: dict[str, str | None] = {}
     for index, row in enumerate(sheet.rows):
+        fit = [may_hold is None or may_hold(token.text) for token in row.tokens]
         for first, end in row.segments:
             reached = first
             for start in range(first, end):
-                for stop in range(min(end, start + longest), max(start, reached), -1):
+                last = next(
+                    (at for at in range(start, min(end, start + longest)) if not fit[at]), start + longest
+                )
+                for stop in range(min(end, last), max(start, reached), -1):
                     place, text = _cut(sheet, row, start, stop, kind)
                     if not text or not fits(text):
                         continue
@@ -122,6 +140,32 @@ def _has_letter(text: str) -> bool:
     return any(char.isalpha() for char in text)
 
 
+def _is_numeric(word: str) -> bool:
+    """Return whether a word may be of an amount: a number, a sign, or a short name of a currency or a unit."""
+    return len(word) <= _LONGEST_UNIT or _has_digit(word)
+
+
+def _date_words(reader: Reader) -> Callable[[str], bool]:
+    """Return whether a word may be of a date: it has a digit, or names a month or a day, or stands between."""
+    from fieldassay.types.dates.names import fold, names
+
+    known = names(getattr(reader, "locale", None))
+    words = {*known.months, *known.weekdays, *known.fillers}
+
+    def may_hold(word: str) -> bool:
+        return _has_digit(word) or len(word) <= 2 or fold(word).strip(".,") in words
+
+    return may_hold
+
+
+def _has_digits_of_a_date(text: str) -> bool:
+    return sum(map(str.isdigit, text)) >= _DATE_DIGITS
+
+
+_LONGEST_UNIT = 7
+_DATE_DIGITS = 3
+
+
 def _is_phone(text: str) -> bool:
     return sum(char.isdigit() for char in text) >= 6
 
@@ -136,10 +180,20 @@ def _is_id(text: str) -> bool:
     )
 
 
+_WORDS: dict[str, Callable[[str], bool]] = {
+    **dict.fromkeys(("money", "number", "integer", "quantity"), _is_numeric),
+    "id": lambda word: _has_digit(word) or len(word) <= 3,
+    "phone": lambda word: _has_digit(word) or len(word) <= 2,
+    "email": lambda word: "@" in word,
+}
+"""What each word of a value must be, by type."""
+
 _FILTERS: dict[str, Callable[[str], bool]] = {
     "email": lambda text: "@" in text,
     "url": lambda text: "." in text and ("/" in text or text.startswith("www")),
     "phone": _is_phone,
+    "date": _has_digits_of_a_date,
+    "datetime": _has_digits_of_a_date,
     "id": _is_id,
     "enum": _has_letter,
     "boolean": _has_letter,

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from fieldassay.extractors.answers import Steps
 from fieldassay.extractors.evidence import Found
-from fieldassay.extractors.rules.candidates import Candidate, candidates, exact_label, label_fit
+from fieldassay.extractors.rules.candidates import (
+    Candidate,
+    all_candidates,
+    candidates,
+    exact_label,
+    label_fit,
+)
 from fieldassay.extractors.rules.choice import Choice, Features, Model, fit
 from fieldassay.extractors.rules.rows import Sheet
 
@@ -126,8 +132,8 @@ def learn(rule: ScalarRule, shown: Sequence[tuple[Sheet, Json]]) -> ScalarRule:
 def extract_scalars(sheet: Sheet, rules: Sequence[ScalarRule]) -> dict[Steps, Found]:
     """Return the value of each field that has one: together the most probable, no place used twice."""
     offers = []
-    for rule in rules:
-        found = candidates(sheet, rule.leaf.type, rule.leaf.reader)
+    everything = all_candidates(sheet, (rule.leaf for rule in rules))
+    for rule, found in zip(rules, everything, strict=True):
         offers.append((rule, found, _by_value(found, rule.model.probabilities(rule.alternatives(found)))))
     chosen = _assign([(found, chances) for _, found, chances in offers])
     values: dict[Steps, Found] = {}
