@@ -55,8 +55,14 @@ def recognize(image: Any, engine: str) -> list[TurnedWord]:
     confident; the turn with the greatest confidence is kept.
     """
     best = _try(image, 0, engine)
+    if not best.words:
+        best = _try(image, 2, engine)
+        if not best.words:  # lines on their side would have been found in one of the two
+            return []
     if best.quality < _GOOD or not best.is_upright:
         for quarters in (2, 1, 3) if best.is_upright else (1, 3):
+            if quarters == best.quarters:
+                continue
             trial = _try(image, quarters, engine)
             if (trial.is_upright >= best.is_upright and trial.quality > best.quality) or not best.is_upright:
                 best = trial
