@@ -218,3 +218,41 @@ def test_a_program_is_a_system(run: Run, place: Path) -> None:
     (place / "systems.json").write_text(json.dumps(systems))
     ran = extract(run, place)
     assert (ran.code, [row["pred"]["buyer"] for row in rows(place / "out")]) == (0, list(BUYERS)), ran
+
+
+@pytest.mark.parametrize("form", ["images", "both"])
+def test_pictures_of_pages_are_sent_and_kept_by_digest(
+    run: Run, place: Path, server: ScriptedServer, form: str
+) -> None:
+    held = json.loads((place / "systems.json").read_text())
+    held["systems"]["base"]["input"] = {"as": form, "dpi": 40}
+    (place / "systems.json").write_text(json.dumps(held))
+    found = json.dumps({"total": "1.50", "buyer": "Bo"})
+    server.script = lambda hit: Reply(body=completion(found, PROMPT_TOKENS))
+    ran = extract(run, place, "--limit", 1)
+    assert ran.code == 0, ran
+    (content,) = [
+        message["content"] for message in server.hits[0].body["messages"] if message["role"] == "user"
+    ]
+    (image,) = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
+    assert image.startswith("data:image/png;base64,")
+    assert ("Buyer: Ada" in json.dumps(content[0])) == (form == "both")
+    (kept,) = (place / "out" / "images").iterdir()
+    assert f"sha256:{kept.stem}" in (place / "out" / "journal.jsonl").read_text()
+
+
+def test_a_picture_without_text_goes_to_a_model_that_sees(
+    run: Run, place: Path, server: ScriptedServer
+) -> None:
+    from PIL import Image
+
+    for path in (place / "docs").iterdir():
+        path.unlink()
+    Image.new("RGB", (60, 40), "white").save(place / "docs" / "scan.png")
+    held = json.loads((place / "systems.json").read_text())
+    held["systems"]["base"]["input"] = {"as": "images"}
+    (place / "systems.json").write_text(json.dumps(held))
+    found = json.dumps({"total": "1.50", "buyer": "Bo"})
+    server.script = lambda hit: Reply(body=completion(found, PROMPT_TOKENS))
+    ran = extract(run, place, "--ocr", "off")
+    assert (ran.code, [row["pred"]["buyer"] for row in rows(place / "out")]) == (0, ["Bo"]), ran

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,19 @@ import msgspec
 
 from fieldassay.atomic.whole_files import write_file
 from fieldassay.documents.options import DEFAULTS, LoadOptions
+from fieldassay.documents.pages import PictureOptions
 from fieldassay.documents.pool import DEFAULT_LIMITS, DocumentPool, Limits
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.store import TranscriptStore
 from fieldassay.documents.transcript import DocumentError, Page, Transcript
 from fieldassay.endpoints.channel import Channel
 from fieldassay.endpoints.driver import Drive, DriveOptions
-from fieldassay.endpoints.exchange import Failure
-from fieldassay.endpoints.jobs import Finished, Job, Progress, RunSummary, Steps
+from fieldassay.endpoints.exchange import Attachment, Failure
+from fieldassay.endpoints.jobs import Finished, Job, Progress, RunSummary
 from fieldassay.endpoints.journal import Journal
 from fieldassay.endpoints.prices import Prices
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.extractors.pictures import Pictures, needs_text, picture_options, without_text
 from fieldassay.extractors.predictions import RowSpool, failure_of, prediction_row
 from fieldassay.extractors.strategy import Extracted, Strategy, Task
 from fieldassay.json_value import Json
@@ -181,7 +184,8 @@ def _drive(
     options = replace(work.drive, on_progress=work.watch)
     if system.prices is not None:
         options = replace(options, price=system.prices.cost)
-    return Drive(_jobs(system, loaded, work.repeats), journal, system.channels, options)
+    jobs = _jobs(system, loaded, work.repeats, Pictures(folder, pool))
+    return Drive(jobs, journal, system.channels, options)
 
 
 def _warm_up(system: System) -> None:
@@ -193,21 +197,45 @@ def _warm_up(system: System) -> None:
 
 
 def _jobs(
-    system: System, loaded: Iterator[tuple[DocumentFile, Transcript | DocumentError]], repeats: int
+    system: System,
+    loaded: Iterator[tuple[DocumentFile, Transcript | DocumentError]],
+    repeats: int,
+    pictures: Pictures,
 ) -> Iterator[Job[Extracted]]:
-    for file, transcript in loaded:
+    wanted = picture_options(system.strategy)
+    for file, found in loaded:
+        images: tuple[Attachment, ...] = ()
+        transcript = found
+        try:
+            if wanted is not None:
+                transcript, images = _seen(file, found, system.strategy, pictures, wanted)
+        except DocumentError as error:
+            transcript = error
         for repeat in range(repeats):
             name = job_id(file.id, repeat)
             if isinstance(transcript, DocumentError):
                 place = "" if transcript.page is None else f" (page {transcript.page})"
                 yield Job(name, None, Failure(transcript.kind, f"{transcript}{place}", "load"))
             else:
-                start, facts = _starter(system, transcript, repeat), {"sha256": transcript.sha256}
-                yield Job(name, start, load_ms=transcript.load_ms, facts=facts)
+                task = replace(system.task, repeat=repeat, images=images)
+                start = partial(system.strategy.extract, transcript, task)
+                yield Job(name, start, load_ms=transcript.load_ms, facts={"sha256": transcript.sha256})
 
 
-def _starter(system: System, transcript: Transcript, repeat: int) -> Callable[[], Steps[Extracted]]:
-    return lambda: system.strategy.extract(transcript, replace(system.task, repeat=repeat))
+def _seen(
+    file: DocumentFile,
+    found: Transcript | DocumentError,
+    strategy: Strategy,
+    pictures: Pictures,
+    options: PictureOptions,
+) -> tuple[Transcript | DocumentError, tuple[Attachment, ...]]:
+    """Return the transcript with the pictures of its pages; one without text, if the strategy needs none."""
+    if isinstance(found, Transcript):
+        return found, pictures.of(file, found, options)
+    if needs_text(strategy) or found.kind not in ("no_text", "missing_extra"):
+        return found, ()
+    images = pictures.of(file, Transcript(file.id, "", "image", ()), options)
+    return without_text(file, len(images)), images
 
 
 @dataclass(slots=True)

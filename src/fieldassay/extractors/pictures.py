@@ -1,0 +1,77 @@
+"""Pictures of pages for strategies that show them to a model: rendered once, kept on disk, read when sent."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from fieldassay.atomic.whole_files import write_file
+from fieldassay.documents.pages import PictureOptions, draw_page, render_page
+from fieldassay.documents.pool import DocumentPool
+from fieldassay.documents.sources import DocumentFile
+from fieldassay.documents.transcript import DocumentError, Page, Transcript
+from fieldassay.endpoints.exchange import Attachment
+from fieldassay.extractors.strategy import Strategy
+
+FOLDER = "images"
+PNG = "image/png"
+_DRAWN = ("words", "text", "markdown")
+"""Kinds whose pages are drawn from their words: they have boxes and no pictures of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Where the pictures of an extraction are kept, and the processes that render them."""
+
+    folder: Path
+    pool: DocumentPool
+
+    def of(
+        self, file: DocumentFile, transcript: Transcript, options: PictureOptions
+    ) -> tuple[Attachment, ...]:
+        """Return the pictures of all pages. Raises `DocumentError` for documents that have none."""
+        if transcript.kind in _DRAWN:
+            return tuple(
+                self._keep(self.pool.submit(draw_page, page, options).result()) for page in transcript.pages
+            )
+        return tuple(self._keep(made) for made in self._rendered(file, len(transcript.pages), options))
+
+    def _rendered(self, file: DocumentFile, pages: int, options: PictureOptions) -> Iterator[bytes]:
+        """Yield the pictures of the pages; of a document of unknown length, until there is none."""
+        for number in range(1, pages + 1) if pages else count(1):
+            try:
+                yield self.pool.submit(render_page, file, number, options).result()
+            except DocumentError as error:
+                if pages or number == 1 or error.kind != "no_image":
+                    raise
+                return
+
+    def _keep(self, picture: bytes) -> Attachment:
+        digest = hashlib.sha256(picture).hexdigest()
+        path = self.folder / FOLDER / f"{digest}.png"
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_file(path, [picture])
+        return Attachment(digest, PNG, path.read_bytes)
+
+
+def picture_options(strategy: Strategy) -> PictureOptions | None:
+    """Return how a strategy wants pages rendered; None for one that sees text only."""
+    asked = getattr(strategy, "input", None)
+    if asked is None or getattr(asked, "form", "text") == "text":
+        return None
+    return PictureOptions(asked.dpi, asked.max_side)
+
+
+def needs_text(strategy: Strategy) -> bool:
+    """Return whether a strategy can do nothing with a document without text."""
+    return getattr(getattr(strategy, "input", None), "form", "text") != "images"
+
+
+def without_text(file: DocumentFile, pages: int) -> Transcript:
+    """Return the transcript of a document that is only seen: pages without text."""
+    digest = hashlib.sha256(file.read()).hexdigest()
+    return Transcript(file.id, digest, "image", tuple(Page(number) for number in range(1, pages + 1)))
