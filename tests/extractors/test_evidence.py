@@ -89,6 +89,16 @@ def test_a_near_copy_of_a_scored_document_is_left_out_and_counted():
     assert fit_examples([near, EXAMPLE], Scored(documents=(document(INVOICE),))) == ((EXAMPLE,), 1)
 
 
+def test_a_near_copy_of_the_document_is_not_shown_with_it():
+    near = Example(document(INVOICE.replace("2024-117", "2024-118"), name="near.pdf"), RECORD)
+    strategy = Prompted("e", "m", examples=Shown("train.jsonl"))
+    requests, found = play(
+        strategy, document(INVOICE), Task(read_spec(SPEC), (near, EXAMPLE)), [answer(RECORD)]
+    )
+    assert found.notes == {"near_copies": 1} and len(requests[0].body["messages"]) == 4
+    assert "Globex" in requests[0].body["messages"][1]["content"]
+
+
 def test_the_nearest_examples_are_shown_the_most_similar_last():
     texts = ["Globex order of pumps", "ACME invoice of seals", "ACME invoice of pumps"]
     examples = [Example(document(text, name=text), {}) for text in texts]

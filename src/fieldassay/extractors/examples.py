@@ -139,12 +139,23 @@ def fit_examples(
         more = len(problems) - _MOST_NAMED
         rest = [Problem(where, f"and {more:,} more examples that are scored too", "", "leaked_example")]
         raise ProblemsError([*problems[:_MOST_NAMED], *(rest if more > 0 else [])])
-    texts = [set(grams(plain_text(document))) for document in scored.documents]
-    far = [one for one in kept if not _is_near(set(grams(plain_text(one.document))), texts)]
+    texts = [_gram_set(plain_text(document)) for document in scored.documents]
+    far = [one for one in kept if not _is_near(_gram_set(plain_text(one.document)), texts)]
     return tuple(far), len(kept) - len(far)
 
 
-def _is_near(own: set[str], others: Sequence[set[str]]) -> bool:
+def without_copies(document: Transcript, examples: Sequence[Example]) -> tuple[Example, ...]:
+    """Return the examples that are no near copies of a document."""
+    own = [_gram_set(plain_text(document))] if examples else []
+    return tuple(one for one in examples if not _is_near(_gram_set(plain_text(one.document)), own))
+
+
+@lru_cache(maxsize=512)
+def _gram_set(text: str) -> frozenset[str]:
+    return frozenset(grams(text))
+
+
+def _is_near(own: frozenset[str], others: Sequence[frozenset[str]]) -> bool:
     return any(
         min(len(own), len(other)) > SIMILAR * max(len(own), len(other))
         and len(own & other) > SIMILAR * len(own | other)

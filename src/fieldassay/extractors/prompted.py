@@ -13,7 +13,7 @@ from fieldassay.extractors.answers import Reading, Steps, build_record, read_ans
 from fieldassay.extractors.chunks import Split
 from fieldassay.extractors.confidence import value_confidences
 from fieldassay.extractors.evidence import Found, Locator, as_evidence, field_steps, mark_leaks
-from fieldassay.extractors.examples import Shown, choose_examples
+from fieldassay.extractors.examples import Shown, choose_examples, without_copies
 from fieldassay.extractors.fields import (
     canonical_text,
     field_labels,
@@ -144,7 +144,9 @@ class _Run:
         self.search = Search.of(self.document.pages)
         self.shape = AnswerShape(strategy.decode.values, strategy.verify.quotes != "none")
         if strategy.examples is not None:
-            self.shown = choose_examples(self.document, self.task.examples, strategy.examples)
+            known = without_copies(self.document, self.task.examples)
+            self.notes["near_copies"] += len(self.task.examples) - len(known)
+            self.shown = choose_examples(self.document, known, strategy.examples)
         groups = strategy.split.groups(self.task.spec.fields)
         ranges = strategy.split.page_ranges(len(self.document.pages))
         count = len(groups) * len(ranges)
