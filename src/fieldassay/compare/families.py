@@ -1,4 +1,4 @@
-"""Comparisons that stand together: p values adjusted for all of them, and the verdicts and places that follow."""
+"""Families of comparisons: p values adjusted for all of them, and the resulting verdicts and places."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RankedPairs(NamedTuple):
 
 
 class Adjusted(NamedTuple):
-    """What remains of a p value in its family, and the p value that it takes there to be shown."""
+    """The adjusted p value of a test in its family, and the p value at which it would be shown there."""
 
     p: float
     needed: float
@@ -45,11 +45,13 @@ class Bounds(NamedTuple):
 
 
 def adjust(pairs: Sequence[Pair], correction: Correction = "min_p") -> list[Adjusted]:
-    """Return the p values of one family, adjusted for all of them together; each pair has values in both systems.
+    """Return the p values of one family, adjusted for each other; each pair has values in both systems.
 
-    Metrics of the same two systems are exchanged together, document by document, so that their p values have a joint distribution: the step-down
-    min-P method. Exchanging two systems says nothing of how chance treats a third, so that the adjusted p values of different pairs of systems are
-    joined by Holm's method, which holds for any dependence; `holm` takes each test as one of those. What no document differs in is no test.
+    Metrics of the same two systems are exchanged together, document by document, so that their p values have
+    a joint distribution: the step-down min-P method. Exchanging two systems says nothing about chance in a
+    third, so the adjusted p values of different pairs of systems are joined by Holm's method, which holds for
+    any dependence; `holm` takes each test as a pair of its own. A pair without a differing document is no
+    test.
     """
     alpha = 1.0 - pairs[0].arena.data.level if pairs else 0.0
     tested = [at for at, pair in enumerate(pairs) if len(pair.differing)]
@@ -72,7 +74,7 @@ def adjust(pairs: Sequence[Pair], correction: Correction = "min_p") -> list[Adju
 
 
 def _name_group(pair: Pair) -> Hashable:
-    """Return what pairs have in common whose documents are exchanged together: the two systems, and the documents with their signs."""
+    """Return the key of pairs that are exchanged together: both systems, the documents and signs."""
     return id(pair.arena.data), frozenset((pair.first, pair.second))
 
 
@@ -82,7 +84,7 @@ def decide(family: Sequence[Tested]) -> list[Comparison]:
 
 
 def decide_together(made: Sequence[Tested], rankings: Sequence[RankedPairs]) -> Comparisons:
-    """Return comparisons and rankings with p values adjusted over all of them, and the verdicts and places that follow.
+    """Return comparisons and rankings with p values adjusted over all, and the resulting verdicts and places.
 
     What is both a comparison and a pair of a ranking is one test.
     """
@@ -143,7 +145,7 @@ def is_shown(p_adjusted: float, level: float) -> bool:
 def excludes_zero(interval: tuple[float, float] | None, difference: float) -> bool:
     """Return whether a difference is not 0, nor can be by its interval, where there is one.
 
-    The test asks whether two systems can be told apart; their averages differ only if the interval says so too.
+    The test asks whether two systems can be told apart; averages differ only if the interval agrees.
 
     >>> excludes_zero((0.01, 0.2), 0.1), excludes_zero((0.0, 0.2), 0.1), excludes_zero(None, 0.1)
     (True, False, True)
@@ -178,7 +180,7 @@ def _shown(one: RankedPair, pair: Pair, p: float) -> RankedPair:
 
 
 def bound_difference(pair: Pair, difference: float) -> Bounds:
-    """Return the interval of the difference of a pair of systems; None where there is none, or where all documents show the same."""
+    """Return the interval of the difference of a pair; None if all documents differ equally."""
     level, documents = pair.arena.data.level, pair.documents
     marks: tuple[str, ...] = ("few_documents",) if documents < FEW_DOCUMENTS and not pair.is_bounded else ()
     drawn = pair.replicates

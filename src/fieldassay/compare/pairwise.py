@@ -35,10 +35,11 @@ SliceKey = tuple[str, str] | None
 
 
 def contest(data: PairedData, reference: str) -> Comparisons:
-    """Return every other system compared with the reference, and, of more than two systems, a ranking by each metric.
+    """Return every other system compared with the reference, and a ranking by each metric of three or more.
 
-    All documents come first, metric by metric, then the slices, by the first metric only. p values are adjusted over all that is tested on all
-    documents, the pairs of the rankings included, and over the comparisons of each slice key.
+    All documents come first, metric by metric, then the slices, by the first metric only. p values are
+    adjusted over all tests on all documents, the pairs of the rankings included, and over the comparisons of
+    each slice key.
     """
     pairs = [(reference, system.system) for system in data.systems if system.system != reference]
     arena = PairedMatrix.open(data)
@@ -53,7 +54,7 @@ def contest(data: PairedData, reference: str) -> Comparisons:
 def compare_all(
     arena: PairedMatrix, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]
 ) -> Comparisons:
-    """Return the comparison of each pair in each metric, and, of more than two systems, a ranking by each metric of the whole.
+    """Return the comparison of each pair in each metric, and a ranking of three or more by overall metric.
 
     All of it is one family of tests, so that two systems have one p value in a metric, wherever it is shown.
     """
@@ -66,7 +67,9 @@ def compare_all(
 
 
 def can_rank(systems: int, metrics: int, level: float, correction: str = "min_p") -> bool:
-    """Return whether a ranking of so many systems by so many metrics can show any difference: whether the least p value, adjusted, is small enough.
+    """Return whether a ranking of so many systems by so many metrics can show any difference.
+
+    It can if the least p value, adjusted, is small enough.
 
     >>> can_rank(32, 2, 0.95), can_rank(33, 2, 0.95), can_rank(23, 2, 0.95, "holm")
     (True, False, False)
@@ -75,17 +78,18 @@ def can_rank(systems: int, metrics: int, level: float, correction: str = "min_p"
 
 
 def _count_ranked(systems: int, metrics: int, correction: str) -> int:
-    """Return how many tests a ranking counts for at least: the metrics of a pair of systems may agree so much that they are one."""
+    """Return the least number of tests that a ranking counts for: a pair's metrics may all agree."""
     return math.comb(systems, 2) * (metrics if correction == "holm" else 1)
 
 
 def remark_ranking(data: PairedData, metrics: int) -> tuple[str, ...]:
-    """Return what is to be said of so many systems, by so many metrics, that no ranking of them could show a difference."""
+    """Return a remark if no ranking of so many systems by so many metrics could show a difference."""
     systems = len(data.systems)
     if systems < 3 or not metrics or can_rank(systems, metrics, data.level, data.correction):
         return ()
     return (
-        f"{systems:,} systems are not ranked: of {_count_ranked(systems, metrics, data.correction):,} tests at once none could show a difference; "
+        f"{systems:,} systems are not ranked: of {_count_ranked(systems, metrics, data.correction):,} "
+        "tests at once none could show a difference; "
         f"compare fewer systems{', or by fewer metrics (--compare)' if data.correction == 'holm' else ''}",
     )
 
@@ -93,7 +97,7 @@ def remark_ranking(data: PairedData, metrics: int) -> tuple[str, ...]:
 def compare_pairs(
     arena: PairedMatrix, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]
 ) -> Iterator[Comparison]:
-    """Yield the comparison of each pair in each metric, on all documents or on those of the slice that the metric names: one family."""
+    """Yield the comparison of each pair in each metric, on all documents or the metric's slice: a family."""
     yield from decide(list(_compare(arena, pairs, metrics)))
 
 
@@ -125,7 +129,7 @@ def compare_slices(
 
 
 def slice_values(arena: PairedMatrix, key: str) -> Mapping[str, npt.NDArray[np.int64]]:
-    """Return the positions of the documents of each value of a slice key; only of those values that have the same documents in every system."""
+    """Return the documents of each value of a slice key, for values with the same ones in every system."""
     found = [_members(system.groups.get(key, ())) for system in arena.data.systems]
     return {
         value: np.array(rows, np.int64)
@@ -149,7 +153,7 @@ def _is_whole(bound: BoundMetric) -> bool:
 def compare_one(
     arena: PairedMatrix, systems: tuple[str, str], bound: BoundMetric, key: SliceKey = None
 ) -> Tested:
-    """Return the second system compared with the first on the arena's documents; its p value stands alone as yet, and there is no verdict."""
+    """Return the second system compared with the first on the arena's documents, not yet adjusted."""
     pair = arena.pair(*systems, arena.layout.view(bound))
     first, second = pair.values
     wins = pair.wins
@@ -198,7 +202,7 @@ def name_metric(bound: BoundMetric) -> str:
 
 
 def rank_all(arena: PairedMatrix, metrics: Sequence[BoundMetric]) -> list[RankedPairs]:
-    """Return the rankings by each metric of the whole, with what the first of each is worth on new documents."""
+    """Return the rankings by each overall metric, with the value of each first system on new documents."""
     ranked = [rank(arena, bound) for bound in metrics]
     views = [arena.layout.view(bound) for bound in metrics]
     able = [can_be_redrawn(arena, view) for view in views]
@@ -221,7 +225,7 @@ def rank_all(arena: PairedMatrix, metrics: Sequence[BoundMetric]) -> list[Ranked
 
 
 def rank(arena: PairedMatrix, bound: BoundMetric) -> RankedPairs:
-    """Return all systems by a metric and the pairs of those with a value; adjusted p values, and the places that follow, come with the family."""
+    """Return all systems by a metric and the pairs with values; the family adds adjusted p and places."""
     view = arena.layout.view(bound)
     values = {name: arena.pair(name, name, view).values[0] for name in arena.names}
     sign = 1.0 if bound.metric.better == "higher" else -1.0

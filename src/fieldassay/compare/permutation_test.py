@@ -1,4 +1,4 @@
-"""Systems on the same documents: their metrics as they are, with the documents' statistics exchanged at random, and in bootstrap replicates."""
+"""Metrics of systems on the same documents: observed, under random exchanges, and in bootstrap replicates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 SLACK = {"ratio": 1e-9, "percent": 1e-7}
-"""How far two values may be apart for the rounding of the shares they are made of; in other units a share of 1e-9 of the values."""
+"""How far apart rounding may put two values: of shares absolutely, of other units relatively."""
 
 
 class PairTest(NamedTuple):
@@ -39,7 +39,7 @@ class PairTest(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """A metric or a difference in replicates: from the documents alone, and with the unseen document at its worst and at its best."""
+    """A metric or difference in replicates: without the unseen document, and with its worst and best."""
 
     resampled: Floats
     low: Floats
@@ -115,7 +115,7 @@ class View:
         return found
 
     def bound_by(self, sums: Ints, documents: Ints, weight: Floats) -> Draws:
-        """Return the metric of each column of sums, also with so much of an unseen document of the size of these (own rows x documents)."""
+        """Return the metric of each column of sums; an unseen document has a size by `documents`."""
         unseen = UnseenDocument(weight, partial(size_by_documents, self.table(documents)))
         return Draws(*np.split(self.table(sums, unseen).evaluate(self.bound.recipe).values[-1], 3))
 
@@ -133,7 +133,7 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class PairedMatrix:
-    """The systems of a comparison on some of their documents; what depends on the draws is made when first asked for."""
+    """The systems of a comparison on some of their documents; draws are made on first use."""
 
     data: PairedData
     names: tuple[str, ...]
@@ -163,7 +163,7 @@ class PairedMatrix:
 
     @cached_property
     def replicates(self) -> tuple[Ints, ...]:
-        """Return each system's sums in every bootstrap replicate: the weights of a document are the same for all systems."""
+        """Return each system's sums in every bootstrap replicate; weights are common to all systems."""
         stacked = np.concatenate(self.matrices)
         sums = draw_sums(
             stacked, self.documents, self.data.seed, self.data.replicates, [np.arange(len(self.documents))]
@@ -171,7 +171,7 @@ class PairedMatrix:
         return tuple(np.split(sums, len(self.names)))
 
     def left_out(self, rows: npt.NDArray[np.int64]) -> tuple[Ints, ...]:
-        """Return each system's sums of these rows over the documents that each bootstrap replicate leaves out: those with weight 0."""
+        """Return each system's sums of these rows over the documents of weight 0 in each replicate."""
         stacked = np.concatenate([matrix[rows] for matrix in self.matrices])
         everything = [np.arange(len(self.documents))]
         [sums] = draw_sums(
@@ -181,7 +181,7 @@ class PairedMatrix:
 
     @cached_property
     def signed(self) -> tuple[Ints, ...]:
-        """Return what each system has more than the first one, summed under every random pattern of signs: only differences are ever looked at.
+        """Return each system's excess over the first one, summed under every random pattern of signs.
 
         The signs of a document are the same for all systems.
         """
@@ -268,9 +268,10 @@ class Pair:
 
     @cached_property
     def replicates(self) -> Draws | None:
-        """Return the difference in every bootstrap replicate, second minus first; None for counts and totals, and where none are drawn.
+        """Return the difference in every bootstrap replicate, second minus first; None without draws.
 
-        Where the metric has bounds, the unseen document is one that only the first has right, or only the second.
+        Where the metric has bounds, the unseen document is right in the first system only, or in the second
+        only.
         """
         if (
             not self.arena.data.replicates
@@ -298,13 +299,13 @@ class Pair:
         return float(known.std(ddof=1)) if len(known) > 1 else 0.0
 
     def detectable(self, level: float) -> float | None:
-        """Return the true difference that the test would have found at a level with probability 0.8, None where that cannot be said."""
+        """Return the true difference found at a level with probability 0.8; None if it is not known."""
         there, here = self.in_documents
         return detectable_difference(here - there, self.spread, level, is_mid_p=self.discordant is not None)
 
     @property
     def is_bounded(self) -> bool:
-        """Return whether the metric lies between 0 and a largest value for both, so that an unseen document is known at its worst and its best."""
+        """Return whether both metrics lie between 0 and a largest value: the bounds of an unseen document."""
         highest = highest_value(self.view.bound) * (1.0 + 1e-9)
         return highest > 0 and all(value is not None and 0.0 <= value <= highest for value in self.values)
 
@@ -336,7 +337,8 @@ class Pair:
     def draw_p_values(self) -> Floats:
         """Return the p value that the same test gives under each random pattern of exchanges.
 
-        A document is exchanged, or not, in all metrics at once, so that the p values of several metrics are drawn together.
+        A document is exchanged, or not, in all metrics at once, for joint draws of the p values of several
+        metrics.
         """
         first, second = (float(value) for value in self.values if value is not None)
         drawn, recipe = self.exchanged(), self.view.bound.recipe
@@ -349,7 +351,7 @@ class Pair:
 
     @cached_property
     def discordant(self) -> tuple[int, int] | None:
-        """Return the documents that only the first has right and those that only the second has, if the metric is yes or no in each."""
+        """Return the documents right in the first system only and in the second only, of a yes/no metric."""
         recipe = self.view.bound.recipe
         if not isinstance(recipe, Ratio) or not self._is_mean():
             return None
@@ -359,7 +361,7 @@ class Pair:
         return int(np.count_nonzero(top > other)), int(np.count_nonzero(other > top))
 
     def _is_mean(self) -> bool:
-        """Return whether exchanging statistics is the same as flipping signs of differences: the denominators of both are the same."""
+        """Return whether exchanging statistics is flipping signs: both denominators are the same."""
         recipe = self.view.bound.recipe
         if not isinstance(recipe, Ratio):
             return False

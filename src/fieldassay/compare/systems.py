@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from fieldassay.result.result import Result
 
 USUAL = ("accuracy", "f1")
-"""The metrics that systems are compared by, where they are among the chosen ones and nobody says otherwise."""
+"""The default metrics of comparisons, as far as they are among the chosen ones."""
 
 BY_FIELD = ("accuracy", "field_accuracy", "field_accuracy_strict", "precision", "recall", "f1")
-"""What is kept for later comparisons, also field by field."""
+"""The metrics kept for later comparisons, also field by field."""
 
 MOST_METRICS = 3
-"""How many metrics take the place of the usual ones at most: the more there are, the less each comparison can show."""
+"""How many metrics replace the usual ones at most: with more of them each comparison can show less."""
 
 
 def with_compared(plan: FoldPlan, names: Sequence[str] | None) -> FoldPlan:
-    """Return the plan with the metrics that systems are compared by: those named, else the usual ones, else the score and the first ones.
+    """Return the plan with the metrics of comparisons: those named, the usual, or the score and the first.
 
     Raises `ProblemsError` for a name that no systems can be compared by.
     """
@@ -45,7 +45,7 @@ def with_compared(plan: FoldPlan, names: Sequence[str] | None) -> FoldPlan:
 
 
 def with_kept(plan: FoldPlan, gates: Iterable[MetricCall]) -> FoldPlan:
-    """Return the plan with what later comparisons may be about: the usual metrics, field by field, and what gates are about."""
+    """Return the plan with the metrics of later comparisons: the usual ones, by field, and those of gates."""
     able = [call for call in gates if is_comparable(bind_metric(call, plan.vocabulary))]
     by_field = [MetricCall(name) for name in BY_FIELD if name not in plan.vocabulary.own]
     return replace(plan, also_kept=tuple(dict.fromkeys((*by_field, *able))))
@@ -81,7 +81,7 @@ def _named(plan: FoldPlan, names: Sequence[str]) -> tuple[MetricCall, ...]:
 
 
 def _expand(plan: FoldPlan, name: str) -> list[MetricCall]:
-    """Return the metric of that name, where a name is both a metric's and a group's; else the members of the group by which one can compare."""
+    """Return the metric of a name that is also a group's; else the comparable members of the group."""
     calls = select_metrics([name], plan.vocabulary)
     one = [call for call in calls if call.name == parse_metric(name).name]
     return one or [call for call in calls if is_comparable(bind_metric(call, plan.vocabulary))] or list(calls)
@@ -104,7 +104,7 @@ def _refusal(bound: BoundMetric) -> Problem:
 
 
 def check_reference(reference: str | None, systems: Iterable[str]) -> str:
-    """Return the system that the others are compared with: the one asked for, else the first. Raises `ProblemsError` if there is no such system."""
+    """Return the reference system: the given or the first one. Raises `ProblemsError` for an unknown one."""
     known = tuple(systems)
     if reference is None:
         return known[0]
@@ -119,7 +119,7 @@ def check_reference(reference: str | None, systems: Iterable[str]) -> str:
 def compare_partials(
     plan: FoldPlan, partials: Mapping[str, Partial], reference: str
 ) -> tuple[PairedData | None, Comparisons]:
-    """Return what the systems of a run can be compared by, and the comparisons with the reference: none for one system.
+    """Return the paired statistics of a run's systems, and comparisons with the reference system.
 
     Nothing at all where nothing was kept, as for one system that nobody wants to compare later.
     """
@@ -132,15 +132,17 @@ def compare_partials(
 def compare(
     result: Result, a: str, b: str, metrics: Sequence[str] | None = None, slices: Sequence[str] = ()
 ) -> tuple[Comparison, ...]:
-    """Return how system `b` compares with system `a`, metric by metric, on all documents and then by each slice key named.
+    """Return the comparison of system `b` with system `a`, by metric, on all documents and by slice key.
 
-    `metrics` are among those that the run kept what they are made of (`ScoreOptions.compare`; the usual ones without it). p values are adjusted
-    over the metrics, and over the values of each slice key. Raises `ProblemsError` for names that the result does not have.
+    `metrics` are among those with statistics kept by the run (`ScoreOptions.compare`; the usual ones by
+    default). p values are adjusted over the metrics, and over the values of each slice key. Raises
+    `ProblemsError` for names that the result does not have.
 
     >>> from fieldassay.scoring.score import score
     >>> gold = [{"id": at, "total": at} for at in range(6)]
     >>> right, wrong = gold, [{"id": at, "total": at + 1} for at in range(6)]
-    >>> [found, _] = compare(score(gold, {"llama": wrong, "qwen": right}, "fields: {total: number}"), "llama", "qwen")
+    >>> result = score(gold, {"llama": wrong, "qwen": right}, "fields: {total: number}")
+    >>> [found, _] = compare(result, "llama", "qwen")
     >>> found.metric, found.difference, found.p, found.p_adjusted, found.verdict
     ('accuracy', 1.0, 0.015625, 0.015625, 'better')
     """
@@ -196,7 +198,7 @@ def _find(data: PairedData, name: str) -> BoundMetric:
 
 
 def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:
-    """Return what is to be said of comparisons that are not made: slice keys with too many values, and too many systems to be ranked."""
+    """Return remarks on comparisons not made: slice keys with too many values, too many systems."""
     if data is None:
         return ()
     arena = PairedMatrix.open(data)
@@ -205,7 +207,8 @@ def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:
     return (
         *remark_ranking(data, whole),
         *(
-            f"the slice {key!r} has {count:,} values; systems are compared within the values of at most {MOST_VALUES}"
+            f"the slice {key!r} has {count:,} values; systems are compared within the values of at most "
+            f"{MOST_VALUES}"
             for key, count in many
             if count > MOST_VALUES
         ),

@@ -1,4 +1,4 @@
-"""What the first of several systems is worth on new documents: the best of many was chosen for its luck too."""
+"""The value of the best of several systems on new documents: the best of many was chosen for its luck too."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def can_be_redrawn(arena: PairedMatrix, view: View) -> bool:
 
 
 def value_first(arena: PairedMatrix, view: View, ranking: Ranking, left_out: Sequence[Ints]) -> Ranking:
-    """Return the ranking with the chance of each system to be first, and the value of the first on new documents.
+    """Return the ranking with each system's chance to be first, and the value of the first on new documents.
 
-    Each bootstrap replicate chooses the first by the documents that it draws, and values it by those that it leaves out, of which the choice
-    knows nothing. `left_out` are the sums of the latter, by system.
+    Each bootstrap replicate chooses the first by the documents drawn, and evaluates it on those left out,
+    which are independent of the choice. `left_out` are the sums of the latter, by system.
     """
     sign = 1.0 if ranking.better == "higher" else -1.0
     drawn = np.stack([view.evaluate(sums[view.rows]) for sums in arena.replicates])
@@ -39,7 +39,7 @@ def value_first(arena: PairedMatrix, view: View, ranking: Ranking, left_out: Seq
 
 
 def share_first(values: Floats) -> Floats:
-    """Return who is the highest of each column (systems x replicates), those that tie with equal shares; nobody where none is defined.
+    """Return the highest of each column (systems x replicates), ties in equal shares; 0 if none is defined.
 
     >>> share_first(np.array([[0.5, 0.9, np.nan], [0.5, 0.8, np.nan]])).tolist()
     [[0.5, 1.0, 0.0], [0.5, 0.0, 0.0]]

@@ -1,4 +1,4 @@
-"""p values of several tests at once: what remains of each when chance had many tries."""
+"""p values of several tests at once, adjusted for the many tries of chance."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _TIED = 1e-12
 
 
 def adjust_holm(p_values: Sequence[float], groups: Sequence[Hashable] | None = None) -> list[float]:
-    """Return Holm's adjusted p values: deciding by them makes any false alarm at all in the family as rare as the level says.
+    """Return Holm's adjusted p values, which hold any false alarm in the family to the level.
 
-    Holm (1979); no assumption on how the tests depend on each other. Tests of one of the `groups` are adjusted for each other already, so that
-    only groups count (None: each test is one).
+    Holm (1979); no assumption on the dependence of the tests. Tests of one of the `groups` are already
+    adjusted for each other, so that only groups count (None: each test is one).
 
     >>> adjust_holm([0.01, 0.04, 0.03]), adjust_holm([0.01, 0.04, 0.03], ["a", "b", "a"])
     ([0.03, 0.06, 0.06], [0.02, 0.06, 0.06])
@@ -32,11 +32,12 @@ def adjust_holm(p_values: Sequence[float], groups: Sequence[Hashable] | None = N
 
 
 def adjust_min_p(p_values: Sequence[float], drawn: Sequence[Floats]) -> list[float]:
-    """Return the adjusted p values of the step-down min-P method: how often chance makes any of the tests that are not decided yet as small.
+    """Return the adjusted p values of the step-down min-P method: the share of draws with as small a p value.
 
-    Westfall and Young (1993). `drawn` has the p value of each test under the same random exchanges, which make all differences chance. So
-    tests that nearly agree count nearly once, and those that can never be small do not count. How often chance makes a test itself as small
-    is its own p value; drawn is how often it does so to the others alone.
+    Westfall and Young (1993). `drawn` has the p value of each test under the same random exchanges, under
+    which all differences are chance: tests that nearly agree count nearly once, and those that can never be
+    small do not count. The chance of a test itself to be as small is its own p value; `drawn` gives that of
+    the others alone.
 
     >>> same, hopeless = np.array([0.02, 0.5, 0.9]), np.ones(3)
     >>> adjust_min_p([0.02, 0.02, 1.0], [same, same, hopeless])
@@ -59,7 +60,7 @@ def adjust_min_p(p_values: Sequence[float], drawn: Sequence[Floats]) -> list[flo
 
 
 def least_p_needed(drawn: Sequence[Floats], alpha: float) -> float:
-    """Return the p value that a test needs to be decided at alpha if nothing else in its family is: the min-P method's first step.
+    """Return the p value with which a test alone in its family is decided at alpha: the first step of min-P.
 
     >>> round(least_p_needed([np.linspace(0.0001, 1.0, 9999)], 0.05), 3)
     0.05
@@ -70,7 +71,9 @@ def least_p_needed(drawn: Sequence[Floats], alpha: float) -> float:
 
 
 def adjust_benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Return the adjusted p values of Benjamini and Hochberg (1995): of what is called a difference, the level's share is chance. For exploring.
+    """Return the adjusted p values of Benjamini and Hochberg (1995), for exploring.
+
+    At most the level's share of the differences called is chance.
 
     >>> adjust_benjamini_hochberg([0.01, 0.04, 0.03])
     [0.03, 0.04, 0.04]

@@ -13,7 +13,7 @@ FEW_DOCUMENTS = 20
 
 
 def are_too_few(replicates: int, level: float) -> bool:
-    """Return whether there are too few replicates to decide by percentiles at a level: fewer than 20 are expected beyond each bound.
+    """Return whether replicates are too few for percentiles at a level: under 20 expected beyond a bound.
 
     >>> are_too_few(799, 0.95), are_too_few(800, 0.95), are_too_few(2000, 0.99)
     (True, False, True)
@@ -29,7 +29,7 @@ class Interval(NamedTuple):
 
 
 class Percentiles(NamedTuple):
-    """Percentile intervals of m metrics: bounds (NaN where no replicate is defined) and how many replicates were undefined."""
+    """Percentile intervals of m metrics: bounds (NaN without a defined replicate), and undefined ones."""
 
     low: npt.NDArray[np.float64]
     high: npt.NDArray[np.float64]
@@ -37,7 +37,7 @@ class Percentiles(NamedTuple):
 
 
 def percentile_intervals(replicates: npt.NDArray[np.float64], level: float) -> Percentiles:
-    """Return the percentile bootstrap intervals of m metrics from their m x r replicates; NaN replicates are dropped and counted.
+    """Return the percentile bootstrap intervals of m metrics from m x r replicates; NaN is counted apart.
 
     Quantiles interpolate linearly between order statistics.
 
@@ -69,7 +69,7 @@ def _quantiles(
 
 
 def quantile_interval(ordered: npt.NDArray[np.float64], share: float, level: float) -> Interval | None:
-    """Return the order-statistic interval of a quantile; `ordered` is ascending, and None means that n values cannot bound it at this level.
+    """Return the order-statistic interval of a quantile of ascending values; None if n cannot bound it.
 
     It assumes no distribution: the number of values below the true quantile is binomial(n, share).
 
@@ -89,7 +89,7 @@ def quantile_interval(ordered: npt.NDArray[np.float64], share: float, level: flo
 
 
 def _binomial_below(n: int, share: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return counts k around the mean of binomial(n, share) and P(X <= k) for each; what lies outside has less than 1e-15."""
+    """Return counts k around the mean of binomial(n, share), less than 1e-15 outside, and each P(X <= k)."""
     reach = 12.0 * math.sqrt(n * share * (1.0 - share)) + 40.0
     first, last = max(0, math.floor(n * share - reach)), min(n, math.ceil(n * share + reach))
     counts = np.arange(first, last + 1)

@@ -1,7 +1,7 @@
 """Two systems on the same documents: whether the difference is more than chance.
 
-The document is what is exchanged. If the two systems are equally good, it does not matter which of the two answers to a document belongs to which
-system; so the difference is compared with those that other assignments give.
+The document is the unit of exchange. If the two systems are equally good, either of the two answers to a
+document could be either system's; so the difference is compared with those under other assignments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LONGEST_EXACT = 1000
 
 
 class PValue(NamedTuple):
-    """A two-sided p value; `is_exact` if every pattern of signs was gone through, else it comes from 9999 random ones."""
+    """A two-sided p value; `is_exact` if all patterns of signs were counted, else from 9999 random ones."""
 
     p: float
     is_exact: bool
@@ -37,10 +37,11 @@ class Wins(NamedTuple):
 
 
 def sign_flip(differences: Sequence[float] | Floats, documents: Sequence[str], seed: int = 0) -> PValue:
-    """Return the sign-flip test of per-document differences: how often a sum with random signs is as far from 0 as the one observed.
+    """Return the sign-flip test of per-document differences: how often random signs give a sum as far from 0.
 
-    p is (1 + count) / (B + 1) with B = 9999 random patterns, keyed by seed and document id; with at most 16 differences that are not 0 all patterns
-    are gone through and p is count / 2^k. NaN differences (undefined in one of the systems) are left out. The order of documents never matters.
+    p is (1 + count) / (B + 1) with B = 9999 random patterns, keyed by seed and document id; with at most 16
+    differences other than 0, all patterns are counted and p is count / 2^k. NaN differences (undefined in one
+    of the systems) are left out. The order of documents never matters.
 
     >>> sign_flip([0.1, 0.2, 0.3, 0.1, 0.2], ["a", "b", "c", "d", "e"])
     PValue(p=0.0625, is_exact=True)
@@ -62,7 +63,7 @@ def sign_flip(differences: Sequence[float] | Floats, documents: Sequence[str], s
 
 
 def _whole(values: Floats) -> Ints:
-    """Return the values as whole numbers on one scale, fine enough for any sum to be exact, so that no order of adding can show."""
+    """Return the values as whole numbers on one scale, fine enough for exact sums in any order."""
     known = np.nan_to_num(values, nan=0.0)
     largest = float(np.abs(known).max(initial=0.0))
     if largest == 0.0:
@@ -72,12 +73,15 @@ def _whole(values: Floats) -> Ints:
 
 
 def tail_share(observed: float, drawn: Floats, is_exact: bool, slack: float = 0.0) -> float:
-    """Return the p value of an observed difference among drawn ones: the share that is as far from 0, within `slack` for rounding.
+    """Return the p value of an observed difference: the share of draws as far from 0, within `slack`.
 
-    An undefined (NaN) draw counts as far. Random draws count the observed one among themselves, so that p is never 0.
+    An undefined (NaN) draw counts as far. The observed difference is one of the random draws, so that p is
+    never 0. `slack` is for rounding.
 
-    >>> tail_share(0.5, np.array([0.5, -0.5, 0.1, 0.0]), is_exact=True), tail_share(0.5, np.array([0.1, 0.2, 0.3]), is_exact=False)
-    (0.5, 0.25)
+    >>> tail_share(0.5, np.array([0.5, -0.5, 0.1, 0.0]), is_exact=True)
+    0.5
+    >>> tail_share(0.5, np.array([0.1, 0.2, 0.3]), is_exact=False)
+    0.25
     """
     near = int(np.count_nonzero(np.abs(drawn) < abs(observed) - slack))
     far = len(drawn) - near
@@ -85,7 +89,7 @@ def tail_share(observed: float, drawn: Floats, is_exact: bool, slack: float = 0.
 
 
 def rank_tails(drawn: Floats, known: Floats, slack: float = 0.0) -> Floats:
-    """Return the p value of each drawn difference: the share of the known ones that is as far from 0, within `slack` for rounding.
+    """Return the p value of each drawn difference: the share of known draws as far from 0, within `slack`.
 
     >>> rank_tails(np.array([0.5, -0.1, np.nan]), np.array([0.5, -0.5, 0.1, np.nan])).tolist()
     [0.75, 1.0, 0.25]
@@ -97,10 +101,11 @@ def rank_tails(drawn: Floats, known: Floats, slack: float = 0.0) -> Floats:
 
 
 def mcnemar_mid_p(first_only: int, second_only: int) -> float:
-    """Return the two-sided mid-p McNemar test of b documents that only the first system has right and c that only the second has.
+    """Return the two-sided mid-p McNemar test of b documents right in the first system only, c in the other.
 
-    2 sum over i < min(b, c) of C(b + c, i) / 2^(b + c), and C(b + c, min(b, c)) / 2^(b + c) once: what was seen counts half, which makes up for the
-    steps of the binomial distribution. McNemar (1947); Fagerland, Lydersen and Laake (2013).
+    2 sum over i < min(b, c) of C(b + c, i) / 2^(b + c), and C(b + c, min(b, c)) / 2^(b + c) once: the
+    observed count weighs half, which makes up for the steps of the binomial distribution. McNemar (1947);
+    Fagerland, Lydersen and Laake (2013).
 
     >>> mcnemar_mid_p(1, 8) == (2 * 1 + 9) / 2**9, mcnemar_mid_p(3, 3), mcnemar_mid_p(0, 0)
     (True, 1.0, 1.0)
@@ -146,7 +151,7 @@ def effect_size(differences: Floats) -> float | None:
 
 
 def count_wins(first: Floats, second: Floats, slack: float = 1e-9) -> Wins:
-    """Return the documents in which the second system's value is higher, lower, or neither (equal, or undefined for one of the two).
+    """Return the documents with a higher, a lower, or neither value in the second system.
 
     Documents that are undefined for both are not counted.
 

@@ -1,4 +1,4 @@
-"""Bootstrap weights: Poisson(1) draws by seed, document id and number of the replicate alone; and those of an unseen document."""
+"""Bootstrap weights: Poisson(1) draws by seed, document id and replicate; also of an unseen document."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _MIX_B = np.uint64(0x94D049BB133111EB)
 
 
 def document_keys(documents: Sequence[str], seed: int) -> npt.NDArray[np.uint64]:
-    """Return a 64-bit key for each document: BLAKE2b of the seed (8 bytes, little-endian, modulo 2^64) and the id's UTF-8 bytes.
+    """Return a 64-bit key for each document: BLAKE2b of seed and id.
+
+    The seed is 8 bytes, little-endian, modulo 2^64; the id is in UTF-8.
 
     >>> [hex(key) for key in document_keys(["a", "b"], 0)]
     ['0x2a2ad578af9eb97b', '0xa4b126c9693d4f70']
@@ -39,9 +41,10 @@ def document_keys(documents: Sequence[str], seed: int) -> npt.NDArray[np.uint64]
 
 
 def weight_table(dtype: npt.DTypeLike = np.uint8) -> npt.NDArray[np.generic]:
-    """Return the inverse distribution function of Poisson(1) at 16-bit resolution: the weight of each of the 65,536 draws.
+    """Return the inverse distribution function of Poisson(1) at 16 bits: the weight of each of 65,536 draws.
 
-    Each probability is within 2^-17 of the exact one; the mean is exactly 1, the variance 0.99997, and the tail ends at `MAX_WEIGHT`.
+    Each probability is within 2^-17 of the exact one; the mean is exactly 1, the variance 0.99997, and the
+    tail ends at `MAX_WEIGHT`.
 
     >>> table = weight_table()
     >>> float(table.mean()), int(table.max())
@@ -51,7 +54,7 @@ def weight_table(dtype: npt.DTypeLike = np.uint8) -> npt.NDArray[np.generic]:
 
 
 def draw_words(keys: npt.NDArray[np.uint64], first: int, count: int) -> npt.NDArray[np.uint64]:
-    """Return 64-bit words number `first` to `first + count - 1` of each key's sequence (SplitMix64), documents x words."""
+    """Return words `first` to `first + count - 1` of each key's sequence (SplitMix64), documents x words."""
     steps = np.arange(first + 1, first + count + 1, dtype=np.uint64) * _GOLDEN
     words = keys[:, None] + steps[None, :]
     shifted = np.empty_like(words)
@@ -67,7 +70,7 @@ def draw_words(keys: npt.NDArray[np.uint64], first: int, count: int) -> npt.NDAr
 def weights(
     keys: npt.NDArray[np.uint64], first: int, count: int, table: npt.NDArray[np.generic]
 ) -> npt.NDArray[np.generic]:
-    """Return the weights of each document in replicates `first` to `first + count - 1`, documents x replicates, as `table` has them.
+    """Return the weights of `table` in replicates `first` to `first + count - 1`, documents x replicates.
 
     `first` is a multiple of 4: a word gives four draws, its low 16 bits first.
 
@@ -82,7 +85,7 @@ def weights(
 
 
 def unseen_weights(seed: int, replicates: int) -> npt.NDArray[np.float64]:
-    """Return how much of an unseen document each replicate holds: nothing or an exponential draw, each with probability one half.
+    """Return the weight of the unseen document in each replicate: 0 or an exponential draw, equally likely.
 
     In units of 2^-32, and at least one: so a replicate in which no document was drawn is not undefined.
 

@@ -1,4 +1,4 @@
-"""What a comparison could have seen, and how many documents it takes to show more."""
+"""The smallest difference that a comparison could detect, and the documents needed for a smaller one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 POWER = 0.8
 FEWEST_DIFFERING = 6
-"""With fewer documents that differ no sign-flip test at 5% can show anything, and nothing is said of what could have been found."""
+"""With fewer differing documents no sign-flip test at 5% can show anything, so no power is computed."""
 
 MOST_EXACT = 1000
 """Up to so many documents power is computed exactly where each is right or wrong."""
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def minimum_detectable_effect(standard_error: float, level: float = 0.95, power: float = POWER) -> float:
-    """Return the distance from a number that an interval at `level` excludes with probability `power`: (z[1 - a/2] + z[power]) SE.
+    """Return the distance excluded by an interval at `level` with chance `power`: (z[1 - a/2] + z[power]) SE.
 
     >>> round(minimum_detectable_effect(0.01), 4)
     0.028
@@ -36,11 +36,12 @@ def minimum_detectable_effect(standard_error: float, level: float = 0.95, power:
 def detectable_difference(
     differences: Floats, standard_error: float, level: float = 0.95, *, is_mid_p: bool = False
 ) -> float | None:
-    """Return the true difference that the test would find with probability 0.8 on as many documents; None with fewer than 6 that differ.
+    """Return the true difference found with probability 0.8 on as many documents; None if under 6 differ.
 
-    `differences` are those of the documents, `standard_error` is that of their mean, or of the ratio that they are part of. A true difference
-    adds documents that differ, and with them variance. Where all differ by as much, the power of the binomial test is computed exactly: of
-    McNemar's mid-p test if `is_mid_p`, else of the sign-flip test.
+    `differences` are those of the documents, `standard_error` is that of their mean, or of the ratio that
+    they are part of. A true difference adds differing documents, and with them variance. Where all differ by
+    the same amount, the power of the binomial test is computed exactly: of McNemar's mid-p test if
+    `is_mid_p`, else of the sign-flip test.
     """
     known = differences[~np.isnan(differences)]
     size, sizes = len(known), np.abs(known[known != 0.0])
@@ -62,7 +63,7 @@ def detectable_difference(
 
 
 def _differing_needed(level: float) -> float:
-    """Return on average how many documents must differ for a test to have enough of them with probability 0.8: 2^-k twice is at most the error.
+    """Return the mean number of differing documents needed for power 0.8: twice 2^-k is at most the error.
 
     >>> round(_differing_needed(0.95), 1)
     7.9
@@ -73,7 +74,7 @@ def _differing_needed(level: float) -> float:
 
 
 def _detectable_share(size: int, chance: float, level: float, is_mid_p: bool) -> float:
-    """Return the difference of two shares that the test finds, if a share `chance` of the documents is won, and as much lost, without it."""
+    """Return the detectable difference of two shares, with a share `chance` each of wins and losses."""
     most = 1.0 - 2.0 * chance
     return (
         _bisect(
@@ -85,9 +86,10 @@ def _detectable_share(size: int, chance: float, level: float, is_mid_p: bool) ->
 
 
 def mcnemar_power(size: int, lost: float, won: float, level: float = 0.95, *, is_mid_p: bool = True) -> float:
-    """Return the chance that McNemar's test shows a loss among so many documents, if these shares of them are lost and won.
+    """Return the chance that McNemar's test shows a loss among so many documents with these shares of each.
 
-    `is_mid_p`: of the mid-p test, else of the exact one, which is the sign-flip test of documents that differ by as much.
+    `is_mid_p`: the mid-p test, else the exact one, the sign-flip test of documents that differ by the same
+    amount.
 
     >>> round(mcnemar_power(100, 0.2, 0.05), 2), round(mcnemar_power(10, 0.1, 0.0), 2)
     (0.88, 0.0)
@@ -102,7 +104,7 @@ def mcnemar_power(size: int, lost: float, won: float, level: float = 0.95, *, is
 
 @lru_cache(maxsize=16)
 def _critical_losses(size: int, level: float, is_mid_p: bool) -> npt.NDArray[np.int64]:
-    """Return, for 0 to `size` documents that differ, the least losses that the test shows; one more than there are where none are enough."""
+    """Return the fewest losses that the test shows of n = 0 to `size` differing ones; n + 1 for none."""
     from scipy.stats import binom
 
     differing = np.arange(size + 1)
@@ -116,7 +118,9 @@ def _critical_losses(size: int, level: float, is_mid_p: bool) -> npt.NDArray[np.
 
 
 def documents_needed(documents: int, detectable: float, margin: float) -> int | None:
-    """Return about how many documents make `margin` detectable, if `documents` make `detectable` so: D (detectable / m)^2; None for 0.
+    """Return the documents that make `margin` detectable if `documents` detect `detectable`; None for 0.
+
+    That is about D (detectable / m)^2.
 
     >>> documents_needed(100, 0.04, 0.02), documents_needed(100, 0.04, 0)
     (400, None)
@@ -128,13 +132,14 @@ def documents_needed(documents: int, detectable: float, margin: float) -> int | 
 
 
 def documents_to_show(gap: float, spread: float, unseen: float, level: float = 0.95) -> int | None:
-    """Return how many documents put a bound beyond a number in 4 of 5 samples, if the truth is `gap` away from it; None for none.
+    """Return how many documents put a bound beyond a number, `gap` from the truth, in 4 of 5 samples.
 
-    `spread` is the standard deviation of one document, `unseen` how far the unseen document moves the bound of a single one: the bound lies
-    sqrt((z spread)^2 / N + (unseen / N)^2) from the value.
+    `spread` is the standard deviation of one document, `unseen` the shift of the bound of a single document
+    by the unseen one: the bound lies sqrt((z spread)^2 / N + (unseen / N)^2) from the value.
 
-    >>> documents_to_show(0.02, 0.0, unseen_reach(0.95)), documents_to_show(0.05, 0.2, 0.0), documents_to_show(0.0, 0.1, 1.0)
-    (150, 126, None)
+    >>> documents_to_show(0.02, 0.0, unseen_reach(0.95)), documents_to_show(0.05, 0.2, 0.0)
+    (150, 126)
+    >>> documents_to_show(0.0, 0.1, 1.0)
     """
     normal = NormalDist()
     z, power = normal.inv_cdf(0.5 + level / 2.0), normal.inv_cdf(POWER)
@@ -152,7 +157,7 @@ def documents_to_show(gap: float, spread: float, unseen: float, level: float = 0
 
 
 def unseen_reach(level: float) -> float:
-    """Return how far the unseen document moves a bound where no document is wrong, in documents: the rule of three.
+    """Return the shift of a bound, in documents, by the unseen document if none is wrong: the rule of three.
 
     It is the upper percent point of its weight: an exponential draw with probability one half.
 

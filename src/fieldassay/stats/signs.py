@@ -1,4 +1,4 @@
-"""Random signs of documents: draws that depend on nothing but the seed, the document's id and the draw's number; and exact sums under them."""
+"""Random signs of documents, drawn by seed, document id and draw number alone, and exact sums under them."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def are_grouped(documents: int) -> bool:
 def group_columns(
     columns: Ints, documents: Sequence[str], seed: int, *, is_grouped: bool | None = None
 ) -> tuple[Ints, Keys]:
-    """Return the columns (columns x documents) with what has the same signs added up, and the keys of the signs.
+    """Return the columns (columns x documents) with documents of equal signs added up, and the signs' keys.
 
-    Up to `MOST_SIGNS` documents each has signs of its own. More are put into groups by their keys. The groups do not look at the data, so a test
-    that flips whole groups is as valid as one that flips documents. A part of the documents is grouped as the whole is (`is_grouped`), so that a
-    document has the same signs in both.
+    Up to `MOST_SIGNS` documents each has signs of its own; more are grouped by their keys. The groups do not
+    depend on the data, so flipping whole groups is as valid as flipping documents. A part of the documents is
+    grouped as the whole is (`is_grouped`), so that a document has the same signs in both.
 
     >>> group_columns(np.array([[5, 7]]), ["a", "b"], 0)[0].tolist()
     [[5, 7]]
@@ -108,7 +108,7 @@ def _sign_bits(keys: Keys, first: int, count: int) -> npt.NDArray[np.uint8]:
 
 
 def _exact_parts(columns: Ints) -> Iterator[tuple[npt.NDArray[np.intp], int, npt.NDArray[np.floating]]]:
-    """Yield rows, a shift and their values in a floating-point type in which every sum is a whole number that it holds."""
+    """Yield rows, a shift and their values in a floating-point type that holds every sum exactly."""
     bounds = np.abs(columns).sum(axis=1, dtype=np.float64) * (1 + 1e-9)
     narrow, large = bounds < _NARROW, bounds >= _WIDE
     middle = ~narrow & ~large
