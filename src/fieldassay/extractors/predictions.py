@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -12,9 +12,10 @@ from typing import IO, Any
 
 import msgspec
 
+from fieldassay.documents.transcript import Box
 from fieldassay.endpoints.exchange import Failure, Usage
 from fieldassay.endpoints.jobs import Finished
-from fieldassay.extractors.strategy import Evidence, Extracted
+from fieldassay.extractors.strategy import Evidence, EvidenceClass, Extracted
 from fieldassay.records.extractions import DATA_KEY
 
 MOST_RAW = 1_000_000
@@ -40,7 +41,7 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
         row[DATA_KEY] = found.record
         row["raw"] = None if found.raw is None else found.raw[:MOST_RAW]
         row["confidence"] = dict(found.confidence)
-        row["evidence"] = {path: _evidence(one) for path, one in found.evidence.items()}
+        row["evidence"] = {path: evidence_data(one) for path, one in found.evidence.items()}
         row["notes"] = dict(found.notes)
     failure = finished.failure or (None if found is None else found.failure)
     if failure is not None:
@@ -65,7 +66,8 @@ def _usage(usage: Usage, cost: float | None) -> dict[str, Any]:
     return found if cost is None else found | {"cost_usd": cost}
 
 
-def _evidence(found: Evidence) -> dict[str, Any]:
+def evidence_data(found: Evidence) -> dict[str, Any]:
+    """Return the evidence of a value as plain data, without the places that are unknown."""
     box = found.box
     row = {
         "quote": found.quote,
@@ -76,6 +78,35 @@ def _evidence(found: Evidence) -> dict[str, Any]:
         "class": found.kind,
     }
     return {name: value for name, value in row.items() if value is not None}
+
+
+def read_evidence(row: Mapping[str, Any]) -> dict[str, Evidence]:
+    """Return the evidence of a row by path, as `prediction_row` wrote it; what is no evidence is left out.
+
+    >>> read_evidence({"evidence": {"total": {"quote": "5", "page": 2, "class": "found"}, "date": 7}})
+    {'total': Evidence(quote='5', page=2, start=None, end=None, box=None, kind='found')}
+    """
+    given = row.get("evidence")
+    found: dict[str, Evidence] = {}
+    for path, one in given.items() if isinstance(given, dict) else ():
+        try:
+            written = msgspec.convert(one, _Written)
+        except msgspec.ValidationError:
+            continue
+        box = None if written.box is None else Box(*written.box)
+        found[path] = Evidence(written.quote, written.page, written.start, written.end, box, written.kind)
+    return found
+
+
+class _Written(msgspec.Struct, rename={"kind": "class"}):
+    """The evidence of a value in a row."""
+
+    quote: str = ""
+    page: int | None = None
+    start: int | None = None
+    end: int | None = None
+    box: tuple[float, float, float, float] | None = None
+    kind: EvidenceClass = "found"
 
 
 class RowSpool:

@@ -62,6 +62,12 @@ class RecordedInputs(msgspec.Struct, frozen=True):
         """Return the names of the systems."""
         return tuple(self.by_system(self.predictions))
 
+    @property
+    def opened(self) -> dict[str, str]:
+        """Return the path to open for each of the predictions: of those of an extraction, its folder."""
+        given = {} if self.given is None else self.given.predictions
+        return {name: given.get(name, label) for name, label in self.predictions.items()}
+
     def by_system(self, paths: Mapping[str, str]) -> dict[str, str | tuple[str, ...]]:
         """Return paths of predictions by system, several for one with repeated runs in files of their own."""
         system_of = {name: system for system, names in self.repeats.items() for name in names}

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.fingerprint.inputs import digest_inputs
 from fieldassay.runs.run import Run, corrupt_run_errors
+from fieldassay.runs.value_sources import open_value_sources
 from fieldassay.scoring.explain import DocumentExplanation, explain_document, unknown_document
 from fieldassay.scoring.inputs import drop_absent_fields, open_inputs
 
-if TYPE_CHECKING:
-    pass
-
 
 def document_of_run(run: Run, document: str) -> DocumentExplanation:
-    """Return how one document of a run was judged.
+    """Return how one document of a run was judged, and where its values stand if they were extracted.
 
     Raises `ProblemsError`, with the nearest id, for a document that the run does not have.
     """
@@ -27,10 +26,29 @@ def document_of_run(run: Run, document: str) -> DocumentExplanation:
         raise unknown_document(document, table["doc"].unique(maintain_order=True).to_list(), str(run.folder))
     evidence = run.scan_evidence()
     if run.kept != "all" or evidence is None:
-        return _from_inputs(run, document)
+        return _with_sources(run, _from_inputs(run, document))
     with corrupt_run_errors(run):
         rows = evidence.filter(pl.col("doc") == document).collect().to_dicts()
-    return DocumentExplanation(document, None, tuple(rows), (), _remarks(run, document), run.inputs.systems)
+    remarks = _remarks(run, document)
+    return _with_sources(
+        run, DocumentExplanation(document, None, tuple(rows), (), remarks, run.inputs.systems)
+    )
+
+
+def _with_sources(run: Run, found: DocumentExplanation) -> DocumentExplanation:
+    """Return the explanation with the `source` of each predicted value, for systems that were extracted.
+
+    A redacted run has none: quotes are values of documents.
+    """
+    if run.facts.get("redacted"):
+        return found
+    sources = open_value_sources(run.inputs)
+    rows = tuple(sources.add_to(found.rows))
+    remarks = {
+        system: (*found.remarks.get(system, ()), f"the source of its values is not shown: {why}")
+        for system, why in sources.changed.items()
+    }
+    return replace(found, rows=rows, remarks={**found.remarks, **remarks})
 
 
 _CLAIMS = {
@@ -88,6 +106,6 @@ def _from_inputs(run: Run, document: str) -> DocumentExplanation:
     labels = dict.fromkeys(inputs.predictions.values()) if options.systems_key else {}
     predictions: Mapping[str, Any] = {
         f"file {number}": label for number, label in enumerate(labels)
-    } or inputs.by_system(inputs.predictions)
+    } or inputs.by_system(inputs.opened)
     matching = open_inputs(run.plan, inputs.gold, predictions, options)
     return explain_document(drop_absent_fields(run.plan, matching), matching, document)

@@ -336,9 +336,12 @@ class Run:
         if inputs.given is None or inputs.sha256 is None or self.file.options is None:
             what = "does not say how its inputs were given, as runs of this version do"
             raise ProblemsError([Problem(str(self.folder), what, "give --gold and --pred", _DAMAGED)])
-        labels = dict.fromkeys(
-            [*inputs.given.predictions.values(), *([inputs.given.gold] if needs_gold else [])]
+        digested = inputs.sha256
+        predictions = (
+            path if path in digested else inputs.predictions.get(name, path)
+            for name, path in inputs.given.predictions.items()
         )
+        labels = dict.fromkeys([*predictions, *([inputs.given.gold] if needs_gold else [])])
         problems = [
             problem
             for label in labels

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fieldassay.evidence import REPEAT
@@ -13,10 +13,11 @@ from fieldassay.scoring.explain import DocumentExplanation, Explanation, Side
 from fieldassay.scoring.steps import ComparisonStep
 from fieldassay.wording.numbers import show_number, show_rounded
 from fieldassay.wording.shown import show, show_json, visible
+from fieldassay.wording.sources import say_source
 
 _STRUCTURE = ("list", "object", "item")
-_PATH, _VALUE, _LONG = 300, 300, 2000
-"""The most characters shown of a path, of a value among others, and of the explained value."""
+_PATH, _VALUE, _LONG, _QUOTE = 300, 300, 2000, 60
+"""The most characters shown of a path, of a value among others, of the explained value, of a quote."""
 
 
 def render_steps(steps: Sequence[Explanation], screen: Screen) -> str:
@@ -37,7 +38,7 @@ def render_document(found: DocumentExplanation, screen: Screen) -> str:
     for system in found.systems:
         rows = [row for row in found.rows if row["system"] == system]
         steps = [
-            step
+            (step, row.get("source", ()))
             for row, step in zip(_values(found.rows), found.steps, strict=False)
             if row["system"] == system
         ]
@@ -52,9 +53,9 @@ def render_document(found: DocumentExplanation, screen: Screen) -> str:
             page.line("neither gold nor the prediction has anything here")
             continue
         _rows(page, rows)
-        for step in _list_distinct(steps):
+        for step, source in _list_distinct(steps):
             page.line()
-            _step(page, step, True)
+            _step(page, step, True, source)
     return page.text().lstrip("\n")
 
 
@@ -69,9 +70,9 @@ def _list_remarks(found: DocumentExplanation, system: str) -> list[str]:
     return [*found.remarks.get(system, ()), *of_runs]
 
 
-def _list_distinct(steps: Sequence[Explanation]) -> list[Explanation]:
-    """Return the steps of different judgements; those of repeated runs are often alike."""
-    kept: list[Explanation] = []
+def _list_distinct(steps: Sequence[tuple[Explanation, Any]]) -> list[tuple[Explanation, Any]]:
+    """Return the steps of different judgements, with their sources; those of repeated runs are often alike."""
+    kept: list[tuple[Explanation, Any]] = []
     for step in steps:
         if step not in kept:
             kept.append(step)
@@ -106,7 +107,7 @@ def _row(row: dict[str, Any]) -> list[str]:
     return [
         _path(row),
         _value(row, "gold"),
-        _value(row, "pred"),
+        _with_source(row, "\n"),
         row["outcome"],
         _score(row["score"]),
         _why(row),
@@ -114,7 +115,7 @@ def _row(row: dict[str, Any]) -> list[str]:
 
 
 def _narrow(row: dict[str, Any]) -> list[str]:
-    pair = f"{_value(row, 'gold')} → {_value(row, 'pred')}"
+    pair = f"{_value(row, 'gold')} → {_with_source(row, '; ')}"
     return [f"{_path(row)} {row['outcome']} {_score(row['score'])}".rstrip(), pair, _why(row)]
 
 
@@ -126,7 +127,7 @@ def _path(row: dict[str, Any]) -> str:
     return f"{run}{show(gold, _PATH)} ↔ {show(pred, _PATH)}"
 
 
-def _value(row: dict[str, Any], side: str) -> str:
+def _value(row: Mapping[str, Any], side: str) -> str:
     """Return a value as given, and as read where that adds information."""
     raw, read = row[side], row[f"{side}_value"]
     if row["kind"] != "value":
@@ -140,6 +141,12 @@ def _value(row: dict[str, Any], side: str) -> str:
     ):
         return show_json(raw, _VALUE)
     return f"{show_json(raw, _VALUE)} (read: {show(read, _VALUE)})"
+
+
+def _with_source(row: Mapping[str, Any], between: str) -> str:
+    """Return the predicted value, and where it stands in its document if that is known."""
+    source = say_source(row.get("source", ()), _QUOTE)
+    return f"{_value(row, 'pred')}{between}{source}" if source else _value(row, "pred")
 
 
 def _score(score: float | None) -> str:
@@ -159,7 +166,7 @@ def _why(row: dict[str, Any]) -> str:
     return visible("; ".join(list(dict.fromkeys(said))[:3]))
 
 
-def _step(page: Page, step: Explanation, has_path: bool) -> None:
+def _step(page: Page, step: Explanation, has_path: bool, source: Sequence[Mapping[str, Any]] = ()) -> None:
     if has_path:
         where = step.gold_path or step.pred_path or step.field
         page.title(
@@ -176,6 +183,8 @@ def _step(page: Page, step: Explanation, has_path: bool) -> None:
     ]
     if any(_remark(side) for side in (step.gold, step.pred)):
         rows.append(["remarks", _remark(step.gold), _remark(step.pred)])
+    if source:
+        rows.append(["source", "", say_source(source, _LONG, has_place=True)])
     page.table([Column("step"), Column("gold"), Column("predicted")], rows)
     page.pairs(_verdict(step))
 

@@ -1,0 +1,126 @@
+"""Where the predicted values of a run stand in their documents, as the extractions that it scored say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fieldassay.errors import ProblemsError
+from fieldassay.extractors.predictions import evidence_data, read_evidence
+from fieldassay.extractors.strategy import Evidence
+from fieldassay.fingerprint.inputs import digest_input
+from fieldassay.printable import make_printable
+from fieldassay.records.extractions import is_extraction
+from fieldassay.records.ids import ID_FORMS
+from fieldassay.records.source import Source, open_source
+from fieldassay.result.recorded import RecordedInputs
+
+SourceOfValue: TypeAlias = "list[tuple[str, Evidence]]"
+"""The paths of a value, or of the parts of one that is a list, with their evidence."""
+
+MOST_PARTS = 20
+"""Parts of one value whose evidence is told at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Extracted:
+    """The rows of one extraction, by document."""
+
+    source: Source
+    form: Callable[[str], str]
+
+    @cached_property
+    def _positions(self) -> Mapping[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for position, name in enumerate(self.source.ids()):
+            found[self.form(make_printable(name))].append(position)
+        return found
+
+    def read(self, document: str, repeat: int | None) -> dict[str, Evidence]:
+        """Return the evidence of a document by path: of its row, or of the one of that repetition."""
+        positions = self._positions.get(self.form(document), [])
+        rows = [row.value for row in self.source.rows.read(positions)]
+        chosen = (row for row in rows if isinstance(row, dict) and row.get("repeat") in (None, repeat))
+        evidence = read_evidence(next(chosen, {}))
+        return {make_printable(path): one for path, one in evidence.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class ValueSources:
+    """The sources of the values of a run.
+
+    `changed` names, by system, the file that is not as it was scored, and why nothing is told from it.
+    """
+
+    _extracted: Mapping[tuple[str, int | None], _Extracted] = field(default_factory=dict)
+    changed: Mapping[str, str] = field(default_factory=dict)
+
+    def of_row(self, row: Mapping[str, Any], known: dict[Any, dict[str, Evidence]]) -> SourceOfValue:
+        """Return the source of the predicted value in a row of evidence; [] where none is known.
+
+        `known` holds what was read of documents before.
+        """
+        path = row["pred_path"]
+        extracted = self._extracted.get((row["system"], row.get("repeat")))
+        if extracted is None or path is None or row["kind"] != "value":
+            return []
+        key = (row["system"], row["doc"], row.get("repeat"))
+        if key not in known:
+            known[key] = extracted.read(row["doc"], row.get("repeat"))
+        own = known[key].get(path)
+        if own is not None:
+            return [(path, own)]
+        below = (f"{path}[", f"{path}.")
+        return [(name, one) for name, one in known[key].items() if name.startswith(below)][:MOST_PARTS]
+
+    def add_to(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the rows, with `source` as plain data for each value with a known one."""
+        known: dict[Any, dict[str, Evidence]] = {}
+        for row in rows:
+            found = self.of_row(row, known)
+            told = [{"path": path, **evidence_data(one)} for path, one in found]
+            yield {**row, "source": told} if told else row
+
+
+def open_value_sources(inputs: RecordedInputs) -> ValueSources:
+    """Return the sources of the values of a run with these inputs: of its systems that are extractions.
+
+    An extraction whose predictions are not as they were scored, byte for byte, has none.
+    """
+    form = ID_FORMS.get(str((inputs.options or {}).get("match_ids")), str)
+    repeats = {
+        name: (system, number)
+        for system, names in inputs.repeats.items()
+        for number, name in enumerate(names, 1)
+    }
+    extracted: dict[tuple[str, int | None], _Extracted] = {}
+    changed: dict[str, str] = {}
+    opened: dict[str, _Extracted | str | None] = {}
+    for name, folder in inputs.opened.items():
+        if folder not in opened:
+            opened[folder] = _open(folder, inputs.predictions[name], inputs.sha256 or {}, form)
+        found, (system, repeat) = opened[folder], repeats.get(name, (name, None))
+        if isinstance(found, str):
+            changed[make_printable(system)] = found
+        elif found is not None:
+            extracted[make_printable(system), repeat] = found
+    return ValueSources(extracted, changed)
+
+
+def _open(
+    folder: str, label: str, digests: Mapping[str, str | None], form: Callable[[str], str]
+) -> _Extracted | str | None:
+    """Return an extraction as it was scored, why it is not; None for predictions of another origin."""
+    if not is_extraction(Path(folder)):
+        return None
+    try:
+        now = digest_input(label)
+        if now is None or now != digests.get(label):
+            return f"{label} {'is not there' if now is None else 'has changed since it was scored'}"
+        return _Extracted(open_source(folder), form)
+    except (OSError, ProblemsError):
+        return f"{label} cannot be read"
