@@ -336,11 +336,11 @@ class Run:
         if inputs.given is None or inputs.sha256 is None or self.file.options is None:
             what = "does not say how its inputs were given, as runs of this version do"
             raise ProblemsError([Problem(str(self.folder), what, "give --gold and --pred", _DAMAGED)])
-        digested = inputs.sha256
+        digests = inputs.sha256
+        read = ((inputs.predictions.get(name, path), path) for name, path in inputs.given.predictions.items())
         predictions = (
-            path if path in digested else inputs.predictions.get(name, path)
-            for name, path in inputs.given.predictions.items()
-        )
+            label if digests.get(label) else path for label, path in read
+        )  # a file, not its folder
         labels = dict.fromkeys([*predictions, *([inputs.given.gold] if needs_gold else [])])
         problems = [
             problem
