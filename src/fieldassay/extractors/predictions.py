@@ -35,7 +35,7 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
     found, timing = finished.value, finished.timing
     row: dict[str, Any] = {"id": document, DATA_KEY: None, "system": system}
     row["timing"] = {"duration_ms": timing.duration_ms, **asdict(timing)}
-    if finished.usage.calls or finished.usage.attempts:
+    if found is not None or finished.usage.attempts:
         row["usage"] = _usage(finished.usage, finished.cost_usd)
     if found is not None:
         row[DATA_KEY] = found.record
@@ -62,7 +62,8 @@ def failure_of(finished: Finished[Extracted]) -> Failure | None:
 
 
 def _usage(usage: Usage, cost: float | None) -> dict[str, Any]:
-    found = {name: value for name, value in asdict(usage).items() if value not in (None, "")}
+    """Return tokens and cost; a document that asked nobody cost 0."""
+    found = {name: value for name, value in asdict(usage).items() if value not in (None, "", 0)}
     return found if cost is None else found | {"cost_usd": cost}
 
 

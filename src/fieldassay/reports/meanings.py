@@ -59,6 +59,31 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "field_accuracy": ("How right one field is over all documents.", "T / (C+W+M+S)"),
     "field_accuracy_strict": ("How often one field is right over all documents.", "C / (C+W+M+S)"),
+    "pass_hat": (
+        "The chance that k runs of the system all have everything in a document right.",
+        "mean over documents of the share of all choices of k runs that are all perfect",
+    ),
+    "pass_at": (
+        "The chance that at least one of k runs has everything in a document right.",
+        "mean over documents of the share of all choices of k runs with a perfect one",
+    ),
+    "value_pass_hat": (
+        "The chance that k runs all have a value right.",
+        "mean over gold values of the share of all choices of k runs that are all right",
+    ),
+    "value_pass_at": (
+        "The chance that at least one of k runs has a value right.",
+        "mean over gold values of the share of all choices of k runs with a right one",
+    ),
+    "majority_accuracy": (
+        "How often the answer that most runs give is right; of several tied answers each counts in part.",
+        "right majorities / gold values",
+    ),
+    "majority_ties": ("How often the runs' vote on a value is tied.", "tied votes / gold values"),
+    "flaky_values": (
+        "How often the runs answer a value differently.",
+        "gold values with several answers / gold values",
+    ),
     "perfect_documents": (
         "The share of documents in which every value is right.",
         "documents with accuracy 1 / documents",

@@ -6,6 +6,7 @@ from typing import Any
 
 from fieldassay.reports.html.overview import NAMES, Overview
 from fieldassay.reports.html.source import ReportSource
+from fieldassay.reports.sweeps import frontier
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.wording.sentences import say_comparison
@@ -73,12 +74,20 @@ def _difference(one: Comparison) -> dict[str, Any]:
 def _beside(whole: list[Estimate], main: list[Estimate], metric: str) -> list[dict[str, Any]]:
     """Return the main metric beside another one, for the systems that have both."""
     other = {
-        one.system: one for one in whole if one.metric == metric and not one.slice and one.value is not None
+        one.system: one.value
+        for one in whole
+        if one.metric == metric and not one.slice and one.value is not None
     }
-    return [
-        {**_row(one), "cost": other[one.system].value}
+    points = {
+        one.system: (other[one.system], one.value if one.better == "higher" else -one.value)
         for one in main
         if one.system in other and one.value is not None
+    }
+    best = frontier(points) if len(points) > 1 else set()
+    return [
+        {**_row(one), "cost": other[one.system], "frontier": one.system in best}
+        for one in main
+        if one.system in points
     ]
 
 

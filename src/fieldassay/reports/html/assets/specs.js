@@ -85,6 +85,7 @@ function costSpec(rows, title, unit) {
   return () => ({
     data: { values }, height: 260, encoding: { x, tooltip },
     layer: [
+      { transform: [{ filter: "datum.frontier" }], mark: { type: "line", strokeDash: [4, 4], opacity: 0.6, color: color("text") }, encoding: { y: { ...y, field: "value" }, order: { field: "cost" } } },
       { mark: { type: "rule", strokeWidth: 4, opacity: 0.35, color: color("accent") }, encoding: { y: { ...y, field: "low" }, y2: { field: "high" } } },
       { mark: { type: "point", filled: true, size: 80, opacity: 1, color: color("accent") }, encoding: { y: { ...y, field: "value" } } },
       { mark: { type: "text", align: "left", dx: 9, fontSize: 12, color: color("text"), limit: 130 }, encoding: { y: { ...y, field: "value" }, text: { field: "label" } } },
