@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -256,3 +259,61 @@ def test_a_picture_without_text_goes_to_a_model_that_sees(
     server.script = lambda hit: Reply(body=completion(found, PROMPT_TOKENS))
     ran = extract(run, place, "--ocr", "off")
     assert (ran.code, [row["pred"]["buyer"] for row in rows(place / "out")]) == (0, ["Bo"]), ran
+
+
+def offline(run: Run, place: Path, *more: Any) -> Ran:
+    given = ("--spec", place / "spec.yaml", "--out", place / "out", "--jobs", 0)
+    return run("extract", *given, *(more if "--docs" in more else ("--docs", place / "docs", *more)))
+
+
+def test_a_folder_of_documents_that_is_not_there_is_an_error(run: Run, place: Path) -> None:
+    ran = offline(run, place, "--docs", place / "dcos")
+    assert (ran.code, "dcos: is not there" in ran.err, (place / "out").exists()) == (2, True, False), ran
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are any bytes on Linux only")
+def test_a_name_that_is_no_text_is_an_id_with_its_bytes_escaped(run: Run, place: Path) -> None:
+    Path(os.fsdecode(os.fsencode(place / "docs") + b"/d\xff.txt")).write_text("Total: 1.00")
+    assert offline(run, place).code == 0
+    assert [row["id"] for row in rows(place / "out")] == ["Ada.txt", "Bo.txt", "Cy.txt", "d\\xff.txt"]
+
+
+@pytest.mark.parametrize("folder", ["docs", "nowhere"])
+def test_answers_are_taken_from_extractions_only(run: Run, place: Path, folder: str) -> None:
+    ran = offline(run, place, "--reuse", place / folder)
+    assert (ran.code, f"{folder}: is not an extraction; name" in ran.err) == (2, True), ran
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"message": "text"},
+        {"message": {"tool_calls": 3}},
+        {"message": {"tool_calls": [{"function": "f"}]}},
+        {"message": {"content": None}, "finish_reason": {"a": 1}, "logprobs": {"content": [{"token": 3}]}},
+    ],
+    ids=lambda choice: json.dumps(choice)[:40],
+)
+def test_an_answer_of_another_shape_is_a_failure_of_the_document(
+    run: Run, place: Path, server: ScriptedServer, choice: dict[str, Any]
+) -> None:
+    server.script = lambda _: Reply(body={"choices": [choice], "usage": "none"})
+    ran = extract(run, place)
+    assert (ran.code, "3 documents, 0 predicted, 3 failed" in ran.out) == (5, True), ran
+
+
+def test_the_reason_of_a_failure_is_told(run: Run, place: Path) -> None:
+    (place / "docs" / "Bo.txt").write_text("")
+    ran = offline(run, place)
+    assert "failed: 1 unreadable\n  unreadable, such as Bo.txt: is empty\n" in ran.out, ran
+
+
+def test_the_command_that_is_named_next_works(run: Run, place: Path) -> None:
+    systems = {"systems": {"a": {"strategy": "rules"}}, "matrix": {"a": {"least": [0, 0.5]}}}
+    (place / "systems.json").write_text(json.dumps(systems))
+    made = run(
+        "extract", "--docs", place / "docs", "--spec", place / "spec.yaml", "--out", place / "my out",
+        "--jobs", 0, "--system", f"{place / 'systems.json'}#a_least=0.5",
+    )  # fmt: skip
+    named = shlex.split(made.err.replace("GOLD", str(place / "gold.jsonl")).partition("fieldassay ")[2])
+    assert run(*named).code == 0, made

@@ -152,3 +152,60 @@ def test_documents_without_any_gold_are_an_error(run: Run, place: Path) -> None:
     (place / "gold.jsonl").write_text('{"id": "somebody", "total": "1", "buyer": "x"}\n')
     ran = sweep(run, place)
     assert (ran.code, "no document has gold" in ran.err) == (2, True), ran
+
+
+def lay(place: Path, *names: str) -> None:
+    for name in names:
+        (place / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / "docs" / name).write_text("Invoice\nBuyer: Eve\nTotal: 9.99\n")
+
+
+def test_two_documents_of_one_gold_record_are_an_error(run: Run, place: Path, server: ScriptedServer) -> None:
+    lay(place, "2025/inv0.md", "2026/inv1.txt")
+    ran = sweep(run, place)
+    assert (ran.code, len(server.hits)) == (2, 0), ran
+    assert "2025/inv0.md, 2025/inv0.txt are all gold's 'inv0'" in ran.err
+    assert "2025/inv1.txt, 2026/inv1.txt are all gold's 'inv1'" in ran.err
+
+
+def test_a_document_that_has_the_path_of_gold_goes_before_one_with_its_name(run: Run, place: Path) -> None:
+    (place / "gold.jsonl").write_text('{"id": "inv0", "total": "9.99", "buyer": "Eve"}\n')
+    lay(place, "inv0.txt")
+    ran = sweep(run, place, "--system", "rules")
+    assert ran.code == 0, ran
+    assert json.loads((place / "out/rules/predictions.jsonl").read_text())["pred"]["total"] == "9.99"
+
+
+def test_no_system_is_asked_before_all_can_be(run: Run, place: Path, server: ScriptedServer) -> None:
+    held = json.loads((place / "systems.json").read_text())
+    held["systems"] |= {
+        "own": {"strategy": "command", "run": ["no-such-program"]},
+        "shown": {"strategy": "rules", "examples": {"from": "nope.jsonl", "docs": "docs"}},
+    }
+    (place / "systems.json").write_text(json.dumps(held))
+    ran = sweep(run, place)
+    assert (ran.code, len(server.hits), (place / "out").exists()) == (2, 0, False), ran
+    assert "no-such-program" in ran.err and "nope.jsonl" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (("--holdout", 0.01), "--holdout: 0 of 8 documents would be held out"),
+        (("--holdout", 0.3, "--system", "rules"), "--holdout: there is one system, and nothing to choose"),
+    ],
+    ids=["no document", "one system"],
+)
+def test_an_impossible_holdout_is_told_before_anything_is_sent(
+    run: Run, place: Path, server: ScriptedServer, more: tuple[Any, ...], told: str
+) -> None:
+    ran = sweep(run, place, *more)
+    assert (ran.code, len(server.hits), told in ran.err) == (2, 0, True), ran
+
+
+def test_what_a_sweep_wrote_into_the_folder_of_documents_is_no_document(run: Run, place: Path) -> None:
+    given = ("--spec", place / "spec.yaml", "--gold", place / "gold.jsonl", "--jobs", 0, "--bootstrap", 0)
+    for _ in range(2):
+        ran = run("run", "--docs", place / "docs", *given, "--out", place / "docs" / "sweep")
+        assert ran.code == 0, ran
+    assert "1 document (such as 2025/other.txt) without gold" in ran.err

@@ -99,3 +99,16 @@ systems:
     assert len(caught.value.problems) == 3
     assert "canary" not in str(caught.value)
     assert all(problem.where.startswith("spec:") for problem in caught.value.problems)
+
+
+def test_a_matrix_has_a_bound() -> None:
+    levels = list(range(1, 1000))
+    with pytest.raises(ProblemsError, match="has 998,001 combinations"):
+        read_systems(
+            {"systems": {"a": {"strategy": "rules"}}, "matrix": {"a": {"repeats": levels, "least": levels}}}
+        )
+
+
+def test_names_that_differ_by_case_only_are_one_folder() -> None:
+    with pytest.raises(ProblemsError, match="'A' is taken"):
+        read_systems({"systems": {"a": {"strategy": "rules"}, "A": {"strategy": "rules"}}})

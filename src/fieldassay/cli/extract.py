@@ -218,7 +218,10 @@ def _show(made: Extraction, given: Mapping[str, Any]) -> None:
 
     write(render_extraction(made))
     if made.is_complete and made.counts["predicted"]:
+        from shlex import quote
+
+        name = made.manifest["system"].replace("=", "-")  # NAME=PATH is split at the first sign
         complain(
-            f"next: fieldassay score --spec {given['spec']} --gold GOLD "
-            f"--pred {made.manifest['system']}={made.folder}"
+            f"next: fieldassay score --spec {quote(str(given['spec']))} --gold GOLD "
+            f"--pred {quote(f'{name}={made.folder}')}"
         )

@@ -14,13 +14,19 @@ from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.transcript import DocumentError
 from fieldassay.errors import Problem, ProblemsError
 
+_WRITTEN = ({"extraction.json", "journal.jsonl"}, {"run.json", "metrics.json"})
+"""Files by which a folder of an extraction or of a run is known: its pages are no documents."""
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentFile:
     """A document: its id, its file, and the part of the file that it is."""
 
     id: str
-    """The path of the file from the folder that was given, with `/`; of a line of words, its own id."""
+    """The path of the file from the folder that was given, with `/`; of a line of words, its own id.
+
+    Bytes of a name that are no UTF-8 are written as `\\xff`.
+    """
     path: Path
     start: int = 0
     length: int | None = None
@@ -51,15 +57,19 @@ def list_documents(path: Path) -> Documents:
     """Return the documents of a folder, its subfolders included, or of a single file.
 
     A `.jsonl` file holds recognized words, one document a line. In a folder, files with other suffixes than
-    those that are loaded are skipped, hidden ones too. Raises `ProblemsError` where there is no document.
+    those that are loaded are skipped, hidden ones too, and what extractions and runs wrote. Raises
+    `ProblemsError` where there is no document.
     """
+    if not path.exists():
+        what, remedy = "is not there", "name a folder with documents, or one document"
+        raise ProblemsError([Problem(str(path), what, remedy, "unreadable_file")])
     if path.is_dir():
         found: list[Path] = []
         skipped: list[Path] = []
         for file in _walk(path):
             known = file.suffix.lower() in SUFFIXES
             (found if known else skipped).append(file)
-        files = tuple(DocumentFile(file.relative_to(path).as_posix(), file) for file in found)
+        files = tuple(DocumentFile(_name(file.relative_to(path).as_posix()), file) for file in found)
     else:
         files, skipped = tuple(_of_file(path)), []
     if not files:
@@ -70,13 +80,20 @@ def list_documents(path: Path) -> Documents:
 
 def _walk(folder: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder):
+        if any(marks.issubset(names) for marks in _WRITTEN):
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(parent) / name for name in sorted(names) if not name.startswith("."))
 
 
+def _name(path: str) -> str:
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def _of_file(path: Path) -> Iterator[DocumentFile]:
     if path.suffix.lower() != ".jsonl":
-        yield DocumentFile(path.name, path)
+        yield DocumentFile(_name(path.name), path)
         return
     try:
         with open_file(path) as stream:

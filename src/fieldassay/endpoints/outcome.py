@@ -89,12 +89,14 @@ def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) ->
     if body.get("error") and not body.get("choices"):
         code, message = _error_of(body)
         said = code.partition(" ")[0]
-        status = int(said) if said.isdigit() and 400 <= int(said) < 600 else 500
+        status = int(said) if said.isdecimal() and 400 <= int(said) < 600 else 500
         action, kind = _judge_status(status, f"{code} {message}")
         return Verdict(action, kind, f"an error with status 200: {message or code}", wait)
     choices = body.get("choices")
     if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
         return Verdict("unknown", "wrong_content", "the answer has no choices")
+    if not isinstance(choices[0].get("message") or {}, dict):
+        return Verdict("unknown", "wrong_content", "the message of the answer is no object")
     return ANSWERED
 
 
@@ -248,8 +250,10 @@ def _content(message: Mapping[str, Any]) -> str | None:
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     if content:
         return str(content)
-    for call in message.get("tool_calls") or ():
-        arguments = (call.get("function") or {}).get("arguments") if isinstance(call, dict) else None
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        arguments = function.get("arguments") if isinstance(function, dict) else None
         if isinstance(arguments, str):
             return arguments
     return content if isinstance(content, str) else None

@@ -244,6 +244,8 @@ class _Tally:
 
     predicted: int = 0
     failed: Counter[str] = field(default_factory=Counter)
+    first_failures: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Of each kind of failure the document with the least id, and its message."""
     notes: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
     durations: list[float] = field(default_factory=list)
@@ -259,6 +261,8 @@ class _Tally:
             self.durations.append(finished.timing.duration_ms)
         else:
             self.failed[failure.kind] += 1
+            found = (split_job(finished.id)[0], failure.message)
+            self.first_failures[failure.kind] = min(found, self.first_failures.get(failure.kind, found))
         if finished.value is not None:
             self.notes.update(finished.value.notes)
         if finished.model:
@@ -298,6 +302,10 @@ def _tail(system: System, summary: RunSummary, tally: _Tally, jobs: int) -> dict
             "reused": tally.reused, "retried": tally.retried,
         },
         "failures": dict(sorted(tally.failed.items())),
+        "first_failures": {
+            kind: {"id": name, "message": message}
+            for kind, (name, message) in sorted(tally.first_failures.items())
+        },
         "notes": dict(sorted(tally.notes.items())),
         "served_models": dict(sorted(tally.models.items())),
         "cost": {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import types
 from collections.abc import Iterator, Mapping
@@ -32,6 +33,8 @@ EXTRACTORS = Catalogue(
 _WRITTEN = {"form": "as", "source": "from"}
 """Names of options that are keywords in Python."""
 _SYSTEM_KEYS = ("strategy", "repeats", "ocr")
+MOST_VARIANTS = 1000
+"""The systems that one matrix makes, at most."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,79}")
 RESERVED = ("run", "transcripts", "images")
 
@@ -143,16 +146,17 @@ class _Reader:
         given = cursor.mapping("systems")
         matrix = cursor.mapping("matrix")
         found: dict[str, SystemEntry] = {}
+        taken: set[str] = set()
         for name in matrix.keys() - given.keys():
             self._report.add(
                 ("matrix", name), f"no system {name!r}", nearest(str(name), map(str, given)), "unknown_name"
             )
         for name, value in given.items():
             for entry in self._variants(str(name), value, matrix.get(name)):
-                if entry.name in found:
-                    self._report.add(
-                        ("systems", name), f"the name {entry.name!r} is taken", "rename it", "duplicate"
-                    )
+                if entry.name.casefold() in taken:
+                    what = f"the name {entry.name!r} is taken (names of folders, whose case does not count)"
+                    self._report.add(("systems", name), what, "rename it", "duplicate")
+                taken.add(entry.name.casefold())
                 found[entry.name] = entry
         return found
 
@@ -179,6 +183,11 @@ class _Reader:
                     ("matrix", name, key), "must be a list of levels", "write [a, b]", "wrong_kind"
                 )
                 return
+        many = math.prod(len(given) for given in levels.values())
+        if many > MOST_VARIANTS:
+            what = f"has {many:,} combinations; at most {MOST_VARIANTS:,} are extracted"
+            self._report.add(("matrix", name), what, "write fewer levels", "too_large")
+            return
         for chosen in itertools.product(*levels.values()):
             options = dict(zip(levels, chosen, strict=True))
             told = {key: slug(level) for key, level in options.items()}

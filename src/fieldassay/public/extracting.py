@@ -150,6 +150,12 @@ def choose_files(files: Sequence[DocumentFile], options: ExtractOptions) -> tupl
 def make_work(options: ExtractOptions, stack: ExitStack, watch: Watch) -> Work:
     """Return how the work is done; journals that are reused are closed with the stack."""
     journals = []
+    wrong = [folder for folder in options.reuse if not (folder / JOURNAL).is_file()]
+    if wrong:
+        remedy = "name a folder that `fieldassay extract` wrote"
+        raise ProblemsError(
+            [Problem(str(folder), "is not an extraction", remedy, "not_an_extraction") for folder in wrong]
+        )
     for folder in options.reuse:
         journal = ReadJournal(folder / JOURNAL)
         stack.callback(journal.close)

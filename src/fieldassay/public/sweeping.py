@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
@@ -15,7 +15,7 @@ from fieldassay.atomic.whole_files import write_file
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.endpoints.journal import NAME as JOURNAL
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.extractors.extract import Extraction, extract_documents
+from fieldassay.extractors.extract import Extraction, System, check_folder, extract_documents
 from fieldassay.extractors.systems import Given, open_entry
 from fieldassay.extractors.systems_file import SystemEntry, SystemsFile, read_systems
 from fieldassay.plan.compile import read_plan
@@ -155,15 +155,11 @@ def run(  # noqa: PLR0913
     task = _read(docs, spec, gold, systems, options)
     for note in task.notes:
         watch.tell(note)
-    made: dict[str, Extraction] = {}
-    for entry in task.entries:
-        watch.tell(f"{entry.name}: {len(task.files):,} documents")
-        made[entry.name] = _extract(entry, task, place, options, watch)
-        stop = made[entry.name].manifest["stop"]
-        if stop is not None:
-            watch.tell(f"{entry.name}: stopped: {stop['message']} ({stop['kind']})")
-        if stop is not None and stop["kind"] == "interrupted":
-            return Sweep(place, made, notes=task.notes)
+    with ExitStack() as stack:
+        opened = _open_all(task, place, stack)
+        made = _extract_all(opened, task, place, options, watch)
+    if any((one.manifest["stop"] or {}).get("kind") == "interrupted" for one in made.values()):
+        return Sweep(place, made, notes=task.notes)
     complete = [entry for entry in task.entries if made[entry.name].is_complete]
     if not complete:
         return Sweep(place, made, notes=task.notes)
@@ -217,7 +213,27 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
     found = list_documents(Path(docs))
     reading = gold_options(plan, options.score.inputs)
     files, notes = with_gold_ids(found.files, gold_ids(plan, gold, options.score.inputs))
-    return _Task(plan, held, entries, Path(docs), choose_files(files, options.extract), reading, notes)
+    files = choose_files(files, options.extract)
+    _check_holdout(options.holdout, len(files), len(entries))
+    return _Task(plan, held, entries, Path(docs), files, reading, notes)
+
+
+def _check_holdout(share: float | None, documents: int, systems: int) -> None:
+    """Raise `ProblemsError` where nothing can be chosen, or nothing is held out to judge the choice by."""
+    if share is None:
+        return
+    held = _held_out(share, documents)
+    what, remedy = "", "choose another share, or give more documents"
+    if systems < 2:
+        what, remedy = "there is one system, and nothing to choose", "leave it out, or name more systems"
+    elif not 0 < held < documents:
+        what = f"{held} of {documents} documents would be held out"
+    if what:
+        raise ProblemsError([Problem("--holdout", what, remedy, "out_of_range")])
+
+
+def _held_out(share: float, documents: int) -> int:
+    return round(documents * share)
 
 
 def with_gold_ids(
@@ -225,21 +241,29 @@ def with_gold_ids(
 ) -> tuple[tuple[DocumentFile, ...], tuple[str, ...]]:
     """Return the documents that have gold, under the ids of gold, and remarks on the others.
 
-    A document is that of the gold id that is its path, its name, or either without the suffix.
+    A document is that of the gold id that is its path, its name, or either without the suffix: the first of
+    these that is an id. Of two documents with one id, that with the earlier of these has it.
 
-    Raises `ProblemsError` where no document has gold.
+    Raises `ProblemsError` where no document has gold, or several have the same in the same way.
+
+    >>> found, notes = with_gold_ids([DocumentFile(name, Path(name)) for name in ("a.md", "b/a.txt")], ["a"])
+    >>> [(file.id, str(file.path)) for file in found], notes
+    ([('a', 'a.md')], ('1 document (such as b/a.txt) without gold: left out',))
     """
     wanted = set(ids)
     found: dict[str, DocumentFile] = {}
-    without: list[str] = []
-    for file in files:
-        path = PurePath(file.id)
-        names = (file.id, path.name, str(path.with_suffix("")), path.stem)
-        own = next((name for name in names if name in wanted and name not in found), None)
-        if own is None:
-            without.append(file.id)
-        else:
-            found[own] = replace(file, id=own)
+    left = list(files)
+    for way in _WAYS:
+        named: dict[str, list[DocumentFile]] = {}
+        for file in left:
+            name = way(PurePath(file.id))
+            if name in wanted and name not in found:
+                named.setdefault(name, []).append(file)
+        _refuse_twins(named)
+        found |= {name: replace(own, id=name) for name, (own,) in named.items()}
+        taken = {own.id for (own,) in named.values()}
+        left = [file for file in left if file.id not in taken]
+    without = [file.id for file in left]
     if not found:
         remedy = f"name documents after the ids of gold, such as {ids[0]!r}" if ids else "give gold"
         what = f"no document has gold; the first document is {files[0].id!r}"
@@ -253,11 +277,75 @@ def with_gold_ids(
     return tuple(found[name] for name in ids if name in found), tuple(notes)
 
 
+_WAYS: tuple[Callable[[PurePath], str], ...] = (
+    PurePath.as_posix,
+    lambda path: path.name,
+    lambda path: path.with_suffix("").as_posix(),
+    lambda path: path.stem,
+)
+"""The names by which a document is found in gold, the surest first."""
+
+
+def _refuse_twins(named: Mapping[str, Sequence[DocumentFile]]) -> None:
+    remedy = "leave one out, or give gold the paths of the documents as ids"
+    problems = [
+        Problem(
+            "--docs", f"{', '.join(file.id for file in own)} are all gold's {name!r}", remedy, "duplicate"
+        )
+        for name, own in named.items()
+        if len(own) > 1
+    ]
+    if problems:
+        raise ProblemsError(problems)
+
+
 def _some(names: Sequence[str]) -> str:
     return f"{len(names):,} document{'' if len(names) == 1 else 's'} (such as {names[0]})"
 
 
-def _extract(entry: SystemEntry, task: _Task, place: Path, options: SweepOptions, watch: Watch) -> Extraction:
+def _open_all(task: _Task, place: Path, stack: ExitStack) -> dict[str, tuple[System, ExitStack]]:
+    """Return every system, ready to extract, and what closes it: no system is asked before all can be."""
+    opened: dict[str, tuple[System, ExitStack]] = {}
+    problems: list[Problem] = []
+    given = Given(task.docs, task.files, task.reading)
+    for entry in task.entries:
+        own = stack.enter_context(ExitStack())
+        try:
+            check_folder(place / entry.name)
+            system = own.enter_context(open_entry(entry, task.held, task.plan.spec, given))
+            opened[entry.name] = (system, own)
+        except ProblemsError as error:
+            problems += error.problems
+    if problems:
+        raise ProblemsError(list(dict.fromkeys(problems)))
+    return opened
+
+
+def _extract_all(
+    opened: Mapping[str, tuple[System, ExitStack]],
+    task: _Task,
+    place: Path,
+    options: SweepOptions,
+    watch: Watch,
+) -> dict[str, Extraction]:
+    """Return the extractions of the systems, up to one that is interrupted."""
+    made: dict[str, Extraction] = {}
+    for entry in task.entries:
+        watch.tell(f"{entry.name}: {len(task.files):,} documents")
+        system, own = opened[entry.name]
+        with own:
+            made[entry.name] = _extract(entry, system, task, place, options, watch)
+        stop = made[entry.name].manifest["stop"]
+        if stop is not None:
+            watch.tell(f"{entry.name}: stopped: {stop['message']} ({stop['kind']})")
+        if stop is not None and stop["kind"] == "interrupted":
+            break
+    return made
+
+
+def _extract(
+    entry: SystemEntry, system: System, task: _Task, place: Path, options: SweepOptions, watch: Watch
+) -> Extraction:
     """Return the extraction of one system; answers that other systems of the sweep have are taken."""
     folder = place / entry.name
     others = [place / name for name in task.held.systems if name != entry.name]
@@ -268,11 +356,9 @@ def _extract(entry: SystemEntry, task: _Task, place: Path, options: SweepOptions
         reuse=(*options.extract.reuse, *known),
     )
     with ExitStack() as stack:
-        given = Given(task.docs, task.files, task.reading)
-        opened = stack.enter_context(open_entry(entry, task.held, task.plan.spec, given))
-        tell_changes(opened, folder, watch.tell)
+        tell_changes(system, folder, watch.tell)
         work = replace(make_work(chosen, stack, watch), store=place / TRANSCRIPTS)
-        return extract_documents(opened, task.files, folder, work)
+        return extract_documents(system, task.files, folder, work)
 
 
 def _folders(entries: Sequence[SystemEntry], place: Path) -> dict[str, Path]:
@@ -339,11 +425,7 @@ def _hold_out(
     ids = [file.id for file in task.files]
     seed = options.extract.seed
     drawn = sorted(ids, key=lambda name: hashlib.sha256(f"holdout\n{seed}\n{name}".encode()).digest())
-    held = round(len(ids) * options.holdout)
-    if not 0 < held < len(ids):
-        what = f"{held} of {len(ids)} documents would be held out"
-        remedy = "choose another share, or give more documents"
-        raise ProblemsError([Problem("--holdout", what, remedy, "out_of_range")])
+    held = _held_out(options.holdout, len(ids))
     plain = replace(_overall(options.score), metrics=("accuracy",), compare=())
     choosing = score(gold, _folders(entries, place), task.plan, replace(plain, only=tuple(drawn[held:])))
     values = {entry.name: choosing.value("accuracy", system=entry.name) for entry in entries}

@@ -22,6 +22,10 @@ def render_extraction(made: Extraction) -> str:
     if told["failures"]:
         listed = ", ".join(f"{count:,} {kind}" for kind, count in told["failures"].items())
         lines.append(f"failed: {listed}")
+        lines += [
+            f"  {kind}, such as {visible(one['id'])}: {visible(' '.join(one['message'].split()))[:300]}"
+            for kind, one in told.get("first_failures", {}).items()
+        ]
     if told["stop"] is not None:
         left = counts["given"] - counts["attempted"]
         lines.append(
