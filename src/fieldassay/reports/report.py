@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.atomic.typed_json import convert
 from fieldassay.atomic.whole_files import check_plain
 from fieldassay.diffs.diff import DiffOptions, diff_runs
 from fieldassay.errors import Problem, ProblemsError
@@ -15,9 +17,11 @@ from fieldassay.reports.export.export import write_whole
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.result.decision import UNGATED
+from fieldassay.result.recorded import RecordedInputs
 from fieldassay.runs.run import Run, corrupt_run_errors, read_runs
 from fieldassay.runs.run_file import GATES, OWN_FILES, RUN, find_changed
 from fieldassay.runs.source_locations import places_of_run
+from fieldassay.runs.value_sources import ValueSources, open_value_sources
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,6 +52,7 @@ def _read(run: Run, label: str, root: Path | None) -> Reported:
         kept=_kept(run.kept),
         label=label,
         facts=run.facts,
+        open_sources=_sources_of(run.facts),
         folder=run.folder,
     )
     return reported if root is None else replace(reported, find_places=places_of_run(run.result, root))
@@ -82,8 +87,18 @@ def report_scored(
     """
     rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
     has = _kept("all" if kept is None else kept) if rows is not None else "none"
-    run = Reported(result, rows, decisions, has)
+    run = Reported(result, rows, decisions, has, open_sources=_sources_of(result.run))
     return run if root is None else replace(run, find_places=places_of_run(result, root))
+
+
+def _sources_of(facts: Mapping[str, Any]) -> Callable[[], ValueSources]:
+    """Return a function that opens the sources of a run's values; a redacted run has none."""
+    given = None if facts.get("redacted") else facts.get("inputs")
+    try:
+        inputs = None if given is None else convert(given, RecordedInputs)
+    except ValueError:  # an old or foreign run: its report is as good without sources
+        inputs = None
+    return partial(open_value_sources, inputs)
 
 
 def _kept(word: object) -> Kept:

@@ -12,6 +12,7 @@ from fieldassay.reports.page import Screen
 from fieldassay.result.decision import Decision, Verdict
 from fieldassay.result.result import Result
 from fieldassay.runs.source_locations import Place
+from fieldassay.runs.value_sources import ValueSources
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,6 +64,8 @@ class Reported:
     facts: Mapping[str, Any] = field(default_factory=dict)
     find_places: Callable[[Sequence[str]], Mapping[str, Place]] = no_places
     diffs: tuple[Diff, ...] = ()
+    open_sources: Callable[[], ValueSources] = ValueSources
+    """Opens the sources of the values of extractions in their documents."""
     folder: Path | None = None
     """Where the run is on disk, if anywhere."""
 

@@ -59,6 +59,10 @@ class ValueSources:
     _extracted: Mapping[tuple[str, int | None], _Extracted] = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)
 
+    def __bool__(self) -> bool:
+        """Return whether any system is an extraction whose sources can be read."""
+        return bool(self._extracted)
+
     def of_row(self, row: Mapping[str, Any], known: dict[Any, dict[str, Evidence]]) -> SourceOfValue:
         """Return the source of the predicted value in a row of evidence; [] where none is known.
 
@@ -86,11 +90,13 @@ class ValueSources:
             yield {**row, "source": told} if told else row
 
 
-def open_value_sources(inputs: RecordedInputs) -> ValueSources:
+def open_value_sources(inputs: RecordedInputs | None) -> ValueSources:
     """Return the sources of the values of a run with these inputs: of its systems that are extractions.
 
     An extraction whose predictions are not as they were scored, byte for byte, has none.
     """
+    if inputs is None:
+        return ValueSources()
     form = ID_FORMS.get(str((inputs.options or {}).get("match_ids")), str)
     repeats = {
         name: (system, number)
@@ -115,11 +121,12 @@ def _open(
     folder: str, label: str, digests: Mapping[str, str | None], form: Callable[[str], str]
 ) -> _Extracted | str | None:
     """Return an extraction as it was scored, why it is not; None for predictions of another origin."""
-    if not is_extraction(Path(folder)):
+    scored = digests.get(label)
+    if scored is None or not is_extraction(Path(folder)):
         return None
     try:
         now = digest_input(label)
-        if now is None or now != digests.get(label):
+        if now != scored:
             return f"{label} {'is not there' if now is None else 'has changed since it was scored'}"
         return _Extracted(open_source(folder), form)
     except (OSError, ProblemsError):

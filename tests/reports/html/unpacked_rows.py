@@ -55,6 +55,7 @@ def _read_row(chunk: Mapping[str, Any], names: Mapping[str, Any], at: int) -> di
         row[name] = None if code == NOTHING else names[name][code]
     for name in ("gold_path", "pred_path", "gold", "pred", "gold_value", "pred_value", "other_field"):
         row[name] = _text(chunk, name, at)
+    row["source"] = _text(chunk, "source", at) if "source" in chunk["columns"] else None
     return (
         row
         | {name: _cell(chunk, name, at) for name in ("score", "similarity", "confidence")}

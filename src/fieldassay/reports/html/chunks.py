@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.evidence import REPEAT
+from fieldassay.extractors.predictions import evidence_data
 from fieldassay.reports.html.packing import NOTHING, encode_texts, shrink
 from fieldassay.reports.html.source import ReportSource
+from fieldassay.reports.mistakes import WRONG
+from fieldassay.wording.sources import say_source
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from fieldassay.extractors.strategy import Evidence
 
 ROWS, TEXT = 4_000, 400_000
 """A chunk ends with the document that reaches so many rows, or so many characters of text."""
@@ -28,6 +33,9 @@ SAME = -2
 _PLAIN = ("field", "kind", "outcome", "reason", "type")
 _LISTS = ("diagnoses", "flags")
 _TEXTS = ("gold_path", "pred_path", "gold", "pred", "gold_value", "pred_value", "other_field")
+SOURCE = "source"
+"""The column of texts that say where a wrong value stands in its document, if any system is an extraction."""
+
 _NUMBERS = ("score", "similarity", "confidence")
 
 
@@ -80,6 +88,7 @@ def chunk_rows(source: ReportSource, ids: pl.Series, names: Names) -> Iterator[C
         for start, end in bounds:
             if first <= start < last:
                 rows = table.filter(pl.col("place").is_between(start, end - 1))
+                rows = _with_sources(rows, source) if source.sources else rows
                 yield Chunk(start, end, _encode(rows, start, names))
 
 
@@ -123,6 +132,25 @@ def _read(evidence: pl.LazyFrame, places: pl.DataFrame, systems: Sequence[str]) 
     return joined.sort("place", "code", is_right, "row").collect()
 
 
+def _with_sources(rows: pl.DataFrame, source: ReportSource) -> pl.DataFrame:
+    """Return the rows with where wrong predicted values stand in their documents, in words."""
+    import polars as pl
+
+    is_wrong = (
+        (pl.col("kind") == "value") & pl.col("outcome").is_in(WRONG) & pl.col("pred_path").is_not_null()
+    )
+    names = [name for name in ("system", "doc", "kind", "pred_path", REPEAT) if name in rows.columns]
+    wrong = rows.with_row_index("at").filter(is_wrong).select("at", *names)
+    said: list[str | None] = [None] * len(rows)
+    known: dict[str, dict[Any, dict[str, Evidence]]] = {system: {} for system in source.sources}
+    for row in wrong.iter_rows(named=True):
+        if row["system"] in source.sources:
+            name, sources = source.sources[row["system"]]
+            found = sources.of_row({**row, "system": name}, known[row["system"]])
+            said[row["at"]] = say_source([evidence_data(one) for _, one in found]) or None
+    return rows.with_columns(pl.Series(SOURCE, said, dtype=pl.String))
+
+
 def _encode(rows: pl.DataFrame, start: int, names: Names) -> dict[str, Any]:
     import polars as pl
 
@@ -136,11 +164,12 @@ def _encode(rows: pl.DataFrame, start: int, names: Names) -> dict[str, Any]:
             names.words[name], list(range(len(names.words[name]))), default=NOTHING, return_dtype=pl.Int32
         )
         columns[name] = shrink(codes.to_list())
-    texts, codes_of = encode_texts([rows[name] for name in _TEXTS])
-    coded = pl.DataFrame(dict(zip(_TEXTS, codes_of, strict=True))).with_columns(
+    names_of_texts = (*_TEXTS, SOURCE) if SOURCE in rows.columns else _TEXTS
+    texts, codes_of = encode_texts([rows[name] for name in names_of_texts])
+    coded = pl.DataFrame(dict(zip(names_of_texts, codes_of, strict=True))).with_columns(
         _is_bare(rows, "gold"), _is_bare(rows, "pred")
     )
-    columns |= {name: shrink(coded.select(_shorten(name)).to_series().to_list()) for name in _TEXTS}
+    columns |= {name: shrink(coded.select(_shorten(name)).to_series().to_list()) for name in names_of_texts}
     for name in _NUMBERS:
         if name in rows.columns:
             columns[name] = shrink(rows[name].round(4).to_list())

@@ -45,6 +45,12 @@ def join_runs(reported: Sequence[Reported]) -> ReportSource:
         ),
         kept=max(kept, key=_KEPT.index) if kept else "none",
         runs=tuple((run.label, run.facts or run.result.run) for run in reported),
+        sources={
+            new: (old, sources)
+            for run, mapping in zip(reported, names, strict=True)
+            if run.evidence is not None and (sources := run.open_sources())
+            for old, new in mapping.items()
+        },
     )
 
 

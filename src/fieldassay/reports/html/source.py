@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.result.result import Result
+from fieldassay.runs.value_sources import ValueSources
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,6 +27,8 @@ class ReportSource:
     decisions: tuple[Mapping[str, Any], ...] = ()
     kept: str = "all"
     runs: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    sources: Mapping[str, tuple[str, ValueSources]] = field(default_factory=dict)
+    """By system that is an extraction: its name in its run, and the sources of the run's values."""
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -53,6 +53,7 @@ function pickRows(chunk, local) {
       goldCut: cutAt(columns, cut, "gold", at), predCut: cutAt(columns, cut, "pred", at),
       score: cellOf(columns.score, at), similarity: columns.similarity === undefined ? null : cellOf(columns.similarity, at),
       confidence: columns.confidence === undefined ? null : cellOf(columns.confidence, at), critical: Boolean(cellOf(columns.critical, at)),
+      source: columns.source === undefined ? null : text("source", at),
       repeat: columns.repeat === undefined ? null : cellOf(columns.repeat, at),
     });
   }

@@ -158,8 +158,11 @@ function predValue(row, isGroup) {
   if (row.pred === null) return [sign, run, el("span", { class: "none", text: "nothing" }), why(row)];
   const same = row.outcome === "match" && bare(row.gold) === bare(row.pred);
   const value = row.outcome === "match" || row.gold === null ? showText(bare(row.pred)) : showDifferences(bare(row.gold), bare(row.pred));
-  return el("div", { class: same ? "same" : null }, sign, run, value, cutNote(row.predCut, row.pred), same ? null : readNote(row.pred, row.predValue), same ? null : why(row));
+  return el("div", { class: same ? "same" : null }, sign, run, value, cutNote(row.predCut, row.pred), same ? null : readNote(row.pred, row.predValue), same ? null : why(row), sourceNote(row));
 }
+
+// Where a wrong value stands in its document, if its system is an extraction.
+const sourceNote = (row) => (row.source === null ? null : el("span", { class: "why", text: `source: ${plain(row.source, 500)}` }));
 
 function groupWords(row) {
   const score = row.score === null ? "" : ` ${showScore(row.score)}`;
