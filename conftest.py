@@ -1,4 +1,4 @@
-"""How the tests run: without the embedding cache of the user, and with as many examples as the profile says."""
+"""How the tests run: without the user's embedding cache, and with the profile's number of examples."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Return a scheduler that gives all tests of a file to one worker, and those of all HTML reports to one, which starts the browser."""
+    """Return a scheduler with one worker for each file, and one for all HTML reports and their browser."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):

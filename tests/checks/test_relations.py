@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Checks across fields: relations over the values of a record."""
 
 from __future__ import annotations

@@ -28,7 +28,6 @@ def figures(spec: Any, gold: Any, pred: Any) -> dict[str, float | None]:
     return {metric: found.estimate(metric).value for metric in METRICS}
 
 
-# ruff: noqa: E501
 # spec, gold, accepted values by path, prediction that is gold but for what is accepted
 EQUAL: dict[str, tuple[Any, Any, Any, Any]] = {
     "an item of a list": (TEXTS, ["a man", "a gun"], {"v[0]": ["the man", "the suspect"]}, ["the suspect", "a gun"]),

@@ -90,7 +90,10 @@ def other(model: Any, part: str) -> Any:
     )
 
 
-@pytest.mark.parametrize("part", [part for part in parts(Field) if part not in ("name", "description")])
+FIELD_NOT_FROZEN = ("name", "description", "labels")
+
+
+@pytest.mark.parametrize("part", [part for part in parts(Field) if part not in FIELD_NOT_FROZEN])
 def test_every_part_of_a_field_is_in_the_digest_of_the_spec(part: str) -> None:
     kind = {"items": "list", "fields": "object", "patterns": "any"}.get(part, "text")
     field = Field("a", kind)
@@ -100,6 +103,13 @@ def test_every_part_of_a_field_is_in_the_digest_of_the_spec(part: str) -> None:
         f"does {part!r} decide scores? spec_data() does not write it"
     )
     assert freeze_formulas(one) == freeze_formulas(two)
+
+
+@pytest.mark.parametrize("part", ["description", "labels"])
+def test_what_helps_only_extraction_is_not_in_the_digest_of_the_spec(part: str) -> None:
+    field = Field("a")
+    changed = dataclasses.replace(field, **{part: other(field, part)})
+    assert freeze_spec(Spec("s", (field,))) == freeze_spec(Spec("s", (changed,)))
 
 
 @pytest.mark.parametrize("part", [part for part in parts(Spec) if part not in NOT_FROZEN])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-# ruff: noqa: E501
-
 _RECORDED = r"""
 {"items": [{"d": "Blue pen", "q": 2}, {"d": "Ink", "q": 1}]} | {"items": [{"d": "Ink", "q": 1}, {"d": "blue pan", "q": "2"}]} | 0.96875
 {"items": [{"d": "Blue pen", "q": 2}, {"d": "Ink", "q": 1}]} | {"items": [{"d": "Ink", "q": 1}]} | 0.5

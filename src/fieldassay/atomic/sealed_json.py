@@ -17,7 +17,7 @@ DEEPEST = 300
 
 
 def checksum(content: Any) -> str:
-    """Return the SHA-256 of plain data as canonical JSON: line ends, white space and key order have no part in it.
+    """Return the SHA-256 of plain data as canonical JSON, whatever its line ends, white space and key order.
 
     >>> checksum({"b": 1, "a": [2]}) == checksum({"a": [2], "b": 1})
     True
@@ -28,7 +28,7 @@ def checksum(content: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JsonFormat:
-    """A format of JSON documents; `bad` and `unwritable` are the kinds of its problems, `restore` is the usual remedy."""
+    """A format of JSON documents; `bad` and `unwritable` are problem kinds, `restore` is the usual remedy."""
 
     noun: str
     restore: str
@@ -48,7 +48,7 @@ class JsonFormat:
         return {"format": self.name, "schema_version": self.version}
 
     def read_bytes(self, path: Path) -> bytes | None:
-        """Return the content of a file, None if there is no file. Raises `ProblemsError` if it is unreadable or too large."""
+        """Return the content of a file, None without a file. Raises `ProblemsError` for an unreadable one."""
         remedy = f"name the file of a {self.noun}"
         try:
             with open_file(path) as stream:
@@ -62,7 +62,7 @@ class JsonFormat:
         return data
 
     def decode(self, path: Path, data: bytes) -> dict[str, Any]:
-        """Return the document in a file's content. Raises `ProblemsError` for other formats, later versions and damage."""
+        """Return the document in a file's content. Raises `ProblemsError` for a wrong format or damage."""
         held = self._parse(path, data)
         if not isinstance(held, dict) or held.get("format") != self.name:
             remedy = f'name the file of a {self.noun}, which says `"format": "{self.name}"`'

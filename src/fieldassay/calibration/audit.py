@@ -54,11 +54,11 @@ def estimate_accuracy(
 ) -> AuditEstimate:
     """Return the share of right predictions before review, weighted by 1 / probability (Hajek 1971).
 
-    Reviewed values alone would underestimate it: they are the least sure ones. `accepted` is the number of all
-    accepted values: with it the audits stand for exactly so many values (post-stratified), and only the risk of
-    the accepted is uncertain. Without it the interval is a percentile bootstrap over documents, None if it has
-    no width. The interval of the risk is Gaffke's (see `bounds`). Raises `ProblemsError` for an invalid
-    probability, and for fewer accepted values than audits.
+    Reviewed values alone would underestimate it: they are the least sure ones. `accepted` is the number of
+    all accepted values: with it the audits stand for exactly so many values (post-stratified), and only the
+    risk of the accepted is uncertain. Without it the interval is a percentile bootstrap over documents, None
+    if it has no width. The interval of the risk is Gaffke's (see `bounds`). Raises `ProblemsError` for an
+    invalid probability, and for fewer accepted values than audits.
 
     >>> reviewed = [ReviewedValue("a", False, 1.0), ReviewedValue("b", True, 1.0)]
     >>> audited = [ReviewedValue("c", True, 0.1)]
@@ -105,7 +105,7 @@ def _sum_up(looked: Sequence[ReviewedValue]) -> tuple[Floats, list[str]]:
 def _estimate_risk(
     audits: Sequence[ReviewedValue], level: float
 ) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the share of wrong values among the accepted with its interval; a document is one observation."""
+    """Return the share of wrong values among the accepted with its interval, one observation a document."""
     if not audits:
         return None, None
     (right, whole), _ = _sum_up(audits)

@@ -28,7 +28,7 @@ FRACTIONS = (0.25, 0.5, 0.75, 1.0 - 1e-9)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Losses:
-    """The errors of documents: shares `wrong` of their values out of shares `whole`, of `count` documents alike.
+    """The errors of documents: shares `wrong` of their values out of `whole`, of `count` documents alike.
 
     The risk is the sum of `wrong` over the sum of `whole`. For accepted values `whole` is the share accepted;
     where all values count it is 1. `is_single`: no counted document has more than one value.
@@ -123,8 +123,8 @@ def _upper_tail(factors: Floats, count: Floats) -> float:
     """Return P(sum > 0) of factors of both signs, for a sum with a mean of at most 0.
 
     The inversion integral of the moment generating function through its saddle point (Lugannani and Rice
-    1980), along a hyperbola that opens to the side where the integrand falls, by the trapezoid rule: the error
-    falls exponentially with the step, so that the result is exact but for rounding.
+    1980), along a hyperbola that opens to the side where the integrand falls, by the trapezoid rule: the
+    error falls exponentially with the step, so that the result is exact but for rounding.
     """
     saddle, room = _find_saddle(factors, count)
     terms = count * (factors / (1.0 - factors * saddle)) ** 2
@@ -159,7 +159,7 @@ _STEP, _BEND, _AT_ONCE, _MOST_STEPS, _NEGLIGIBLE = 0.125, 0.7, 64, 4096, 1e-16
 
 
 def _find_saddle(factors: Floats, count: Floats) -> tuple[float, float]:
-    """Return the minimum of M(s) / s between 0 and the pole of M, and its distance from the nearer of both."""
+    """Return the minimum of M(s) / s between 0 and the pole of M, and its distance from the nearer end."""
     low, high = 0.0, 1.0 / float(factors.max())
     pole = high
     for _ in range(200):

@@ -30,7 +30,7 @@ PARTS = ((4, (0.25, 0.75)), (1, (0.8,)))
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The last step of a certification that passed (None: no step did), all steps in order, and their level."""
+    """The last step of a certification that passed (None: no step did), all steps in order, the level."""
 
     last: Step | None
     steps: tuple[Step, ...]
@@ -41,8 +41,8 @@ class Found:
 def start_sizes(n: int, risk: float, delta: float) -> tuple[int, ...]:
     """Return the sizes where sequences start, by the number of labels and the promise alone.
 
-    A start is the least size that allows as many errors as some part of the labels does: four fifths; from four
-    times the least number of labels on a quarter and three quarters, which share delta equally.
+    A start is the least size that allows as many errors as some part of the labels does: four fifths; from
+    four times the least number of labels on a quarter and three quarters, which share delta equally.
 
     >>> [start_sizes(n, 0.02, 0.05) for n in (148, 200, 400, 600, 1500)]
     [(), (149,), (313,), (183, 436), (359, 1107)]
@@ -75,7 +75,8 @@ def walk(passed: Bools, starts: frozenset[int]) -> Bools:
     Each sequence goes from its start to the first test that fails. All that pass are certified, since each
     sequence errs with at most its share of delta.
 
-    >>> walk(np.array([[False, True], [True, True], [True, False], [False, True]]), frozenset({0, 2})).tolist()
+    >>> is_passed = np.array([[False, True], [True, True], [True, False], [False, True]])
+    >>> walk(is_passed, frozenset({0, 2})).tolist()
     [[True, True], [False, True], [True, True], [True, False]]
     """
     made = np.empty_like(passed)
@@ -102,8 +103,9 @@ def certify(labels: Labels, promise: Promise, delta: float) -> Found:
 def _list_tests(labels: Labels, promise: Promise, delta: float) -> tuple[list[int], tuple[int, ...]]:
     """Return the numbers of values to test, ascending, and the sizes where sequences start.
 
-    With few distinct confidences every tie is tested, from the first on; else the planned sizes are. Those that
-    could not even be certified without an error, the first ones, are left out. Nothing here looks at outcomes.
+    With few distinct confidences every tie is tested, from the first on; else the planned sizes are. Those
+    that could not even be certified without an error, the first ones, are left out. Nothing here looks at
+    outcomes.
     """
     counts, sizes = labels.list_ties(), start_sizes(labels.reach, promise.risk, delta)
     if len(counts) > MOST_TIES:

@@ -31,7 +31,7 @@ class Labels:
 
     @classmethod
     def of(cls, observations: Observations, promise: Promise) -> Labels:
-        """Return the labels of a promise: by document or by value, all values or one drawn of each document."""
+        """Return the labels of a promise: by document or value, all values or one drawn of each document."""
         if promise.unit is Unit.VALUE:
             return cls.single(observations.confidence, observations.is_correct)
         drawn = observations.draw(Unit.DOCUMENT) if promise.bound is Bound.BINOMIAL else observations
@@ -85,7 +85,7 @@ class Labels:
         return Losses(wrong / values, whole, many.astype(np.float64), False)
 
     def count_documents(self, count: int) -> tuple[int, int]:
-        """Return how many documents have one of the first `count` values, and how many a wrong one of them."""
+        """Return the documents with one of the first `count` values, and those with a wrong one of them."""
         if self.is_single:
             return count, self._count_errors(count)
         accepted, is_wrong = self.doc[:count], self.is_wrong[:count]

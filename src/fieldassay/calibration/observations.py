@@ -113,8 +113,8 @@ def read_observations(rows: pl.DataFrame, scale: str, seed: int, where: str) -> 
 def read_documents(rows: pl.DataFrame, scale: str, seed: int, where: str) -> Observations:
     """Return one observation a document: its least confidence, and whether nothing in it is wrong or omitted.
 
-    A document is never accepted as a whole if it has no predicted value, or one without a confidence. Documents
-    with a value that could not be judged are left out.
+    A document is never accepted as a whole if it has no predicted value, or one without a confidence.
+    Documents with a value that could not be judged are left out.
     """
     import polars as pl
 

@@ -74,7 +74,7 @@ def read_policy(path: Path) -> ReviewPolicy:
 
 
 def _name_bound(promise: Any) -> Any:
-    """Return a promise that names its bound: those of the first releases do not, and have the binomial one."""
+    """Return a promise that names its bound: the first releases do not, and have the binomial one."""
     is_old = isinstance(promise, dict) and "bound" not in promise
     return {**promise, "bound": Bound.BINOMIAL.value} if is_old else promise
 

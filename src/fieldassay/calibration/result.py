@@ -183,9 +183,9 @@ class Certificate:
     """The certified threshold of some fields; None: nothing could be certified, for the `reason` given.
 
     `labels` are the independent documents (or values) there were, `support` those with an accepted value,
-    `errors` those with a wrong one of these. `upper` bounds the risk at `level`, the share of `delta` that each
-    of several sequences of tests has. `needed` is the least number of accepted labels, all right. `coverage`
-    and `observed_risk` are of all values of these fields.
+    `errors` those with a wrong one of these. `upper` bounds the risk at `level`, the share of `delta` that
+    each of several sequences of tests has. `needed` is the least number of accepted labels, all right.
+    `coverage` and `observed_risk` are of all values of these fields.
     """
 
     fields: tuple[str, ...]

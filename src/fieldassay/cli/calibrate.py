@@ -48,7 +48,7 @@ _PATH = click.Path(path_type=Path)
     type=click.Choice(["document", "value"]),
     default="document",
     show_default=True,
-    help="What is independent: one value drawn from each document, or every value.",
+    help="The independent units: one value drawn from each document, or every value.",
 )
 @click.option(
     "--promise",
@@ -56,8 +56,8 @@ _PATH = click.Path(path_type=Path)
     type=click.Choice(["value", "document", "residual"]),
     default="value",
     show_default=True,
-    help="What the risk is a share of: accepted values that are wrong, documents accepted as a whole that have "
-    "an error, or all values that are wrong after review.",
+    help="The risk as a share: of accepted values that are wrong, of documents accepted as a whole that have "
+    "an error, or of all values that are wrong after review.",
 )
 @click.option(
     "--bound",

@@ -44,7 +44,7 @@ def demo(out: Path | None) -> int:
 
 
 def _extract(out: Path | None) -> None:
-    """Extract the printed receipts of the sample with both systems, and print how good, dear and slow they are."""
+    """Extract the sample's printed receipts with both systems; print their quality, cost and speed."""
     import tempfile
 
     from fieldassay.cli.output import write

@@ -26,8 +26,8 @@ def find_changes(
     gold. A spurious value is the same by its path, but inside a list, where positions mean nothing, by its
     field and its content. Rows that one of the two lacks are right there: a run that kept only its errors has
     them all. Only `documents` are compared (all without it). A value that could not be judged in one of the
-    two is neither fixed nor broken. Repeated runs are compared run by run, the first with the first, as many as both
-    have.
+    two is neither fixed nor broken. Repeated runs are compared run by run, the first with the first, as many
+    as both have.
     """
     import polars as pl
 

@@ -33,7 +33,7 @@ class DiffOptions:
     system for comparing the others with (None: the first). `systems` choose one of the first and one of the
     second run. `is_common`: where the runs have other documents, compare the common ones. `runs` is the store
     of runs for looking up references. `replicates`, `seed` and `level` are the first run's where they are
-    None; p values are adjusted by `correction`. `target` is the output file: refused if it is part of one of the runs.
+    None; p values are adjusted by `correction`. `target` is the output file, refused if it is part of a run.
     """
 
     metrics: tuple[str, ...] | None = None

@@ -13,7 +13,7 @@ TINY = 1.5
 
 _CONTRAST = 16
 _MARGIN = 0.2
-"""The share of a word's height at its top and bottom that is not looked at: rules and neighbors stand there."""
+"""The share of a word's height ignored at its top and bottom: rules and neighbors stand there."""
 
 
 def find_ink(image: Any, words: Sequence[Word], width: float, height: float) -> list[bool]:
@@ -52,7 +52,7 @@ class _Pixels:
 
 
 def uncovered_ink(image: Any, words: Sequence[Word], width: float, height: float) -> float:
-    """Return the share of a page's ink (places where its gray changes) that lies outside of the words' boxes."""
+    """Return the share of a page's ink (places where its gray changes) outside of the words' boxes."""
     import numpy as np
 
     edges = np.abs(np.diff(image.astype(np.int16), axis=1)) > _CONTRAST

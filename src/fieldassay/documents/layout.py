@@ -321,7 +321,7 @@ def _find_table(rows: list[_Row], start: int) -> tuple[int, list[tuple[float, fl
 
 
 def _grow(columns: list[tuple[float, float]], row: _Row, adds: bool) -> list[tuple[float, float]] | None:
-    """Return the columns widened by the segments of a row; None if a segment crosses columns or shares one."""
+    """Return the columns widened by a row's segments; None if a segment crosses columns or shares one."""
     grown = list(columns)
     taken: set[int] = set()
     fresh: list[tuple[float, float]] = []

@@ -16,7 +16,7 @@ BUILT_IN = {
     38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)", 45: "mm:ss", 46: "[h]:mm:ss",
     47: "mm:ss.0", 48: "##0.0E+0", 49: "@",
 }  # fmt: skip
-"""The formats that files name by number. 14 and 22 show a date as the reader's system does; here it is ISO."""
+"""The formats that files name by number. 14 and 22 show a date by the reader's locale; here it is ISO."""
 
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
@@ -38,8 +38,10 @@ Tokens = tuple[tuple[str, str], ...]
 def format_number(value: float, code: str, is_1904: bool = False) -> str:
     """Return a number as a format shows it, decimal points and separators as in English.
 
-    >>> format_number(1234.5, "#,##0.00 [$€-407]"), format_number(0.256, "0.0%"), format_number(45292, "dd/mm/yyyy")
-    ('1,234.50 €', '25.6%', '01/01/2024')
+    >>> format_number(1234.5, "#,##0.00 [$€-407]"), format_number(0.256, "0.0%")
+    ('1,234.50 €', '25.6%')
+    >>> format_number(45292, "dd/mm/yyyy")
+    '01/01/2024'
     """
     sections = _sections(code)
     tokens, value = _choose(sections, value)
@@ -132,8 +134,8 @@ def _choose(sections: Sequence[Tokens], value: float) -> tuple[Tokens, float]:
 
 def _holds(value: float, operator: str, bound: float) -> bool:
     return {
-        "<": value < bound, ">": value > bound, "<=": value <= bound, ">=": value >= bound, "=": value == bound,
-        "<>": value != bound,
+        "<": value < bound, ">": value > bound, "<=": value <= bound, ">=": value >= bound,
+        "=": value == bound, "<>": value != bound,
     }[operator]  # fmt: skip
 
 

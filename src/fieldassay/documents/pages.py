@@ -17,7 +17,7 @@ _INK = "black"
 
 @dataclass(frozen=True, slots=True)
 class PictureOptions:
-    """How a page is rendered: resolution, longest side in pixels, and the part of the page (None: all of it)."""
+    """The rendering of a page: resolution, longest side in pixels, and the part of the page (None: all)."""
 
     dpi: float = 150.0
     max_side: int = 2000

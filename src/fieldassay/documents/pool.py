@@ -41,7 +41,7 @@ _STARTING = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one document may take: bytes of address space (0: no limit), and seconds, anew for each recognized page."""
+    """The limits of a document: bytes of address space (0: none), and seconds, per page if recognized."""
 
     memory: int = 2 << 30
     seconds: float = 120.0
@@ -79,7 +79,7 @@ class DocumentPool:
             worker.kill()
 
     def submit(self, function: Callable[..., Outcome], *arguments: Any) -> Future[Outcome]:
-        """Return the future outcome of a function of a module, run in a worker; it fails with `DocumentError`."""
+        """Return the future outcome of a module's function in a worker; it fails with `DocumentError`."""
         return self._threads.submit(self._run, function, arguments)
 
     def load_all(
@@ -129,7 +129,7 @@ def _transcript_of(future: Future[bytes]) -> Transcript | DocumentError:
 
 
 def load_file(file: DocumentFile, options: LoadOptions, store: TranscriptStore | None) -> bytes:
-    """Return the transcript of a document as JSON: the stored one if the same loader made it, else a new one."""
+    """Return a document's transcript as JSON: the stored one of the same loader, else a new one."""
     begun = time.monotonic()
     data = file.read(options)
     if store is not None:
@@ -166,7 +166,7 @@ class _Worker:
         return self._process.is_alive() and not self._connection.closed
 
     def call(self, function: Callable[..., Outcome], arguments: tuple[Any, ...]) -> Outcome:
-        """Return the outcome of a function. Raises `DocumentError`; the process has then ended if it is to blame."""
+        """Return the outcome of a function. Raises `DocumentError`, after the process if it is to blame."""
         if not self._is_ready:
             self._receive(_STARTING)
             self._is_ready = True

@@ -27,7 +27,7 @@ class GridCell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A grid of rules: the places of its columns and rows, and its cells; `owners` says which cell a square is of."""
+    """A grid of rules: places of its columns and rows, and its cells; `owners` has the cell of a square."""
 
     xs: tuple[float, ...]
     ys: tuple[float, ...]
@@ -155,7 +155,7 @@ def _covers(intervals: Iterable[tuple[float, float]], begin: float, end: float) 
 def _join(
     xs: list[float], ys: list[float], borders: _Borders
 ) -> tuple[list[GridCell], dict[tuple[int, int], int]]:
-    """Return the cells, squares without a rule between them joined to rectangles, and the cell of each square."""
+    """Return the cells, squares without a rule between them joined to rectangles, and each square's cell."""
     cells: list[GridCell] = []
     owners: dict[tuple[int, int], int] = {}
     for row in range(len(ys) - 1):

@@ -33,7 +33,7 @@ class DocumentFile:
     """The bytes that the document takes of its file; None for the whole file."""
 
     def read(self, options: LoadOptions = DEFAULTS) -> bytes:
-        """Return the bytes of the document. Raises `DocumentError` if they cannot be read, or are too many."""
+        """Return the bytes of the document. Raises `DocumentError` for unreadable or too many bytes."""
         try:
             with open_file(self.path) as stream:
                 stream.seek(self.start)

@@ -1,4 +1,4 @@
-"""Transcripts on disk: one compressed JSON document per file, found again by the file's digest and its loader."""
+"""Transcripts on disk: one compressed JSON document per file, found by the file's digest and loader."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TranscriptStore:
         return self.folder / f"{sha256}.json.zst"
 
     def read(self, sha256: str) -> Transcript:
-        """Return the transcript of a document. Raises OSError if there is none, ValueError if it is damaged."""
+        """Return a document's transcript. Raises OSError if there is none, ValueError if it is damaged."""
         import zstandard
 
         with open_file(self.path(sha256)) as stream:
@@ -61,7 +61,7 @@ class TranscriptStore:
         return replace(held, id=name) if held.sha256 == sha256 and held.loader == loader else None
 
     def write(self, transcript: Transcript) -> None:
-        """Write a transcript, replacing that of another loader. Raises OSError; the file is then unchanged."""
+        """Write a transcript over that of another loader. Raises OSError; the file is then unchanged."""
         import zstandard
 
         self.folder.mkdir(parents=True, exist_ok=True)

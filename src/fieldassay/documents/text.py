@@ -46,7 +46,7 @@ class PageText:
         return union(span.box for span in self.pieces(start, end))
 
     def words_at(self, line: int, first: int = 0, last: int | None = None) -> tuple[int, int] | None:
-        """Return the start and end of the words of a line from `first` up to `last`; None if none are in the text."""
+        """Return the start and end of a line's words from `first` up to `last`; None if the text has none."""
         found = [
             span
             for span in self.spans

@@ -99,7 +99,8 @@ class Transcript:
     sha256: str
     """The digest of the document's bytes."""
     kind: str
-    """The kind of file: `pdf`, `image`, `docx`, `xlsx`, `csv`, `eml`, `msg`, `html`, `text`, `markdown`, `words`."""
+    """The file type: `pdf`, `image`, `docx`, `xlsx`, `csv`, `eml`, `msg`, `html`, `text`, `markdown`,
+    `words`."""
     pages: tuple[Page, ...]
     loader: Mapping[str, Any] = field(default_factory=dict)
     """The name, version and options of the loader and of the programs it used."""
@@ -119,7 +120,8 @@ class DocumentError(FieldassayError):
     def __init__(self, kind: str, message: str, page: int | None = None) -> None:
         super().__init__(message)
         self.kind = kind
-        """`unreadable`, `encrypted`, `no_text`, `too_large`, `loader_timeout`, `loader_crash`, `missing_extra`."""
+        """`unreadable`, `encrypted`, `no_text`, `too_large`, `loader_timeout`, `loader_crash`,
+        `missing_extra`."""
         self.page = page
 
     def __reduce__(self) -> tuple[type[DocumentError], tuple[str, str, int | None]]:

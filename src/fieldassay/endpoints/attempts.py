@@ -64,7 +64,7 @@ def send_fields(call: Call) -> dict[str, Any]:
 
 
 def with_attachments(request: Request, limit_name: str = "max_tokens") -> bytes:
-    """Return the body as it is sent: attachments as data URLs, the limit of tokens under the server's name for it.
+    """Return the body to send: attachments as data URLs, the token limit under the server's name for it.
 
     Raises ValueError for an attachment of other bytes than were named.
     """

@@ -17,8 +17,8 @@ _BYTES_PER_TOKEN = 3
 class Budget:
     """What was spent, and what is reserved for documents that have begun.
 
-    A document reserves the 95th percentile of what documents cost so far; before that is known, the estimate of
-    its requests.
+    A document reserves the 95th percentile of the costs so far; before that is known, the estimate of its
+    requests.
 
     >>> budget = Budget(1.0)
     >>> budget.admits(1, 0.7), budget.admits(2, 0.7)

@@ -1,4 +1,4 @@
-"""The quirks of an endpoint, found by a few short questions: which options it takes, and which it only seems to take."""
+"""The quirks of an endpoint, found by a few short requests: supported options, and silently ignored ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _NoLog:
 
 
 def probe(channel: Channel, model: str) -> Capabilities:
-    """Return what an endpoint does with a model; asks six to eight short questions, with the costs of such."""
+    """Return an endpoint's treatment of options for a model, at the cost of six to eight short requests."""
     found = Capabilities(model)
     for limit in ("max_tokens", "max_completion_tokens"):
         answer = _ask(channel, model, {limit: _TOKENS})

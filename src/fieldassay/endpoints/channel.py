@@ -40,7 +40,7 @@ class Log(Protocol):
 
 
 class Channel(Protocol):
-    """What answers requests. `ask` blocks, is called from up to `capacity` threads, and writes every answer first."""
+    """A channel for requests. `ask` blocks, in up to `capacity` threads, and first writes an answer."""
 
     @property
     def capacity(self) -> int:

@@ -31,7 +31,7 @@ MOST_ANSWER_BYTES = 64 * 2**20
 FIRST_CONTACT_SECONDS = 30.0
 """How long a server that was never reached is tried: a wrong address should not take ten minutes."""
 MOST_FAILED_IN_A_ROW = 10
-"""Requests in a row without any answer after which the run stops: the server is away, not the documents bad."""
+"""Requests in a row without any answer that stop the run: the server is down, not the documents bad."""
 _GUESSED_ATTACHMENT_BYTES = 2 * 2**20
 _CONNECT_SECONDS = 15.0
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 30.0
@@ -101,7 +101,7 @@ class ChatChannel:
         return None
 
     def _learns(self, call: Call, verdict: Verdict) -> bool:
-        """Return whether the server wants the limit of tokens under its other name: a refusal costs nothing."""
+        """Return whether the server wants the token limit under its other name: a refusal is free."""
         names = "max_tokens", "max_completion_tokens"
         has_old = names[0] in call.request.body and self._limit_name == names[0]
         if (
@@ -345,7 +345,7 @@ class _TooLarge(Exception):
 
 
 def parse(raw: bytes) -> Any:
-    """Return parsed JSON; halves of surrogate pairs, which UTF-8 cannot hold, become U+FFFD. Raises ValueError.
+    """Return parsed JSON, with U+FFFD for halves of surrogate pairs (not in UTF-8). Raises ValueError.
 
     >>> parse(b'["\\\\ud83d", 1]')
     ['\ufffd', 1]

@@ -1,7 +1,7 @@
-"""Programs and Python functions that answer requests: persistent workers, a line of JSON in, a line of JSON out.
+"""Programs and Python functions as servers: persistent workers, a line of JSON in, a line of JSON out.
 
 A worker reads a request per line from its standard input and writes `{"result": …}` or `{"error": "…"}` per
-line to file descriptor 3, so that what it prints cannot spoil an answer. `usage` beside the result is counted.
+line to file descriptor 3, so that its prints cannot spoil an answer. `usage` beside the result is counted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The key of an endpoint: read from the environment or a private file, and removed from all that is written."""
+"""The key of an endpoint: read from the environment or a private file, and removed from all output."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Key:
 
     @cached_property
     def _spellings(self) -> re.Pattern[str]:
-        """The key as it is, with any of its characters escaped, and in base64 at each of the three offsets."""
+        """The key as it is, with any characters escaped, and in base64 at each of the three offsets."""
         gap = r"(?:\\[nrt]|\\?\s)*"
         plain = gap.join(map(_character, self.value))
         doubled = re.escape(quote(quote(self.value, safe=""), safe=""))

@@ -76,8 +76,9 @@ class _Event:
 class Drive(Generic[T]):
     """Finished documents of lazily drawn jobs, in the order in which they end.
 
-    Iterate within `with`: leaving it waits briefly for answers in flight, and writes them down. The strategies
-    run in the thread that iterates; requests are sent by as many threads as the channels have places.
+    Iterate within `with`: leaving it waits briefly for answers in flight, and writes them down. The
+    strategies run in the thread that iterates; requests are sent by as many threads as the channels have
+    places.
     """
 
     def __init__(
@@ -286,7 +287,7 @@ class Drive(Generic[T]):
         self._pools[request.endpoint].submit(active.number, call)
 
     def _is_admitted(self, active: _Active[T], request: Request, estimate: float | None) -> bool:
-        """Return whether the budget lets a request go; if nothing can free a reserve any more, the run stops."""
+        """Return whether the budget admits a request; the run stops if no reserve can become free."""
         if self._budget is None:
             return True
         if estimate is None:
@@ -296,9 +297,10 @@ class Drive(Generic[T]):
         elif self._asked:
             return False
         else:
+            need = self._budget.need(active.number, estimate)
             said = (
                 f"{self._budget.spent:.4f} of {self._budget.most_usd:g} USD are spent, and the next document "
-                f"needs a reserve of {self._budget.need(active.number, estimate):.4f}; raise the limit, or lower "
+                f"needs a reserve of {need:.4f}; raise the limit, or lower "
                 "max_tokens of the strategy, from which the first reserves are made"
             )
         self._stop_run(Failure("budget", said))
@@ -350,7 +352,7 @@ class Drive(Generic[T]):
             self._retry_held()
 
     def _spend(self, active: _Active[T], answer: Answer) -> None:
-        """Count what an answer of this run cost; one that may have been billed counts as much as it was expected to."""
+        """Count the cost of an answer of this run; one that may have been billed has its expected cost."""
         now = self._progress
         self._model_ms.append(answer.timing.model_ms)
         if self._budget is not None:

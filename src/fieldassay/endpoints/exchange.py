@@ -102,6 +102,6 @@ class Answer:
     model: str = ""
     """The model that the server says it served."""
     reused: bool = False
-    """Whether the answer came from the journal, from another extraction, or from the same call of another document."""
+    """Whether the answer is from the journal, another extraction, or the same call of another document."""
     possibly_billed: int = 0
     """Attempts whose outcome is unknown: the server may have billed them."""

@@ -17,7 +17,7 @@ Steps: TypeAlias = Generator[tuple[Request, ...], tuple[Answer, ...], T]
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[T]):
-    """A document to work on: `start` begins its strategy; without one, `failure` says why it was not loaded."""
+    """A document to work on: `start` begins its strategy; without it, `failure` is the loading failure."""
 
     id: str
     start: Callable[[], Steps[T]] | None
@@ -88,7 +88,7 @@ class RunSummary:
 
     progress: Progress
     stop: Failure | None = None
-    """Why the run stopped before its end: finished documents are valid, the others are not begun or not ended."""
+    """The reason for an early stop: finished documents are valid, the others not begun or not ended."""
     unfinished: tuple[str, ...] = ()
     """Documents that were begun and not ended; there may be more that were not begun."""
     lag_p99_ms: float | None = None

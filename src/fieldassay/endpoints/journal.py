@@ -214,15 +214,15 @@ def lines_of(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _scan(path: Path, file: BinaryIO, index: Index) -> int:
-    """Fill the index; return the length of the sound part. Raises `JournalError` for damage before the end."""
+    """Fill the index; return the length of the sound part. Raises `JournalError` for earlier damage."""
     decoder = msgspec.json.Decoder(_Head)
     offset = 0
     for number, line in enumerate(file, 1):
         if not _is_sound(line):
             if file.read(1):
                 raise JournalError(
-                    f"{path}:{number}: the line is damaged (checksum); the {number - 1:,} lines before it are "
-                    "sound: restore the file, or keep those lines only"
+                    f"{path}:{number}: the line is damaged (checksum); the {number - 1:,} lines before it "
+                    "are sound: restore the file, or keep those lines only"
                 )
             return offset
         index.note(decoder.decode(line[9:]), offset, len(line), int(line[:8], 16))

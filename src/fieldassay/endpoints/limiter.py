@@ -30,7 +30,7 @@ class Gate:
         self._is_closed = False
 
     def enter(self, weight: int, until: float) -> bool:
-        """Wait for a place; return whether there is one, False at the time `until` and when the gate closes."""
+        """Wait for a place; return whether there is one, False at `until` and when the gate closes."""
         with self._guard:
             is_free = not self._waiting and not self._is_closed
             if is_free and self._room.wait(self._clock(), weight, self._inside) <= 0:
@@ -96,8 +96,9 @@ class Window:
     """The number of requests in flight that a server bears: grown while it answers, cut when it refuses.
 
     It starts at `start` and doubles per round of answers without a refusal. An episode of refusals cuts it to
-    0.8; from then on it grows fast to 0.9 of where it was refused, slowly beyond, and fast again where that was
-    clearly too low. It grows only while at least 80 % of it are in use, for answers to requests sent since the cut.
+    0.8; from then on it grows fast to 0.9 of where it was refused, slowly beyond, and fast again where that
+    was clearly too low. It grows only while at least 80 % of it are in use, for answers to requests sent
+    since the cut.
     """
 
     def __init__(self, most: int, start: int = 20) -> None:
@@ -116,7 +117,7 @@ class Window:
         return 0.0 if inside + weight <= max(int(self.limit), 1) else float("inf")
 
     def succeeded(self, sent_at: float, inside: int) -> None:
-        """Count an answer; `inside` is what was in flight when it came. A round of them lets the window grow."""
+        """Count an answer; `inside` is the number in flight on arrival. A round of them grows the window."""
         if sent_at < self._cut_at or inside < 0.8 * int(self.limit):
             return
         self._clean += 1

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from fieldassay.endpoints.exchange import Answer, Failure, Request, Timing, TokenChoice, Usage
 
 Action = Literal["not_sent", "refused", "unknown", "stop", "document", "answer"]
-"""`not_sent` and `refused` cost nothing and are tried again until the deadline; `unknown` may have been billed
+"""`not_sent` and `refused` cost nothing and are tried again until the deadline; `unknown` may have cost
 and is tried again twice; `stop` ends the run; `document` and `answer` are the last word."""
 
 MOST_UNKNOWN = 2
@@ -36,7 +36,8 @@ _NO_MODEL = re.compile(
 )
 _UNSUPPORTED = re.compile(
     r"unsupported[ _](parameter|value)|(unknown|unrecognized|unexpected) (parameter|argument|field|request)|"
-    r"extra (fields|inputs)|(parameter|argument|response_format|logprobs|json_schema).{0,60}not (supported|permitted|allowed)|"
+    r"extra (fields|inputs)|"
+    r"(parameter|argument|response_format|logprobs|json_schema).{0,60}not (supported|permitted|allowed)|"
     r"does not support",
     re.I,
 )
@@ -176,7 +177,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def read_answer(line: Mapping[str, Any], request: Request, *, reused: bool) -> Answer:
-    """Return the answer that a line of the journal recorded: the same when it arrives and when it is replayed."""
+    """Return the answer in a recorded line of the journal: the same on arrival and on replay."""
     attempts = int(line.get("attempts", 1))
     maybe = int(line.get("possibly_billed", 0))
     timing = Timing(line.get("model_ms") or 0.0, line.get("first_byte_ms"), line.get("wait_ms") or 0.0)
@@ -244,7 +245,7 @@ def _has_blank_run(text: str) -> bool:
 
 
 def _content(message: Mapping[str, Any]) -> str | None:
-    """Return the text of a message: its content, the texts of its parts, or the arguments of its tool call."""
+    """Return the text of a message: its content, its parts' texts, or its tool call's arguments."""
     content = message.get("content")
     if isinstance(content, list):
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
@@ -274,7 +275,7 @@ def _tokens(logprobs: Any) -> tuple[TokenChoice, ...]:
 
 
 def _read_usage(usage: Any, basic: Usage) -> Usage:
-    """Return the tokens that a server counted: cached ones inside the prompt, reasoning inside the completion."""
+    """Return the tokens by the server: cached ones within the prompt, reasoning within the completion."""
     if not isinstance(usage, dict):
         return basic
     prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")

@@ -17,7 +17,7 @@ Table = Mapping[str, Mapping[str, float]]
 """USD per million tokens by model and kind of token; `*` is every model that is not named."""
 
 INSIDE_PROMPT = ("cached_prompt", "image")
-"""Kinds that are counted among the tokens of the prompt; without a price of their own they cost what those do."""
+"""Kinds counted among the tokens of the prompt; without a price of their own they have the prompt's."""
 _START_SECONDS = 30.0
 
 

@@ -142,8 +142,8 @@ class FoldPlan:
 class Partial:
     """The sums of some documents of one system by slice (`None`: all), and their per-document values.
 
-    The per-document values are listed batch by batch. Of a system with repeated runs they are the sums over its
-    runs, and `flaky` are the values that vary most.
+    The per-document values are listed batch by batch. Of a system with repeated runs they are the sums over
+    its runs, and `flaky` are the values that vary most.
     """
 
     system: str

@@ -1,4 +1,4 @@
-"""The repeated runs of a system held together, value by value: how often each is right, and by which answer the vote goes."""
+"""The repeated runs of a system, value by value: how often each is right, and the answer of the majority."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ class Votes:
 def hold_votes(plan: Plan, runs: Sequence[Evidence]) -> Votes:
     """Return the vote of the runs on each gold value.
 
-    Right answers are equal to each other; two wrong ones are if the spec judges one right where the other is gold.
-    A value that could not be judged in some run is left out, and a run without a row for it has it wrong.
+    Right answers are equal to each other; two wrong ones are if one is right by the spec with the other as
+    gold. A value that could not be judged in some run is left out, and a run without a row for it has it
+    wrong.
     """
     import polars as pl
 

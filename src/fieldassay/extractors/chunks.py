@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How a document is divided: at most so many pages and fields a request; overlapping pages are sent twice."""
+    """The division of a document: at most so many pages and fields a request, with overlapping pages."""
 
     pages: int | None = None
     overlap: int = 1

@@ -36,7 +36,7 @@ class ExampleFile:
 
 @dataclass(frozen=True, slots=True)
 class Shown(ExampleFile):
-    """Which examples are shown: the first `k` (`fixed`) or the `k` most similar to the document (`nearest`)."""
+    """The choice of examples: the first `k` (`fixed`) or the `k` most similar ones (`nearest`)."""
 
     select: Literal["fixed", "nearest"] = "fixed"
     k: int = 3
@@ -55,7 +55,7 @@ def grams(text: str) -> Counter[str]:
 
 
 def choose_examples(document: Transcript, examples: Sequence[Example], shown: Shown) -> tuple[Example, ...]:
-    """Return the examples shown with a document, the most similar one last if they are chosen by similarity."""
+    """Return the examples shown with a document, the most similar one last if chosen by similarity."""
     if shown.select == "fixed" or len(examples) <= shown.k:
         return tuple(examples[: shown.k])
     index = _index(tuple(_Text(plain_text(example.document)) for example in examples))

@@ -99,7 +99,7 @@ class Extraction:
 
 
 def changed_parts(system: System, folder: Path) -> tuple[str, ...]:
-    """Return the names of the parts that differ from the extraction that a folder holds; none for a new one."""
+    """Return the names of the parts that differ from the extraction in a folder; none for a new one."""
     if not is_extraction(folder):
         return ()
     before = read_manifest(folder).get("parts") or {}
@@ -189,7 +189,7 @@ def _drive(
 
 
 def _warm_up(system: System) -> None:
-    """Begin an empty document and drop it: what is made once, and imports, are not the first document's time."""
+    """Begin an empty document and drop it, so that set-up and imports are not the first document's time."""
     with suppress(Exception):
         steps = system.strategy.extract(Transcript("", "", "text", (Page(1),)), system.task)
         next(steps, None)

@@ -44,7 +44,7 @@ def leaf_fields(spec: Spec) -> Mapping[Steps, Field]:
 
 @lru_cache(maxsize=16)
 def field_labels(spec: Spec) -> Mapping[Steps, tuple[tuple[str, ...], ...]]:
-    """Return the labels of each leaf in words: its name's, those of the spec, and of the list that it fills."""
+    """Return the labels of each leaf in words: of its name, of the spec, and of the list it fills."""
     lists = dict(_lists(spec))
     found = {}
     for steps, one in leaf_fields(spec).items():

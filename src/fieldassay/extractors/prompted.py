@@ -227,7 +227,7 @@ class _Run:
     def ask(
         self, parts: Sequence[_Part]
     ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Failure | None]:
-        """Ask for parts, again where the answer cannot be used; return the failure of the first that has none."""
+        """Ask for parts, again after an unusable answer; return the failure of the first without one."""
         open_parts, round_ = [(part, part.messages, part.step) for part in parts], 0
         while open_parts:
             answers = yield tuple(self.request(part, messages, step) for part, messages, step in open_parts)
@@ -366,7 +366,7 @@ class _Run:
         return build_record(self.task.spec.fields, values, lambda found: found.value)
 
     def extracted(self, merged: Merged) -> Extracted:
-        """Return the record with its evidence, after values that must have a quote and have none are dropped."""
+        """Return the record with its evidence, without the values that lack a required quote."""
         self.notes.update(merged.notes)
         values = dict(merged.values)
         if self.strategy.input.form != "images":

@@ -42,7 +42,7 @@ The JSON Schema of the answer:
 {%- endif %}
 [user]
 {{ document }}
-"""
+"""  # noqa: E501
 
 TEMPLATES: Mapping[str, str] = {"extract-1": EXTRACT_1}
 """The shipped templates by name; a change of one is a new name."""

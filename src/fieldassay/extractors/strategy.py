@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from fieldassay.spec.model import Spec  # loads numpy
 
 EvidenceClass = Literal["found", "elsewhere", "assembled", "absent", "hidden", "example"]
-"""Where a quote stands: at the place it claims, elsewhere in the document, in pieces, nowhere, in hidden text,
+"""The place of a quote: the claimed one, elsewhere in the document, in pieces, nowhere, in hidden text,
 or in a shown example and not in the document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The place of an extracted value in its document: the quote, the page (from 1), its characters and box."""
+    """The place of an extracted value in its document: quote, page (from 1), characters and box."""
 
     quote: str
     page: int | None = None

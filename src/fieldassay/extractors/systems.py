@@ -37,7 +37,7 @@ from fieldassay.spec.model import Spec
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What is extracted, as far as examples must differ from it: the folder of documents, and the documents."""
+    """The input of an extraction that examples must differ from: the folder, and the documents."""
 
     docs: Path | None = None
     files: Sequence[DocumentFile] = ()

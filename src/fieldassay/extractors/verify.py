@@ -24,7 +24,8 @@ class Verify:
     """What is asked of an answer beside the values."""
 
     quotes: Literal["none", "flag", "require"] = "none"
-    """`flag`: values without a quote in the document keep their class of evidence. `require`: they are null."""
+    """`flag`: values without a quote in the document keep their class of evidence. `require`: they become
+    null."""
     omissions: Literal["none", "ask"] = "none"
     """`ask`: a second request for the fields that are null, and for items that were left out."""
     checks: Literal["none", "reask"] = "none"
@@ -71,10 +72,11 @@ def _identity(steps: Steps, found: Found, line_of: Callable[[Place], tuple[int, 
 
 
 def violations(plan: Plan, record: Mapping[str, Json]) -> list[str]:
-    """Return the violations of the spec's checks in a record, in words; of one check the first pattern counts.
+    """Return the violations of the spec's checks in a record; of one check the first pattern counts.
 
     >>> from fieldassay.plan.compile import read_plan
-    >>> plan = read_plan({"fields": {"net": "money", "gross": "money"}, "checks": {".": {"holds": "net <= gross"}}})
+    >>> fields = {"net": "money", "gross": "money"}
+    >>> plan = read_plan({"fields": fields, "checks": {".": {"holds": "net <= gross"}}})
     >>> violations(plan, {"net": "12.00", "gross": "10.00"})
     ['does not hold: net is 12.00, and gross is 10.00']
     """
@@ -98,8 +100,8 @@ def omission_request(missing: Sequence[str]) -> str:
     return (
         "Read the document once more. Your answer may have left something out. These fields are null:\n"
         f"{listed or '- none'}\n"
-        "Answer with the whole JSON object again: fill in what the document says, add items of lists that are "
-        "missing, change nothing else, and keep null for what is not there."
+        "Answer with the whole JSON object again: fill in what the document says, add items of lists "
+        "that are missing, change nothing else, and keep null for what is not there."
     )
 
 
@@ -109,7 +111,8 @@ def check_request(found: Sequence[str]) -> str:
     listed = "\n".join([*(f"- {one}" for one in found[:_MOST_SHOWN]), *more])
     return (
         f"Your answer breaks rules of the record:\n{listed}\n"
-        "Read these values in the document again, and answer with the whole JSON object: correct what you misread. "
+        "Read these values in the document again, and answer with the whole JSON object: "
+        "correct what you misread. "
         "Keep what the document says, even if it breaks a rule."
     )
 

@@ -32,7 +32,7 @@ Holders: TypeAlias = Mapping[Run, Mapping[str, Holder]]
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """What to decide on: runs or their folders, and where the gates come from (a file, a protocol, else the runs' own specs).
+    """Runs or their folders, and the source of their gates (a file, a protocol, else the runs' own specs).
 
     `baseline` is read only if a gate is a regression.
     """
@@ -48,12 +48,13 @@ class GateRequest:
 def decide_result(
     result: Result, more: Sequence[Gate] = (), baseline: Path | None = None
 ) -> tuple[Decision, ...]:
-    """Return a decision for each system of a result: its spec's gates, and then more of them; () where there is no gate at all.
+    """Return a decision for each system of a result by its spec's gates, then `more`; () without any gate.
 
     Regressions are measured against the baseline in a file, which is read only if there is such a gate.
 
     >>> from fieldassay.scoring.score import score
-    >>> result = score([{"id": 1, "n": 5}], [{"id": 1, "n": 5}], "{fields: {n: number}, gates: [accuracy >= 0.9]}")
+    >>> spec = "{fields: {n: number}, gates: [accuracy >= 0.9]}"
+    >>> result = score([{"id": 1, "n": 5}], [{"id": 1, "n": 5}], spec)
     >>> [(decision.system, decision.answer.value) for decision in decide_result(result)]
     [('prediction', 'GO')]
     """
@@ -78,7 +79,7 @@ def write_decisions(decisions: Sequence[Decision], folder: Path) -> None:
 
 
 def decide(request: GateRequest) -> DecisionPage:
-    """Return the GO / NO-GO page of runs on disk. Raises `ProblemsError` for what is wrong with any of the files."""
+    """Return the GO / NO-GO page of runs on disk. Raises `ProblemsError` for all faults of the files."""
     described = read_runs(request.runs, _describe)
     runs, listed = [run for run, _ in described], _read_gates(request)
     matches = _match_runs(runs, listed, request)
@@ -127,7 +128,7 @@ def _to_seconds(time: str) -> str:
 
 
 def _remark(run: Run) -> list[str]:
-    """Return which documents of a run were left out, and what went wrong before anything was judged."""
+    """Return the left-out documents of a run, and the failures before any judging."""
     remarks = [f"{run.folder}: only {part.words} were scored ({part.option})" for part in parts_of(run.facts)]
     for system, counts in run.estimates.counts.get("systems", {}).items():
         parts = [
@@ -140,7 +141,7 @@ def _remark(run: Run) -> list[str]:
 
 
 def _match_runs(runs: Sequence[Run], listed: GateList | None, request: GateRequest) -> Matches:
-    """Return the systems of runs beside the baseline, where a gate asks for it. Raises `ProblemsError` if it cannot be read."""
+    """Return the systems of runs beside the baseline, if a gate needs it. Raises `ProblemsError`."""
     given = [] if listed is None else [rule.gate for rule in listed.rules]
     found: dict[Path, Mapping[str, BaselineMatch]] = {}
     for run in runs:
@@ -209,7 +210,7 @@ def _list_systems(holders: Holders) -> list[str]:
 
 
 def _are_one(holders: Holders, request: GateRequest) -> bool:
-    """Return whether every run has one system and nobody says which: then they are taken as one, whatever they are called."""
+    """Return whether every run has one system and none is chosen: these count as one system."""
     return request.system is None and all(len(of_run) == 1 for of_run in holders.values())
 
 
@@ -259,7 +260,7 @@ def _judge(rules: Iterable[Rule], holdings: Holdings) -> tuple[GateOutcome, ...]
 
 
 def _remark_names(listed: GateList | None, holders: Holders, request: GateRequest) -> list[str]:
-    """Return what is to be said where not every run has the same systems."""
+    """Return a remark where not every run has the same systems."""
     names = _list_systems(holders)
     if listed is None:
         return []

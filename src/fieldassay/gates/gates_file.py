@@ -1,4 +1,4 @@
-"""A gates file: rules with titles, and which metrics are pooled over runs. Decisions that ship with the package are such files."""
+"""A gates file: rules with titles, and the metrics pooled over runs; some ship with the package."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEYS = ("fieldassay", "kind", "name", "version", "description", "source", "citat
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A gate, and what people call it."""
+    """A gate and its title."""
 
     gate: Gate
     title: str = ""
@@ -40,13 +40,13 @@ class GateList:
 
 
 def read_gates_file(path: Path) -> GateList:
-    """Return the rules of a gates file (YAML, TOML, JSON); of a spec, its gates. Raises `ProblemsError` with all problems."""
+    """Return the rules of a gates file (YAML, TOML, JSON) or spec. Raises `ProblemsError` with all faults."""
     source = read_source(path)
     return _read(source.data, source.places, source.stem)
 
 
 def read_preset(name: str) -> GateList:
-    """Return the rules of a decision or protocol that ships with the package. Raises `ProblemsError` if there is none, or it has no gates.
+    """Return the rules of a shipped decision or protocol. Raises `ProblemsError` for none, or no gates.
 
     >>> len(read_preset("clinical-decision").rules)
     6

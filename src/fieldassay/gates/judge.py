@@ -1,4 +1,4 @@
-"""Judging gates: what passes, what fails, and what cannot be said."""
+"""Judging gates: those that pass, those that fail, and those left undecided."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from fieldassay.wording.numbers import show_plain, show_share
 
 
 class Reach(NamedTuple):
-    """The least distance from the threshold that would probably be shown, and the documents that show the value as it is in 4 of 5 samples."""
+    """The least distance from the threshold likely to be shown, and the documents to show the value.
+
+    The documents show the value as it is in 4 of 5 samples.
+    """
 
     detectable: float | None = None
     needed: int | None = None
@@ -35,7 +38,8 @@ def reach_of_bound(gate: Gate, estimate: Estimate) -> Reach:
     No number of documents is known where the value itself is on the wrong side.
 
     >>> from fieldassay.metrics.grammar import parse_gate
-    >>> accuracy = Estimate("accuracy", "a", None, {}, "filled", 0.9, 50, 50, 0, "leaf", interval=(0.8, 0.98), level=0.95)
+    >>> interval = {"interval": (0.8, 0.98), "level": 0.95}
+    >>> accuracy = Estimate("accuracy", "a", None, {}, "filled", 0.9, 50, 50, 0, "leaf", **interval)
     >>> reach_of_bound(parse_gate("lower(accuracy) >= 0.85"), accuracy).needed
     344
     """
@@ -69,7 +73,10 @@ _SCALES = {"ratio": 1.0, "percent": 100.0}
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """The numbers that a gate compares (more than one: all must agree), or why there are none. `subject` begins the rule's sentence."""
+    """The numbers that a gate compares (of several, all must agree), or `why` there are none.
+
+    `subject` begins the rule's sentence.
+    """
 
     values: tuple[float, ...] = ()
     unit: str = "ratio"
@@ -82,18 +89,19 @@ class _Look:
 def judge_result(
     gates: Sequence[Gate], result: Result, system: str, baseline: BaselineMatch | None = None
 ) -> tuple[GateOutcome, ...]:
-    """Return the outcomes of gates over one result's estimates of one system; `baseline` is what regressions are measured against.
+    """Return the outcomes of gates over one result's estimates of a system; `baseline` is for regressions.
 
     >>> from fieldassay.metrics.grammar import parse_gate
     >>> result = Result((Estimate("accuracy", "a", None, {}, "filled", 0.5, 30, 30, 0, "leaf"),))
-    >>> [(outcome.verdict.value, outcome.rule) for outcome in judge_result([parse_gate("accuracy >= 0.5")], result, "a")]
+    >>> outcomes = judge_result([parse_gate("accuracy >= 0.5")], result, "a")
+    >>> [(outcome.verdict.value, outcome.rule) for outcome in outcomes]
     [('PASS', '0.500 is at least 0.5')]
     """
     return judge_gates(gates, Holdings((Holder("", result, system, baseline),)))
 
 
 def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome, ...]:
-    """Return the outcome of each gate, in order, over everything that is held; then what is known of documents that no gate is about."""
+    """Return the outcome of each gate, in order, then the remarks on documents outside of all gates."""
     found = [holdings.find(gate) for gate in gates]
     changes = _measure_changes(gates, found)
     outcomes = tuple(
@@ -105,7 +113,10 @@ def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome,
 
 
 def _measure_changes(gates: Sequence[Gate], found: Sequence[Found]) -> list[Change | str | None]:
-    """Return the change that each regression gate is about, or why there is none, and None for other gates; the tests of all are one family."""
+    """Return the change of each regression gate, or why there is none; None for other gates.
+
+    The tests of all are one family.
+    """
     measured = [_measure_change(gate, one) for gate, one in zip(gates, found, strict=True)]
     decided = iter(decide_changes([one for one in measured if isinstance(one, Change)]))
     return [next(decided) if isinstance(one, Change) else one for one in measured]
@@ -122,7 +133,7 @@ def _measure_change(gate: Gate, found: Found) -> Change | str | None:
 
 
 def judge_gate(gate: Gate, found: Found, change: Change | str | None = None) -> GateOutcome:
-    """Return the outcome of a gate over the estimate that it is about, or the change. What is missing or undefined never passes."""
+    """Return the outcome of a gate over its estimate or change. Missing and undefined numbers never pass."""
     estimate = found.estimate
     if found.is_absent:
         return GateOutcome(gate, Verdict.SKIPPED, f"does not apply: {found.why}", evidence=found.evidence)
@@ -162,7 +173,7 @@ def _judge_regression(gate: Gate, estimate: Estimate, found: Found, change: Chan
 
 
 def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
-    """Return the outcome of a gate on a bound with what it would take to pass, if it did not."""
+    """Return the outcome of a gate on a bound, with the documents needed to pass if it did not."""
     if outcome.verdict is Verdict.PASS:
         return outcome
     reach = reach_of_bound(outcome.gate, estimate)
@@ -182,23 +193,29 @@ def _compare(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:
     outcome = replace(outcome, value=look.values[0])
     if len(verdicts) > 1:
         return replace(
-            outcome, rule=f"{outcome.value_text} or more: judgements that failed could make up the difference"
+            outcome,
+            rule=f"{outcome.value_text} or more: judgements that failed could make up the difference",
         )
     does_hold = verdicts.pop()
     shown = f"{look.subject} {show_compared(look.values[0], gate.threshold, look.unit)}".lstrip()
-    rule = f"{shown} is {'' if does_hold else 'not '}{WORDS[gate.operator]} {show_threshold(gate.threshold, look.unit)}"
+    wanted = f"{WORDS[gate.operator]} {show_threshold(gate.threshold, look.unit)}"
+    rule = f"{shown} is {'' if does_hold else 'not '}{wanted}"
     if does_hold and look.is_vacuous:
         return replace(outcome, rule=f"{rule}, but that is over nothing (n = 0), which never passes")
     return replace(outcome, verdict=Verdict.PASS if does_hold else Verdict.FAIL, rule=rule)
 
 
 def _compare_bound(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:
-    """Return PASS if the bound holds, FAIL if no number of the interval does, and else that it is open: the interval has numbers on both sides."""
+    """Return PASS if the bound holds, FAIL if no number of the interval does, else that the gate is open.
+
+    The interval of an open gate has numbers on both sides.
+    """
     ends = outcome.interval or (0.0, 0.0)
     unit, wanted = look.unit, f"{WORDS[gate.operator]} {show_threshold(gate.threshold, look.unit)}"
     does_hold = holds(look.values[0], gate.operator, gate.threshold, unit)
     outcome = replace(outcome, value=look.values[0])
-    rule = f"{look.subject} {show_compared(look.values[0], gate.threshold, unit)} is {'' if does_hold else 'not '}{wanted}"
+    shown = show_compared(look.values[0], gate.threshold, unit)
+    rule = f"{look.subject} {shown} is {'' if does_hold else 'not '}{wanted}"
     if does_hold and look.is_vacuous:
         return replace(outcome, rule=f"{rule}, but that is over nothing (n = 0), which never passes")
     if does_hold:
@@ -235,7 +252,8 @@ def _look_at_bound(function: str, estimate: Estimate) -> _Look:
         return _Look(why=f"it has no interval ({reason})", unit=estimate.unit)
     if FEW in estimate.marks:
         return _Look(
-            why=f"too few documents ({estimate.documents:,}; 20 are the least): its interval is too narrow to decide",
+            why=f"too few documents ({estimate.documents:,}; 20 are the least): "
+            "its interval is too narrow to decide",
             unit=estimate.unit,
         )
     if FEW_REPLICATES in estimate.marks:
@@ -268,7 +286,7 @@ def _look_at_errors(estimate: Estimate) -> _Look:
 
 
 def _describe(estimate: Estimate) -> tuple[str, ...]:
-    """Return what an estimate stands on, in one sentence."""
+    """Return the basis of an estimate in one sentence."""
     parts = [f"{estimate.n:,} on record" if estimate.granularity == "record" else f"n = {estimate.n:,}"]
     if estimate.documents and estimate.documents != estimate.n:
         parts.append(f"{estimate.documents:,} documents")

@@ -23,7 +23,7 @@ _NEAR_WHOLE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """The pooled estimate, or why there is none, and what it was made of."""
+    """The pooled estimate, or why there is none, and its parts."""
 
     estimate: Estimate | None = None
     why: str = ""
@@ -31,11 +31,12 @@ class Pooled:
 
 
 def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> Pooled:
-    """Return the share over all parts (label and estimate): the sum of successes, which each value and n give exactly, over the sum of n.
+    """Return the share over all parts (label and estimate): sum of successes (value times n) over sum of n.
 
     A part that is undefined, or no share of its n, leaves the pooled value undefined.
 
-    >>> rates = [Estimate("rate", "a", None, {}, None, value, n, n, 0, None, unit="percent") for value, n in ((50, 2), (100, 3))]
+    >>> values = ((50, 2), (100, 3))
+    >>> rates = [Estimate("rate", "a", None, {}, None, v, n, n, 0, None, unit="percent") for v, n in values]
     >>> pool_shares([("x", rates[0]), ("y", rates[1])]).estimate.value
     80.0
     """
@@ -66,7 +67,7 @@ def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> Pooled:
 
 
 def _count_successes(estimate: Estimate) -> int | str:
-    """Return how many of n the value stands for, or what keeps that from being said."""
+    """Return the number of successes behind a value of n, or the obstacle."""
     scale = _SCALES.get(estimate.unit)
     if scale is None:
         return f"is in {estimate.unit}, which is no share"
@@ -84,16 +85,17 @@ def _count_successes(estimate: Estimate) -> int | str:
 
 
 FROM_RECORDS = ("reliability_runs", "offline_runs", "proofs")
-"""What only a records file can say."""
+"""The metrics of records files only."""
 
 MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The estimate that a gate is about, or `why` there is none. `is_absent`: its slice is known to have no document.
+    """The estimate of a gate, or `why` there is none. `is_absent`: its slice is known to have no document.
 
-    `is_count`: the estimate counts errors itself, which `errors(…)` asked for. `baseline` is that of the run that has the estimate.
+    `is_count`: the estimate counts errors itself, as asked for by `errors(…)`. `baseline` is that of the
+    estimate's run.
     """
 
     estimate: Estimate | None = None
@@ -106,7 +108,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Holder:
-    """One run's estimates of one system, and its baseline; `label` is the run's name on the page, empty where there is only one."""
+    """One run's estimates of one system, and its baseline; `label` names the run, empty for a single one."""
 
     label: str
     result: Result
@@ -114,7 +116,7 @@ class Holder:
     baseline: BaselineMatch | None = None
 
     def select(self, call: MetricCall) -> list[Estimate]:
-        """Return the estimates of the system that a call names: never those of another regime or granularity."""
+        """Return the estimates of the system by a call: never those of another regime or granularity."""
         found = [estimate for estimate in self.result.select(call) if estimate.system == self.system]
         if call.name not in list_metrics():
             return found
@@ -122,7 +124,7 @@ class Holder:
         return found if found and not exact and self._defines(call.name) else exact
 
     def _defines(self, name: str) -> bool:
-        """Return whether the run's spec defines the metric itself, under a name that the catalogue has too."""
+        """Return whether the run's spec defines the metric itself, under a name of the catalogue."""
         spec = self.result.run.get("spec")
         text = spec.get("text") if isinstance(spec, dict) else None
         try:
@@ -143,8 +145,8 @@ class Holder:
 class Holdings:
     """Everything that gates can be about.
 
-    `pooled` metrics are shares that are added up over runs. `records` are estimates that take the place of those of the same name in runs;
-    `evidence` says by name which records counted.
+    `pooled` metrics are shares that are added up over runs. `records` are estimates that take the place of
+    those of the same name in runs; `evidence` says by name which records counted.
     """
 
     holders: Sequence[Holder]
@@ -177,7 +179,8 @@ class Holdings:
         for holder, estimates in hits:
             if len(estimates) > 1:
                 return Found(
-                    why=f"{_of(holder)}{len(estimates)} estimates are called {call}; name its regime or its other parameters"
+                    why=f"{_of(holder)}{len(estimates)} estimates are called {call}; "
+                    "name its regime or its other parameters"
                 )
         there = [(holder, estimates[0]) for holder, estimates in hits if estimates]
         if not there:
@@ -188,9 +191,8 @@ class Holdings:
                 baseline=BaselineMatch(why="it is pooled over runs, and a baseline is of one run"),
             )
         if len(there) > 1:
-            return Found(
-                why=f"{len(there)} runs have {call}: {', '.join(holder.label for holder, _ in there)}; name one run, or pool it"
-            )
+            labels = ", ".join(holder.label for holder, _ in there)
+            return Found(why=f"{len(there)} runs have {call}: {labels}; name one run, or pool it")
         holder, estimate = there[0]
         evidence = (f"from {holder.label}, system {holder.system}",) if holder.label else ()
         return Found(estimate, evidence=evidence, baseline=holder.baseline)
@@ -236,7 +238,7 @@ class Holdings:
         return f"there is no estimate {call}: no such field, slice or parameter in the run"
 
     def _is_absent(self, call: MetricCall, chosen: tuple[str, str]) -> bool:
-        """Return whether every run that has the metric is known to have no document in the slice; not to know is not enough."""
+        """Return whether every run with the metric is known to have no document in the slice."""
         holders = [holder for holder in self.holders if holder.has_metric(call.name)]
         return bool(holders) and all(_lacks_documents(holder, chosen) for holder in holders)
 
@@ -262,7 +264,7 @@ def _is_exact(estimate: Estimate, call: MetricCall) -> bool:
 def _lacks_documents(holder: Holder, chosen: tuple[str, str]) -> bool:
     """Return whether a run is known to have no document in a slice.
 
-    Either it counted the slice's documents, or it is broken down by the slice's key and does not have the value.
+    Either it counted the slice's documents, or it is broken down by the slice's key and lacks the value.
     """
     wanted = {chosen[0]: chosen[1]}
     rows = [

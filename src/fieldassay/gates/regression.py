@@ -1,4 +1,4 @@
-"""Regression gates: has a metric got worse than in the baseline, on the same documents, by more than a margin."""
+"""Regression gates: losses of a metric against the baseline, on the same documents, beyond a margin."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from fieldassay.wording.compared import WORDS, holds, show_change, show_compared
 from fieldassay.wording.numbers import show_p, show_plain, show_share
 
 BEFORE, NOW = "before", "now"
-"""What the two systems of a baseline's arena are called."""
+"""The names of the two systems of a baseline's arena."""
 
 NO_BASELINE = "no baseline; make one with `fieldassay baseline set RUN`, and give it with --baseline FILE"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaselineMatch:
-    """A system beside its baseline on the same documents: an arena of `BEFORE` and `NOW`, or `why` they cannot be compared.
+    """A system beside its baseline on the same documents: an arena of `BEFORE` and `NOW`, or `why` not.
 
     `evidence` says which baseline it is.
     """
@@ -62,11 +62,12 @@ class BaselineMatch:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a metric: now less before, turned so that a negative number is always a loss; the interval likewise.
+    """The change of a metric: now less before, signed so that losses are negative; the interval too.
 
-    `found` is the comparison as it is, with the values and p. `spread` is the standard deviation of one document's difference, `highest` the
-    largest value of the metric (0: it has no bounds). `unmeasured` documents have a number (a duration, a cost) in the baseline and none now.
-    `is_alike`: all documents show the same difference, so that there is no interval. `is_same`: the predictions are those of the baseline.
+    `found` is the comparison as it is, with the values and p. `spread` is the standard deviation of one
+    document's difference, `highest` the largest value of the metric (0: it has no bounds). `unmeasured`
+    documents have a number (a duration, a cost) in the baseline and none now. `is_alike`: all documents show
+    the same difference, so that there is no interval. `is_same`: the predictions are those of the baseline.
     """
 
     difference: float
@@ -84,12 +85,14 @@ class Change:
 def judge_regression(
     interval: tuple[float, float], margin: float, operator: str = ">", unit: str = "ratio"
 ) -> Verdict:
-    """Return PASS if a loss beyond the margin is out of the question, FAIL if it is shown, INCONCLUSIVE if the interval has both.
+    """Return PASS if a loss beyond the margin is excluded, FAIL if it is shown, else INCONCLUSIVE.
 
-    `interval` is that of the difference (negative: worse). The gate is `difference operator -margin`, with `>` or `>=`; a negative margin asks
-    for a gain. Every number of the interval must agree. Raises ValueError for another operator.
+    `interval` is that of the difference (negative: worse). The gate is `difference operator -margin`, with
+    `>` or `>=`; a negative margin asks for a gain. Every number of the interval must agree. Raises ValueError
+    for another operator.
 
-    >>> [judge_regression(interval, 0.01).value for interval in ((-0.005, 0.02), (-0.05, -0.02), (-0.03, 0.01), (0.0, 0.0))]
+    >>> intervals = ((-0.005, 0.02), (-0.05, -0.02), (-0.03, 0.01), (0.0, 0.0))
+    >>> [judge_regression(interval, 0.01).value for interval in intervals]
     ['PASS', 'FAIL', 'INCONCLUSIVE', 'PASS']
     >>> judge_regression((0.0, 0.0), 0.0, ">").value, judge_regression((0.0, 0.0), 0.0, ">=").value
     ('FAIL', 'PASS')
@@ -108,7 +111,7 @@ def decide_changes(changes: Sequence[Change]) -> list[Change]:
 
 
 def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
-    """Return the outcome of a regression gate; `failed` judgements now could be losses, so that with any a gate does not pass."""
+    """Return the outcome of a regression gate, which no failed judgement lets pass: it could be a loss."""
     found = change.found
     outcome = GateOutcome(
         gate,
@@ -138,7 +141,8 @@ def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
         few = f"only {found.documents:,} documents ({FEW_DOCUMENTS} are the least)"
         return _ask_for_more(replace(outcome, rule=f"{few}: the interval is too narrow to decide"), change)
     if verdict is Verdict.FAIL and gate.threshold <= 0 and not _is_shown(found):
-        what = f"the test over documents does not show a loss (p = {found.p if found.p_adjusted is None else found.p_adjusted:.2g})"
+        p = found.p if found.p_adjusted is None else found.p_adjusted
+        what = f"the test over documents does not show a loss (p = {p:.2g})"
         return _ask_for_more(replace(outcome, rule=f"{_tell(gate, change, verdict)}, but {what}"), change)
     if verdict is Verdict.PASS and failed:
         return replace(
@@ -156,7 +160,8 @@ def _judge_same(outcome: GateOutcome, unit: str) -> GateOutcome:
     """Return the outcome for the predictions of the baseline: a difference of 0, without any doubt."""
     gate = outcome.gate
     verdict = Verdict.PASS if holds(0.0, gate.operator, gate.threshold, unit) else Verdict.FAIL
-    said = f"{'is' if verdict is Verdict.PASS else 'is not'} {WORDS[gate.operator]} {show_threshold(gate.threshold, unit)}"
+    wanted = f"{WORDS[gate.operator]} {show_threshold(gate.threshold, unit)}"
+    said = f"{'is' if verdict is Verdict.PASS else 'is not'} {wanted}"
     shown = show_compared(0.0, gate.threshold, unit)
     return replace(
         outcome,
@@ -167,21 +172,22 @@ def _judge_same(outcome: GateOutcome, unit: str) -> GateOutcome:
 
 
 def _judge_alike(outcome: GateOutcome, change: Change) -> GateOutcome:
-    """Return the outcome where there is no interval. A loss that every document shows alike is shown all the same if the test says so.
+    """Return the outcome without an interval. The test can show a loss that is the same in every document.
 
-    The differences from the margin have all the same sign then, so that the test against the margin is the test against 0.
+    The differences from the margin then have one sign, so the test against the margin is the test against 0.
     """
     gate, found = outcome.gate, change.found
     is_lost = not holds(change.difference, gate.operator, gate.threshold, found.unit)
     if not change.is_alike or not is_lost or not change.difference < 0 or not _is_shown(found):
         return replace(outcome, rule=_explain_no_interval(change))
     shown = show_compared(change.difference, gate.threshold, found.unit)
-    rule = f"all documents show the same difference, and {shown} is not {WORDS[gate.operator]} {show_threshold(gate.threshold, found.unit)}"
+    wanted = f"{WORDS[gate.operator]} {show_threshold(gate.threshold, found.unit)}"
+    rule = f"all documents show the same difference, and {shown} is not {wanted}"
     return replace(outcome, verdict=Verdict.FAIL, rule=rule)
 
 
 def _count_unmeasured(pair: Pair) -> int:
-    """Return the documents whose number is known before and not now; numbers come with the predictions, and what is slow could be left out."""
+    """Return the documents with a number in the baseline and none now, which could be slow ones left out."""
     rows = np.array(
         [isinstance(statistic, Known) for statistic, fields in pair.view.parts for _ in fields], bool
     )
@@ -191,18 +197,21 @@ def _count_unmeasured(pair: Pair) -> int:
 
 def _explain_no_interval(change: Change) -> str:
     if change.is_alike:
-        return "all documents show the same difference, so that nothing says how much another sample could differ"
+        return (
+            "all documents show the same difference, "
+            "so that nothing says how much another sample could differ"
+        )
     return "the difference has no interval: counts and totals have none, and runs without a bootstrap"
 
 
 def _is_shown(found: Comparison) -> bool:
-    """Return whether a difference is shown by the test too, counting the gates beside it, or cannot be tested."""
+    """Return whether the test too shows a difference, adjusted for the gates beside it, or cannot be made."""
     p = found.p if found.p_adjusted is None else found.p_adjusted
     return p is None or p <= 1.0 - found.level + 1e-12
 
 
 def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
-    """Return what decided, in words."""
+    """Return the deciding numbers, in words."""
     unit, (low, high) = change.found.unit, change.interval or (0.0, 0.0)
     wanted = f"{WORDS[gate.operator]} {show_threshold(gate.threshold, unit)}"
     if change.found.verdict == "identical" and low == high == 0:
@@ -218,11 +227,12 @@ def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
     if verdict is Verdict.INCONCLUSIVE:
         return f"{head}: the difference may be {wanted}, and may not"
     which, bound = ("lower", low) if verdict is Verdict.PASS else ("upper", high)
-    return f"{head}: its {which} bound {show_compared(bound, gate.threshold, unit)} is {'' if verdict is Verdict.PASS else 'not '}{wanted}"
+    shown = show_compared(bound, gate.threshold, unit)
+    return f"{head}: its {which} bound {shown} is {'' if verdict is Verdict.PASS else 'not '}{wanted}"
 
 
 def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
-    """Return the outcome with what could have been detected, and how many documents rule out the loss if nothing has changed."""
+    """Return the outcome with the detectable loss, and the documents to rule out a loss if unchanged."""
     found, margin = change.found, -outcome.gate.threshold
     unseen = change.highest * unseen_reach(found.level)
     needed = (
@@ -244,7 +254,10 @@ def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
 
 def _describe(found: Comparison) -> str:
     before, now = (show_plain(value or 0.0, found.unit) for value in found.values)
-    counts = f"better in {found.wins:,}, worse in {found.losses:,}, the same in {found.ties:,} of {found.documents:,} documents"
+    counts = (
+        f"better in {found.wins:,}, worse in {found.losses:,}, "
+        f"the same in {found.ties:,} of {found.documents:,} documents"
+    )
     return f"before {before}, now {now}; {counts}" + ("" if found.p is None else f"; {show_p(found.p)}")
 
 
@@ -252,11 +265,13 @@ def _check_comparable(arena: PairedMatrix, bound: BoundMetric) -> None:
     """Raise ValueError with the reason if a metric cannot be compared with the baseline."""
     if not is_comparable(bound):
         raise ValueError(
-            f"{bound.call} is not made of sums over documents, and only such metrics can be compared with a baseline"
+            f"{bound.call} is not made of sums over documents, and only such metrics can be compared with "
+            "a baseline"
         )
     if not arena.data.can_compare(bound):
         raise ValueError(
-            f"the baseline, or the run, keeps nothing of {bound.call}; set the baseline again from a run that was scored with this gate"
+            f"the baseline, or the run, keeps nothing of {bound.call}; "
+            "set the baseline again from a run that was scored with this gate"
         )
 
 
@@ -264,7 +279,8 @@ def _narrow(arena: PairedMatrix, key: tuple[str, str]) -> PairedMatrix:
     rows = slice_values(arena, key[0]).get(key[1])
     if rows is None:
         raise ValueError(
-            f"the slice {key[0]}={key[1]} does not have the same documents in the baseline and now, or has none"
+            f"the slice {key[0]}={key[1]} does not have the same documents in the baseline and now, "
+            "or has none"
         )
     return arena.narrow(rows)
 

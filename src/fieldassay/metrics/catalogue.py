@@ -205,7 +205,7 @@ def _compare(numerator: str, denominator: str) -> Callable[[Options], Ratio]:
 
 
 def _size_f1(numerator: str, rows: Rows) -> Form | None:
-    """Return what a document counts in an F1: its values twice, found or not; None for other ratios, in which it counts the denominator."""
+    """Return the weight of a document in an F1: its values twice, found or not; None for other ratios."""
     return read_formula("2C+2W+2M+S", rows) if numerator.startswith("2") else None
 
 

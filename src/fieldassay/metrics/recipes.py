@@ -174,7 +174,7 @@ def _support(population: Form) -> tuple[Statistic, ...]:
 
 
 def size_statistics(ratio: Ratio) -> tuple[Statistic, ...]:
-    """Return what the size of a document is known by: () where each counts once, and where the denominator is a measured number."""
+    """Return the sums behind the size of a document: () where each counts once, or by a measurement."""
     statistics = ratio.size_form.statistics
     if ratio.documents is not None or any(isinstance(one, Number) for one in statistics):
         return ()
@@ -190,7 +190,7 @@ class Evaluated:
 
     labels: tuple[str | None, ...]
     values: Floats
-    """labels x (1 + replicates), NaN where undefined; the first column is the value. Three times that with an unseen document."""
+    """labels x (1 + replicates), NaN where undefined, the value first; thrice with an unseen document."""
     n: npt.NDArray[np.int64]
     documents: npt.NDArray[np.int64]
     failed: npt.NDArray[np.int64]
@@ -221,8 +221,8 @@ def divide(numerator: Floats, denominator: Floats) -> Floats:
 class SumTable:
     """Evaluates recipes on the sums of one slice.
 
-    With an unseen document values have three times the columns: without it, with it at its worst, and at its best.
-    The sums are those of `repeats` runs of each document; plain sums are divided by that.
+    With an unseen document, values have three times the columns: without it, with its worst, and with its
+    best. The sums are those of `repeats` runs of each document; plain sums are divided by that.
     """
 
     sums: Sums
@@ -269,7 +269,7 @@ class SumTable:
         )
 
     def _join(self, operator: str, left: Floats, right: Floats) -> Floats:
-        """Return values joined by an operator, the lower bound of what is subtracted being the worst for the upper one."""
+        """Return values joined by an operator; the upper bound subtracts the lower one, and vice versa."""
         if self.unseen is None or max(left.shape[1], right.shape[1]) == 1:
             return join_values(operator, left, right)
         if operator == "-" and right.shape[1] > 1:
@@ -344,7 +344,7 @@ class SumTable:
         return total
 
     def squares(self, ratio: Ratio) -> tuple[tuple[str | None, ...], Floats]:
-        """Return the labels of a ratio, and for each the sum over documents of the square of what a document counts."""
+        """Return the labels of a ratio, and for each the sum over documents of the squared denominator."""
         labels = self.labels(ratio.denominator)
         by_field, overall = (self._scale(kind(ratio.size_form), labels) for kind in (FieldSquares, Squares))
         return labels, np.concatenate([by_field[:-1, 0], overall[-1:, 0]])

@@ -1,4 +1,4 @@
-"""Statistics of one batch of a system with repeated runs: the document stays the unit, its runs are added up."""
+"""Statistics of a batch of a system with repeated runs: sums over the runs of each document."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _UNIT = 2**FRACTION_BITS
 class RepeatedValues:
     """The v gold values of a batch, each judged once in every run.
 
-    `right` counts the runs in which a value is right; `majority` is 1 if its most frequent answer is right (tied
+    `right` counts the runs with the right value; `majority` is 1 if its most frequent answer is right (tied
     answers share it); `is_tied` and `is_flaky` mark tied votes and differing answers.
     """
 
@@ -53,7 +53,7 @@ class RepeatedValues:
 
 
 def counts_documents(statistic: Statistic) -> bool:
-    """Return whether a statistic counts documents, so that one with several runs must be told from several."""
+    """Return whether a statistic counts documents, and needs several statistics over several runs."""
     return isinstance(statistic, Defined | FieldDefined | IsDefined | Known | Claim | Documents | OverRuns)
 
 
@@ -111,7 +111,7 @@ class RepeatedColumns(DocumentColumns):
         return _mean([run.number(column) for run in self.runs])
 
     def perfect(self) -> Floats:
-        """Return the share of runs in which all values of a document are right; NaN if no run has any value."""
+        """Return the share of runs with all values of a document right; NaN if no run has any value."""
         return _mean([run.perfect() for run in self.runs])
 
     @property
@@ -141,7 +141,7 @@ class RepeatedColumns(DocumentColumns):
         return total
 
     def _count_runs(self, statistic: OverRuns) -> Ints:
-        """Return a quantity of perfect documents; a run without any value is right where another run has one."""
+        """Return a quantity of perfect documents; a run without any value is right if another has one."""
         perfect = np.array([run.perfect() for run in self.runs])
         draws = statistic.draws or len(self.runs)
         is_judged = ~np.isnan(perfect).all(axis=0) & (draws <= len(self.runs))
@@ -196,7 +196,8 @@ def vary_over_runs(runs: Sequence[Floats]) -> Floats:
 
     Of yes and no it is c(R - c) / (R(R - 1)).
 
-    >>> vary_over_runs([np.array([1.0, 1.0]), np.array([0.0, np.nan]), np.array([0.0, np.nan])]).round(4).tolist()
+    >>> runs = [np.array(values) for values in ([1.0, 1.0], [0.0, np.nan], [0.0, np.nan])]
+    >>> vary_over_runs(runs).round(4).tolist()
     [0.3333, nan]
     """
     stacked = np.array(runs)

@@ -160,7 +160,7 @@ def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMe
 
 @lru_cache(maxsize=4096)
 def _recipe(name: str, options: tuple[tuple[str, Any], ...]) -> Recipe:
-    """Return the recipe of a metric of the catalogue; 1 and 1.0 are one option, and no checked option is True."""
+    """Return the recipe of a metric of the catalogue; 1 and 1.0 are equal options, and no option is True."""
     return list_metrics()[name].build(dict(options))
 
 

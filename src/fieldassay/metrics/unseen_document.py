@@ -1,8 +1,9 @@
 """The unseen document: what the bounds of an interval allow for beside the documents that were drawn.
 
-Resampling can only rearrange documents that were seen. So each replicate holds, with probability one half, one more document: all wrong for the
-lower bound, all right for the upper one. For documents that are right or wrong as a whole the bounds are nearly those of Clopper and Pearson by mid-p
-values; n documents without an error leave room for 3 / n of bad ones.
+Resampling can only rearrange seen documents. So each replicate holds, with probability one half, one more
+document: all wrong for the lower bound, all right for the upper one. For documents right or wrong as a whole
+the bounds are nearly those of Clopper and Pearson by mid-p values; n documents without an error leave room
+for 3 / n of bad ones.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class UnseenDocument:
     size: Callable[[Ratio], Floats]
 
     def bound(self, ratio: Ratio, numerator: Floats, denominator: Floats) -> tuple[Floats, Floats] | None:
-        """Return a ratio (labels x columns) with the unseen document all wrong, and all right; None if the ratio has no bounds."""
+        """Return a ratio (labels x columns) with the unseen document all wrong, and all right; or None."""
         highest = find_highest(ratio)
         if highest is None or numerator.shape[1] != len(self.weight):
             return None
@@ -50,7 +51,7 @@ class UnseenDocument:
 
 
 def find_highest(recipe: Recipe) -> float | None:
-    """Return the largest value that a recipe can have in a document, the smallest being 0; None where that is not known.
+    """Return the largest value of a recipe in a document, the smallest being 0; None if it is not known.
 
     >>> find_highest(Combined("*", Constant(100.0), Threshold(Constant(1.0), 0.5)))
     100.0
@@ -70,7 +71,7 @@ def find_highest(recipe: Recipe) -> float | None:
 
 
 def _highest_combined(operator: str, left: float | None, right: float | None) -> float | None:
-    """Return the largest value of two parts joined; a quotient is a ratio, which is largest where both parts are."""
+    """Return the largest value of two parts joined; a quotient is a ratio, largest where both parts are."""
     if operator == "-":
         return left
     if left is None or right is None:
@@ -92,10 +93,10 @@ def _highest_ratio(ratio: Ratio) -> float | None:
 
 
 def size_by_sums(table: SumTable, ratio: Ratio) -> Floats:
-    """Return the size of the unseen document by label, sum of squares / sum of what documents count, from plain sums (column 0).
+    """Return the size of the unseen document by label, sum of squares / sum of denominators (column 0).
 
-    Documents of unlike size are resampled as a whole, so that the large ones count for more. It is 0 where there is nothing to count,
-    and in a mean over documents 1, or the number of repeated runs that count.
+    Documents of different size are resampled as a whole, so that large ones count for more. It is 0 without a
+    denominator, and in a mean over documents 1, or the number of repeated runs that count.
     """
     if ratio.documents is not None:
         if table.repeats == 1:

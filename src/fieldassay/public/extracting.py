@@ -81,8 +81,8 @@ def extract(
 
     `docs` is a folder of documents, or one document. `system` is `FILE#NAME` of a file of systems, a
     strategy, or a function from `{"id", "pages", "schema", "repeat"}` to a record; by default the strategy
-    `rules`, which works offline and needs no key. A folder that holds an unfinished extraction is continued: no answer that
-    was received is asked for again.
+    `rules`, which works offline and needs no key. An unfinished extraction in the folder is continued: only
+    missing answers are asked for again.
 
     Raises `ProblemsError` with everything that is wrong with documents, spec, system and folder.
 

@@ -17,7 +17,8 @@ from fieldassay.records.tool_calls import APART, are_apart, count_declared, unwr
 
 _WORDS = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
 _MARK = re.compile(
-    rf"""(?P<open><(?:seed:|antml:)?(?:{_WORDS})>|\[THINK\]|◁think▷|<unused94>(?:thought\b)?|<\|channel\|>\s?analysis\b"""
+    rf"""(?P<open><(?:seed:|antml:)?(?:{_WORDS})>|\[THINK\]|◁think▷|<unused94>(?:thought\b)?"""
+    r"""|<\|channel\|>\s?analysis\b"""
     r"""|<\|begin_of_thought\|>|<\|(?:START_THINKING|THINK_START)\|>)"""
     rf"""|(?P<close></(?:seed:|antml:)?(?:{_WORDS})>|\[/THINK\]|◁/think▷|<unused95>|<\|channel\|>\s?final\b"""
     r"""|<\|end_of_thought\|>|<\|(?:END_THINKING|THINK_END)\|>)"""

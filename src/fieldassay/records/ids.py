@@ -14,7 +14,8 @@ from fieldassay.errors import Problem
 from fieldassay.records.responses import BATCH_ID, names_of_id
 
 _ENDINGS = re.compile(
-    r"(?<=[^.])\.(?:jsonl?|csv|tsv|parquet|xls[xm]?|pdf|png|jpe?g|jp2|tiff?|gif|bmp|webp|heic|svg|txt|text|md|html?|xml|hocr|ya?ml|toml|docx?|odt|ods|rtf|pptx?"
+    r"(?<=[^.])\.(?:jsonl?|csv|tsv|parquet|xls[xm]?|pdf|png|jpe?g|jp2|tiff?|gif|bmp|webp|heic|svg"
+    r"|txt|text|md|html?|xml|hocr|ya?ml|toml|docx?|odt|ods|rtf|pptx?"
     r"|eml|msg|gz|gzip|zstd?|zip)$",
     re.IGNORECASE,
 )

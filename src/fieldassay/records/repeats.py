@@ -25,7 +25,8 @@ def name_repeats(system: str, runs: int) -> tuple[Repeat, ...]:
 def are_runs(records: Any) -> bool:
     """Return whether the predictions given for a system are several sources rather than one.
 
-    They are a list or a tuple of paths, of lists of records, or of data frames; a list of objects is one source.
+    They are a list or a tuple of paths, of lists of records, or of data frames; a list of objects is one
+    source.
 
     >>> are_runs(["a.jsonl", "b.jsonl"]), are_runs([[{"id": 1}], [{"id": 1}]]), are_runs([{"id": 1}])
     (True, True, False)
@@ -38,7 +39,7 @@ def are_runs(records: Any) -> bool:
 
 
 def split_runs(system: str, source: Source) -> list[Source] | None:
-    """Return the runs in one source with repeated ids whose records name their run; None for any other source.
+    """Return the runs in one source with repeated ids and named runs; None for any other source.
 
     Every record needs `repeat` or `run`, beside its data or in it, and no id may repeat within a run.
     """

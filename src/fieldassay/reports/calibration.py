@@ -87,8 +87,9 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
     page.table(columns, rows)
     each = " (for each field)" if plan.families > 1 else ""
     page.line(
-        f"Chance that these labels{each} certify a threshold, and in parentheses the expected share of values "
-        f"accepted, by the share that is truly wrong. {plan.trials:,} simulations of the certification, with "
+        f"Chance that these labels{each} certify a threshold, and in parentheses the expected share of "
+        f"values accepted, by the share that is truly wrong. {plan.trials:,} simulations of the "
+        "certification, with "
         f"one value a document and errors at any confidence. Less confident {noun} than that, with more "
         "errors, are reviewed: label as many more."
     )
@@ -214,7 +215,8 @@ def _add_calibration(page: Page, found: Calibration) -> None:
             ("calibration error", f"{found.ece:.3f} ({chance})"),
             (
                 "Brier score",
-                f"{brier.score:.4f} = {parts} {'-' if brier.within < 0 else '+'} {abs(brier.within):.4f} within bins",
+                f"{brier.score:.4f} = {parts} "
+                f"{'-' if brier.within < 0 else '+'} {abs(brier.within):.4f} within bins",
             ),
             (
                 "log loss",
@@ -317,7 +319,8 @@ def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
                 page.line(f"{_names(one.fields)}: {_tell_nearest(one.nearest)}")
         elif not one.steps[-1].passed:
             step = one.steps[-1]
-            what = f"{step.errors:,} of {step.labels:,} tested have errors, a bound of {show_share(step.bound, 2)}"
+            bound = show_share(step.bound, 2)
+            what = f"{step.errors:,} of {step.labels:,} tested have errors, a bound of {bound}"
             page.line(f"{_names(one.fields)}: stopped at {step.threshold:.6g}: {what}", "dim")
 
 

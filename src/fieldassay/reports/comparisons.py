@@ -59,7 +59,7 @@ def summarize_comparisons(
 
 
 def count_tested(family: Sequence[Comparison], rankings: Sequence[Ranking]) -> int:
-    """Return the number of tests that p values of comparisons and rankings are adjusted for; each test counts once."""
+    """Return the number of tests behind the adjusted p values of comparisons and rankings, each once."""
     compared = {
         (one.metric, one.field, *one.slice.items(), frozenset(one.systems))
         for one in family

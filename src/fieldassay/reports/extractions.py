@@ -17,7 +17,8 @@ def render_extraction(made: Extraction) -> str:
     told, counts = made.manifest, made.counts
     documents = _count(counts["given"], "document")
     lines = [
-        f"{visible(told['system'])}: {documents}, {counts['predicted']:,} predicted, {counts['failed']:,} failed"
+        f"{visible(told['system'])}: {documents}, {counts['predicted']:,} predicted, "
+        f"{counts['failed']:,} failed"
     ]
     if told["failures"]:
         listed = ", ".join(f"{count:,} {kind}" for kind, count in told["failures"].items())
@@ -28,8 +29,9 @@ def render_extraction(made: Extraction) -> str:
         ]
     if told["stop"] is not None:
         left = counts["given"] - counts["attempted"]
+        stop = told["stop"]
         lines.append(
-            f"stopped: {visible(told['stop']['message'])} ({told['stop']['kind']}); {_count(left, 'document')} left. "
+            f"stopped: {visible(stop['message'])} ({stop['kind']}); {_count(left, 'document')} left. "
             "The same command goes on from here"
         )
     if told["notes"]:
@@ -75,7 +77,8 @@ def _cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
     if told["answers_usd"] == 0 and not told["possibly_billed"]:
         return ""
     if told["answers_usd"] is None:
-        text = f"cost: unknown for {_count(told['unpriced_documents'], 'document')} (no price, or no tokens reported)"
+        unpriced = _count(told["unpriced_documents"], "document")
+        text = f"cost: unknown for {unpriced} (no price, or no tokens reported)"
     else:
         spent = told["spent_now_usd"]
         now = f", {usd(spent)} of it now" if spent is not None and counts["reused"] else ""

@@ -69,8 +69,8 @@ def find_losses(
 
     A document that has n leaves loses (1 - score) / n by each of them; the cost of a cause is the mean of
     that over the documents with leaves. Each leaf has one cause: its document's answer, else the outermost
-    item that is missing or has no counterpart, else its field and main diagnosis. Intervals are those of a mean
-    over documents; none without replicates.
+    item that is missing or unpaired, else its field and main diagnosis. Intervals are those of a mean over
+    documents; none without replicates.
     """
     import polars as pl
 

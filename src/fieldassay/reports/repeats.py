@@ -90,11 +90,13 @@ def _percent(estimate: Estimate | None) -> str:
 
 
 def tell_variance(parts: VarianceParts) -> str:
-    """Return where the uncertainty of a mean comes from, and whether more runs or more documents would lower it.
+    """Return the sources of a mean's uncertainty, and the benefit of more runs or more documents.
 
-    >>> tell_variance(VarianceParts("accuracy", 60, 5, 0.9, 0.09, 0.002))
-    "the standard error of accuracy is 1.8 points, 90 % of its variance from the runs and 10 % from the documents: \
-with twice the documents it would be 1.3, with twice the runs 1.3, so more runs help nearly as much as more documents"
+    >>> print(tell_variance(VarianceParts("accuracy", 60, 5, 0.9, 0.09, 0.002)).replace(", ", ",\n"))
+    the standard error of accuracy is 1.8 points,
+    90% of its variance from the runs and 10% from the documents: with twice the documents it would be 1.3,
+    with twice the runs 1.3,
+    so more runs help nearly as much as more documents
     """
     share = parts.share_within
     name = _NAMES.get(parts.metric, parts.metric)
@@ -115,9 +117,9 @@ with twice the documents it would be 1.3, with twice the runs 1.3, so more runs 
         else "so both help, documents more"
     )
     return (
-        f"the standard error of {name} is {show_points(parts.error)} points, {show_percent(share)} of its variance "
-        f"from the runs and {show_percent(1 - share)} from the documents: with twice the documents it would be "
-        f"{show_points(more)}, with twice the runs {show_points(again)}, {advice}"
+        f"the standard error of {name} is {show_points(parts.error)} points, {show_percent(share)} of its "
+        f"variance from the runs and {show_percent(1 - share)} from the documents: with twice the documents "
+        f"it would be {show_points(more)}, with twice the runs {show_points(again)}, {advice}"
     )
 
 

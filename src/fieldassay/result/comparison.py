@@ -17,11 +17,10 @@ class Comparison:
     """The second of two systems against the first, in one metric, on the same documents.
 
     `difference` is second minus first of `values`, whatever is better; None if either is undefined.
-    `interval` is that of the difference. `p` is two-sided, `p_adjusted` accounts for the comparisons beside it
-    by the method `correction` (`min_p` or `holm`). `wins` are documents in which the second is better.
-    `detectable` is the true difference that would have been detected beside them with probability 0.8. `marks`:
-    `few_documents` (a metric without bounds: the interval is too narrow), `few_replicates`,
-    `undefined_replicates=K`.
+    `interval` is that of the difference. `p` is two-sided, `p_adjusted` accounts for the comparisons beside
+    it by the method `correction` (`min_p` or `holm`). `wins` are documents in which the second is better.
+    `detectable` is the true difference detected beside them with probability 0.8. `marks`: `few_documents` (a
+    metric without bounds: the interval is too narrow), `few_replicates`, `undefined_replicates=K`.
     """
 
     metric: str
@@ -79,7 +78,8 @@ class Comparison:
 class Place:
     """The position of a system by its value, with the `first` to `last` places that it may really have.
 
-    `chance_first` is the share of bootstrap replicates in which it is the first (None: not enough documents, or none drawn).
+    `chance_first` is the share of bootstrap replicates in which it is the first (None: too few documents, or
+    no replicates).
     """
 
     system: str
@@ -93,8 +93,8 @@ class Place:
 class RankedPair:
     """Two systems of a ranking, the better first.
 
-    `p_adjusted` is that of their comparison and accounts for all tests. `is_shown`: that they differ is shown, by the
-    p value and by the interval (None: an older version did not say).
+    `p_adjusted` is that of their comparison and accounts for all tests. `is_shown`: the difference is shown,
+    by the p value and by the interval (None: an older version did not say).
     """
 
     systems: tuple[str, str]
@@ -108,7 +108,7 @@ class Ranking:
     """All systems by one metric, the best first; a system without a value comes last.
 
     `first` of a place is 1 + the number of systems that are significantly better, `last` the number of
-    systems less those significantly worse. `on_new_documents` is about what the first would have on other documents
+    systems less those significantly worse. `on_new_documents` is the value of the first on other documents
     than those it was chosen by.
     """
 

@@ -62,8 +62,8 @@ class SliceSums:
 class _Draft:
     """An estimate without its interval.
 
-    `ordered` are the values behind a quantile. `replicates` are those of the documents alone and, if the metric has
-    bounds, with an unseen document at its worst and at its best; () if there are none.
+    `ordered` are the values behind a quantile. `replicates` are those of the documents alone and, if the
+    metric has bounds, with an unseen document at its worst and at its best; () if there are none.
     """
 
     bound: BoundMetric
@@ -240,7 +240,7 @@ def highest_value(bound: BoundMetric) -> float:
 
 
 def has_bounds(bound: BoundMetric) -> bool:
-    """Return whether a metric lies between 0 and a largest value, so that an unseen document is known at its worst and its best."""
+    """Return whether a metric lies between 0 and a largest value: the bounds of an unseen document."""
     return highest_value(bound) > 0
 
 

@@ -153,10 +153,12 @@ def rank_flaky(values: Iterable[FlakyValue], runs: int) -> tuple[FlakyValue, ...
 def split_variance(
     metric: str, means: npt.NDArray[np.float64], variances: npt.NDArray[np.float64], runs: int
 ) -> VarianceParts | None:
-    """Return the parts of the variance of a mean over documents, from each document's mean and variance over runs.
+    """Return the parts of the variance of a mean over documents, by each document's mean and variance.
 
-    None for fewer than two documents. The part between documents is what is left of the variance of the means;
-    it is 0 where nothing is left.
+    Both are over its runs.
+
+    None for fewer than two documents. The part between documents is the rest of the variance of the means; at
+    least 0.
     """
     known = ~(np.isnan(means) | np.isnan(variances))
     count = int(known.sum())

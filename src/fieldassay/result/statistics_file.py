@@ -40,7 +40,7 @@ def statistics_frame(systems: Iterable[DocumentStatistics]) -> pl.DataFrame:
 
     Columns are named by JSON lists: `["system"]`, `["doc"]` (as UTF-8 bytes, so that no id is lost),
     `["group", KEY]` (lists of texts), and `[STATISTIC, FIELD]` (int64; FIELD is null for the document as a
-    whole). `["repeats"]` is there if the statistics of some system are sums over several runs of each document.
+    whole). `["repeats"]` exists if the statistics of some system are sums over several runs of each document.
     Missing values are null.
     """
     import polars as pl

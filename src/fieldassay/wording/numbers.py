@@ -85,7 +85,8 @@ def show_interval(estimate: Estimate | None) -> str:
     """Return an estimate's interval in brackets, or the empty text.
 
     >>> from fieldassay.result.estimate import Estimate
-    >>> show_interval(Estimate("f1", "a", None, {}, None, 0.9, 2, 2, 0, None, interval=(0.85, 0.95), level=0.95))
+    >>> interval = {"interval": (0.85, 0.95), "level": 0.95}
+    >>> show_interval(Estimate("f1", "a", None, {}, None, 0.9, 2, 2, 0, None, **interval))
     '[0.850, 0.950]'
     """
     if estimate is None or estimate.interval is None:
@@ -145,8 +146,10 @@ def show_points(value: float, unit: str = "ratio") -> str:
 def show_signed_points(value: float, unit: str = "ratio") -> str:
     """Return a difference with its sign, without its unit; 0 has no sign.
 
-    >>> show_signed_points(0.061), show_signed_points(-0.2), show_signed_points(-1e-9), show_signed_points(3.0, "count")
-    ('+6.1', '−20.0', '0.0', '+3')
+    >>> show_signed_points(0.061), show_signed_points(-0.2), show_signed_points(-1e-9)
+    ('+6.1', '−20.0', '0.0')
+    >>> show_signed_points(3.0, "count")
+    '+3'
     """
     text = show_points(value, unit)
     is_zero = not any(digit in "123456789" for digit in text)

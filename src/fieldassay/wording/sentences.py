@@ -106,7 +106,8 @@ def say_power(one: Comparison) -> str:
     r"""Return the detectable difference where none was shown, and the documents needed for this one.
 
     >>> from fieldassay.result.comparison import Comparison
-    >>> print(say_power(Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, (-0.01, 0.03), 0.95, 0.4, 0.4,
+    >>> interval = (-0.01, 0.03)
+    >>> print(say_power(Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, interval, 0.95, 0.4, 0.4,
     ...     0.1, 3, 2, 5, 100, "exchange", "no_difference_shown", 0.03)).replace("; ", ";\n"))
     a difference of 3.0 points would have been found with probability 0.8;
     for one of 1.0 it takes about 900 documents
@@ -124,7 +125,7 @@ def say_power(one: Comparison) -> str:
 
 
 def say_power_of_fields(family: Sequence[Comparison]) -> str:
-    """Return the detectable differences of the fields without a shown difference, each beside all others; else empty."""
+    """Return the detectable differences of the fields without a shown difference; empty if all are shown."""
     open_ = [one for one in family if one.verdict == "no_difference_shown" and one.detectable is not None]
     if not open_:
         return ""
@@ -155,7 +156,7 @@ def say_places(place: Place) -> str:
 
 
 def say_first(ranking: Ranking) -> str:
-    """Return what the first of a ranking is worth on new documents, and how often it would be first; empty where that is not known.
+    """Return the value of the first of a ranking on new documents, and its chance to be first; else empty.
 
     >>> from fieldassay.result.comparison import Place, Ranking
     >>> places = (Place("qwen", 0.92, 1, 2, 0.55), Place("llama", 0.9, 1, 2, 0.45))

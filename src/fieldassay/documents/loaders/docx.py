@@ -1,4 +1,4 @@
-"""Word documents: paragraphs, tables and text boxes in order, changes as accepted, headers and footers, notes."""
+"""Word documents: paragraphs, tables and text boxes in order, changes accepted, headers, footers, notes."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def _is_hidden(run: Any) -> bool:
 
 
 def _has_ground(run: Any) -> bool:
-    """Return whether a run stands where the ground may be dark: in a table, a text box, a shaded paragraph."""
+    """Return whether a run's background may be dark: in a table, a text box, a shaded paragraph."""
     above = list(run.iterancestors())
     if {local(one) for one in above} & {"tbl", "txbxContent"}:
         return True

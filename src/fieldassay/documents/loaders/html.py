@@ -26,14 +26,15 @@ _DROPPED = frozenset(
 )
 _BLOCKS = frozenset(
     (
-        "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog",
-        "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6",
-        "header", "hr", "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre", "section", "select",
-        "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+        "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details",
+        "dialog", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3",
+        "h4", "h5", "h6", "header", "hr", "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre",
+        "section", "select", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
     )
 )  # fmt: skip
 _HIDDEN = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)",
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])"
+    r"|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)",
     re.IGNORECASE,
 )
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE)

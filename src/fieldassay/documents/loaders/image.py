@@ -18,7 +18,7 @@ _MOST_DOTS = 4000
 
 
 def load_image(data: bytes, task: Task) -> Content:
-    """Return the pages of an image, recognized. Raises `DocumentError` where recognition is off or not installed."""
+    """Return the pages of an image, recognized. Raises `DocumentError` without recognition."""
     require("PIL", "documents")
     if not can_recognize(task.options):
         if task.options.ocr == "off":

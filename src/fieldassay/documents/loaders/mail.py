@@ -17,11 +17,11 @@ from fieldassay.documents.transcript import DocumentError, Page, Table
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _MOST_PARTS = 500
 Attachment = tuple[str, bytes | None]
-"""The name of an attachment and its bytes; None for one that is a storage of its own in a message of Outlook."""
+"""The name of an attachment and its bytes; None for a storage of its own in an Outlook message."""
 
 
 def load_eml(data: bytes, task: Task) -> Content:
-    """Return a message as its first page, and its attachments after it; pictures inside of the text are left out."""
+    """Return a message as its first page, then its attachments; pictures inside the text are left out."""
     message = BytesParser(_class=EmailMessage, policy=policy.default).parsebytes(data)
     headers = [(name, _header(message, name)) for name in _HEADERS]
     texts: dict[str, str] = {}

@@ -83,7 +83,7 @@ class Package:
             raise DocumentError("unreadable", f"has a damaged part {name} ({str(error)[:100]})") from None
 
     def relations(self, part: str) -> dict[str, tuple[str, str]]:
-        """Return the parts that a part refers to: by id, the last word of the type, and the name; never links."""
+        """Return the parts that a part refers to, by id, last word of the type, and name; never links."""
         folder, name = posixpath.split(part)
         place = posixpath.join(folder, "_rels", f"{name}.rels")
         if place not in self.names:

@@ -118,7 +118,7 @@ def _render_gray(page: Any, size: tuple[float, float]) -> Any:
 
 
 def _mark_hidden(gray: Any, words: list[TurnedWord], size: tuple[float, float]) -> list[TurnedWord]:
-    """Return the words; those that leave no ink on the rendered page, or none that an eye sees, as invisible."""
+    """Return the words, with those without ink on the rendered page, or without visible ink, as invisible."""
     seen = find_ink(gray, [word.word for word in words], *size)
     return [
         word if is_seen else TurnedWord(replace(word.word, visible=False), word.quarters)
@@ -129,8 +129,8 @@ def _mark_hidden(gray: Any, words: list[TurnedWord], size: tuple[float, float]) 
 def _shows_more(page: Any, gray: Any, words: Sequence[TurnedWord], size: tuple[float, float]) -> bool:
     """Return whether a page shows something that its text layer does not say.
 
-    It has next to no text and is not blank; or a picture takes most of it, and most of the ink lies outside of
-    the words: a scan that was stamped or signed digitally.
+    It has next to no text and is not blank; or a picture takes most of it, and most of the ink lies outside
+    of the words: a scan that was stamped or signed digitally.
     """
     seen = [word.word for word in words if word.word.visible]
     if sum(len(word.text) for word in seen) < _TOO_FEW_CHARACTERS:

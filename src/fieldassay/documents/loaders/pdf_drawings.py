@@ -1,4 +1,4 @@
-"""What is drawn on a PDF page besides text: rules (strokes and thin rectangles across or down), and pictures."""
+"""Drawings on a PDF page: rules (strokes and thin rectangles across or down), and pictures."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class _Reader:
         return pieces
 
     def _box(self, at: int) -> tuple[float, float, float, float] | None:
-        """Return left, bottom, right and top of a character in the page's own space; None if it has no extent."""
+        """Return left, bottom, right and top of a character in the page's space; None without extent."""
         rect = self._rect
         if not self._raw.FPDFText_GetLooseCharBox(self._handle, at, byref(rect)):
             return None

@@ -22,7 +22,9 @@ class _WordsDocument:
 
 
 def load_words(data: bytes, _task: Task) -> Content:
-    """Return the pages of `{"id", "pages": [{"width", "height", "words": [[left, top, right, bottom, text], …]}]}`.
+    """Return the pages of a JSON file of words with boxes.
+
+    Its form: `{"id", "pages": [{"width", "height", "words": [[left, top, right, bottom, text], …]}]}`.
 
     The layout of each page is made from the boxes, in points from the top left corner.
     """

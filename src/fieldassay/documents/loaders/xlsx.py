@@ -157,7 +157,7 @@ def _place(reference: str | None) -> tuple[int, int] | None:
 def _read_row(
     row: Any, number: int, book: _Book, rows: list[tuple[int, int, str, str, str]], notes: set[str]
 ) -> None:
-    """Append row, column, text, note and whether it is hidden by its format (as text) of the cells of a row."""
+    """Append row, column, text, note and hidden format (as text) of the cells of a row."""
     column = -1
     for cell in row:
         if local(cell) != "c":

@@ -42,8 +42,8 @@ def recognize_rapidly(image: Any) -> list[Word]:
 def _engine(searched: int | None) -> Any:
     """Return the engine that searches for lines in pictures whose longer side is shrunk to so many pixels.
 
-    None enlarges small pictures, as the engine does by itself. One thread, as pages are recognized in processes
-    beside each other.
+    None enlarges small pictures, as the engine does by itself. One thread, as pages are recognized in
+    processes beside each other.
     """
     from pathlib import Path
 

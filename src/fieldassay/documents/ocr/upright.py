@@ -49,7 +49,7 @@ class _Trial:
 
 
 def recognize(image: Any, engine: str) -> list[TurnedWord]:
-    """Return the words of an image (rows, columns, RGB), boxes in pixels, with the turns that the image has made.
+    """Return the words of an image (rows, columns, RGB), boxes in pixels, with the image's turns.
 
     The image is turned by quarters, and recognized again, if it lies on its side or if few characters are
     confident; the turn with the greatest confidence is kept.

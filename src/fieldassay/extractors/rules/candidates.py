@@ -141,12 +141,12 @@ def _has_letter(text: str) -> bool:
 
 
 def _is_numeric(word: str) -> bool:
-    """Return whether a word may be of an amount: a number, a sign, or a short name of a currency or a unit."""
+    """Return whether a word may be part of an amount: a number, a sign, a short currency or unit."""
     return len(word) <= _LONGEST_UNIT or _has_digit(word)
 
 
 def _date_words(reader: Reader) -> Callable[[str], bool]:
-    """Return whether a word may be of a date: it has a digit, or names a month or a day, or stands between."""
+    """Return whether a word may be part of a date: a digit, a month, a weekday, or a word between."""
     from fieldassay.types.dates.names import fold, names
 
     known = names(getattr(reader, "locale", None))
@@ -218,8 +218,10 @@ def label_fit(labels: Sequence[tuple[str, ...]], words: Sequence[str]) -> float:
 def exact_label(labels: Sequence[tuple[str, ...]], words: Sequence[str]) -> float:
     """Return 1 if all of some words are one label, more for a label of several words, else 0.
 
-    >>> exact_label([("total",), ("grand", "total")], ("grand", "total")), exact_label([("total",)], ("sub", "total"))
-    (1.25, 0.0)
+    >>> exact_label([("total",), ("grand", "total")], ("grand", "total"))
+    1.25
+    >>> exact_label([("total",)], ("sub", "total"))
+    0.0
     """
     return max(
         (

@@ -25,7 +25,7 @@ _LEAST = 2
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A document as a sequence: the features of its words, whether each begins a row, and the labels if known."""
+    """A document as a sequence: its words' features, the beginnings of rows, and the labels if known."""
 
     features: Sequence[Features]
     begins: Sequence[bool]
@@ -78,7 +78,8 @@ class Labeller:
 def _marginals(scores: Floats, steps: Floats, mask: Any) -> tuple[Floats, Floats, Floats]:
     """Return the probabilities of labels and of pairs of labels, and the log of each sum over all paths.
 
-    `scores` is (documents, words, labels), `steps` (documents, words, from, to); words without a mask are none.
+    `scores` is (documents, words, labels), `steps` (documents, words, from, to); words without a mask are
+    none.
     """
     import numpy as np
 

@@ -20,7 +20,7 @@ _NEAR = 3
 """Rows from the first word of a value to the last at most."""
 
 OUTSIDE = 0
-"""The label of words of no item; column c has the labels 2c + 1 (its first word) and 2c + 2 (the next ones)."""
+"""The label of words of no item; column c has 2c + 1 (its first word) and 2c + 2 (the next ones)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,10 @@ def _row_features(
                 f"guess {guesses.get((index, at), '')}": 3.0,
                 f"guess {guesses.get((index, at), '')} {patterns[index]}": 1.0,
                 f"guess {guesses.get((index, at), '')} {zone}": 2.0,
-                f"guessed {index in guessed} {index - 1 in guessed} {index + 1 in guessed} {row.kinds[at]}": 1.0,
+                (
+                    f"guessed {index in guessed} {index - 1 in guessed} "
+                    f"{index + 1 in guessed} {row.kinds[at]}"
+                ): 1.0,
                 f"product {products.get(at, '')} {row.kinds[at]}": 1.0,
                 f"next row {row.kinds[at]} {near['after']} {patterns[index]}": 1.0,
             }

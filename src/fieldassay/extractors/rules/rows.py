@@ -163,7 +163,7 @@ def _rows(search: Search, number: int) -> list[Row]:
 def _sides(
     box: object, spot_start: int, spot_end: int, start: int, end: int, line_start: int
 ) -> tuple[float, float]:
-    """Return the sides of a part of a word's box; without a box, its characters from the start of the line."""
+    """Return the sides of a part of a word's box; without a box, its characters from the line start."""
     from fieldassay.documents.transcript import Box
 
     if not isinstance(box, Box):

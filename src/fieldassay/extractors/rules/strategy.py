@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class Rules:
     """Extracts offline, without a model: candidates by type, chosen by labels and by examples.
 
-    A field is null where no value is as likely as none; `least` is the least confidence of a value beside that.
+    A field is null where no value is as likely as none; `least` is the least confidence of a value beside
+    that.
     """
 
     least: float = 0.0

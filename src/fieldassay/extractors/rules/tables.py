@@ -178,7 +178,7 @@ def _lines_below(sheet: Sheet, head: int) -> list[int]:
 
 
 def _line_in_order(row: Row, index: int, columns: Sequence[Column], order: Sequence[int]) -> dict[int, Cell]:
-    """Return the words of a line without gaps by the order of the columns: numbers one by one, texts between."""
+    """Return the words of a line without gaps in column order: numbers one by one, texts between."""
     texts = [at for at in order if columns[at].leaf.type not in _NUMERIC]
     if len(texts) != 1:
         return {}
@@ -200,7 +200,7 @@ def _in_columns(
     sheet: Sheet, columns: Sequence[Column], index: int, sides: Mapping[int, tuple[float, float]],
     others: Sequence[tuple[float, float]],
 ) -> dict[int, Cell]:  # fmt: skip
-    """Return the segments of a row by the column whose head is nearest; those under other heads are left out."""
+    """Return the segments of a row by the nearest head; those under heads of no column are left out."""
     row = sheet.rows[index]
     heads = [(*side, at) for at, side in sides.items()] + [(*side, -1) for side in others]
     found: dict[int, Cell] = {}
@@ -264,7 +264,7 @@ def _is_count(column: Column) -> bool:
 
 
 def _by_labels(columns: Sequence[Column]) -> list[int]:
-    """Return the columns of amounts from the last one on a line to the first: totals before prices of a unit."""
+    """Return the columns of amounts from the last on a line to the first: totals before unit prices."""
     amounts = [at for at, column in enumerate(columns) if column.leaf.type in _AMOUNTS]
     units = [at for at in amounts if any("unit" in word for label in columns[at].labels for word in label)]
     return [at for at in reversed(amounts) if at not in units] + units

@@ -1,4 +1,4 @@
-"""A baseline: what later runs are compared with, document by document, without any content of the documents."""
+"""A baseline: the reference of later runs, document by document, without any content of the documents."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaselineSystem:
-    """One system: its slices (by key, the values of each document), and its columns by statistic and field, one whole number a document.
+    """One system: its slices (values of the documents by key), and its columns by statistic and field.
+
+    A column has one whole number a document.
 
     `predictions` is the SHA-256 of its predictions; empty where they were not in a file.
     """
@@ -60,10 +62,10 @@ class BaselineSystem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Baseline:
-    """What was measured, and what it stands on.
+    """The measurements of a baseline, and the digests of their inputs.
 
-    `documents` are sorted ids, or, if `is_hashed`, the digests of ids (values of slices are digests then too). `digests` has one for each of
-    the `PARTS`. `history` ends with this baseline.
+    `documents` are sorted ids, or, if `is_hashed`, the digests of ids (values of slices are digests then
+    too). `digests` has one for each of the `PARTS`. `history` ends with this baseline.
     """
 
     fieldassay: str
@@ -94,7 +96,7 @@ def hash_text(text: str) -> str:
 
 
 def find_faults(baseline: Baseline) -> Iterator[str]:
-    """Yield what cannot be true of a baseline, whatever its checksum says."""
+    """Yield the contradictions in a baseline that its checksum cannot show."""
     if set(baseline.digests) != set(PARTS) or not all(baseline.digests.values()):
         yield f"its digests are not those of {', '.join(PARTS)}"
     if any(first >= second for first, second in pairwise(baseline.documents)):

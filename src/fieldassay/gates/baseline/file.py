@@ -1,4 +1,4 @@
-"""Baselines on disk: small JSON files to commit, with the statistics of every document and a checksum over all of it."""
+"""Baselines on disk: small JSON files to commit, with every document's statistics and a checksum."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def encode_run_lengths(values: Ints) -> str:
 
 
 def decode_run_lengths(text: str, length: int) -> Ints:
-    """Return the column that a text stands for. Raises ValueError unless it is whole numbers, `length` of them, each below 2^62 in size.
+    """Return the column written in a text.
+
+    Raises ValueError unless it is whole numbers, `length` of them, each below 2^62 in size.
 
     >>> decode_run_lengths("1*3 0 -5", 5)
     array([ 1,  1,  1,  0, -5])
@@ -66,7 +68,7 @@ def _split_run(part: str) -> tuple[int, int]:
 
 
 BASELINE = "fieldassay-baseline.json"
-"""What a baseline is called where nobody says otherwise."""
+"""The default name of a baseline."""
 
 FORMAT = JsonFormat(
     "baseline",
@@ -79,7 +81,7 @@ FORMAT = JsonFormat(
 
 
 def baseline_bytes(baseline: Baseline) -> bytes:
-    """Return a baseline as the bytes of its file: JSON, one document, one headline and one column a line; the same bytes for the same baseline."""
+    """Return a baseline as the bytes of its file: JSON, a document, headline or column a line."""
     content = _content(baseline)
     return _lay_out({**FORMAT.head(), "checksum": checksum(content), **content}).encode(
         "utf-8", "backslashreplace"
@@ -100,7 +102,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
-    """Put a baseline in its place, as a whole. Raises `ProblemsError` where something else is there, or where it cannot be written."""
+    """Put a baseline in its place, as a whole. Raises `ProblemsError` if that fails."""
     before = FORMAT.read_bytes(path)
     if before is not None and f'"{FORMAT.name}"'.encode() not in before[:200]:
         what = "is there already and is not a baseline of fieldassay"
@@ -135,7 +137,7 @@ def _content(baseline: Baseline) -> dict[str, Any]:
 
 
 def _lay_out(data: dict[str, Any]) -> str:
-    """Return JSON with one item of each list a line, so that a difference shows what changed."""
+    """Return JSON with one item of each list a line, for readable differences."""
     parts = [f" {_text(key)}: {_lay_out_value(key, value)}" for key, value in data.items()]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 

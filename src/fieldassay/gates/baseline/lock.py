@@ -1,4 +1,4 @@
-"""A lock: what a baseline stands on, and the history of the baselines before it."""
+"""A lock: the digests that a baseline depends on, and the history of the baselines before it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fieldassay.result.recorded import PARTS
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One baseline in the history: when and why it was started, with which version, and the digests of what it stands on.
+    """One baseline in the history: the time, reason and version of its start, and the digests it depends on.
 
     `reason` is None for the first one only.
     """
@@ -30,7 +30,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """What the present baseline stands on, and all baselines so far, the present one last."""
+    """The digests that the present baseline depends on, and all baselines so far, the present one last."""
 
     frozen: Frozen
     history: tuple[Entry, ...]
@@ -52,7 +52,7 @@ def restart(lock: Lock, frozen: Frozen, now: datetime, version: str, reason: str
 
 
 def find_faults(lock: Lock) -> Iterator[str]:
-    """Yield what does not fit together in a lock, as in one that was edited or merged by hand."""
+    """Yield the contradictions in a lock, such as one edited or merged by hand."""
     frozen = lock.frozen
     for name in ("spec", "formulas", "models"):
         part = getattr(frozen, name)

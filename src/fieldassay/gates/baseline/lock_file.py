@@ -43,7 +43,7 @@ def lock_bytes(lock: Lock) -> bytes:
 
 
 def read_lock(path: Path) -> tuple[Lock, bytes]:
-    """Return the lock in a file, and the file's bytes. Raises `ProblemsError` if there is none, or if it is not a sound one."""
+    """Return the lock in a file, and the file's bytes. Raises `ProblemsError` without a sound lock."""
     data = FORMAT.read_bytes(path)
     if data is None:
         remedy = "make one with `fieldassay lock`"
@@ -63,9 +63,9 @@ def read_lock(path: Path) -> tuple[Lock, bytes]:
 
 
 def write_lock(path: Path, lock: Lock, before: bytes | None) -> None:
-    """Put a lock in its place, as a whole; `before` is what the file held when the lock was made (None: there was no file).
+    """Put a lock in its place, as a whole; `before` is the file's content at its making (None: no file).
 
-    Raises `ProblemsError` if the file holds something else by now, or where it cannot be written; it is then as it was.
+    Raises `ProblemsError` if the file has changed since, or cannot be written; the file is then unchanged.
     """
 
     def check() -> None:

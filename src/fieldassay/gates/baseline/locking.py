@@ -1,4 +1,4 @@
-"""Freezing what a baseline stands on, and holding later runs to it."""
+"""Freezing the inputs of a baseline, and checking later runs against them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _RESET = 'undo the change, or start a new baseline: --reset-baseline --reason "â
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A lock held against what there is now.
+    """A lock compared with the present inputs.
 
-    `status` is `created`, `equal`, `different` or `reset`; those that are created or reset are on disk once they are saved.
+    `status` is `created`, `equal`, `different` or `reset`; created and reset locks are on disk once saved.
     """
 
     status: Literal["created", "equal", "different", "reset"]
@@ -43,7 +43,7 @@ class Held:
     before: bytes | None = None
 
     def save(self) -> None:
-        """Write the lock if it is a new one. Raises `ProblemsError` if that cannot be done, or if the file has changed meanwhile."""
+        """Write a new lock. Raises `ProblemsError` if that fails, or if the file has changed meanwhile."""
         if self.status in ("created", "reset"):
             write_lock(self.path, self.lock, self.before)
 
@@ -53,7 +53,7 @@ class Held:
             raise ProblemsError(self.problems())
 
     def headline(self) -> str:
-        """Return in one line what became of the lock."""
+        """Return the outcome of the lock in one line."""
         if self.status == "reset":
             return (
                 f"new baseline in {self.path}, number {len(self.lock.history)}: {self.lock.baseline.reason}"
@@ -73,16 +73,17 @@ class Held:
         ]
 
     def remarks(self) -> tuple[str, ...]:
-        """Return what a reader should know although nothing differs."""
+        """Return remarks on a lock without a difference."""
         made, here = self.lock.baseline.fieldassay, version("fieldassay")
         if self.status != "equal" or made == here:
             return ()
         return (
-            f"the lock was made with fieldassay {made}, this is {here}: see the changelog for what computes differently",
+            f"the lock was made with fieldassay {made}, this is {here}: see the changelog for what computes "
+            "differently",
         )
 
     def facts(self) -> dict[str, Any]:
-        """Return what a run's record says about its lock."""
+        """Return the lock's part of a run's record."""
         frozen, baseline = self.lock.frozen, self.lock.baseline
         return {
             "path": str(self.path),
@@ -109,12 +110,13 @@ class Held:
 
 
 def freeze(spec: Any, gold: Records, inputs: InputOptions | None = None) -> Frozen:
-    """Return what a baseline measured with a spec and gold data stands on; both are given as to `fieldassay.score`.
+    """Return the digests behind a baseline with this spec and gold, given as to `fieldassay.score`.
 
     Gold is read once, in batches. Raises `ProblemsError` with what is wrong with the spec or with the gold.
 
     >>> frozen = freeze("fields: {total: money}", [{"id": 1, "total": "5.00"}, {"id": 2, "total": "7"}])
-    >>> frozen.gold.documents, frozen == freeze("fields: {total: money}", [{"total": "7", "id": 2}, {"id": 1, "total": "5.00"}])
+    >>> other = freeze("fields: {total: money}", [{"total": "7", "id": 2}, {"id": 1, "total": "5.00"}])
+    >>> frozen.gold.documents, frozen == other
     (2, True)
     """
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
@@ -128,14 +130,14 @@ def freeze(spec: Any, gold: Records, inputs: InputOptions | None = None) -> Froz
 
 
 def make_lock(path: Path, frozen: Frozen, now: datetime) -> Held:
-    """Return the lock of a first baseline, or the one that is there already, held against what there is now."""
+    """Return the lock of a first baseline, or the existing one compared with the present inputs."""
     if FORMAT.read_bytes(path) is None:
         return Held("created", path, start(frozen, now, version("fieldassay")))
     return hold_lock(path, frozen)
 
 
 def hold_lock(path: Path, frozen: Frozen) -> Held:
-    """Return the lock in a file, held against what there is now. Raises `ProblemsError` if there is no sound lock."""
+    """Return a file's lock compared with the present inputs. Raises `ProblemsError` without a sound one."""
     lock, before = read_lock(path)
     differences = find_differences(lock.frozen, frozen)
     return Held("different" if differences else "equal", path, lock, differences, before)

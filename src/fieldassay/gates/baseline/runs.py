@@ -32,7 +32,7 @@ from fieldassay.runs.run import Run
 
 @dataclass(frozen=True, slots=True)
 class BaselineRequest:
-    """What goes into a baseline: which systems and metrics (empty: all that the run kept), whether ids are hashed, and why it is set."""
+    """The contents of a baseline: systems and metrics (empty: all), hashing of ids, and its reason."""
 
     systems: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class ChangeLine:
     change: Change | None
     why: str = ""
     remark: str = ""
-    """What the number of runs behind it allows to say."""
+    """Remarks on the number of runs behind it."""
 
 
 def make_baseline(
@@ -104,7 +104,7 @@ def make_baseline(
 def _join_repeats(
     run: Run, others: Sequence[Run], system: DocumentStatistics, bound: Sequence[BoundMetric]
 ) -> DocumentStatistics:
-    """Return a system's statistics, added up over several runs of it. Raises `ProblemsError` where they differ in more than answers."""
+    """Return a system's statistics, summed over runs. Raises `ProblemsError` for incomparable ones."""
     wanted = dict.fromkeys(statistic for one in bound for statistic in list_parts(one.recipe))
     problems: list[Problem] = []
     joined = system
@@ -159,12 +159,14 @@ def _value_headlines(
 
 
 def read_history(path: Path) -> tuple[Entry, ...]:
-    """Return the history of the baseline in a file; () if there is no file. Raises `ProblemsError` if it holds no sound baseline."""
+    """Return the history of a baseline file; () without one. Raises `ProblemsError` for an unsound one."""
     return read_baseline(path).history if FORMAT.read_bytes(path) is not None else ()
 
 
 def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list[ChangeLine]:
-    """Return how each metric of each system changed: those named, else the baseline's headlines. Verdicts hold for all of them together.
+    """Return the change of each metric of each system: those named, else the baseline's headlines.
+
+    Verdicts hold for all of them together.
 
     Raises `ProblemsError` if nothing can be compared.
     """
@@ -194,7 +196,7 @@ def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list
 
 
 def judge_run(run: Run, baseline: Baseline, more: Sequence[Gate] = ()) -> tuple[Decision, ...]:
-    """Return what comes of the regression gates of the run's spec, and of more of them, by system; () if there is none."""
+    """Return the outcomes of the regression gates of a run's spec and of `more`, by system."""
     own = [parse_gate(text) for text in run.file.gates]
     gates = tuple(dict.fromkeys(gate for gate in (*own, *more) if gate.function == "regression"))
     matches = match_systems(baseline, run.paired, run.facts, tuple(gate.metric for gate in gates))
@@ -219,7 +221,7 @@ def _decide(lines: Sequence[ChangeLine]) -> list[ChangeLine]:
 
 
 def _check_whole(run: Run) -> dict[str, str]:
-    """Return the digests of what a run stands on. Raises `ProblemsError` for a run of a part of the documents, or without digests."""
+    """Return the digests of a run's inputs. Raises `ProblemsError` for a partial run, or without digests."""
     parts = parts_of(run.facts)
     if parts:
         what = f"has {' and '.join(map(str, parts))}, and a baseline needs all of them"
@@ -252,7 +254,7 @@ def _choose_systems(run: Run, names: Sequence[str]) -> tuple[DocumentStatistics,
 
 
 def _choose_metrics(run: Run, names: Sequence[str]) -> tuple[BoundMetric, ...]:
-    """Return the metrics whose statistics are kept: those named and those of regression gates, else all that the run can be compared by."""
+    """Return the metrics to store: those named and those of regression gates, else all comparable ones."""
     compared, also, _ = run.bound
     gates = [parse_gate(text) for text in run.file.gates]
     gated = [
@@ -274,7 +276,7 @@ def _has_parts(bound: BoundMetric, data: PairedData) -> bool:
 
 
 def _read_calls(names: Iterable[str], run: Run) -> tuple[MetricCall, ...]:
-    """Return the metrics that are named. Raises `ProblemsError` for those that do not exist, or that the run cannot be compared by."""
+    """Return the metrics named. Raises `ProblemsError` for unknown ones, and for those without statistics."""
     try:
         asked = [call for name in names for call in _expand(name, run.paired)]
         bound = [bind_metric(call, run.paired.vocabulary) for call in asked]
@@ -327,7 +329,7 @@ def _store(
     request: BaselineRequest,
     slices: Sequence[str],
 ) -> BaselineSystem:
-    """Return a system as a baseline holds it; its ids and the values of slices are hashed if that is asked for."""
+    """Return a system as a baseline stores it, with ids and values of slices hashed on request."""
     wanted = dict.fromkeys(statistic for one in bound for statistic in list_parts(one.recipe))
     columns = {
         (name_statistic(statistic), field): values[order]

@@ -1,4 +1,4 @@
-"""Holding the systems of a result against a baseline: on the same documents, or not at all, with the reason."""
+"""Comparison of a result's systems with a baseline: on the same documents, or not at all, with the reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from fieldassay.result.statistics_file import name_statistic
 _NEW = 'set a new baseline: fieldassay baseline set RUN --reason "…"'
 _DIGITS = 12
 MOST_NAMED = 8
-SINGLE_RUNS = "a single run each: answers drawn again cannot be told from a change of the system; score repeated runs to tell"
+SINGLE_RUNS = (
+    "a single run each: answers drawn again cannot be told from a change of the system; "
+    "score repeated runs to tell"
+)
 _OTHERS = {
     "spec": "another spec",
     "formulas": "other formulas",
@@ -44,9 +47,11 @@ def list_regressions(result: Result, more: Iterable[Gate] = ()) -> tuple[MetricC
 
 
 def match_result(result: Result, gates: Sequence[Gate], baseline: Path | None) -> dict[str, BaselineMatch]:
-    """Return what came of holding each system against the baseline in a file, for the regression gates of the result's spec and these.
+    """Return the comparison of each system with the baseline in a file, for regression gates.
 
-    Nothing is read where there is no such gate. Whatever is wrong with the baseline is the reason why gates cannot be decided.
+    The gates are those of the result's spec, and `more`.
+
+    Nothing is read where there is no such gate. A problem of the baseline is the reason of undecided gates.
     """
     calls = list_regressions(result, gates)
     if not calls:
@@ -67,9 +72,11 @@ def match_result(result: Result, gates: Sequence[Gate], baseline: Path | None) -
 def match_systems(
     baseline: Baseline, data: PairedData, run: Mapping[str, Any], calls: Sequence[MetricCall]
 ) -> dict[str, BaselineMatch]:
-    """Return each system of a run beside its baseline, or why it cannot be; `run` is what `run.json` says, `calls` are the metrics wanted.
+    """Return each system of a run beside its baseline, or the reason why not.
 
-    A system is held against the baseline's system of the same name. If both have one system only, they are taken for each other.
+    `run` is the content of `run.json`, `calls` are the metrics wanted.
+
+    A system is compared with the baseline's system of the same name, or the only one of both.
     """
     why = tell_incomparable(baseline, data, run)
     return {
@@ -81,7 +88,7 @@ def match_systems(
 
 
 def tell_incomparable(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> str:
-    """Return why a run cannot be compared with a baseline, with what to do; the empty text if it can."""
+    """Return the reason and remedy if a run cannot be compared with a baseline; the empty text if it can."""
     digests = run.get("digests")
     if not isinstance(digests, Mapping) or not all(isinstance(digests.get(part), str) for part in PARTS):
         return "the run does not say what it stands on; score it again with this version"
@@ -92,10 +99,12 @@ def tell_incomparable(baseline: Baseline, data: PairedData, run: Mapping[str, An
         )
         return "" if is_same else f"{baseline.label()} has other documents; {_NEW}"
     told = ", ".join(
-        f"{_OTHERS[part]} ({part} digest {baseline.digests[part][:_DIGITS]} there, {digests[part][:_DIGITS]} here)"
+        f"{_OTHERS[part]} ({part} digest {baseline.digests[part][:_DIGITS]} there, "
+        f"{digests[part][:_DIGITS]} here)"
         for part in differing
     )
-    return f"{baseline.label()} stands on {told}{_tell_documents(baseline, data, run) if 'gold' in differing else ''}; {_remedy(differing)}"
+    documents = _tell_documents(baseline, data, run) if "gold" in differing else ""
+    return f"{baseline.label()} stands on {told}{documents}; {_remedy(differing)}"
 
 
 def _remedy(differing: Sequence[str]) -> str:
@@ -128,7 +137,7 @@ def _tell(baseline: Baseline, before: str = "", now: str = "") -> str:
 
 
 def digest_predictions(run: Mapping[str, Any], system: str) -> str:
-    """Return the SHA-256 of a system's predictions that a run recorded; the empty text if they were not in a file."""
+    """Return the recorded SHA-256 of a system's predictions; the empty text if they were not in a file."""
     inputs = run.get("inputs")
     labels, digests = (
         inputs.get(name) if isinstance(inputs, Mapping) else None for name in ("predictions", "sha256")
@@ -151,7 +160,8 @@ def _match(
             ", …" if len(baseline.systems) > MOST_NAMED else ""
         )
         return BaselineMatch(
-            why=f"{baseline.label()} has no system {system.system!r}; it has: {names}; name systems alike, or {_NEW}",
+            why=f"{baseline.label()} has no system {system.system!r}; it has: {names}; name systems alike, "
+            f"or {_NEW}",
             evidence=(_tell(baseline),),
         )
     wanted = _list_wanted(calls, data)
@@ -163,7 +173,7 @@ def _match(
 
 
 def _tell_runs(before: int, now: int, is_same: bool) -> tuple[str, ...]:
-    """Return what the numbers of runs allow to say: a difference of single runs may be one of drawing answers again."""
+    """Return a remark on single runs: answers drawn again may differ as well as systems."""
     if is_same:
         return ()
     if before == now == 1:

@@ -1,4 +1,4 @@
-"""One record of a records file: typed values taken out of it, with what is wrong and where."""
+"""One record of a records file: typed values, and their faults with places."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def is_placeholder(text: str) -> bool:
 
 @dataclass(slots=True)
 class Entry:
-    """One record at a place. Each method returns a value, or None and notes what is wrong with it."""
+    """One record at a place. Each method returns a value, or None and notes the fault."""
 
     data: Mapping[str, Any]
     where: Callable[[tuple[Step, ...]], str]
     problems: list[Problem] = field(default_factory=list)
 
     def refuse(self, key: str | None, what: str, remedy: str) -> None:
-        """Note what is wrong with the record, or with one of its keys."""
+        """Note a fault of the record, or of one of its keys."""
         self.problems.append(
             Problem(self.where(() if key is None else (key,)), what, remedy, "invalid_record")
         )

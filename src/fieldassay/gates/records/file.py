@@ -79,7 +79,7 @@ def _read_document(entry: Entry, manifest: Manifest) -> str:
 
 
 def _read_evidence(entry: Entry) -> tuple[str, Any]:
-    """Return what was seen, in words, and as data by which repetitions are known."""
+    """Return the observation in words, and as data that identifies repetitions."""
     inner = entry.data.get("evidence")
     data: Mapping[str, Any] = {**entry.data, **inner} if isinstance(inner, Mapping) else entry.data
     before, after, measured = (data.get(name) for name in ("before", "after", "measured"))
@@ -115,7 +115,7 @@ def _words(value: Any) -> str:
 
 
 def collect_problems(entries: Sequence[Entry]) -> tuple[Problem, ...]:
-    """Return what is wrong with the records, in order."""
+    """Return the faults of the records, in order."""
     return tuple(problem for entry in entries for problem in entry.problems)
 
 
@@ -212,7 +212,7 @@ def _check_shape(data: dict[str, Any], report: Report) -> str | None:
 
 
 def _try(report: Report, read: Callable[[], Any]) -> Any:
-    """Return what is read, or note the problems of reading it."""
+    """Return the value read, or note the problems of reading it."""
     try:
         return read()
     except ProblemsError as error:

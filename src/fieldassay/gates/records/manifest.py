@@ -33,7 +33,7 @@ class Manifest:
         return "" if doc in self.ids else f"{doc[:80]!r} is not in the manifest"
 
     def remedy(self, doc: str) -> str:
-        """Return what to do about it."""
+        """Return the remedy."""
         if self.label is None:
             return "add `manifest:` with the path of a CSV file, or a list of ids"
         near = nearest(doc[:100], sorted(self.ids)[:5000]) if self.ids else ""
@@ -67,7 +67,7 @@ def read_manifest(value: Any, where: str, folder: Path) -> Manifest:
 
 
 def read_text(path: Path, where: str) -> str:
-    """Return the text of a plain file in UTF-8; raises `ProblemsError` for what cannot be read."""
+    """Return the text of a plain file in UTF-8; raises `ProblemsError` for an unreadable one."""
     try:
         with open_file(path) as stream:
             data = stream.read(_LARGEST + 1)

@@ -9,7 +9,7 @@ from fieldassay.gates.records.entries import is_blank
 from fieldassay.spec.cursor import kind_of
 
 PARTS = ("error", "parse_success", "items")
-"""What a run's success is made of."""
+"""The components of a run's success."""
 
 
 def find_failure(run: Mapping[str, Any]) -> str:
