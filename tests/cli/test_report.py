@@ -311,7 +311,7 @@ def test_a_report_without_a_folder_has_all_values(run: Run, scored: Path) -> Non
         ("junit", "say where it goes"),
         ("junit=", "say where it goes"),
         ("junit=-", "name a file"),
-        ("junit=gold.jsonl", "would write over what is read"),
+        ("junit=gold.jsonl", "would overwrite an input"),
         ("junit=no/such/x", "there is no such folder"),
     ],
 )

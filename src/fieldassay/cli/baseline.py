@@ -99,7 +99,7 @@ def set_baseline(**given: Any) -> int:
 @_FILE
 @json_option
 def show_baseline(file: Path, *, is_json: bool) -> int:
-    """Show what a baseline holds and what it stands on."""
+    """Show the contents of a baseline, and the digests of its inputs."""
     from fieldassay.cli.output import screen, write
     from fieldassay.cli.show.baseline import baseline_data, render_baseline
     from fieldassay.gates.baseline.file import read_baseline

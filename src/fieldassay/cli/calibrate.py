@@ -72,7 +72,7 @@ _PATH = click.Path(path_type=Path)
     type=click.Choice(["probability", "percent", "logprob"]),
     default="probability",
     show_default=True,
-    help="What confidences are given in.",
+    help="The scale of the confidences.",
 )
 @click.option(
     "--slice",
@@ -81,13 +81,13 @@ _PATH = click.Path(path_type=Path)
     multiple=True,
     help="Calibration by this slice key, too; repeat for more.",
 )
-@click.option("--audit-share", type=float, help="How much of what is accepted is audited.  [default: 0.03]")
+@click.option("--audit-share", type=float, help="The audited share of accepted values.  [default: 0.03]")
 @click.option(
     "--cost-error",
     type=float,
-    help="What an error that slips through costs, for the order of review.  [default: 20]",
+    help="The cost of a missed error, for the order of review.  [default: 20]",
 )
-@click.option("--cost-review", type=float, help="What looking at a value costs.  [default: 1]")
+@click.option("--cost-review", type=float, help="The cost of reviewing a value.  [default: 1]")
 @click.option(
     "-o",
     "--out",
@@ -100,14 +100,14 @@ _PATH = click.Path(path_type=Path)
     "policy",
     metavar="FILE",
     type=_PATH,
-    help="Say how this policy does on the run, and whether its promise held.",
+    help="Check this policy on the run, and whether its promise held.",
 )
 @click.option(
     "--policy",
     "queue_policy",
     metavar="FILE",
     type=_PATH,
-    help="List what to review in new predictions by this policy, without gold.",
+    help="List the values to review in new predictions by this policy, without gold.",
 )
 @click.option(
     "-p", "--pred", "preds", metavar="[NAME=]PATH", multiple=True, help="The new predictions, with --policy."
@@ -121,19 +121,19 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option("--protocol", metavar="NAME", help="The protocol of the policy, instead of --spec.")
 @click.option(
-    "--plan", "is_plan", is_flag=True, help="Only say how many labels the promise takes; needs no run."
+    "--plan", "is_plan", is_flag=True, help="Only report how many labels the promise takes; needs no run."
 )
 @click.option(
     "--true-risk",
     "true_risks",
     type=float,
     multiple=True,
-    help="With --plan: the share of errors that the system really makes; repeat for more.  "
+    help="With --plan: the true share of errors of the system; repeat for more.  "
     "[default: 0.1, 0.2 and 0.5 of the risk]",
 )
 @json_option
 def calibrate(**given: Any) -> int:
-    """Say what confidences are worth, and which values need no review.
+    """Measure how reliable confidences are, and certify which values need no review.
 
     RUN is a folder that `score --out` wrote with all its evidence, or the id or a tag of a run in a store.
     Exits with 1 if --apply finds a promise broken.

@@ -65,7 +65,7 @@ _SHAPES = ("table", "json", "markdown", "html", "csv")
     type=click.Choice(["min_p", "holm"]),
     default="min_p",
     show_default=True,
-    help="How p values are adjusted: by what chance does to all comparisons at once, or by Holm.",
+    help="The adjustment of p values: by the joint distribution of all comparisons, or by Holm.",
 )
 @click.option(
     "--most",
@@ -79,7 +79,7 @@ _SHAPES = ("table", "json", "markdown", "html", "csv")
     "--format",
     "shape",
     type=click.Choice(_SHAPES),
-    help="What is written.  [default: by the ending of --out, else table]",
+    help="The format.  [default: by the ending of --out, else table]",
 )
 @click.option("-j", "--json", "is_json", is_flag=True, help="The same as --format json.")
 @click.option(
@@ -90,11 +90,11 @@ _SHAPES = ("table", "json", "markdown", "html", "csv")
     help="Write it there instead of to standard output.",
 )
 def diff(**given: Any) -> int:
-    """Say what is better, what was fixed and what was broken between two runs, or two systems of one run.
+    """Compare two runs, or two systems of one run: metrics, and the values fixed and broken.
 
     RUN is a run's folder, id, tag or `latest`; RUN:SYSTEM is one of its systems. The first is before, the
-    second after. More than two systems are ranked. Runs that do not stand on the same spec, formulas, models
-    and gold are refused.
+    second after. More than two systems are ranked. Runs with another spec, other formulas, models or gold are
+    refused.
 
     \b
     fieldassay diff runs/before runs/after
@@ -121,8 +121,7 @@ def _shape(given: Mapping[str, Any]) -> str:
     shape = _ENDINGS.get(target.suffix.lower())
     if shape is None:
         raise click.UsageError(
-            f"--out {target}: the ending does not say what to write; give --format, or one of: "
-            f"{', '.join(_ENDINGS)}."
+            f"--out {target}: the ending names no format; give --format, or one of: {', '.join(_ENDINGS)}."
         )
     return shape
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     "--key-file", metavar="FILE", default="", help="A file, mode 0600, that holds the key of --endpoint."
 )
 def doctor(is_json: bool, endpoint: str | None, model: str | None, key_env: str, key_file: str) -> int:
-    """Say what this installation has, and test that it computes the numbers that every installation must.
+    """Show the parts of this installation, and test that it computes the expected numbers.
 
-    With --endpoint: say which options of chat completions a server takes, which it ignores and which it
-    refuses, by seven short questions. Exits with 1 if the self-test fails, or the server does not answer.
+    With --endpoint: show the options of chat completions that a server takes, ignores and refuses, by seven
+    short requests. Exits with 1 if the self-test fails, or the server does not answer.
 
     \b
     fieldassay doctor --endpoint https://api.openai.com/v1 --model gpt-5-mini --key-env OPENAI_API_KEY
@@ -71,7 +71,7 @@ def _endpoint(text: str, key: tuple[str, str]) -> Endpoint:
 
 
 def _probe(url: str, model: str, key: tuple[str, str], *, is_json: bool) -> int:
-    """Print what a server does with the options of a chat completion."""
+    """Print how a server treats the options of a chat completion."""
     import json
     import os
 

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 @lookup_option
 @json_option
 def explain(**given: Any) -> int:
-    """Say why a value was judged as it was, step by step.
+    """Explain the judgement of a value, step by step.
 
     Two values, a document of your data, or a document of a run. RUN is a folder that `score --out` wrote, or
     a run of the store: its id, tag, or `latest`.

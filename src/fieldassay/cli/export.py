@@ -29,7 +29,7 @@ _NUMBERS = ("points", "systems", "precision", "recall", "f1-score", "support", "
     "--what",
     metavar="NAME",
     help=(
-        "What is written: values, results, executive, errors, curve, losses, suspicious-gold, "
+        "The content: values, results, executive, errors, curve, losses, suspicious-gold, "
         "classification, pairs."
         "  [default: by the name of the file]"
     ),
@@ -41,19 +41,19 @@ _NUMBERS = ("points", "systems", "precision", "recall", "f1-score", "support", "
     "target",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Where it goes; the ending says how it is written.  [default: standard output, of lists]",
+    help="The output file; its ending gives the format.  [default: standard output, for lists]",
 )
 @click.option(
     "--system",
     metavar="NAME",
-    help="This system only; not of executive and suspicious-gold, which are of all.",
+    help="This system only; not for executive and suspicious-gold, which cover all.",
 )
 @lookup_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 def export(
     run: str, what: str | None, target: Path | None, system: str | None, store: Path, *, quiet: bool
 ) -> int:
-    """Write the judged values of a run, its comparison, or what to do next, to a file.
+    """Write the judged values of a run, its comparison, or its next steps, to a file.
 
     RUN is a folder that `score --out` wrote, or a run of the store: its id, tag, or `latest`.
 
@@ -62,8 +62,8 @@ def export(
     fieldassay export run -o result.json         per system: fields, documents, best and worst
     fieldassay export run -o executive.md        the comparison of the systems
     fieldassay export run -o errors.md           every error of every document
-    fieldassay export run -o curve.csv           how similar paired items are: F(t); curve.svg draws it
-    fieldassay export run --what losses          what to fix first, in each system; -o FILE: .json, .csv, .md
+    fieldassay export run -o curve.csv           the similarity of paired items, F(t); curve.svg draws it
+    fieldassay export run --what losses          the costliest faults by system; -o FILE: .json, .csv, .md
     fieldassay export run --what suspicious-gold gold values all systems contradict; -o FILE: .json, .csv, .md
     fieldassay export run --what classification  precision, recall, F1, support of each field, and averages
     fieldassay export run --what pairs           the paired items of lists that are least alike

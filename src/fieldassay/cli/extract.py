@@ -130,7 +130,9 @@ def read_work_options(given: Mapping[str, Any]) -> ExtractOptions:
 @option(
     "-d", "--docs", group="Inputs", metavar="PATH", type=_PATH, required=True, help="A folder of documents."
 )
-@option("-s", "--spec", group="Inputs", metavar="FILE", required=True, help="What a record looks like.")
+@option(
+    "-s", "--spec", group="Inputs", metavar="FILE", required=True, help="The spec: the fields of a record."
+)
 @option(
     "--system",
     group="Inputs",
@@ -171,7 +173,7 @@ def extract(**given: Any) -> int:
 
 
 def make_watch(progress: Callable[[Progress], None] | None, *, is_quiet: bool) -> Watch:
-    """Return what an extraction calls while it runs: the progress shown, and remarks on standard error."""
+    """Return the callbacks of a running extraction: progress, and remarks on standard error."""
     from fieldassay.cli.output import complain
     from fieldassay.public.extracting import Watch
 
@@ -190,7 +192,7 @@ def exit_code(made: Extraction) -> int:
 
 
 def show_estimates(found: Mapping[str, Estimate], *, is_json: bool) -> None:
-    """Print what extractions would ask and cost."""
+    """Print the requests and the cost of extractions in advance."""
     from fieldassay.cli.output import write
 
     if is_json:

@@ -34,7 +34,7 @@ _PATH = click.Path(path_type=Path)
     "--records",
     metavar="FILE",
     type=_PATH,
-    help="What happened besides scoring: repeated runs, offline runs, proofs.",
+    help="Records of events besides scoring: repeated runs, offline runs, proofs.",
 )
 @click.option("--system", metavar="NAME", help="The system to decide on.  [default: each]")
 @click.option("--baseline", metavar="FILE", type=_PATH, help=BASELINE_HELP)
@@ -44,7 +44,7 @@ _PATH = click.Path(path_type=Path)
     "--format",
     "shape",
     type=click.Choice(["table", "json", "markdown"]),
-    help="What standard output gets.  [default: table]",
+    help="The format of standard output.  [default: table]",
 )
 @click.option("-j", "--json", "is_json", is_flag=True, help="The same as --format json.")
 @click.option(
@@ -101,9 +101,7 @@ def _check_out(given: Mapping[str, Any], runs: Sequence[Path]) -> None:
     read = [*(given[name] for name in ("gates", "records", "baseline") if given[name] is not None), *runs]
     target = out.resolve()
     if out.is_dir() or any(target == path.resolve() or path.resolve() in target.parents for path in read):
-        raise click.UsageError(
-            f"--out {out}: is a folder, or would write over what is read; name another file."
-        )
+        raise click.UsageError(f"--out {out}: is a folder, or would overwrite an input; name another file.")
 
 
 def _render(page: DecisionPage, shape: str, screen: Any) -> str:

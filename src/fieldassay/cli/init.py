@@ -10,7 +10,7 @@ from fieldassay.atomic.whole_files import check_plain
 
 
 @click.command()
-@click.option("-g", "--gold", metavar="PATH", help="Gold data: what its values look like decides the types.")
+@click.option("-g", "--gold", metavar="PATH", help="Gold data: the form of its values decides the types.")
 @click.option(
     "--gold-key", metavar="KEY", help="Where in a gold row the record is. Default: the row is the record."
 )

@@ -85,7 +85,7 @@ _READING = (
         group="Inputs",
         metavar="SIZE",
         type=_Size(),
-        help="What a packed file may unpack to, such as 8GB.  [default: 2GB, or 100 times the packed size]",
+        help="The limit of an unpacked file, such as 8GB.  [default: 2GB, or 100 times the packed size]",
     ),
 )
 """How records are read from their files."""
@@ -171,7 +171,7 @@ def read_gold_options(given: Mapping[str, Any]) -> InputOptions:
 
 
 def reading_options(command: Command) -> Command:
-    """Add the options that say how records are read from their files."""
+    """Add the options for reading records from their files."""
     return add_options(command, _READING)
 
 

@@ -126,7 +126,7 @@ def _check_reset(given: Mapping[str, Any]) -> None:
 @_RESET
 @_REASON
 @click.option(
-    "-j", "--json", "is_json", is_flag=True, help="Print the lock's digests, and what differs, as JSON."
+    "-j", "--json", "is_json", is_flag=True, help="Print the lock's digests and the differences as JSON."
 )
 def lock(**given: Any) -> int:
     """Freeze the spec and the gold data that a baseline stands on.

@@ -63,7 +63,7 @@ def show_extraction(is_quiet: bool) -> Iterator[Callable[[ExtractionProgress], N
 
 
 def describe_progress(told: ExtractionProgress) -> str:
-    """Return a line on how far an extraction is: documents, what is waited for, what was spent.
+    """Return a line on the progress of an extraction: documents, answers awaited, cost so far.
 
     >>> from fieldassay.endpoints.channel import Waiting
     >>> from fieldassay.endpoints.jobs import Progress

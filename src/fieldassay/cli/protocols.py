@@ -12,7 +12,7 @@ from fieldassay.cli.grouping import GroupedCommands, json_option
 
 @click.group(cls=GroupedCommands)
 def protocols() -> None:
-    """The published protocols that ship with fieldassay: what there is, and what is in each.
+    """The published protocols that ship with fieldassay: their list, and their contents.
 
     \b
     fieldassay protocols list
@@ -51,7 +51,7 @@ def list_protocols(is_json: bool) -> int:
     "--json",
     "is_json",
     is_flag=True,
-    help="Print the protocol as JSON, with what it takes over from the one it stands on.",
+    help="Print the protocol as JSON, with the parts inherited from its base.",
 )
 def show(name: str, is_json: bool) -> int:
     """Print a protocol as it ships: its fields, rules, metrics, gates and source."""

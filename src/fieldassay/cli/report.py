@@ -65,7 +65,7 @@ def _check_file(text: str, file: str, given: Mapping[str, Any]) -> None:
         )
     read = [given["gold"], given["spec"], *(pred.partition("=")[2] or pred for pred in given["preds"])]
     if file and Path(file).resolve() in {Path(path).resolve() for path in read if path}:
-        raise click.UsageError(f"--report {text}: would write over what is read; name another file.")
+        raise click.UsageError(f"--report {text}: would overwrite an input; name another file.")
     if file and (not Path(file).parent.is_dir() or Path(file).is_dir()):
         raise click.UsageError(
             f"--report {text}: there is no such folder, or it is one; name a file in a folder that is there."
@@ -97,17 +97,17 @@ def write_reports(
     "shape",
     type=click.Choice(list(FORMATS)),
     help=(
-        "What is written; github is a step summary, annotations are GitHub's, comment is for a pull "
+        "The format; github is a step summary, annotations are GitHub's, comment is for a pull "
         "request.  "
         "[default: by the ending of --out, else table]"
     ),
 )
-@click.option("-o", "--out", metavar="FILE", type=_PATH, help="Where it goes.  [default: standard output]")
+@click.option("-o", "--out", metavar="FILE", type=_PATH, help="The output file.  [default: standard output]")
 @lookup_option
 @click.option(
     "--against",
     metavar="RUN",
-    help="Of github and comment: an earlier run; says what was fixed and what was broken since.",
+    help="For github and comment: an earlier run, to list the values fixed and broken since.",
 )
 @click.option(
     "--name",
@@ -170,7 +170,7 @@ def _shape(given: Mapping[str, Any]) -> str:
             else ""
         )
         raise click.UsageError(
-            f"--out {target}: the ending does not say what to write; give --format, or one of: "
+            f"--out {target}: the ending names no format; give --format, or one of: "
             f"{', '.join(ENDINGS)}{data}."
         )
     return shape

@@ -63,7 +63,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     required=False,
     help="The folder of the extractions and of the run that compares them.",
 )
-@option("-j", "--json", "is_json", group="Output", is_flag=True, help="Print what sweep.json holds.")
+@option("-j", "--json", "is_json", group="Output", is_flag=True, help="Print the content of sweep.json.")
 @option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
 def run(**given: Any) -> int:
     """Extract documents with several systems, score them, and compare them.

@@ -89,7 +89,7 @@ def _changes(store: Path, file: Path | None, listed: Sequence[Run]) -> Mapping[P
 @lookup_option
 @json_option
 def show(id: str, store: Path, is_json: bool) -> int:
-    """Show one run: what it was made from, what came of it, and where."""
+    """Show one run: its inputs, its results, and its folder."""
     from fieldassay.cli.output import screen, write
     from fieldassay.cli.show.runs import render_run, run_json
     from fieldassay.runs.listing import load_run
@@ -109,7 +109,7 @@ def show(id: str, store: Path, is_json: bool) -> int:
 def tag(id: str, tag: str, store: Path, is_removal: bool) -> int:
     """Give a run a tag; a run that had the tag loses it.
 
-    Tagged runs are kept by `runs prune`. The run tagged `baseline` is what the others are held against by
+    Tagged runs are kept by `runs prune`. The run tagged `baseline` is the reference of
     `runs list`.
     """
     from datetime import UTC, datetime
@@ -176,10 +176,10 @@ def remove(ids: Sequence[str], store: Path, is_sure: bool) -> int:
 @lookup_option
 @click.option("--keep", metavar="N", type=click.IntRange(0), help="Keep the newest N runs.")
 @click.option("--older-than", metavar="AGE", help="Remove runs older than this: 30d, 12h, 4w.")
-@click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would be removed.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Only list the runs to remove.")
 @json_option
 def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool, is_json: bool) -> int:
-    """Remove old runs, and what killed runs left behind.
+    """Remove old runs, and the leftovers of killed ones.
 
     Tagged runs are kept, and so are damaged ones, which `runs rm` removes, and those with files that are not
     their own. Without --keep and --older-than no run is removed.

@@ -50,7 +50,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     "shape",
     group="Output",
     type=click.Choice(_SHAPES),
-    help="What standard output gets.  [default: table]",
+    help="The format of standard output.  [default: table]",
 )
 @option("-j", "--json", "is_json", group="Output", is_flag=True, help="The same as --format json.")
 @option(
@@ -101,7 +101,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     type=click.Choice(["min_p", "holm"]),
     default="min_p",
     show_default=True,
-    help="How p values of comparisons are adjusted: by what chance does to all of them at once, or by Holm.",
+    help="The adjustment of p values: by the joint distribution of all comparisons, or by Holm.",
 )
 @option(
     "--level",
@@ -196,13 +196,13 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     type=click.Choice(["local", "ray"]),
     default="local",
     show_default=True,
-    help="Where the work is done.",
+    help="The place of the work: this machine, or a Ray cluster.",
 )
 def score(**given: Any) -> int:
     """Score predictions against gold.
 
-    Prints how good each system is, with intervals over documents, its worst fields, and what is wrong with
-    them.
+    Prints the metrics of each system, with intervals over documents, and the most frequent faults of its
+    worst fields.
 
     \b
     fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama=a.jsonl --pred qwen=b.jsonl --out run

@@ -15,7 +15,7 @@ from fieldassay.cli.inputs import data_options, read_inputs, read_spec_option, s
 @data_options
 @json_option
 def validate(**given: Any) -> int:
-    """Check a spec, and data against it, and say what scoring will do.
+    """Check a spec, and data against it, and describe the scoring.
 
     Every problem of the spec and of the data is reported at once. Exits with 2 if there is one, and
     else with 1 if predictions violate the checks of the spec. Predictions are checked without --gold,

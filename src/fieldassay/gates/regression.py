@@ -43,7 +43,7 @@ class BaselineMatch:
     """The predictions are those of the baseline, byte for byte."""
 
     def compare(self, call: MetricCall) -> Change:
-        """Return how a metric changed. Raises ValueError, with the reason, where that cannot be said."""
+        """Return the change of a metric. Raises ValueError, with the reason, if it is not known."""
         if self.arena is None:
             raise ValueError(self.why)
         bound = bind_metric(call, self.arena.data.vocabulary)

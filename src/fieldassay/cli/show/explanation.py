@@ -71,7 +71,7 @@ def _list_remarks(found: DocumentExplanation, system: str) -> list[str]:
 
 
 def _list_distinct(steps: Sequence[tuple[Explanation, Any]]) -> list[tuple[Explanation, Any]]:
-    """Return the steps of different judgements, with their sources; those of repeated runs are often alike."""
+    """Return the steps of different judgements, with their sources; repeated runs often share one."""
     kept: list[tuple[Explanation, Any]] = []
     for step in steps:
         if step not in kept:

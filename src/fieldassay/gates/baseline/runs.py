@@ -42,7 +42,7 @@ class BaselineRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChangeLine:
-    """How one metric of one system changed, or `why` that cannot be said."""
+    """The change of one metric of one system, or `why` it is not known."""
 
     system: str
     metric: str
