@@ -95,8 +95,8 @@ def tell_variance(parts: VarianceParts) -> str:
     >>> for part in tell_variance(VarianceParts("accuracy", 60, 5, 0.9, 0.09, 0.002)).split(", "):
     ...     print(part)
     the standard error of accuracy is 1.8 points
-    90% of its variance from the runs and 10% from the documents: with twice the documents it would be 1.3
-    with twice the runs 1.3
+    90.0% of its variance from the runs and 10.0% from the documents: with twice the documents it would be 1.3
+    with twice the runs 1.4
     so more runs help nearly as much as more documents
     """
     share = parts.share_within
