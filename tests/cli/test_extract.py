@@ -317,3 +317,52 @@ def test_the_command_that_is_named_next_works(run: Run, place: Path) -> None:
     )  # fmt: skip
     named = shlex.split(made.err.replace("GOLD", str(place / "gold.jsonl")).partition("fieldassay ")[2])
     assert run(*named).code == 0, made
+
+
+ANSWERS = """import json, os, sys
+for line in sys.stdin:
+    os.write(3, (json.dumps({"result": {"total": "%s"}}) + "\\n").encode())
+"""
+
+
+def test_a_program_that_was_edited_is_asked_anew(
+    run: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    systems = {"systems": {"own": {"strategy": "command", "run": [sys.executable, "own.py"]}}}
+    (place / "systems.json").write_text(json.dumps(systems))
+    told = []
+    for total in ("1.00", "1.00", "2.00"):
+        (place / "own.py").write_text(ANSWERS % total)
+        told.append(extract(run, place))
+        assert {row["pred"]["total"] for row in rows(place / "out")} == {total}
+    assert ["answered before: 3 of 3" in ran.out for ran in told] == [False, True, False]
+    assert ["changed since the last extraction: program" in ran.err for ran in told] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code", "said"),
+    [
+        ("def main(:\n", 2, "bad_module:main: cannot be imported"),
+        ("raise SystemExit(3)\n", 2, "bad_module:main: cannot be imported"),
+        ("def main(document):\n    raise SystemExit(3)\n", 5, "3 exception"),
+    ],
+    ids=["syntax", "exit at import", "exit when called"],
+)
+def test_no_function_ends_the_program(
+    run: Run, place: Path, monkeypatch: pytest.MonkeyPatch, code: str, exit_code: int, said: str
+) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.delitem(sys.modules, "bad_module", raising=False)
+    (place / "bad_module.py").write_text(code)
+    systems = {"systems": {"own": {"strategy": "function", "call": "bad_module:main"}}}
+    (place / "systems.json").write_text(json.dumps(systems))
+    ran = extract(run, place)
+    assert (ran.code, said in ran.out + ran.err) == (exit_code, True), ran
+
+
+def test_a_kind_of_failure_that_no_document_has_is_told(run: Run, place: Path) -> None:
+    (place / "docs" / "Bo.txt").write_text("")
+    assert offline(run, place).code == 0
+    ran = offline(run, place, "--retry", "truncatd", "--retry", "unreadable")
+    assert (ran.code, "failed as truncatd; its failures: unreadable" in ran.err) == (0, True), ran

@@ -6,6 +6,7 @@ line to file descriptor 3, so that its prints cannot spoil an answer. `usage` be
 
 from __future__ import annotations
 
+import hashlib
 import os
 import select
 import shutil
@@ -16,6 +17,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -75,7 +77,8 @@ class Worker:
         """Return the parsed answer to a line. Raises `CommandError`; the worker is of no use then."""
         if self._rest or select.select([self._answers], [], [], 0)[0]:
             raise self._death("wrote more than one line for a request")
-        until = time.monotonic() + timeout_s + (START_SECONDS if self._is_new else 0.0)
+        timeout_s += START_SECONDS if self._is_new else 0.0
+        until = time.monotonic() + timeout_s
         self._is_new = False
         assert self._process.stdin is not None
         try:
@@ -143,6 +146,15 @@ class Worker:
         os.close(self._answers)
 
 
+def _digest(part: str) -> str:
+    """Return the digest of the file that a part of a command names, empty where it names none."""
+    try:
+        with Path(part).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() if Path(part).is_file() else ""
+    except (OSError, ValueError):
+        return ""
+
+
 class CommandChannel:
     """A command that answers requests: `workers` copies of it run and stay."""
 
@@ -155,6 +167,7 @@ class CommandChannel:
     ) -> None:
         self.waits = Waits()
         self._command, self._workers, self._timeout_s = tuple(command), workers, timeout_s
+        self._digests = [_digest(part) for part in self._command]
         self._local = threading.local()
         self._guard = threading.Lock()
         self._running: set[Worker] = set()
@@ -175,8 +188,8 @@ class CommandChannel:
 
     @property
     def identity(self) -> str:
-        """The command and its arguments."""
-        return "command:" + "\0".join(self._command)
+        """The command and its arguments, with the digests of the files that they name."""
+        return "command:" + "\0".join([*self._command, *self._digests])
 
     def ask(self, call: Call, log: Log) -> dict[str, Any]:
         """Return the line that answers a request; a worker that died is replaced at the next one."""
@@ -269,7 +282,7 @@ class FunctionChannel:
         try:
             answer = {"result": self._function(msgspec.json.decode(with_attachments(call.request)))}
             msgspec.json.encode(answer)
-        except Exception as error:  # the function is the user's code
+        except (Exception, SystemExit) as error:  # the function is the user's code
             trace = "".join(traceback.format_exception(error))
             trace, said = (
                 remove_secrets(text, os.environ) for text in (trace, f"{type(error).__name__}: {error}")

@@ -120,7 +120,7 @@ def _opened(
             Task(spec, examples),
             channels,
             prices,
-            _parts(strategy, spec, examples, asked),
+            _parts(strategy, spec, examples, asked) | _program(channels),
             entry.options,
         )
 
@@ -155,7 +155,7 @@ def _imported(text: str) -> Callable[..., Any]:
     sys.path.insert(0, "")
     try:
         found: Any = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (Exception, SystemExit) as error:  # the module is the user's code
         remedy = "write MODULE:FUNCTION, importable from here"
         raise ProblemsError([Problem(text, f"cannot be imported ({error})", remedy, "no_function")]) from None
     finally:
@@ -254,6 +254,12 @@ def _parts(
         for name, value in found.items()
     }
     return digests | {"spec": _spec_digest(spec)}
+
+
+def _program(channels: Mapping[str, Channel]) -> dict[str, str]:
+    """Return the digest of the program or function that is called, nothing where none is."""
+    called = channels.get(CALL)
+    return {} if called is None else {"program": hashlib.sha256(called.identity.encode()).hexdigest()}
 
 
 def _spec_digest(spec: Spec) -> str:

@@ -21,6 +21,7 @@ from fieldassay.endpoints.journal import ReadJournal
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.extractors.extract import Extraction, System, Work, changed_parts, extract_documents
 from fieldassay.extractors.systems import Given, open_system
+from fieldassay.records.extractions import is_extraction, read_manifest
 from fieldassay.spec.model import Spec
 from fieldassay.spec.parse import read_spec
 
@@ -106,6 +107,7 @@ def extract(
     with ExitStack() as stack:
         opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
         tell_changes(opened, Path(out), watch.tell)
+        tell_retries(options.retry, Path(out), watch.tell)
         return extract_documents(opened, files, Path(out), make_work(options, stack, watch))
 
 
@@ -117,6 +119,17 @@ def tell_changes(system: System, out: Path, tell: Callable[[str], None]) -> None
             f"{out}: changed since the last extraction: {', '.join(changed)}; "
             "what the changes touch is asked anew"
         )
+
+
+def tell_retries(kinds: Sequence[str], out: Path, tell: Callable[[str], None]) -> None:
+    """Say which kinds of failures that are asked for again the finished extraction in a folder does not have."""
+    if not kinds or not is_extraction(out):
+        return
+    failures = read_manifest(out).get("failures")
+    missing = [] if failures is None else [kind for kind in kinds if kind not in failures]
+    if missing:
+        known = ", ".join(failures or ()) or "none"
+        tell(f"--retry: no document of {out} failed as {', '.join(missing)}; its failures: {known}")
 
 
 def estimate_extraction(

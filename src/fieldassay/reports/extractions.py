@@ -15,11 +15,17 @@ if TYPE_CHECKING:
 def render_extraction(made: Extraction) -> str:
     """Return the lines on an extraction: documents, failures by kind, times, cost, and its folder."""
     told, counts = made.manifest, made.counts
-    documents = _count(counts["given"], "document")
+    documents = _count(told["given"], "document")
+    if told["repeats"] > 1:
+        documents += f", {told['repeats']} times each"
     lines = [
         f"{visible(told['system'])}: {documents}, {counts['predicted']:,} predicted, "
         f"{counts['failed']:,} failed"
     ]
+    if counts["reused"]:
+        lines.append(
+            f"answered before: {counts['reused']:,} of {counts['attempted']:,}; asked for nothing twice"
+        )
     if told["failures"]:
         listed = ", ".join(f"{count:,} {kind}" for kind, count in told["failures"].items())
         lines.append(f"failed: {listed}")
