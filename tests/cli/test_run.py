@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from command_runs import Ran
 from endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
@@ -209,3 +210,17 @@ def test_what_a_sweep_wrote_into_the_folder_of_documents_is_no_document(run: Run
         ran = run("run", "--docs", place / "docs", *given, "--out", place / "docs" / "sweep")
         assert ran.code == 0, ran
     assert "1 document (such as 2025/other.txt) without gold" in ran.err
+
+
+@pytest.mark.parametrize(("option", "count"), [("--limit", 3), ("--sample", 5)], ids=["limit", "sample"])
+def test_a_part_of_the_documents_is_scored_on_that_part(
+    run: Run, place: Path, option: str, count: int
+) -> None:
+    ran = sweep(run, place, option, count, "--system", "rules")
+    assert ran.code == 0 and f"{count} of {DOCUMENTS} documents with gold" in ran.out + ran.err, ran
+    extracted = (place / "out" / "rules" / "predictions.jsonl").read_text().splitlines()
+    scored = pl.read_parquet(place / "out" / "run" / "documents.parquet")["doc"]
+    assert sorted(scored) == sorted(json.loads(line)["id"] for line in extracted)
+    estimates = json.loads((place / "out" / "run" / "metrics.json").read_text())["estimates"]
+    (recall,) = (one["value"] for one in estimates if one["metric"] == "recall" and one["field"] == "total")
+    assert recall == 1.0

@@ -43,8 +43,26 @@ def attempt_line(call: Call, attempt: Attempt, attempts: int, maybe: int) -> dic
         "ended": round(time.time(), 3),
     }
     if attempt.status is not None:
-        found |= {"status": attempt.status, "request_id": attempt.request_id, "body": attempt.body}
+        found |= {"status": attempt.status, "request_id": attempt.request_id}
+        found["body"] = without_alternatives(attempt.body)
     return found
+
+
+def without_alternatives(body: Any) -> Any:
+    """Return a completion, changed in place, without the tokens not chosen: some servers list 20 for each.
+
+    >>> token = {"token": "a", "top_logprobs": [1, 2]}
+    >>> without_alternatives({"choices": [{"logprobs": {"content": [token]}}]})
+    {'choices': [{'logprobs': {'content': [{'token': 'a'}]}}]}
+    """
+    choices = body.get("choices") if isinstance(body, dict) else None
+    for choice in choices if isinstance(choices, list) else ():
+        listed = choice.get("logprobs") if isinstance(choice, dict) else None
+        tokens = listed.get("content") if isinstance(listed, dict) else None
+        for token in tokens if isinstance(tokens, list) else ():
+            if isinstance(token, dict):
+                token.pop("top_logprobs", None)
+    return body
 
 
 def write_final(log: Log, line: dict[str, Any], verdict: Verdict) -> dict[str, Any]:

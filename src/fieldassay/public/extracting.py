@@ -122,7 +122,7 @@ def tell_changes(system: System, out: Path, tell: Callable[[str], None]) -> None
 
 
 def tell_retries(kinds: Sequence[str], out: Path, tell: Callable[[str], None]) -> None:
-    """Say which kinds of failures that are asked for again the finished extraction in a folder does not have."""
+    """Say which kinds of failures to ask for again the finished extraction in a folder does not have."""
     if not kinds or not is_extraction(out):
         return
     failures = read_manifest(out).get("failures")

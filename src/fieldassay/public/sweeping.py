@@ -132,6 +132,8 @@ class _Task:
     reading: SourceOptions
     """How records are read, those of examples as well."""
     notes: tuple[str, ...]
+    is_part: bool
+    """Whether a limit or a sample leaves documents with gold out: they are not scored then."""
 
 
 def run(  # noqa: PLR0913
@@ -153,6 +155,9 @@ def run(  # noqa: PLR0913
     """
     options, watch, place = options or SweepOptions(), watch or Watch(), Path(out)
     task = _read(docs, spec, gold, systems, options)
+    if task.is_part:
+        ids = tuple(file.id for file in task.files)
+        options = replace(options, score=replace(options.score, only=ids))
     for note in task.notes:
         watch.tell(note)
     with ExitStack() as stack:
@@ -213,9 +218,12 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
     found = list_documents(Path(docs))
     reading = gold_options(plan, options.score.inputs)
     files, notes = with_gold_ids(found.files, gold_ids(plan, gold, options.score.inputs))
-    files = choose_files(files, options.extract)
-    _check_holdout(options.holdout, len(files), len(entries))
-    return _Task(plan, held, entries, Path(docs), files, reading, notes)
+    chosen = choose_files(files, options.extract)
+    is_part = len(chosen) < len(files)
+    if is_part:
+        notes = (f"{len(chosen):,} of {len(files):,} documents with gold are extracted and scored",)
+    _check_holdout(options.holdout, len(chosen), len(entries))
+    return _Task(plan, held, entries, Path(docs), chosen, reading, notes, is_part)
 
 
 def _check_holdout(share: float | None, documents: int, systems: int) -> None:
