@@ -413,3 +413,9 @@ def test_a_document_longer_than_the_context_fails_alone_and_is_not_asked_for_aga
         told = {row["id"]: row.get("error", {}).get("kind") for row in rows(place / "out")}
         assert told == {"Ada.txt": None, "Bo.txt": "context_length", "Cy.txt": None}
     assert len(server.hits) == len(BUYERS)
+
+
+def test_the_repeats_of_a_system_are_made(run: Run, place: Path) -> None:
+    (place / "systems.json").write_text('{"systems": {"a": {"strategy": "rules", "repeats": 3}}}')
+    assert extract(run, place).code == 0
+    assert len(rows(place / "out")) == 9

@@ -103,7 +103,7 @@ def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key:
     if not value:
         raise MissingKeyError(
             f"endpoint {endpoint.name!r}: no key in the variable {endpoint.key_env}; "
-            f"run `export {endpoint.key_env}=…`, or give a file with --key-file"
+            f"run `export {endpoint.key_env}=…`, or name a file with the key: `key_file`"
         )
     return Key(_checked(value, endpoint.key_env))
 

@@ -57,6 +57,8 @@ class System:
     """Digests by name of what decides the predictions: strategy, prompt, schema, examples, endpoint."""
     options: Mapping[str, Json] = field(default_factory=dict)
     """The configuration, as a manifest says it."""
+    repeats: int = 1
+    """How often each document is extracted, at least."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,7 @@ def _opened(
             prices,
             _parts(strategy, spec, examples, asked) | _program(channels),
             entry.options,
+            entry.repeats,
         )
 
 

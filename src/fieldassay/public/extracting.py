@@ -106,6 +106,7 @@ def extract(
         )
     with ExitStack() as stack:
         opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
+        options = replace(options, repeats=max(opened.repeats, options.repeats))
         tell_changes(opened, Path(out), watch.tell)
         tell_retries(options.retry, Path(out), watch.tell)
         return extract_documents(opened, files, Path(out), make_work(options, stack, watch))
@@ -145,6 +146,7 @@ def estimate_extraction(
     files = choose_files(list_documents(Path(docs)).files, options)
     with ExitStack() as stack:
         opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
+        options = replace(options, repeats=max(opened.repeats, options.repeats))
         return estimate_system(opened, files, options, stack)
 
 
