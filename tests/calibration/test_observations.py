@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from calibration.confidence_runs import bills, score_rows
+from calibration.confidence_runs import SPEC, bills, score_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldassay import score
 from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
 from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.observations import Observations, read_observations
 from fieldassay.calibration.result import Promise, Unit
 from fieldassay.errors import ProblemsError
 from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
 
 GOLD = [
     {"id": "a", "total": 5, "name": "Ada", "tags": ["x", "y"]},
@@ -133,6 +136,21 @@ REFUSED = {
 def test_what_cannot_be_calibrated_is_refused_with_a_remedy(case: str) -> None:
     make, options, kind = REFUSED[case]
     assert refused(make(), **options) == kind
+
+
+@pytest.mark.parametrize("is_saved", [False, True], ids=["result", "saved run"])
+def test_repeated_runs_are_never_taken_for_more_documents(is_saved: bool, tmp_path: Path) -> None:
+    gold = [{"id": f"d{n}", "total": 5} for n in range(30)]
+    once = [{"id": f"d{n}", "total": 5 + (n > 27), "confidence": 0.99 - n / 100} for n in range(30)]
+    system = {"llama": [once, once, once], "qwen": once}
+    run: Any = score(gold, system, SPEC, ScoreOptions(replicates=0, evidence="all"))
+    if is_saved:
+        run.save(tmp_path / "run")
+        run = tmp_path / "run"
+    with pytest.raises(ProblemsError, match="'llama' has 3 repeated runs") as caught:
+        calibrate(run, CalibrationOptions("llama"))
+    assert [one.kind for one in caught.value.problems] == ["repeated_runs"]
+    assert calibrate(run, CalibrationOptions("qwen")).observations.count_documents() == 30
 
 
 def test_several_systems_must_be_told_apart() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fieldassay.calibration.observations import COLUMNS
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.evidence import ANSWER_COLUMNS
+from fieldassay.evidence import ANSWER_COLUMNS, REPEAT
 from fieldassay.result.result import Result
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.runs.run_file import EVIDENCE
@@ -92,6 +92,7 @@ def read_confidences(run: Path | Result, system: str | None) -> Confidences:
     name = _choose_system(label, found.documents, system)
     documents = found.documents.filter(pl.col("system") == name)
     with corrupt_run_errors(*([found] if found.is_saved else [])):
+        _refuse_repeats(label, name, evidence)
         rows = (
             evidence.filter((pl.col("kind") == "value") & (pl.col("system") == name))
             .select(COLUMNS)
@@ -104,6 +105,19 @@ def read_confidences(run: Path | Result, system: str | None) -> Confidences:
     if not found.is_saved and _lacks_matches(rows, documents):
         raise _incomplete(label)
     return Confidences(label, name, rows, documents, _digests(found), found.spec_name)
+
+
+def _refuse_repeats(label: str, system: str, evidence: pl.LazyFrame) -> None:
+    """Raise `ProblemsError` if the system has repeated runs: a threshold is for one answer to each document."""
+    import polars as pl
+
+    if REPEAT not in evidence.collect_schema():
+        return
+    own = evidence.filter(pl.col("system") == system).select(pl.col(REPEAT).n_unique()).collect().item()
+    if own > 1:
+        what = f"{system!r} has {own} repeated runs, and a threshold is for one answer to each document"
+        remedy = "score one of the runs alone, and calibrate that"
+        raise ProblemsError([Problem(label, what, remedy, "repeated_runs")])
 
 
 def _lacks_matches(rows: pl.DataFrame, documents: pl.DataFrame) -> bool:
