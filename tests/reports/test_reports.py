@@ -16,7 +16,7 @@ from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.sampling import sample
 from fieldassay.scoring.score import score
-from fieldassay.wording.numbers import show_value
+from fieldassay.wording.numbers import FEW, show_value
 
 EVIL = "x\x1b[31m\u202e[red]|`<b>"
 
@@ -116,3 +116,35 @@ def test_nothing_judged_is_reported_and_no_crash() -> None:
     result = score([{"id": 1}], [{"id": 1}], "fields: {a: text}", ScoreOptions(replicates=10))
     assert "1 document, 1 system" in render_terminal(summarize(result), Screen(80))
     assert render_markdown(summarize(result)).startswith("# ")
+
+
+def timed(documents: int, systems: int, *, has_times: bool) -> Result:
+    """Return a run whose latency stands on so few documents that its interval is too narrow."""
+    numbers = range(documents)
+    gold = [{"id": n, "total": n, "kind": "ab"[n % 2]} for n in numbers]
+    pred = [
+        {"id": n, "total": n + n % 3, **({"timing": {"duration_ms": 90 + n}} if has_times else {})}
+        for n in numbers
+    ]
+    names = {f"system-{number}": pred for number in range(systems)}
+    spec = "{fields: {total: number}, slices: [kind]}"
+    return score(gold, names, spec, ScoreOptions(replicates=1000))
+
+
+@pytest.mark.parametrize(
+    ("documents", "systems", "has_times", "terminal", "markdown"),
+    [
+        pytest.param(12, 2, True, True, True, id="few times"),
+        pytest.param(12, 2, False, False, False, id="few documents, only metrics with bounds"),
+        pytest.param(24, 2, True, False, False, id="few times in slices that are not shown"),
+        pytest.param(12, 6, True, False, True, id="six systems: no interval of times in the terminal"),
+    ],
+)
+def test_legend_of_few_is_there_where_a_shown_number_has_the_mark(
+    documents: int, systems: int, has_times: bool, terminal: bool, markdown: bool
+) -> None:
+    summary = summarize(timed(documents, systems, has_times=has_times))
+    pages = (render_terminal(summary, Screen(240)), render_markdown(summary))
+    for page, is_marked in zip(pages, (terminal, markdown), strict=True):
+        assert (FEW in page) is is_marked
+        assert ("] few" in page) is is_marked

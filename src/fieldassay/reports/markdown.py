@@ -8,7 +8,7 @@ from fieldassay.reports.comparisons import comparisons_markdown
 from fieldassay.reports.findings import tell_loss_shortly, tell_points
 from fieldassay.reports.gates import gates_markdown
 from fieldassay.reports.repeats import repeats_markdown
-from fieldassay.reports.summary import FieldLine, SliceTable, Summary, measure_name
+from fieldassay.reports.summary import FieldLine, SliceTable, Summary, measure_name, say_method
 from fieldassay.wording.numbers import show_both, show_count, show_value
 from fieldassay.wording.shown import show_markdown, show_pair
 
@@ -28,7 +28,8 @@ def render_markdown(summary: Summary) -> str:
             ],
         )
     parts.append(_table(["", *summary.systems], [*rows, ["failures", *summary.failures]]))
-    parts.append(f"{summary.method[:1].upper()}{summary.method[1:]}.")
+    method = say_method(summary)
+    parts.append(f"{method[:1].upper()}{method[1:]}.")
     if summary.compared is not None:
         parts += comparisons_markdown(summary.compared)
     parts += repeats_markdown(summary.repeats)

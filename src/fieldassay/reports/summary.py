@@ -18,7 +18,7 @@ from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
 from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import show_share
+from fieldassay.wording.numbers import FEW, is_narrow, show_share
 
 if TYPE_CHECKING:
     import polars as pl
@@ -336,14 +336,24 @@ def _slices(result: Result, headline: tuple[Line, ...]) -> tuple[SliceTable, ...
     return tuple(table for table in tables if table.lines)
 
 
+def say_method(summary: Summary, most_systems: int | None = None) -> str:
+    """Return how the intervals of a report are computed, and the legend of `few` where a shown one has that mark.
+
+    With more than `most_systems` a report has only the intervals of its first metric.
+    """
+    is_short = most_systems is not None and len(summary.systems) > most_systems
+    sliced = [line for table in summary.slices for line in table.lines]
+    lines = summary.headline[:1] if is_short else (*summary.headline, *sliced)
+    is_marked = any(is_narrow(one) for line in lines for one in line.estimates)
+    return f"{summary.method}; {FEW}" if is_marked else summary.method
+
+
 def _method(result: Result) -> str:
     bootstrap = inner_mapping(result.run, "bootstrap")
     if not bootstrap.get("replicates"):
         return "no intervals"
     level = show_share(float(bootstrap.get("level", 0.95)))
-    is_marked = any("few_documents" in one.marks for one in result.estimates)
-    few = "; few: too few documents, the interval is too narrow" if is_marked else ""
     return (
         f"in brackets: {level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, "
-        f"seed {bootstrap.get('seed', 0)}){few}"
+        f"seed {bootstrap.get('seed', 0)})"
     )

@@ -17,6 +17,7 @@ from fieldassay.reports.summary import (
     Summary,
     has_detection,
     measure_name,
+    say_method,
 )
 from fieldassay.result.estimate import Estimate
 from fieldassay.wording.numbers import show_count, show_interval, show_value
@@ -34,7 +35,7 @@ def render_terminal(summary: Summary, screen: Screen, most_losses: int = SHORT) 
     page.title(f"{visible(summary.name)}: {show_count(summary.documents, 'document')}, {systems}")
     page.line()
     _head(page, summary)
-    page.line(summary.method, "dim")
+    page.line(say_method(summary, SIDE_BY_SIDE), "dim")
     if summary.compared is not None:
         add_comparisons(page, summary.compared)
     add_repeats(page, summary.repeats)

@@ -81,6 +81,15 @@ def show_value(estimate: Estimate | None) -> str:
     return NOTHING if estimate is None else show_plain(estimate.value, estimate.unit)
 
 
+FEW = "few: a metric without bounds (a time, a cost) on fewer than 20 documents, whose interval is too narrow"
+"""The legend of the mark `few`."""
+
+
+def is_narrow(estimate: Estimate | None) -> bool:
+    """Return whether an estimate has an interval that is too narrow, shown with the mark `few`."""
+    return estimate is not None and estimate.interval is not None and "few_documents" in estimate.marks
+
+
 def show_interval(estimate: Estimate | None) -> str:
     """Return an estimate's interval in brackets, or the empty text.
 
@@ -92,7 +101,7 @@ def show_interval(estimate: Estimate | None) -> str:
     if estimate is None or estimate.interval is None:
         return ""
     low, high = (show_number(bound, estimate.unit) for bound in estimate.interval)
-    return f"[{low}, {high}]" + (" few" if "few_documents" in estimate.marks else "")
+    return f"[{low}, {high}]" + (" few" if is_narrow(estimate) else "")
 
 
 def show_both(estimate: Estimate | None) -> str:

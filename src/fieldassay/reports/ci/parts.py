@@ -8,7 +8,7 @@ from fieldassay.reports.ci.annotations import tell_document
 from fieldassay.reports.ci.github_text import Block, code, prose
 from fieldassay.reports.findings import tell_loss_shortly, tell_points
 from fieldassay.reports.reported import Reported, tell_verdict
-from fieldassay.reports.summary import FieldLine, Summary, measure_name, summarize
+from fieldassay.reports.summary import FieldLine, Summary, measure_name, say_method, summarize
 from fieldassay.reports.wording import DIAGNOSES, say
 from fieldassay.reports.wrong_values import count_wrong, find_worst, list_wrong
 from fieldassay.result.decision import GateOutcome, Verdict
@@ -220,7 +220,10 @@ def slices_blocks(summary: Summary) -> Iterator[Block]:
 
 def remarks_block(summary: Summary) -> Block:
     """Return the method, warnings and notes, folded."""
-    lines = [f"- {prose(summary.method)}.", *(f"- **warning:** {prose(text)}" for text in summary.warnings)]
+    lines = [
+        f"- {prose(say_method(summary))}.",
+        *(f"- **warning:** {prose(text)}" for text in summary.warnings),
+    ]
     lines += [f"- {prose(text)}" for text in summary.notes]
     return Block("\n".join(lines) + "\n", fold="Method and remarks")
 

@@ -12,6 +12,7 @@ from fieldassay.reports.diff.values import changes_part
 from fieldassay.reports.summary import HEADLINE
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.wording.numbers import (
+    FEW,
     NOTHING,
     show_count,
     show_effect,
@@ -119,7 +120,7 @@ def _method(found: Diff) -> list[str]:
 
 def _few(families: Sequence[Comparison]) -> list[str]:
     is_marked = any(is_narrow(one) and one.interval is not None for one in families)
-    return ["few: too few documents, the interval is too narrow"] if is_marked else []
+    return [FEW] if is_marked else []
 
 
 def _adjusted(family: Sequence[Comparison], rankings: Sequence[Ranking] = ()) -> list[str]:

@@ -13,7 +13,7 @@ from fieldassay.reports.summary import HEADLINE, Line, Summary, summarize
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main
-from fieldassay.wording.numbers import show_count, show_percent, show_percents, show_share
+from fieldassay.wording.numbers import is_narrow, show_count, show_percent, show_percents, show_share
 from fieldassay.wording.sentences import (
     join_names,
     say_comparison,
@@ -103,7 +103,7 @@ def show_estimate(one: Estimate | None) -> Shown | None:
         None if scale is None or number is None else scale * number for number in (one.value, low, high)
     ]
     interval = say_interval(one.interval, one.level, one.unit)
-    text, few = show_percent(one.value, one.unit), "few_documents" in one.marks
+    text = show_percent(one.value, one.unit)
     value, lowest, highest = bounds
     return Shown(
         text,
@@ -111,7 +111,7 @@ def show_estimate(one: Estimate | None) -> Shown | None:
         "" if one.interval is None else show_percents(one.interval, one.unit),
         one.n,
         one.documents,
-        few,
+        is_narrow(one),
         value,
         lowest,
         highest,
