@@ -12,15 +12,17 @@ from typing import TypeAlias
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.file import read_baseline
 from fieldassay.gates.baseline.systems import list_regressions, match_result, match_systems
+from fieldassay.gates.chance import say_chance
 from fieldassay.gates.gates_file import GateList, Rule, parse_rules, read_gates_file, read_preset
 from fieldassay.gates.judge import judge_gates, judge_result
 from fieldassay.gates.lookup import Holder, Holdings
 from fieldassay.gates.records.file import RunRecords, read_records
 from fieldassay.gates.regression import BaselineMatch
 from fieldassay.metrics.grammar import Gate
-from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunLine, decisions_data
+from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunLine, Verdict, decisions_data
 from fieldassay.result.recorded import parts_of
 from fieldassay.result.result import Result
+from fieldassay.result.statistics_file import STATISTICS
 from fieldassay.runs.run import Run, read_runs
 from fieldassay.runs.run_file import GATES
 
@@ -91,6 +93,7 @@ def decide(request: GateRequest) -> DecisionPage:
         else _decide_together(listed, holders, records, request)
     )
     remarks = [remark for run in runs for remark in _remark(run)]
+    remarks += _remark_chance(runs, decisions)
     return DecisionPage(
         name=listed.name if listed is not None else "gates of the spec",
         decisions=decisions,
@@ -257,6 +260,19 @@ def _judge(rules: Iterable[Rule], holdings: Holdings) -> tuple[GateOutcome, ...]
         replace(outcome, title=rule.title) for rule, outcome in zip(listed, outcomes, strict=False)
     )
     return titled + outcomes[len(listed) :]
+
+
+def _remark_chance(runs: Sequence[Run], decisions: Sequence[Decision]) -> list[str]:
+    """Return how often chance alone would fail one of the gates that passed, where they are about a single run that keeps its statistics."""
+    if len(runs) != 1 or not (runs[0].folder / STATISTICS).is_file():
+        return []
+    if all(sum(one.verdict is Verdict.PASS for one in decision.outcomes) < 2 for decision in decisions):
+        return []
+    try:
+        data = runs[0].paired
+    except ProblemsError:  # no gate depends on it
+        return []
+    return [remark for decision in decisions for remark in say_chance(decision, data)]
 
 
 def _remark_names(listed: GateList | None, holders: Holders, request: GateRequest) -> list[str]:

@@ -1,0 +1,69 @@
+"""How often chance alone would fail one of several gates that passed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fieldassay.compare.permutation_test import Floats, PairedMatrix
+from fieldassay.metrics.grammar import Gate
+from fieldassay.metrics.recipes import Total
+from fieldassay.metrics.selection import BoundMetric, bind_metric
+from fieldassay.result.decision import Decision, Verdict
+from fieldassay.result.pairing import PairedData
+from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few
+from fieldassay.wording.compared import holds
+
+
+def say_chance(decision: Decision, data: PairedData) -> tuple[str, ...]:
+    """Return how often another sample of as many documents would fail a gate on a value that passed; () for fewer than two such gates.
+
+    Gates on bounds, counts, percentiles and regressions are left out, and where a system has fewer than 20 documents nothing is said.
+    """
+    passed = [one.gate for one in decision.outcomes if one.verdict is Verdict.PASS]
+    own = tuple(one for one in data.systems if one.system == decision.system)
+    if not own or len(own[0].documents) < FEW_DOCUMENTS or are_too_few(data.replicates, data.level):
+        return ()
+    matrix = PairedMatrix.open(replace(data, metrics=(), systems=own))
+    drawn = [failing for gate in passed if (failing := _redraw(gate, matrix)) is not None]
+    if len(drawn) < 2:
+        return ()
+    share = float(np.any(drawn, axis=0).mean())
+    shown = f"in {share:.0%}" if share >= 0.01 else "in less than 1%"
+    return (
+        f"{decision.system}: {len(drawn)} gates on values passed, and at least one of them fails {shown} of the bootstrap replicates: about so "
+        f"often does chance alone fail one on other samples of {len(own[0].documents):,} documents, if the true values are those of this run",
+    )
+
+
+def _redraw(gate: Gate, matrix: PairedMatrix) -> Floats | None:
+    """Return in which bootstrap replicates a gate on a value fails; None for another gate, and for a metric that cannot be resampled."""
+    bound = _bind(gate, matrix.data)
+    if bound is None:
+        return None
+    if gate.metric.slice is not None:
+        key, value = gate.metric.slice
+        groups = matrix.data.systems[0].groups.get(key)
+        if groups is None or value is None:
+            return None
+        matrix = matrix.narrow(np.flatnonzero([value in names for names in groups]))
+    view = matrix.layout.view(bound)
+    drawn = view.evaluate(matrix.replicates[0][view.rows])
+    return np.array(
+        [
+            value == value and not holds(value, gate.operator, gate.threshold, bound.metric.unit)
+            for value in drawn.tolist()
+        ]
+    )
+
+
+def _bind(gate: Gate, data: PairedData) -> BoundMetric | None:
+    if gate.function != "value":
+        return None
+    try:
+        bound = bind_metric(gate.metric, data.vocabulary)
+    except ValueError:  # of another version or a record: it has no replicates here
+        return None
+    is_total = bound.metric.unit == "count" or isinstance(bound.recipe, Total)
+    return bound if data.can_compare(bound) and not is_total else None
