@@ -108,7 +108,7 @@ def read_confidences(run: Path | Result, system: str | None) -> Confidences:
 
 
 def _refuse_repeats(label: str, system: str, evidence: pl.LazyFrame) -> None:
-    """Raise `ProblemsError` if the system has repeated runs: a threshold is for one answer to each document."""
+    """Raise `ProblemsError` for repeated runs: a threshold is for one answer to each document."""
     import polars as pl
 
     if REPEAT not in evidence.collect_schema():

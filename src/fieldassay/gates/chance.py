@@ -17,9 +17,9 @@ from fieldassay.wording.compared import holds
 
 
 def say_chance(decision: Decision, data: PairedData) -> tuple[str, ...]:
-    """Return how often another sample of as many documents would fail a gate on a value that passed; () for fewer than two such gates.
+    """Return how often other samples would fail a passed gate on a value; () for fewer than two such gates.
 
-    Gates on bounds, counts, percentiles and regressions are left out, and where a system has fewer than 20 documents nothing is said.
+    Gates on bounds, counts, percentiles and regressions are left out. Fewer than 20 documents give ().
     """
     passed = [one.gate for one in decision.outcomes if one.verdict is Verdict.PASS]
     own = tuple(one for one in data.systems if one.system == decision.system)
@@ -32,13 +32,17 @@ def say_chance(decision: Decision, data: PairedData) -> tuple[str, ...]:
     share = float(np.any(drawn, axis=0).mean())
     shown = f"in {share:.0%}" if share >= 0.01 else "in less than 1%"
     return (
-        f"{decision.system}: {len(drawn)} gates on values passed, and at least one of them fails {shown} of the bootstrap replicates: about so "
-        f"often does chance alone fail one on other samples of {len(own[0].documents):,} documents, if the true values are those of this run",
+        f"{decision.system}: {len(drawn)} gates on values passed, and at least one of them fails {shown} "
+        "of the bootstrap replicates: about so often does chance alone fail one on other samples of "
+        f"{len(own[0].documents):,} documents, if the true values are those of this run",
     )
 
 
 def _redraw(gate: Gate, matrix: PairedMatrix) -> Floats | None:
-    """Return in which bootstrap replicates a gate on a value fails; None for another gate, and for a metric that cannot be resampled."""
+    """Return in which bootstrap replicates a gate on a value fails; None for other gates.
+
+    It is None also for a metric that cannot be resampled.
+    """
     bound = _bind(gate, matrix.data)
     if bound is None:
         return None

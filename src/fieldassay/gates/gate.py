@@ -263,7 +263,7 @@ def _judge(rules: Iterable[Rule], holdings: Holdings) -> tuple[GateOutcome, ...]
 
 
 def _remark_chance(runs: Sequence[Run], decisions: Sequence[Decision]) -> list[str]:
-    """Return how often chance alone would fail one of the gates that passed, where they are about a single run that keeps its statistics."""
+    """Return how often chance alone would fail one of the passed gates, for a single run with statistics."""
     if len(runs) != 1 or not (runs[0].folder / STATISTICS).is_file():
         return []
     if all(sum(one.verdict is Verdict.PASS for one in decision.outcomes) < 2 for decision in decisions):

@@ -337,7 +337,7 @@ def _slices(result: Result, headline: tuple[Line, ...]) -> tuple[SliceTable, ...
 
 
 def say_method(summary: Summary, most_systems: int | None = None) -> str:
-    """Return how the intervals of a report are computed, and the legend of `few` where a shown one has that mark.
+    """Return how a report's intervals are computed, and the legend of `few` where a shown one has that mark.
 
     With more than `most_systems` a report has only the intervals of its first metric.
     """
