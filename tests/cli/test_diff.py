@@ -111,7 +111,7 @@ def test_metrics_and_slices_can_be_chosen(run: Run, files: Files) -> None:
 REFUSED: dict[str, tuple[list[Any], str]] = {
     "no run": ([], "RUN"),
     "nothing there": (["nowhere", "elsewhere"], "no store of runs"),
-    "an ending that says nothing": (["BEFORE", "AFTER", "--out", "x.doc"], "the ending does not say"),
+    "an ending that says nothing": (["BEFORE", "AFTER", "--out", "x.doc"], "the ending names no format"),
     "a folder that is not there": (["BEFORE", "AFTER", "--out", "no/such/folder/x.md"], "cannot be written"),
     "one run of one system": (["BEFORE"], "has one system"),
     "an unknown format": (["BEFORE", "AFTER", "--format", "pdf"], "pdf"),
