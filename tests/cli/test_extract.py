@@ -135,6 +135,8 @@ def test_every_document_has_a_row_and_failures_have_a_kind(
     told = {row["id"]: row.get("error", {}).get("kind") for row in rows(place / "out")}
     assert told == {"Ada.txt": None, "Bo.txt": "not_json", "Cy.txt": None, "Dee.txt": "unreadable"}
     assert "failed: 1 not_json, 1 unreadable" in ran.out
+    (bo,) = [row for row in rows(place / "out") if row["id"] == "Bo.txt"]
+    assert ("no idea" in bo["error"]["answer"], "raw" in bo) == (True, False)
     server.script = answer
     again = extract(run, place, "--retry", "not_json")
     assert [row["id"] for row in rows(place / "out") if "error" in row] == ["Dee.txt"], again

@@ -47,6 +47,8 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
     if failure is not None:
         row[DATA_KEY] = None
         row["error"] = {"kind": failure.kind, "stage": failure.stage, "message": failure.message}
+        if row.pop("raw", None) is not None and found is not None and found.raw is not None:
+            row["error"]["answer"] = found.raw[:MOST_RAW]  # under `raw`, scoring would judge it after all
     row["model"] = finished.model or None
     row["reused"] = finished.reused or None
     row["retried"] = finished.retried or None
