@@ -22,6 +22,7 @@ HEADINGS = (
     "Columns",
     "Counts",
     "Latency and cost",
+    "Repeated runs",
 )
 DOCUMENTED = {row["metric"]: row for heading in HEADINGS for row in rows(PAGE, heading)}
 

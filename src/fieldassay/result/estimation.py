@@ -217,9 +217,11 @@ def _bound_one(draft: _Draft, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
     marks = (*few, "few_replicates") if are_too_few(len(draft.replicates[0]) - dropped, level) else few
     marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
     resampled = None if math.isnan(lowest) else (lowest, highest)
-    return _Bounds(
-        None if math.isnan(low) else (min(low, draft.value), max(high, draft.value)), marks, resampled
-    )
+    if math.isnan(low):
+        return _Bounds(None, marks, resampled)
+    if has_bounds(draft.bound):  # sums of rounded parts may exceed them in the last digit
+        low, high = max(low, 0.0), min(high, highest_value(draft.bound))
+    return _Bounds((min(low, draft.value), max(high, draft.value)), marks, resampled)
 
 
 def _mark_few(draft: _Draft) -> tuple[str, ...]:
