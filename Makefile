@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test test-fast test-full test-model fuzz lint docs bench clean
+.PHONY: help setup browser demo test test-fast test-numbers test-full test-model fuzz lint docs bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -30,13 +30,16 @@ browser: ## install Chromium for the tests that open reports, where no browser i
 PROFILE ?= dev
 
 # pytest rewrites 800 modules, which takes a quarter of a minute for each worker unless the bytecode is kept.
-test test-fast test-full: export PYTHONDONTWRITEBYTECODE :=
+test test-fast test-numbers test-full: export PYTHONDONTWRITEBYTECODE :=
 
 test: setup browser ## run every test, the properties with few examples and the simulations with few trials
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile $(PROFILE)
 
 test-fast: setup ## run the tests that need no browser, no processes, no simulations and no long laws
 	$(BIN)/python -m pytest -n 2 -m 'not slow'
+
+test-numbers: setup ## run the simulations and laws of the numbers at full size: what CI adds where they are touched
+	$(BIN)/python -m pytest -n 2 --hypothesis-profile full tests/simulations tests/stats tests/engine/test_laws.py
 
 test-full: setup browser ## run every test, with all examples and trials
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile full
