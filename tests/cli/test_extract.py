@@ -421,3 +421,9 @@ def test_the_repeats_of_a_system_are_made(run: Run, place: Path) -> None:
     (place / "systems.json").write_text('{"systems": {"a": {"strategy": "rules", "repeats": 3}}}')
     assert extract(run, place).code == 0
     assert len(rows(place / "out")) == 9
+
+
+def test_a_spec_that_cannot_be_compiled_is_an_error_before_any_document(run: Run, place: Path) -> None:
+    (place / "spec.yaml").write_text("fields: {total: {type: money, compare: nosuch}}\n")
+    ran = extract(run, place)
+    assert (ran.code, "nosuch" in ran.err, (place / "out").exists()) == (2, True, False), ran

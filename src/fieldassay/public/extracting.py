@@ -20,6 +20,7 @@ from fieldassay.endpoints.journal import NAME as JOURNAL
 from fieldassay.endpoints.journal import ReadJournal
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.extractors.extract import Extraction, System, Work, changed_parts, extract_documents
+from fieldassay.extractors.fields import plan_of_spec
 from fieldassay.extractors.systems import Given, open_system
 from fieldassay.records.extractions import is_extraction, read_manifest
 from fieldassay.spec.model import Spec
@@ -98,6 +99,7 @@ def extract(
     """
     options, watch = options or ExtractOptions(), watch or Watch()
     parsed = spec if isinstance(spec, Spec) else read_spec(spec)
+    plan_of_spec(parsed)  # every problem of the spec, before any document is loaded
     found = list_documents(Path(docs))
     files = choose_files(found.files, options)
     if found.skipped:
@@ -143,6 +145,7 @@ def estimate_extraction(
     """
     options = options or ExtractOptions()
     parsed = spec if isinstance(spec, Spec) else read_spec(spec)
+    plan_of_spec(parsed)  # every problem of the spec, before any document is loaded
     files = choose_files(list_documents(Path(docs)).files, options)
     with ExitStack() as stack:
         opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
