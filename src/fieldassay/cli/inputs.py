@@ -148,6 +148,18 @@ _DATA = (
 )
 
 
+bootstrap_option = option(
+    "--bootstrap",
+    group="Statistics",
+    metavar="N",
+    type=click.IntRange(0),
+    default=2000,
+    show_default=True,
+    help="Bootstrap replicates; 0: no intervals.",
+)
+"""`--bootstrap` of the commands that score."""
+
+
 def spec_options(command: Command) -> Command:
     """Add `--spec` and `--protocol` to a command."""
     return add_options(command, _SPEC)

@@ -16,7 +16,7 @@ from fieldassay.cli.extract import (
     work_options,
 )
 from fieldassay.cli.grouping import GroupedCommand, option
-from fieldassay.cli.inputs import gold_options, spec_options
+from fieldassay.cli.inputs import bootstrap_option, gold_options, spec_options
 
 _PATH = click.Path(path_type=Path)
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -45,15 +45,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     type=_SHARE,
     help="Choose the best system without this share of the documents, and say how good it is on them.",
 )
-@option(
-    "--bootstrap",
-    group="Statistics",
-    metavar="N",
-    type=click.IntRange(0),
-    default=2000,
-    show_default=True,
-    help="Bootstrap replicates; 0: no intervals.",
-)
+@bootstrap_option
 @option(
     "-o",
     "--out",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from fieldassay.cli.grouping import GroupedCommand, option
-from fieldassay.cli.inputs import data_options, spec_options
+from fieldassay.cli.inputs import bootstrap_option, data_options, spec_options
 from fieldassay.cli.lock import lock_options, read_lock_options
 from fieldassay.cli.regressions import BaselineChoice, baseline_options, read_baseline_options
 from fieldassay.cli.report import read_report_options, report_options, write_reports
@@ -112,15 +112,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     show_default=True,
     help="The level of intervals, above 0, below 1.",
 )
-@option(
-    "--bootstrap",
-    group="Statistics",
-    metavar="N",
-    type=click.IntRange(0),
-    default=2000,
-    show_default=True,
-    help="Bootstrap replicates; 0: no intervals.",
-)
+@bootstrap_option
 @option(
     "--seed",
     group="Statistics",
