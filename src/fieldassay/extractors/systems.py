@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, is_dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from fieldassay.records.source import open_source
 from fieldassay.spec.model import Spec
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Given:
     """The input of an extraction that examples must differ from: the folder, and the documents."""
 
@@ -44,8 +45,9 @@ class Given:
     reading: SourceOptions | None = None
     """How the records of examples are read; by default as the spec says."""
 
+    @cached_property
     def scored(self) -> Scored:
-        """Return the ids and the digests of the documents; reads them all."""
+        """The ids and the digests of the documents; reads them all, once for all systems with examples."""
         digests = {}
         for file in self.files:
             with suppress(DocumentError):
@@ -215,7 +217,7 @@ def load_examples(shown: ExampleFile, spec: Spec, given: Given, folder: Path) ->
         )
     if problems:
         raise ProblemsError(problems)
-    return fit_examples(found, given.scored(), str(source))[0]
+    return fit_examples(found, given.scored, str(source))[0]
 
 
 def _example_options(spec: Spec) -> SourceOptions:
