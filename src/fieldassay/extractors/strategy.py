@@ -46,7 +46,6 @@ class Task:
 
     spec: Spec
     examples: tuple[Example, ...] = ()
-    seed: int = 0
     repeat: int = 0
     """Which repetition this is, from 0; requests carry it, so that repeats are asked anew."""
     images: tuple[Attachment, ...] = ()

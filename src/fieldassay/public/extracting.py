@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -98,8 +98,7 @@ def extract(
     1
     """
     options, watch = options or ExtractOptions(), watch or Watch()
-    parsed = spec if isinstance(spec, Spec) else read_spec(spec)
-    plan_of_spec(parsed)  # every problem of the spec, before any document is loaded
+    parsed = _read_spec(spec)
     found = list_documents(Path(docs))
     files = choose_files(found.files, options)
     if found.skipped:
@@ -144,13 +143,19 @@ def estimate_extraction(
     allowed, the most that of the longest answers.
     """
     options = options or ExtractOptions()
-    parsed = spec if isinstance(spec, Spec) else read_spec(spec)
-    plan_of_spec(parsed)  # every problem of the spec, before any document is loaded
+    parsed = _read_spec(spec)
     files = choose_files(list_documents(Path(docs)).files, options)
     with ExitStack() as stack:
         opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
         options = replace(options, repeats=max(opened.repeats, options.repeats))
         return estimate_system(opened, files, options, stack)
+
+
+def _read_spec(spec: Any) -> Spec:
+    """Return a spec; raise `ProblemsError` with every problem of it, before any document is loaded."""
+    parsed = spec if isinstance(spec, Spec) else read_spec(spec)
+    plan_of_spec(parsed)
+    return parsed
 
 
 def choose_files(files: Sequence[DocumentFile], options: ExtractOptions) -> tuple[DocumentFile, ...]:
@@ -160,9 +165,17 @@ def choose_files(files: Sequence[DocumentFile], options: ExtractOptions) -> tupl
         files = files[: options.limit]
     if options.sample is None or options.sample >= len(files):
         return tuple(files)
-    drawn = sorted(files, key=lambda file: hashlib.sha256(f"{options.seed}\n{file.id}".encode()).digest())
-    chosen = {file.id for file in drawn[: options.sample]}
+    chosen = set(shuffled([file.id for file in files], f"{options.seed}")[: options.sample])
     return tuple(file for file in files if file.id in chosen)
+
+
+def shuffled(names: Iterable[str], key: str) -> list[str]:
+    """Return names in an order that depends on nothing but the key and each name.
+
+    >>> shuffled("abc", "0") == shuffled("cab", "0")
+    True
+    """
+    return sorted(names, key=lambda name: hashlib.sha256(f"{key}\n{name}".encode()).digest())
 
 
 def make_work(options: ExtractOptions, stack: ExitStack, watch: Watch) -> Work:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -27,6 +26,7 @@ from fieldassay.public.extracting import (
     choose_files,
     estimate_system,
     make_work,
+    shuffled,
     tell_changes,
 )
 from fieldassay.public.scoring import score
@@ -432,7 +432,7 @@ def _hold_out(
         return None
     ids = [file.id for file in task.files]
     seed = options.extract.seed
-    drawn = sorted(ids, key=lambda name: hashlib.sha256(f"holdout\n{seed}\n{name}".encode()).digest())
+    drawn = shuffled(ids, f"holdout\n{seed}")
     held = _held_out(options.holdout, len(ids))
     plain = replace(_overall(options.score), metrics=("accuracy",), compare=())
     choosing = score(gold, _folders(entries, place), task.plan, replace(plain, only=tuple(drawn[held:])))
