@@ -13,7 +13,7 @@ from calibration.confidence_runs import bills, score_rows
 from fieldassay.calibration.calibrate import CalibrationOptions, apply_policy, calibrate
 from fieldassay.calibration.measure import select
 from fieldassay.calibration.planning import plan_labels
-from fieldassay.calibration.policy import say_promise
+from fieldassay.calibration.policy import describe_promise
 from fieldassay.calibration.result import CalibrationPage, Promise, Unit, thin
 from fieldassay.reports.calibration import render_calibration, render_check, render_plan
 from fieldassay.reports.page import Screen
@@ -32,9 +32,9 @@ def test_pages_fit_the_screen(width: int) -> None:
     policy = found.make_policy(datetime(2026, 1, 1, tzinfo=UTC))
     checked = apply_policy(bills(400, 40, first=500), policy, "policy.json")
     texts = [
-        render_calibration(found.page, say_promise(promise), Screen(width)),
-        render_check(checked, say_promise(promise), Screen(width)),
-        render_plan(plan_labels(promise, 3), say_promise(promise, 3), Screen(width)),
+        render_calibration(found.page, describe_promise(promise), Screen(width)),
+        render_check(checked, describe_promise(promise), Screen(width)),
+        render_plan(plan_labels(promise, 3), describe_promise(promise, 3), Screen(width)),
     ]
     assert all(len(line) <= width for text in texts for line in text.split("\n"))
     assert all("\x1b" not in text for text in texts)
@@ -89,7 +89,7 @@ def test_curves_are_thinned_evenly_with_both_ends() -> None:
 @pytest.mark.parametrize("unit", list(Unit))
 @pytest.mark.parametrize("by_field", [True, False])
 def test_a_promise_says_its_numbers_and_its_unit(unit: Unit, by_field: bool) -> None:
-    words = say_promise(Promise(0.005, 0.9, unit, by_field), 3)
+    words = describe_promise(Promise(0.005, 0.9, unit, by_field), 3)
     assert "90% confidence" in words and "at most 0.5%" in words
     assert ("every document counted once" in words) == (unit is Unit.DOCUMENT)
     assert ("for all fields at once" in words) == by_field

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command_runs import Ran
 
-from fieldassay.wording.sources import say_source
+from fieldassay.wording.sources import describe_source
 
 Run = Callable[..., Ran]
 SPEC = """
@@ -191,4 +191,4 @@ def test_foreign_evidence_neither_fails_nor_moves_the_cursor(run: Run, place: Pa
     ids=lambda value: value["class"] if isinstance(value, dict) else None,
 )
 def test_every_class_of_evidence_has_words(evidence: dict[str, Any], said: str) -> None:
-    assert say_source([evidence]) == said
+    assert describe_source([evidence]) == said

@@ -18,7 +18,7 @@ from fieldassay.diffs.diff import DiffOptions, changes_csv, diff_json, diff_runs
 from fieldassay.diffs.result import COLUMNS, Diff
 from fieldassay.reports.diff.html import render_diff_html
 from fieldassay.reports.diff.markdown import render_diff_markdown
-from fieldassay.reports.diff.parts import tell_diff
+from fieldassay.reports.diff.parts import describe_diff
 from fieldassay.reports.diff.terminal import render_diff_terminal
 from fieldassay.reports.page import Screen
 from fieldassay.result.comparison import Comparison
@@ -93,7 +93,7 @@ ALLOWED = {
 
 
 def test_html_has_nothing_but_its_own_elements(hostile: Diff) -> None:
-    html = render_diff_html(tell_diff(hostile, 50))
+    html = render_diff_html(describe_diff(hostile, 50))
     checker = Checker()
     checker.feed(html)
     checker.close()
@@ -117,7 +117,7 @@ def test_html_has_nothing_but_its_own_elements(hostile: Diff) -> None:
 
 
 def test_markdown_has_no_markup_from_values(hostile: Diff) -> None:
-    text = render_diff_markdown(tell_diff(hostile, 50))
+    text = render_diff_markdown(describe_diff(hostile, 50))
     assert "<" not in text.replace("&lt;", "")
     assert "\x1b" not in text
     assert "\u202e" not in text
@@ -130,14 +130,14 @@ def test_markdown_has_no_markup_from_values(hostile: Diff) -> None:
 
 @pytest.mark.parametrize("width", [40, 80, 100, 200])
 def test_a_terminal_gets_nothing_that_moves_its_cursor(hostile: Diff, width: int) -> None:
-    text = render_diff_terminal(tell_diff(hostile, 50), Screen(width))
+    text = render_diff_terminal(describe_diff(hostile, 50), Screen(width))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
     assert max(map(len, text.split("\n"))) <= width
     assert len(text) < 200_000
 
 
 def test_an_ascii_terminal_gets_ascii(hostile: Diff) -> None:
-    assert render_diff_terminal(tell_diff(hostile, 3), Screen(100, is_ascii=True)).isascii()
+    assert render_diff_terminal(describe_diff(hostile, 3), Screen(100, is_ascii=True)).isascii()
 
 
 def test_json_is_complete_and_plain(hostile: Diff) -> None:
@@ -167,7 +167,9 @@ def rendered(make_run: Make, change: Callable[[int, dict[str, Any]], dict[str, A
         make_run(SPEC, GOLD, {name: rows})
         for name, rows in (("old", GOLD), ("new", [change(at, row) for at, row in enumerate(GOLD)]))
     ]
-    return render_diff_terminal(tell_diff(diff_runs(*runs, options=DiffOptions(**options)), 3), Screen(200))
+    return render_diff_terminal(
+        describe_diff(diff_runs(*runs, options=DiffOptions(**options)), 3), Screen(200)
+    )
 
 
 def test_a_real_loss_is_called_worse_with_its_values(make_run: Make) -> None:
@@ -185,7 +187,7 @@ def spoiled(documents: range) -> list[dict[str, Any]]:
 
 def test_no_shown_difference_is_given_the_difference_that_could_have_been_found(make_run: Make) -> None:
     runs = [make_run(SPEC, GOLD, {name: spoiled(at)}) for name, at in (("a", range(4)), ("b", range(4, 9)))]
-    text = render_diff_terminal(tell_diff(diff_runs(*runs), 3), Screen(200))
+    text = render_diff_terminal(describe_diff(diff_runs(*runs), 3), Screen(200))
     assert "no difference could be shown between a and b in accuracy (−4.2 points" in text
     found = re.search(
         r"accuracy: a difference of ([\d.]+) points would have been found with probability 0.8; for one of "
@@ -218,7 +220,7 @@ def test_a_metric_of_a_field_is_named_with_its_field(make_run: Make) -> None:
 def test_more_systems_are_told_by_their_places(make_run: Make) -> None:
     systems = {"good": GOLD, "same": GOLD, "bad": [{**row, "total": 99, "name": "z"} for row in GOLD]}
     found = diff_runs(make_run(SPEC, GOLD, systems), options=DiffOptions(reference="good"))
-    text = render_diff_terminal(tell_diff(found), Screen(160))
+    text = render_diff_terminal(describe_diff(found), Screen(160))
     assert "accuracy: 2 of 3 pairs of systems differ by more than chance" in text
     assert re.search(r"^1 to 2 +good .* reference$", text, re.MULTILINE)
     assert re.search(r"^1 to 2 +same .* identical$", text, re.MULTILINE)
@@ -231,9 +233,9 @@ def test_a_slice_may_be_called_anything(make_run: Make, key: str) -> None:
     spec = {"fields": {**SPEC["fields"], key: "text"}, "slices": [key]}
     systems = {"a": gold, "b": [{**row, "total": 99} for row in gold], "c": gold}
     run = make_run(spec, gold, systems, "--bootstrap", 0)
-    two = render_diff_terminal(tell_diff(diff_runs(f"{run}:a", f"{run}:b"), 0), Screen(160))
+    two = render_diff_terminal(describe_diff(diff_runs(f"{run}:a", f"{run}:b"), 0), Screen(160))
     assert [
         len(re.findall(rf"^{value} +6 .* not shown$", two, re.MULTILINE)) for value in ("left", "right")
     ] == [1, 1]
-    three = render_diff_markdown(tell_diff(diff_runs(run), 0))
+    three = render_diff_markdown(describe_diff(diff_runs(run), 0))
     assert three.count(": left, n = 6:") == three.count(": right, n = 6:") == 1

@@ -14,7 +14,7 @@ from fieldassay.metrics.grammar import parse_gate
 from fieldassay.result.decision import Answer, Decision, GateOutcome, Verdict
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
-from fieldassay.wording.compared import holds, show_compared, slack_of
+from fieldassay.wording.compared import format_compared, holds, slack_of
 
 PASS, FAIL, OPEN, SKIPPED = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SKIPPED
 ACCURACY = Estimate(
@@ -256,7 +256,7 @@ SHOWN = [
 def test_a_value_prints_like_the_threshold_only_if_it_is_equal_to_it(
     value: float, threshold: float, unit: str, shown: str
 ) -> None:
-    assert show_compared(value, threshold, unit) == shown
+    assert format_compared(value, threshold, unit) == shown
 
 
 @given(
@@ -268,7 +268,7 @@ def test_a_value_prints_like_the_threshold_only_if_it_is_equal_to_it(
 def test_what_is_printed_and_what_is_compared_agree(
     value: float, threshold: float, unit: str, operator: str
 ) -> None:
-    printed = float(show_compared(value, threshold, unit).removesuffix("%"))
+    printed = float(format_compared(value, threshold, unit).removesuffix("%"))
     if abs(value - threshold) > 1000 * slack_of(threshold, unit):
         assert holds(value, operator, threshold, unit) == holds(printed, operator, threshold, unit)
 

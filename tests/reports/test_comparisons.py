@@ -19,8 +19,8 @@ from fieldassay.result.comparison import VERDICTS, Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.scoring.options import InputOptions, ScoreOptions
 from fieldassay.scoring.score import score
-from fieldassay.wording.numbers import show_difference, show_p, show_percent
-from fieldassay.wording.sentences import join_names, say_comparison, say_estimate, say_power
+from fieldassay.wording.numbers import format_difference, format_p, format_percent
+from fieldassay.wording.sentences import describe_comparison, describe_estimate, describe_power, join_names
 
 FINRAG = Path(__file__).resolve().parents[3] / "shared" / "data" / "finrag-2024"
 
@@ -89,12 +89,12 @@ def made(**changed: Any) -> Comparison:
     ],
 )
 def test_every_verdict_is_a_sentence(changed: dict[str, Any], said: str) -> None:
-    assert say_comparison(made(**changed)) == said
+    assert describe_comparison(made(**changed)) == said
 
 
 @given(st.sampled_from(VERDICTS), st.floats(-1, 1), st.floats(0, 1))
 def test_no_system_is_better_without_a_verdict(verdict: Any, difference: float, p: float) -> None:
-    sentence = say_comparison(made(verdict=verdict, difference=difference, p_adjusted=p))
+    sentence = describe_comparison(made(verdict=verdict, difference=difference, p_adjusted=p))
     assert ("better" in sentence or "worse" in sentence) == (verdict in ("better", "worse"))
     assert not ("better" in sentence or "worse" in sentence) or "95% CI" in sentence
 
@@ -115,7 +115,7 @@ def test_no_system_is_better_without_a_verdict(verdict: Any, difference: float, 
     ],
 )
 def test_the_detectable_difference_is_said_where_none_was_shown(changed: dict[str, Any], said: str) -> None:
-    assert say_power(made(**{"verdict": "no_difference_shown", "detectable": 0.05, **changed})) == said
+    assert describe_power(made(**{"verdict": "no_difference_shown", "detectable": 0.05, **changed})) == said
 
 
 ONE = Estimate(
@@ -138,11 +138,15 @@ ONE = Estimate(
     ],
 )
 def test_a_value_comes_with_what_it_stands_on(changes: dict[str, Any], text: str) -> None:
-    assert say_estimate(replace(ONE, **changes)) == text
+    assert describe_estimate(replace(ONE, **changes)) == text
 
 
 def test_zero_has_no_sign() -> None:
-    assert (show_difference(0.0, "ratio"), show_difference(-0.0001, "ratio"), show_percent(0.0, "usd")) == (
+    assert (
+        format_difference(0.0, "ratio"),
+        format_difference(-0.0001, "ratio"),
+        format_percent(0.0, "usd"),
+    ) == (
         "0.0 points",
         "0.0 points",
         "0 USD",
@@ -154,12 +158,12 @@ def test_names_are_joined_as_people_do() -> None:
 
 
 def test_names_cannot_move_the_cursor() -> None:
-    assert "\x1b" not in say_comparison(made(systems=("a\x1b[2J", "b\u202e"), slice={"k\x1b": "v\x1b"}))
+    assert "\x1b" not in describe_comparison(made(systems=("a\x1b[2J", "b\u202e"), slice={"k\x1b": "v\x1b"}))
 
 
 @pytest.mark.parametrize("p", [0.05, 0.0501, 0.04999, 0.0005, 0.001, 0.0995, 0.9949, 1.0, 1e-300])
 def test_a_printed_p_value_is_on_the_side_of_the_level_that_the_decision_is(p: float) -> None:
-    shown = show_p(p)
+    shown = format_p(p)
     value = float(shown.split()[-1])
     assert (value <= 0.05) == (p <= 0.05)
     assert shown != "p = .000"

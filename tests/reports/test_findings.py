@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.reports.findings import tell_verdict
+from fieldassay.reports.findings import describe_verdict
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from fieldassay.reports.findings import tell_verdict
     ],
 )
 def test_the_verdict_names_every_system(answers: list[tuple[str, str]], sentence: str) -> None:
-    assert tell_verdict([{"system": system, "answer": answer} for system, answer in answers]) == sentence
+    assert describe_verdict([{"system": system, "answer": answer} for system, answer in answers]) == sentence

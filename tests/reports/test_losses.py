@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fieldassay import score
 from fieldassay.reports.ci.step_summary import render_step_summary
 from fieldassay.reports.executive import render_executive
-from fieldassay.reports.findings import tell_cause, tell_loss
+from fieldassay.reports.findings import describe_cause, describe_loss
 from fieldassay.reports.losses import Loss, find_losses
 from fieldassay.reports.markdown import render_markdown
 from fieldassay.reports.page import Screen
@@ -61,7 +61,7 @@ def test_a_loss_says_what_it_stands_on() -> None:
     assert result.documents is not None
     [loss] = find_losses(result.evidence.lazy(), result.documents, result.systems)["prediction"]
     assert loss.points == pytest.approx(10 / 40 / 2)
-    assert tell_loss(loss).startswith(
+    assert describe_loss(loss).startswith(
         "a: the prediction has no value, in 10 values of 10 documents. It costs 12.5 points of accuracy (95% CI "
     )
     assert loss.interval is not None
@@ -113,7 +113,7 @@ def test_an_answer_that_cannot_be_used_is_one_cause_and_its_values_are_in_no_oth
     assert list(found) == [("", cause)]
     [loss] = found.values()
     assert (loss.count, loss.documents, loss.values, loss.points) == (1, 1, 5, 0.25)
-    assert tell_cause(loss) == said and tell_loss(loss).startswith(
+    assert describe_cause(loss) == said and describe_loss(loss).startswith(
         f"{said}. It costs 25.0 points of accuracy"
     )
 

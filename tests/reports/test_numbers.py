@@ -10,7 +10,7 @@ from fieldassay.reports.latex import _number
 from fieldassay.reports.markdown import render_markdown
 from fieldassay.reports.summary import summarize
 from fieldassay.scoring.score import score
-from fieldassay.wording.numbers import show_number, show_percent, show_plain, show_rounded
+from fieldassay.wording.numbers import format_number, format_percent, format_plain, format_rounded
 
 SHOWN = [
     ("ratio", 0.99952, "0.999…"),
@@ -31,11 +31,11 @@ SHOWN = [
     ("unit", "value", "text"), SHOWN, ids=[f"{value} {unit}" for unit, value, _ in SHOWN]
 )
 def test_a_score_reads_like_one_only_if_it_is(unit: str, value: float, text: str) -> None:
-    assert show_number(value, unit) == text
+    assert format_number(value, unit) == text
 
 
 @pytest.mark.parametrize(
-    "show", [show_number, show_percent, show_plain, _number], ids=lambda one: one.__name__
+    "show", [format_number, format_percent, format_plain, _number], ids=lambda one: one.__name__
 )
 @given(value=st.floats(0, 1 - 1e-6))
 def test_no_way_of_writing_shows_less_than_one_as_one(show: object, value: float) -> None:
@@ -47,7 +47,7 @@ def test_no_way_of_writing_shows_less_than_one_as_one(show: object, value: float
 def test_what_is_shown_is_the_rounded_value_or_the_last_one_before_the_bound(
     value: float, decimals: int
 ) -> None:
-    text = show_rounded(value, decimals)
+    text = format_rounded(value, decimals)
     assert abs(float(text.rstrip("…")) - value) <= 10.0**-decimals
 
 

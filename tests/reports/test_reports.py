@@ -16,7 +16,7 @@ from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.sampling import sample
 from fieldassay.scoring.score import score
-from fieldassay.wording.numbers import FEW, show_value
+from fieldassay.wording.numbers import FEW, format_value
 
 EVIL = "x\x1b[31m\u202e[red]|`<b>"
 
@@ -57,8 +57,8 @@ def test_ascii_screen_gets_ascii_only() -> None:
 def test_every_number_of_the_head_is_in_both_reports() -> None:
     summary = summarize(sample_result())
     terminal, markdown = render_terminal(summary, Screen(200)), render_markdown(summary)
-    values = [show_value(estimate) for line in summary.headline for estimate in line.estimates]
-    values += [show_value(line.accuracy) for lines in summary.fields for line in lines]
+    values = [format_value(estimate) for line in summary.headline for estimate in line.estimates]
+    values += [format_value(line.accuracy) for lines in summary.fields for line in lines]
     assert len(values) > 30
     assert all(value in terminal and value in markdown for value in values)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.wording.shown import escape_markdown, shorten, show, show_json, show_pair, visible
+from fieldassay.wording.shown import clip, escape_markdown, format_json, format_pair, shorten, visible
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=80)
 
@@ -51,12 +51,12 @@ def test_hidden_characters_become_escapes(text: str, shown: str) -> None:
 
 @given(ANY_TEXT, st.integers(3, 60))
 def test_shown_value_fits_its_width(text: str, width: int) -> None:
-    assert len(show(text, width)) <= width
+    assert len(clip(text, width)) <= width
     assert shorten(text, width) == text or len(text) > width
 
 
 def test_ten_million_characters_are_shown_at_once() -> None:
-    assert show("\u202e" * 10_000_000, 20).startswith("\\u202e")
+    assert clip("\u202e" * 10_000_000, 20).startswith("\\u202e")
 
 
 @given(ANY_TEXT)
@@ -68,7 +68,7 @@ def test_markdown_cell_stays_one_cell_without_markup(text: str) -> None:
 
 @pytest.mark.parametrize("value", ["Main St", " padded ", "12", "null", "", 'say "hi"', "[1]", "—", "a\\b"])
 def test_text_loses_its_quotes_only_where_that_cannot_mislead(value: str) -> None:
-    shown = show_json(json.dumps(value, ensure_ascii=False), 40)
+    shown = format_json(json.dumps(value, ensure_ascii=False), 40)
     assert shown == (value if value == "Main St" else json.dumps(value, ensure_ascii=False))
 
 
@@ -77,6 +77,6 @@ def test_text_loses_its_quotes_only_where_that_cannot_mislead(value: str) -> Non
 def test_pair_of_long_texts_shows_where_they_differ(width: int, at: int) -> None:
     gold = "".join(chr(97 + place % 26) for place in range(99))
     pred = f"{gold[:at]}#{gold[at + 1 :]}"
-    shown = show_pair(json.dumps(gold), json.dumps(pred), width)
+    shown = format_pair(json.dumps(gold), json.dumps(pred), width)
     assert shown[0] != shown[1] and "#" in shown[1]
     assert max(map(len, shown)) <= width + 1

@@ -65,12 +65,12 @@ def make_harmless(text: str) -> str:
     return f"'{plain}" if _OPENS_FORMULA.match(plain) and not _PLAIN_NUMBER.fullmatch(plain) else plain
 
 
-def show_hidden(text: str) -> str:
+def format_hidden(text: str) -> str:
     r"""Return a name, id or path with control characters and direction marks as escapes.
 
     Values of documents stay as they are.
 
-    >>> print(show_hidden("a\x1b[31m\u202eb"))
+    >>> print(format_hidden("a\x1b[31m\u202eb"))
     a\x1b[31m\u202eb
     """
     if text.isprintable():
@@ -82,7 +82,7 @@ def show_hidden(text: str) -> str:
 
 def show_names(row: Iterable[Any]) -> list[Any]:
     """Return a row of names and numbers for display."""
-    return [show_hidden(one) if isinstance(one, str) else one for one in row]
+    return [format_hidden(one) if isinstance(one, str) else one for one in row]
 
 
 def workbook_bytes(sheets: Iterable[Sheet]) -> Iterator[bytes]:

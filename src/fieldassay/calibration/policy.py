@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from fieldassay.calibration.result import Bound, Promise, PromiseKind, Unit
-from fieldassay.wording.numbers import show_share
+from fieldassay.wording.numbers import format_share
 
 AUDIT_SHARE, COST_ERROR, COST_REVIEW = 0.03, 20.0, 1.0
 """Defaults of a policy: share of accepted values to audit, cost of an error, cost of one review."""
@@ -227,16 +227,16 @@ def _order(task: Task) -> tuple[float, str, str]:
     return -task.margin, task.item.document, task.item.path
 
 
-def say_promise(promise: Promise, families: int = 1) -> str:
+def describe_promise(promise: Promise, families: int = 1) -> str:
     """Return what a policy promises, in words.
 
-    >>> print(say_promise(Promise(0.01, 0.95, Unit.VALUE)))  # doctest: +NORMALIZE_WHITESPACE
+    >>> print(describe_promise(Promise(0.01, 0.95, Unit.VALUE)))  # doctest: +NORMALIZE_WHITESPACE
     With 95% confidence at most 1% of the accepted values are wrong,
     if values are independent of one another and new documents are like these.
     """
     each = " of each field" if promise.by_field else ""
     together = ", for all fields at once" if promise.by_field and families > 1 else ""
-    sure, risk = show_share(promise.confidence), show_share(promise.risk)
+    sure, risk = format_share(promise.confidence), format_share(promise.risk)
     limited = {
         PromiseKind.VALUE: f"of the accepted values{each} are wrong{together}",
         PromiseKind.DOCUMENT: "of the documents accepted as a whole have an error",

@@ -13,7 +13,7 @@ import msgspec
 
 from fieldassay.atomic.sealed_json import JsonFormat, checksum
 from fieldassay.calibration.observations import SCALES
-from fieldassay.calibration.policy import ReviewPolicy, say_promise
+from fieldassay.calibration.policy import ReviewPolicy, describe_promise
 from fieldassay.calibration.result import Bound
 
 FORMAT = JsonFormat(
@@ -40,7 +40,7 @@ def write_policy(path: Path, policy: ReviewPolicy) -> None:
 def policy_bytes(policy: ReviewPolicy) -> bytes:
     """Return a policy as the bytes of its file."""
     sealed, free = _parts(policy)
-    words = say_promise(policy.promise, len(policy.rules))
+    words = describe_promise(policy.promise, len(policy.rules))
     if policy.reviews_everything:
         words = "Nothing is promised: no threshold could be certified, so everything is reviewed."
     data = {**FORMAT.head(), "words": words, **sealed, "seal": checksum(sealed), **free}

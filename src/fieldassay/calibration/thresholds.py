@@ -11,7 +11,7 @@ from fieldassay.calibration.labels import Labels
 from fieldassay.calibration.observations import Observations
 from fieldassay.calibration.planning import labels_for_chance, split_delta
 from fieldassay.calibration.result import Certificate, Nearest, Promise, Unit
-from fieldassay.wording.numbers import show_share
+from fieldassay.wording.numbers import format_share
 
 RISKS = (
     0.001,
@@ -121,13 +121,13 @@ def _explain(found: Found, labels: Labels, promise: Promise, delta: float) -> st
     step = found.steps[-1]
     seen = (
         f"of the {step.labels:,} most confident {noun} {step.errors:,} have errors, "
-        f"so the risk may be up to {show_share(step.bound, 2)}"
+        f"so the risk may be up to {format_share(step.bound, 2)}"
     )
     rate = step.errors / step.labels
     if rate >= promise.risk:
         return (
             f"{seen}; more labels do not help while the most confident values are wrong more often than "
-            f"{show_share(promise.risk)}"
+            f"{format_share(promise.risk)}"
         )
     needed = labels_for_chance(promise, delta, rate)
     if needed is None or needed <= labels.reach:

@@ -160,7 +160,7 @@ def calibrate(**given: Any) -> int:
 def _plan(given: Mapping[str, Any]) -> int:
     from fieldassay.calibration.calibrate import CalibrationOptions, check_options
     from fieldassay.calibration.planning import plan_labels
-    from fieldassay.calibration.policy import say_promise
+    from fieldassay.calibration.policy import describe_promise
 
     if given["run"] is not None or given["policy"] is not None or given["out"] is not None:
         raise click.UsageError("--plan looks at no run and writes nothing: leave out RUN, --apply and --out.")
@@ -175,7 +175,7 @@ def _plan(given: Mapping[str, Any]) -> int:
     from fieldassay.cli.output import screen, write
     from fieldassay.reports.calibration import render_plan
 
-    write(render_plan(plan, say_promise(promise, families), screen()))
+    write(render_plan(plan, describe_promise(promise, families), screen()))
     return 0
 
 
@@ -184,7 +184,7 @@ def _calibrate(given: Mapping[str, Any]) -> int:
 
     from fieldassay.calibration.calibrate import ReviewSettings
     from fieldassay.calibration.calibrate import calibrate as calibrate_run
-    from fieldassay.calibration.policy import say_promise
+    from fieldassay.calibration.policy import describe_promise
     from fieldassay.cli.output import complain, screen, write
     from fieldassay.reports.calibration import render_calibration
 
@@ -198,7 +198,7 @@ def _calibrate(given: Mapping[str, Any]) -> int:
     if given["is_json"]:
         _print_json(found.page.to_dict())
     else:
-        write(render_calibration(found.page, say_promise(options.promise, len(policy.rules)), screen()))
+        write(render_calibration(found.page, describe_promise(options.promise, len(policy.rules)), screen()))
     if given["out"] is not None:
         from fieldassay.calibration.policy_file import write_policy
 
@@ -212,7 +212,7 @@ def _calibrate(given: Mapping[str, Any]) -> int:
 
 def _apply(given: Mapping[str, Any]) -> int:
     from fieldassay.calibration.calibrate import apply_policy
-    from fieldassay.calibration.policy import say_promise
+    from fieldassay.calibration.policy import describe_promise
     from fieldassay.calibration.policy_file import read_policy
     from fieldassay.cli.output import screen, write
     from fieldassay.reports.calibration import render_check
@@ -223,7 +223,7 @@ def _apply(given: Mapping[str, Any]) -> int:
     if given["is_json"]:
         _print_json(found.to_dict())
     else:
-        write(render_check(found, say_promise(policy.promise, len(policy.rules)), screen()))
+        write(render_check(found, describe_promise(policy.promise, len(policy.rules)), screen()))
     return 1 if found.is_broken else 0
 
 

@@ -168,13 +168,13 @@ def _print(portions: list[str]) -> None:
 
 def _render(found: Diff, shape: str, given: Mapping[str, Any]) -> list[str]:
     from fieldassay.diffs.diff import changes_csv, diff_json
-    from fieldassay.reports.diff.parts import tell_diff
+    from fieldassay.reports.diff.parts import describe_diff
 
     if shape == "json":
         return [diff_json(found)]
     if shape == "csv":
         return list(changes_csv(found))
-    told = tell_diff(found, given["most"])
+    told = describe_diff(found, given["most"])
     if shape == "markdown":
         from fieldassay.reports.diff.markdown import render_diff_markdown
 

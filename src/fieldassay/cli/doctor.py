@@ -107,7 +107,7 @@ def _probe(url: str, model: str, key: tuple[str, str], *, is_json: bool) -> int:
 def _render(found: dict[str, Any]) -> str:
     from fieldassay.cli.output import screen
     from fieldassay.reports.page import Column, Page
-    from fieldassay.wording.numbers import show_count
+    from fieldassay.wording.numbers import format_count
 
     shown = screen()
     page = Page(shown)
@@ -116,7 +116,7 @@ def _render(found: dict[str, Any]) -> str:
         f"{found['platform']}"
     )
     page.line(
-        f"{show_count(found['cpus'], 'CPU')}; output {shown.width} columns wide, "
+        f"{format_count(found['cpus'], 'CPU')}; output {shown.width} columns wide, "
         f"{'with' if shown.has_colors else 'without'} colors"
     )
     page.line()
@@ -135,5 +135,5 @@ def _render(found: dict[str, Any]) -> str:
     page.line()
     test = found["self_test"]
     said = "passed: the numbers are what they must be" if test["is_passed"] else f"FAILED: {test['why']}"
-    page.line(f"self-test ({show_count(test['documents'], 'document')}, {test['seconds']:.1f} s): {said}")
+    page.line(f"self-test ({format_count(test['documents'], 'document')}, {test['seconds']:.1f} s): {said}")
     return page.text()

@@ -115,18 +115,18 @@ def _print(folder: Path, what: str, system: str | None) -> None:
 
 
 def _cell(name: str, value: Any) -> str:
-    from fieldassay.reports.wording import DIAGNOSES, say
-    from fieldassay.wording.numbers import NOTHING, show_number
-    from fieldassay.wording.shown import show, show_json
+    from fieldassay.reports.wording import DIAGNOSES, describe
+    from fieldassay.wording.numbers import NOTHING, format_number
+    from fieldassay.wording.shown import clip, format_json
 
     if name in ("precision", "recall", "f1-score", "similarity"):
-        return NOTHING if value is None else show_number(value)
+        return NOTHING if value is None else format_number(value)
     if name in ("gold", "agreed", "pred"):
-        return show_json(value, 200)
+        return format_json(value, 200)
     return (
         f"{100 * value:.1f}"
         if name == "points"
-        else say(DIAGNOSES, value)
+        else describe(DIAGNOSES, value)
         if name == "diagnosis"
-        else show(str(value), 300)
+        else clip(str(value), 300)
     )

@@ -204,7 +204,7 @@ def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool, i
 
         write(json.dumps(plan.to_dict(), ensure_ascii=False, indent=1) + "\n")
         return 0
-    for line in _tell_pruning(plan, "would be removed" if is_dry else "removed"):
+    for line in _describe_pruning(plan, "would be removed" if is_dry else "removed"):
         complain(line)
     return 0
 
@@ -273,12 +273,12 @@ def _named(tags: Sequence[str]) -> str:
     return f" (tagged {', '.join(tags)})" if tags else ""
 
 
-def _tell_pruning(plan: Pruning, done: str) -> list[str]:
-    from fieldassay.wording.numbers import show_count
+def _describe_pruning(plan: Pruning, done: str) -> list[str]:
+    from fieldassay.wording.numbers import format_count
 
     lines = [f"{done}: {run.folder}" for run in plan.runs]
     lines += [f"{done}: {leftover.path} (left by a run that was killed)" for leftover in plan.leftovers]
     lines += [f"kept: {run.folder}{_named(run.tags)}" for run in plan.tagged]
     lines += [f"kept: {run.folder} (damaged: {run.damage}; see `fieldassay runs rm`)" for run in plan.damaged]
     lines += [f"kept: {run.folder} (has files that are not the run's)" for run in plan.foreign]
-    return [*lines, f"{show_count(len(plan.runs), 'run')} {done}"]
+    return [*lines, f"{format_count(len(plan.runs), 'run')} {done}"]

@@ -321,7 +321,7 @@ def _verdict(
     run: Run, thresholds: tuple[Gate, ...], baseline: BaselineChoice, given: Mapping[str, Any]
 ) -> int:
     from fieldassay.cli.output import complain
-    from fieldassay.cli.thresholds import FAILED, find_exit_code, tell_outcomes
+    from fieldassay.cli.thresholds import FAILED, describe_outcomes, find_exit_code
 
     if run.is_saved and not given["quiet"]:
         tables = [
@@ -334,7 +334,7 @@ def _verdict(
         tables += ["comparisons.json"] if run.result.comparisons else []
         tables += ["statistics.parquet"] if run.result.paired is not None else []
         complain(f"written to {run.folder}: {', '.join(tables)}, run.json")
-    for line in tell_outcomes(run.decisions, thresholds):
+    for line in describe_outcomes(run.decisions, thresholds):
         complain(line)
     code = find_exit_code(run.decisions, thresholds, is_strict=given["strict"])
     refused = 0 if code == FAILED else baseline.find_exit_code(run.decisions)

@@ -66,7 +66,7 @@ def _read(text: str, vocabulary: Vocabulary) -> Gate:
     return gate
 
 
-def tell_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate]) -> list[str]:
+def describe_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate]) -> list[str]:
     """Return one line for each failed or undecided gate and system, gate by gate.
 
     Thresholds that cannot be decided have failed.
@@ -79,11 +79,11 @@ def tell_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate]) -> 
         for decision in decisions:
             outcome = decision.outcomes[place]
             if outcome.verdict is Verdict.FAIL:
-                lines.append(f"failed: {decision.system}: {_tell_failure(outcome)}")
+                lines.append(f"failed: {decision.system}: {_describe_failure(outcome)}")
             elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked:
                 lines.append(
                     f"failed: {decision.system}: {outcome.gate.metric}: {outcome.rule}; "
-                    f"{_tell_wanted(outcome)}"
+                    f"{_describe_wanted(outcome)}"
                 )
             elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.title == UNGATED:
                 lines.append(f"inconclusive: {decision.system}: {outcome.rule}")
@@ -111,7 +111,7 @@ def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *,
     return INCONCLUSIVE if is_about_nothing or (is_strict and is_open) else 0
 
 
-def _tell_failure(outcome: GateOutcome) -> str:
+def _describe_failure(outcome: GateOutcome) -> str:
     from fieldassay.wording.compared import holds
     from fieldassay.wording.numbers import suffix_of
 
@@ -120,10 +120,10 @@ def _tell_failure(outcome: GateOutcome) -> str:
     short = f"{value:.6g}"
     is_misleading = holds(float(short), gate.operator, gate.threshold, outcome.unit)
     shown = outcome.value_text if is_misleading else f"{short}{suffix_of(outcome.unit)}"
-    return f"{looked_at} is {shown} (n = {outcome.n:,}); {_tell_wanted(outcome)}"
+    return f"{looked_at} is {shown} (n = {outcome.n:,}); {_describe_wanted(outcome)}"
 
 
-def _tell_wanted(outcome: GateOutcome) -> str:
+def _describe_wanted(outcome: GateOutcome) -> str:
     from fieldassay.wording.compared import WORDS
 
     return f"{WORDS[outcome.gate.operator]} {outcome.gate.threshold:g} is asked for"

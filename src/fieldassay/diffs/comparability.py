@@ -120,7 +120,7 @@ def _tell(part: str, first: NamedRun, run: NamedRun) -> Problem:
         remedy += ", or give --common" if set(_documents(first)) & set(_documents(run)) else ""
         return Problem(
             where,
-            f"cannot be compared with {first.reference!r}: {_tell_gold(first, run)}",
+            f"cannot be compared with {first.reference!r}: {_describe_gold(first, run)}",
             remedy,
             "incomparable",
         )
@@ -154,7 +154,7 @@ def _freeze(run: Run) -> Frozen:
     )
 
 
-def _tell_gold(first: NamedRun, run: NamedRun) -> str:
+def _describe_gold(first: NamedRun, run: NamedRun) -> str:
     known, now = frozenset(_documents(first)), frozenset(_documents(run))
     counts = []
     for count, whose in ((sorted(known - now), first), (sorted(now - known), run)):

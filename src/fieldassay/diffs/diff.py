@@ -268,13 +268,13 @@ def _side(entry: Entry) -> Side:
 
 def _remark(entries: Sequence[Entry], data: PairedData) -> tuple[str, ...]:
     """Return the remarks on failed answers, and on how the runs were sampled and made."""
-    failed = [f"{entry.contestant.label}: {told}" for entry in entries if (told := _tell_failures(entry))]
+    failed = [f"{entry.contestant.label}: {told}" for entry in entries if (told := _describe_failures(entry))]
     runs = {entry.run.reference: entry.run.run for entry in entries}
     answers = (f"answers that could not be judged as they should: {'; '.join(failed)}",) if failed else ()
     return (*answers, *remark_drawing(runs, (data.replicates, data.seed, data.level)))
 
 
-def _tell_failures(entry: Entry) -> str:
+def _describe_failures(entry: Entry) -> str:
     own = (entry.run.run.facts.get("counts") or {}).get("systems", {}).get(entry.contestant.system, {})
     return ", ".join(f"{own[name]:,} {name}" for name in _FAILURES if own.get(name))
 

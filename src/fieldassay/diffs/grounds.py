@@ -58,10 +58,10 @@ def remark_drawing(runs: Mapping[str, Run], used: tuple[int, int, float]) -> tup
     remarks = []
     drawn = {name: (one.paired.replicates, one.paired.seed, one.paired.level) for name, one in runs.items()}
     if len(set(drawn.values())) > 1:
-        told = "; ".join(f"{name}: {_tell_drawing(found)}" for name, found in drawn.items())
+        told = "; ".join(f"{name}: {_describe_drawing(found)}" for name, found in drawn.items())
         remarks.append(
             f"the runs' intervals were drawn differently ({told}); this comparison draws "
-            f"{_tell_drawing(used)}"
+            f"{_describe_drawing(used)}"
         )
     versions = {name: one.version for name, one in runs.items()}
     if len(set(versions.values())) > 1:
@@ -73,6 +73,6 @@ def remark_drawing(runs: Mapping[str, Run], used: tuple[int, int, float]) -> tup
     return tuple(remarks)
 
 
-def _tell_drawing(drawn: tuple[int, int, float]) -> str:
+def _describe_drawing(drawn: tuple[int, int, float]) -> str:
     replicates, seed, level = drawn
     return f"{replicates:,} replicates, seed {seed}, level {level:g}"

@@ -70,7 +70,7 @@ def _find(baseline: Run, runs: Sequence[Run]) -> dict[Path, Changes]:
     tasks: list[_Task] = []
     data: PairedData | None = None
     for number, run in enumerate(runs):
-        different = _tell_different(baseline, run)
+        different = _describe_different(baseline, run)
         try:
             data = data or (None if different else baseline.paired)
             own = None if different else run.paired
@@ -129,7 +129,7 @@ def _compare_by(bound: BoundMetric, data: PairedData, tasks: Sequence[_Task]) ->
     ]
 
 
-def _tell_different(baseline: Run, run: Run) -> str:
+def _describe_different(baseline: Run, run: Run) -> str:
     """Return the names of the digests that differ or are not known; the empty text if none."""
     if baseline.damage:
         return "the baseline is damaged"

@@ -154,7 +154,7 @@ class ChatChannel:
             return attempt
         finally:
             if attempt is not None:
-                self._tell_window(attempt)
+                self._report_window(attempt)
             self._places.leave(1)
 
     def _within_memory(self, call: Call, deadline: float, log: Log) -> Attempt:
@@ -185,7 +185,7 @@ class ChatChannel:
         now = time.monotonic()
         return Attempt(Verdict("not_sent", "rate_limited", f"no {what} before the deadline"), now, now)
 
-    def _tell_window(self, attempt: Attempt) -> None:
+    def _report_window(self, attempt: Attempt) -> None:
         with self._guard:
             if attempt.verdict.action == "refused":
                 self._window.refused(attempt.ended, attempt.started, attempt.verdict.retry_after_s)

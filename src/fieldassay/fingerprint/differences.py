@@ -60,7 +60,7 @@ class Difference:
         'the gold differs: 1 document added (d4)'
         """
         verb = "differs" if self.part in ("spec", "gold") else "differ"
-        details = _tell_documents(self) if self.part == "gold" else _tell_changes(self)
+        details = _describe_documents(self) if self.part == "gold" else _describe_changes(self)
         return f"the {self.part} {verb}" + (f": {details}" if details else "") + self.remark
 
 
@@ -135,9 +135,9 @@ def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def _tell_documents(difference: Difference) -> str:
+def _describe_documents(difference: Difference) -> str:
     if "locked" in difference.counts:
-        return _tell_counts(difference.counts["locked"], difference.counts["now"])
+        return _describe_counts(difference.counts["locked"], difference.counts["now"])
     told: list[str] = []
     for kind, count in difference.counts.items():
         names = [_short(change.place) for change in difference.changes if change.kind == kind][:MOST_TOLD]
@@ -149,19 +149,19 @@ def _tell_documents(difference: Difference) -> str:
     return ", ".join(told)
 
 
-def _tell_counts(locked: int, now: int) -> str:
+def _describe_counts(locked: int, now: int) -> str:
     if locked == now:
         return f"{now:,} documents as before, too many to say which of them changed"
     return f"{locked:,} documents were locked, there are {now:,} now"
 
 
-def _tell_changes(difference: Difference) -> str:
-    told = [_tell_change(change) for change in difference.changes[:MOST_TOLD]]
+def _describe_changes(difference: Difference) -> str:
+    told = [_describe_change(change) for change in difference.changes[:MOST_TOLD]]
     more = sum(difference.counts.values()) - len(told)
     return ", ".join(told) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _tell_change(change: Change) -> str:
+def _describe_change(change: Change) -> str:
     if change.before is None:
         return f"{_short(change.place)} was added ({_short(change.after or '')})"
     if change.after is None:

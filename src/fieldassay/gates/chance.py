@@ -16,7 +16,7 @@ from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few
 from fieldassay.wording.compared import holds
 
 
-def say_chance(decision: Decision, data: PairedData) -> tuple[str, ...]:
+def describe_chance(decision: Decision, data: PairedData) -> tuple[str, ...]:
     """Return how often other samples would fail a passed gate on a value; () for fewer than two such gates.
 
     Gates on bounds, counts, percentiles and regressions are left out. Fewer than 20 documents give ().

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.file import read_baseline
 from fieldassay.gates.baseline.systems import list_regressions, match_result, match_systems
-from fieldassay.gates.chance import say_chance
+from fieldassay.gates.chance import describe_chance
 from fieldassay.gates.gates_file import GateList, Rule, parse_rules, read_gates_file, read_preset
 from fieldassay.gates.judge import judge_gates, judge_result
 from fieldassay.gates.lookup import Holder, Holdings
@@ -272,7 +272,7 @@ def _remark_chance(runs: Sequence[Run], decisions: Sequence[Decision]) -> list[s
         data = runs[0].paired
     except ProblemsError:  # no gate depends on it
         return []
-    return [remark for decision in decisions for remark in say_chance(decision, data)]
+    return [remark for decision in decisions for remark in describe_chance(decision, data)]
 
 
 def _remark_names(listed: GateList | None, holders: Holders, request: GateRequest) -> list[str]:

@@ -18,8 +18,8 @@ from fieldassay.result.result import Result
 from fieldassay.scoring.ungated import judge_ungated
 from fieldassay.stats.intervals import FEW_DOCUMENTS
 from fieldassay.stats.power import documents_to_show, minimum_detectable_effect, unseen_reach
-from fieldassay.wording.compared import WORDS, holds, is_number, show_compared, show_threshold
-from fieldassay.wording.numbers import show_plain, show_share
+from fieldassay.wording.compared import WORDS, format_compared, format_threshold, holds, is_number
+from fieldassay.wording.numbers import format_plain, format_share
 
 
 class Reach(NamedTuple):
@@ -180,7 +180,7 @@ def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
     found = replace(outcome, detectable=reach.detectable, documents_needed=reach.needed)
     if reach.needed is None or estimate.value is None:
         return found
-    truly = f"a system that is truly at {show_plain(estimate.value, estimate.unit)}"
+    truly = f"a system that is truly at {format_plain(estimate.value, estimate.unit)}"
     return replace(
         found, rule=f"{outcome.rule}; with {reach.needed:,} documents {truly} passes 4 times out of 5"
     )
@@ -197,8 +197,8 @@ def _compare(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:
             rule=f"{outcome.value_text} or more: judgements that failed could make up the difference",
         )
     does_hold = verdicts.pop()
-    shown = f"{look.subject} {show_compared(look.values[0], gate.threshold, look.unit)}".lstrip()
-    wanted = f"{WORDS[gate.operator]} {show_threshold(gate.threshold, look.unit)}"
+    shown = f"{look.subject} {format_compared(look.values[0], gate.threshold, look.unit)}".lstrip()
+    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, look.unit)}"
     rule = f"{shown} is {'' if does_hold else 'not '}{wanted}"
     if does_hold and look.is_vacuous:
         return replace(outcome, rule=f"{rule}, but that is over nothing (n = 0), which never passes")
@@ -211,17 +211,17 @@ def _compare_bound(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome
     The interval of an open gate has numbers on both sides.
     """
     ends = outcome.interval or (0.0, 0.0)
-    unit, wanted = look.unit, f"{WORDS[gate.operator]} {show_threshold(gate.threshold, look.unit)}"
+    unit, wanted = look.unit, f"{WORDS[gate.operator]} {format_threshold(gate.threshold, look.unit)}"
     does_hold = holds(look.values[0], gate.operator, gate.threshold, unit)
     outcome = replace(outcome, value=look.values[0])
-    shown = show_compared(look.values[0], gate.threshold, unit)
+    shown = format_compared(look.values[0], gate.threshold, unit)
     rule = f"{look.subject} {shown} is {'' if does_hold else 'not '}{wanted}"
     if does_hold and look.is_vacuous:
         return replace(outcome, rule=f"{rule}, but that is over nothing (n = 0), which never passes")
     if does_hold:
         return replace(outcome, verdict=Verdict.PASS, rule=rule)
     if not any(holds(end, gate.operator, gate.threshold, unit) for end in ends):
-        low, high = (show_compared(end, gate.threshold, unit) for end in ends)
+        low, high = (format_compared(end, gate.threshold, unit) for end in ends)
         return replace(
             outcome, verdict=Verdict.FAIL, rule=f"the whole interval, {low} to {high}, is not {wanted}"
         )
@@ -262,7 +262,7 @@ def _look_at_bound(function: str, estimate: Estimate) -> _Look:
             unit=estimate.unit,
         )
     bound = estimate.interval[0 if function == "lower" else 1]
-    level = f" ({show_share(estimate.level)} interval)" if estimate.level is not None else ""
+    level = f" ({format_share(estimate.level)} interval)" if estimate.level is not None else ""
     return _Look((bound,), estimate.unit, f"the {function} bound{level} of", is_vacuous=estimate.n == 0)
 
 
@@ -291,7 +291,7 @@ def _describe(estimate: Estimate) -> tuple[str, ...]:
     if estimate.documents and estimate.documents != estimate.n:
         parts.append(f"{estimate.documents:,} documents")
     if estimate.interval is not None:
-        low, high = (show_plain(bound, estimate.unit) for bound in estimate.interval)
+        low, high = (format_plain(bound, estimate.unit) for bound in estimate.interval)
         parts.append(
             f"interval {low} to {high}{' (too narrow: few documents)' if FEW in estimate.marks else ''}"
         )

@@ -108,12 +108,12 @@ def extract(
     with ExitStack() as stack:
         opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
         options = replace(options, repeats=max(opened.repeats, options.repeats))
-        tell_changes(opened, Path(out), watch.tell)
-        tell_retries(options.retry, Path(out), watch.tell)
+        print_changes(opened, Path(out), watch.tell)
+        print_retries(options.retry, Path(out), watch.tell)
         return extract_documents(opened, files, Path(out), make_work(options, stack, watch))
 
 
-def tell_changes(system: System, out: Path, tell: Callable[[str], None]) -> None:
+def print_changes(system: System, out: Path, tell: Callable[[str], None]) -> None:
     """Say what differs from the extraction that a folder holds, before anything is sent."""
     changed = changed_parts(system, out)
     if changed:
@@ -123,7 +123,7 @@ def tell_changes(system: System, out: Path, tell: Callable[[str], None]) -> None
         )
 
 
-def tell_retries(kinds: Sequence[str], out: Path, tell: Callable[[str], None]) -> None:
+def print_retries(kinds: Sequence[str], out: Path, tell: Callable[[str], None]) -> None:
     """Say which kinds of failures to ask for again the finished extraction in a folder does not have."""
     if not kinds or not is_extraction(out):
         return

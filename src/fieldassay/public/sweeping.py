@@ -26,8 +26,8 @@ from fieldassay.public.extracting import (
     choose_files,
     estimate_system,
     make_work,
+    print_changes,
     shuffled,
-    tell_changes,
 )
 from fieldassay.public.scoring import score
 from fieldassay.records.options import SourceOptions
@@ -364,7 +364,7 @@ def _extract(
         reuse=(*options.extract.reuse, *known),
     )
     with ExitStack() as stack:
-        tell_changes(system, folder, watch.tell)
+        print_changes(system, folder, watch.tell)
         work = replace(make_work(chosen, stack, watch), store=place / TRANSCRIPTS)
         return extract_documents(system, task.files, folder, work)
 

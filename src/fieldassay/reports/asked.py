@@ -9,7 +9,7 @@ from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import list_groups
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import NOTHING, show_value
+from fieldassay.wording.numbers import NOTHING, format_value
 
 MOST_ROWS = 40
 
@@ -83,7 +83,7 @@ def _presence(result: Result, system: str, asked: set[str]) -> list[Grid]:
         (
             "all" if field is None else field,
             *(_count(table, label, field) for label in PRESENCE),
-            *(show_value(table.get(name, {}).get(field)) for name in columns.values()),
+            *(format_value(table.get(name, {}).get(field)) for name in columns.values()),
         )
         for field in (*filter(None, fields), None)
     ]
@@ -95,7 +95,7 @@ def _presence(result: Result, system: str, asked: set[str]) -> list[Grid]:
 def _count(table: Mapping[str, Mapping[str | None, Estimate]], label: str, field: str | None) -> str:
     found = next((table[name][field] for name in PRESENCE[label] if field in table.get(name, {})), None)
     if found is not None or label != "both":
-        return show_value(found)
+        return format_value(found)
     parts = [table.get(name, {}).get(field) for name in ("correct", "wrong")]
     return NOTHING if None in parts else f"{sum(part.value or 0 for part in parts if part is not None):,.0f}"
 
@@ -134,4 +134,4 @@ def _by_system(result: Result, title: str, columns: Mapping[str, str], asked: se
 
 def _row(table: Mapping[str, Mapping[str | None, Estimate]], names: Sequence[str]) -> list[str]:
     found = [table.get(name, {}).get(None) for name in names]
-    return [*map(show_value, found), f"{max((one.n for one in found if one is not None), default=0):,}"]
+    return [*map(format_value, found), f"{max((one.n for one in found if one is not None), default=0):,}"]

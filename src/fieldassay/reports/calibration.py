@@ -21,8 +21,8 @@ from fieldassay.calibration.result import (
     Unit,
 )
 from fieldassay.reports.page import Column, Page, Screen
-from fieldassay.wording.numbers import NOTHING, show_count, show_p, show_p_cell, show_share
-from fieldassay.wording.shown import show
+from fieldassay.wording.numbers import NOTHING, format_count, format_p, format_p_cell, format_share
+from fieldassay.wording.shown import clip
 
 STYLES = {
     PromiseStatus.HELD: "green",
@@ -41,12 +41,12 @@ _POINTS, _FIELDS, _WIDE, _LONG = 10, 40, 200, 600
 def render_calibration(found: CalibrationPage, words: str, screen: Screen) -> str:
     """Return the reliability of a system's confidences as text; `words` describe the promise."""
     page = Page(screen)
-    page.title(f"Confidences of {show(found.system, 60)} in {show(found.run, _WIDE)}")
+    page.title(f"Confidences of {clip(found.system, 60)} in {clip(found.run, _WIDE)}")
     census = found.pooled.census
     wrong = f"{census.wrong:,} wrong"
     page.line(
-        f"{show_count(census.observed, 'value')} with a confidence in "
-        f"{show_count(census.documents, 'document')}, {wrong}"
+        f"{format_count(census.observed, 'value')} with a confidence in "
+        f"{format_count(census.documents, 'document')}, {wrong}"
     )
     if found.pooled.calibration is not None:
         _add_calibration(page, found.pooled.calibration)
@@ -54,7 +54,7 @@ def render_calibration(found: CalibrationPage, words: str, screen: Screen) -> st
         _add_selection(page, found.pooled.selection)
     _add_groups(page, "By field", found.fields)
     for key, groups in found.slices.items():
-        _add_groups(page, f"By {show(key)}", groups)
+        _add_groups(page, f"By {clip(key)}", groups)
     _add_certificates(page, found, words)
     _add_remarks(page, found.remarks)
     return page.text()
@@ -64,7 +64,7 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
     """Return how many labels a promise takes as text."""
     page = Page(screen)
     noun = "documents" if plan.promise.unit is Unit.DOCUMENT else "values"
-    page.title(f"Labels for a risk of {show_share(plan.promise.risk)}")
+    page.title(f"Labels for a risk of {format_share(plan.promise.risk)}")
     page.line(words)
     if plan.families > 1:
         page.line(
@@ -78,10 +78,10 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
     risks = [chance.true_risk for chance in plan.rows[0].chances]
     columns = [
         Column(f"labeled {noun}", is_number=True),
-        *(Column(f"truly {show_share(risk)}", is_number=True) for risk in risks),
+        *(Column(f"truly {format_share(risk)}", is_number=True) for risk in risks),
     ]
     rows = [
-        [f"{row.labels:,}", *(f"{show_share(one.chance, 0)} ({one.accepted:.2f})" for one in row.chances)]
+        [f"{row.labels:,}", *(f"{format_share(one.chance, 0)} ({one.accepted:.2f})" for one in row.chances)]
         for row in plan.rows
     ]
     page.table(columns, rows)
@@ -99,7 +99,7 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
 def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
     """Return the results of a policy on a run as text."""
     page = Page(screen)
-    page.title(f"{show(found.policy, _WIDE)} on {show(found.system, 60)} in {show(found.run, _WIDE)}")
+    page.title(f"{clip(found.policy, _WIDE)} on {clip(found.system, 60)} in {clip(found.run, _WIDE)}")
     page.line(words)
     page.line()
     unit = "documents" if found.promise.unit is Unit.DOCUMENT else "values"
@@ -119,19 +119,21 @@ def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
         rows,
         [STYLES[check.standing] for check in found.checks],
     )
-    page.line(f"risk: share of {what}, weighted by {unit}; {show_share(found.level)} interval over documents")
+    page.line(
+        f"risk: share of {what}, weighted by {unit}; {format_share(found.level)} interval over documents"
+    )
     for check in found.checks:
         if check.standing in (PromiseStatus.BROKEN, PromiseStatus.UNDECIDED):
             seen = (
                 f"{check.drawn_errors:,} of {check.drawn:,} {unit} have an accepted error: the risk is at "
-                f"least {show_share(check.lower, 2)}"
+                f"least {format_share(check.lower, 2)}"
             )
             page.line(
-                f"{_names(check.fields)}: {seen}; promised: at most {show_share(found.promise.risk)}",
+                f"{_names(check.fields)}: {seen}; promised: at most {format_share(found.promise.risk)}",
                 STYLES[check.standing],
             )
     page.line()
-    reviewed = ", ".join(f"{show(reason)}: {count:,}" for reason, count in found.reviewed.items())
+    reviewed = ", ".join(f"{clip(reason)}: {count:,}" for reason, count in found.reviewed.items())
     page.line(f"to review: {reviewed or 'nothing'}")
     page.line(f"{found.caught:,} wrong values were among those reviewed (audits apart)")
     _add_remarks(page, found.remarks)
@@ -152,14 +154,14 @@ def render_queue(
     """
     page = Page(screen)
     documents, values, accepted = counts
-    page.title(f"Review of {show(system, 60)}")
+    page.title(f"Review of {clip(system, 60)}")
     page.line(
-        f"{show_count(values, 'value')} in {show_count(documents, 'document')}; {accepted:,} accepted, "
+        f"{format_count(values, 'value')} in {format_count(documents, 'document')}; {accepted:,} accepted, "
         "audited ones among them"
     )
     page.line(
         "to review: "
-        + (", ".join(f"{show(reason)}: {count:,}" for reason, count in reasons.items()) or "nothing")
+        + (", ".join(f"{clip(reason)}: {count:,}" for reason, count in reasons.items()) or "nothing")
     )
     if rows:
         page.line()
@@ -172,11 +174,11 @@ def render_queue(
         ]
         shown = [
             [
-                show(doc, 40),
-                show(path, 40),
-                show(value, 40),
+                clip(doc, 40),
+                clip(path, 40),
+                clip(value, 40),
                 NOTHING if sure is None else f"{sure:.4g}",
-                show(reason),
+                clip(reason),
             ]
             for _, doc, path, _, value, sure, reason, *_ in rows[:_FIELDS]
         ]
@@ -208,7 +210,7 @@ def _add_calibration(page: Page, found: Calibration) -> None:
     )
     chance = (
         f"a calibrated scorer would show {found.ece_expected:.3f} here, 95% of the time below "
-        f"{found.ece_limit:.3f}; {show_p(found.p_value)}"
+        f"{found.ece_limit:.3f}; {format_p(found.p_value)}"
     )
     page.pairs(
         [
@@ -243,10 +245,10 @@ def _add_selection(page: Page, found: Selection) -> None:
         [
             f"{point.threshold:.4g}",
             f"{point.accepted:,}",
-            show_share(point.coverage, 1),
+            format_share(point.coverage, 1),
             f"{point.errors:,}",
-            show_share(point.selective_risk, 2),
-            show_share(point.joint_risk, 2),
+            format_share(point.selective_risk, 2),
+            format_share(point.joint_risk, 2),
         ]
         for point in _by_coverage(found.points)
     ]
@@ -254,7 +256,8 @@ def _add_selection(page: Page, found: Selection) -> None:
     page.line(f"areas under the curve: AURC {found.aurc:.4f}, AUGRC {found.augrc:.4f} (0 is best)")
     if all(one.share is not None for one in found.captures):
         told = ", ".join(
-            f"{show_share(one.budget)} catches {show_share(one.share or 0.0, 1)}" for one in found.captures
+            f"{format_share(one.budget)} catches {format_share(one.share or 0.0, 1)}"
+            for one in found.captures
         )
         page.line(f"reviewing the least sure {told} of the wrong values")
 
@@ -274,7 +277,7 @@ def _add_groups(page: Page, title: str, groups: Sequence[Group]) -> None:
     page.line()
     page.title(title)
     heads = ("values", "right", "confidence", "error", "by chance", "p", "AUROC", "omitted")
-    rows = [[show(group.name, 48), *_group_cells(group)] for group in groups[:_FIELDS]]
+    rows = [[clip(group.name, 48), *_group_cells(group)] for group in groups[:_FIELDS]]
     page.table([Column(""), *(Column(head, is_number=True) for head in heads)], rows)
     if len(groups) > _FIELDS:
         page.line(f"and {len(groups) - _FIELDS:,} more", "dim")
@@ -284,7 +287,7 @@ def _group_cells(group: Group) -> list[str]:
     found, omitted = group.calibration, f"{group.census.omitted:,}"
     if found is None:
         return ["0", *[NOTHING] * 6, omitted]
-    p = show_p_cell(found.p_value)
+    p = format_p_cell(found.p_value)
     numbers = (found.accuracy, found.confidence, found.ece, found.ece_expected)
     return [
         f"{found.n:,}",
@@ -314,19 +317,19 @@ def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
     )
     for one in found.certificates:
         if one.threshold is None:
-            page.line(f"{_names(one.fields)}: review everything: {show(one.reason, _LONG)}", "yellow")
+            page.line(f"{_names(one.fields)}: review everything: {clip(one.reason, _LONG)}", "yellow")
             if one.nearest is not None:
-                page.line(f"{_names(one.fields)}: {_tell_nearest(one.nearest)}")
+                page.line(f"{_names(one.fields)}: {_describe_nearest(one.nearest)}")
         elif not one.steps[-1].passed:
             step = one.steps[-1]
-            bound = show_share(step.bound, 2)
+            bound = format_share(step.bound, 2)
             what = f"{step.errors:,} of {step.labels:,} tested have errors, a bound of {bound}"
             page.line(f"{_names(one.fields)}: stopped at {step.threshold:.6g}: {what}", "dim")
 
 
-def _tell_nearest(found: Nearest) -> str:
-    promised = f"at most {show_share(found.risk)} wrong (--risk {found.risk:g})"
-    gives = f"accept from {found.threshold:.6g}, coverage {show_share(found.coverage, 1)}"
+def _describe_nearest(found: Nearest) -> str:
+    promised = f"at most {format_share(found.risk)} wrong (--risk {found.risk:g})"
+    gives = f"accept from {found.threshold:.6g}, coverage {format_share(found.coverage, 1)}"
     return (
         f"nearest promise with these labels: {promised}: {gives}; it was chosen after a look at them, "
         "so check it on other documents"
@@ -335,23 +338,23 @@ def _tell_nearest(found: Nearest) -> str:
 
 def _certificate_row(one: Certificate) -> list[str]:
     if one.threshold is None:
-        return [_names(one.fields), "review all", show_share(0.0, 1), f"{one.labels:,}", *[NOTHING] * 3]
+        return [_names(one.fields), "review all", format_share(0.0, 1), f"{one.labels:,}", *[NOTHING] * 3]
     numbers = (f"{one.labels:,}", f"{one.support:,}", f"{one.errors:,}")
     return [
         _names(one.fields),
         f"{one.threshold:.6g}",
-        show_share(one.coverage, 1),
+        format_share(one.coverage, 1),
         *numbers,
-        show_share(one.upper, 2),
+        format_share(one.upper, 2),
     ]
 
 
 def _check_row(check: Check) -> list[str]:
     threshold = "review all" if check.threshold is None else f"{check.threshold:.6g}"
-    coverage = NOTHING if check.coverage is None else show_share(check.coverage, 1)
-    risk = NOTHING if check.risk is None else show_share(check.risk, 2)
+    coverage = NOTHING if check.coverage is None else format_share(check.coverage, 1)
+    risk = NOTHING if check.risk is None else format_share(check.risk, 2)
     if check.interval is not None:
-        risk += f" [{', '.join(show_share(bound, 2).removesuffix('%') for bound in check.interval)}]"
+        risk += f" [{', '.join(format_share(bound, 2).removesuffix('%') for bound in check.interval)}]"
     return [
         _names(check.fields),
         threshold,
@@ -367,11 +370,11 @@ def _add_remarks(page: Page, remarks: Sequence[str]) -> None:
     if remarks:
         page.line()
     for remark in remarks:
-        page.line(f"note: {show(remark, _LONG)}")
+        page.line(f"note: {clip(remark, _LONG)}")
 
 
 def _names(fields: Sequence[str]) -> str:
-    return show(fields[0], 48) if len(fields) == 1 else show_count(len(fields), "field")
+    return clip(fields[0], 48) if len(fields) == 1 else format_count(len(fields), "field")
 
 
 def _range(low: float, high: float) -> str:

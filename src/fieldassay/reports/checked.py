@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fieldassay.result.violations import CheckCount, Violation, worst_first
-from fieldassay.wording.shown import show
+from fieldassay.wording.shown import clip
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class CheckLine:
 
     def example(self, width: int) -> str:
         """Return the first example, as wide as that at most."""
-        return show_violation(self.count.examples[0], width) if self.count.examples else ""
+        return describe_violation(self.count.examples[0], width) if self.count.examples else ""
 
 
 def list_checks(counts: Sequence[CheckCount]) -> tuple[CheckLine, ...]:
@@ -25,15 +25,15 @@ def list_checks(counts: Sequence[CheckCount]) -> tuple[CheckLine, ...]:
     return tuple(map(CheckLine, worst_first(counts)))
 
 
-def show_violation(violation: Violation, width: int) -> str:
+def describe_violation(violation: Violation, width: int) -> str:
     """Return a violation in one line: its place, the value, and the problem.
 
-    >>> show_violation(Violation("d1", "flow.unit", "**.unit", "unit_format", "holds '³'", '"m³/h"'), 80)
+    >>> describe_violation(Violation("d1", "flow.unit", "**.unit", "unit_format", "holds '³'", '"m³/h"'), 80)
     'd1: flow.unit "m³/h" holds \\'³\\''
     """
     room = max(8, width // 3)
-    value = f" {show(violation.value, room)}" if violation.value is not None else ""
+    value = f" {clip(violation.value, room)}" if violation.value is not None else ""
     return (
-        f"{show(violation.doc, room)}: {show(violation.path, room) or '(the record)'}{value} "
-        f"{show(violation.message, width)}"
+        f"{clip(violation.doc, room)}: {clip(violation.path, room) or '(the record)'}{value} "
+        f"{clip(violation.message, width)}"
     )

@@ -7,9 +7,14 @@ from dataclasses import dataclass
 
 from fieldassay.reports.page import Column, Page
 from fieldassay.result.comparison import Comparison, Ranking
-from fieldassay.wording.numbers import show_plain
-from fieldassay.wording.sentences import say_comparison, say_first, say_places, say_shortly
-from fieldassay.wording.shown import escape_markdown, show
+from fieldassay.wording.numbers import format_plain
+from fieldassay.wording.sentences import (
+    describe_comparison,
+    describe_first,
+    describe_places,
+    describe_shortly,
+)
+from fieldassay.wording.shown import clip, escape_markdown
 
 MOST_LINES, MOST_SPOKEN = 8, 3
 """The most sentences shown (`comparisons.json` has all), and the most systems before only a ranking."""
@@ -48,11 +53,11 @@ def summarize_comparisons(
     ranking = next((one for one in rankings if one.metric == first), None)
     spoken = list(comparisons) if ranking is None or len(main) <= MOST_SPOKEN else []
     return Compared(
-        lines=tuple(say_comparison(one, names) for one in spoken[:MOST_LINES]),
+        lines=tuple(describe_comparison(one, names) for one in spoken[:MOST_LINES]),
         hidden=len(comparisons) - (min(len(spoken), MOST_LINES) if spoken else len(main)),
         ranking=ranking,
         reference=reference,
-        verdicts={one.systems[1]: say_shortly(one) for one in main},
+        verdicts={one.systems[1]: describe_shortly(one) for one in main},
         method=_method(overall, rankings),
         label=names.get(first, first),
     )
@@ -124,16 +129,21 @@ def _sentence(line: str) -> str:
 
 
 def _heads(compared: Compared) -> list[str]:
-    return ["place", "system", compared.label, f"against {show(compared.reference, _NAME)}"]
+    return ["place", "system", compared.label, f"against {clip(compared.reference, _NAME)}"]
 
 
 def _ranking_rows(compared: Compared) -> list[list[str]]:
     ranking = compared.ranking
     if ranking is None:
         return []
-    values = [show_plain(one.value, ranking.unit) for one in ranking.places]
+    values = [format_plain(one.value, ranking.unit) for one in ranking.places]
     return [
-        [say_places(place), show(place.system, _NAME), value, compared.verdicts.get(place.system, "")]
+        [
+            describe_places(place),
+            clip(place.system, _NAME),
+            value,
+            compared.verdicts.get(place.system, ""),
+        ]
         for place, value in zip(ranking.places, values, strict=True)
     ]
 
@@ -145,5 +155,5 @@ def _remarks(compared: Compared) -> list[str]:
     )
     if compared.ranking is None:
         return [*more, compared.method]
-    first = say_first(compared.ranking)
+    first = describe_first(compared.ranking)
     return [*more, *([first] if first else []), compared.method, places]

@@ -10,8 +10,8 @@ from xml.sax.saxutils import escape
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import by_system, find_main, find_named
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import show_rounded
-from fieldassay.wording.shown import show
+from fieldassay.wording.numbers import format_rounded
+from fieldassay.wording.shown import clip
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555")
 _WIDTH, _NAMES, _RIGHT, _ROW = 760, 190, 90, 24
@@ -113,7 +113,7 @@ def _dot(result: Result, estimate: Estimate, scale: float) -> _Dot:
     interval = (
         None if estimate.interval is None else (scale * estimate.interval[0], scale * estimate.interval[1])
     )
-    return _Dot(result.systems.index(estimate.system), value, interval, show_rounded(value, 1, 100.0))
+    return _Dot(result.systems.index(estimate.system), value, interval, format_rounded(value, 1, 100.0))
 
 
 def _time_panel(result: Result) -> list[_Panel]:
@@ -222,4 +222,4 @@ def _legend(systems: Sequence[str], top: int) -> list[str]:
 
 
 def _name(text: str) -> str:
-    return escape(show(text, 26))
+    return escape(clip(text, 26))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.reports.error_lines import KINDS, ErrorLine
 from fieldassay.result.decision import UNGATED, Decision, GateOutcome, Verdict
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import NOTHING, show_both, show_count, show_number
-from fieldassay.wording.shown import show_json, show_markdown, show_pair
+from fieldassay.wording.numbers import NOTHING, format_both, format_count, format_number
+from fieldassay.wording.shown import format_json, format_markdown, format_pair
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,13 +38,13 @@ def render_error_report(
     spec = result.run.get("spec")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
     documents = result.counts.get("documents")
-    parts = [f"# {show_markdown(name or 'Extraction')}: error report"]
+    parts = [f"# {format_markdown(name or 'Extraction')}: error report"]
     if isinstance(documents, int):
         parts.append(f"**Cases**: {documents:,}")
     found = {decision.system: decision for decision in decisions}
     for system in result.systems:
         own = [error for error in errors if error.system == system]
-        parts += [f"## {show_markdown(system)}", *_statistics(result, system), *_breakdown(own)]
+        parts += [f"## {format_markdown(system)}", *_statistics(result, system), *_breakdown(own)]
         parts += _thresholds(found[system]) if system in found else []
         parts += _cases(result.documents, system, own)
     parts += _remarks(result)
@@ -65,8 +65,8 @@ def _statistics(result: Result, system: str) -> list[str]:
     has_pooled = any(f"pooled_{metric}" in whole for metric in named)
     rows = []
     for metric in named:
-        pooled = [show_both(whole.get(f"pooled_{metric}"))] if has_pooled else []
-        rows.append([metric.replace("_", " "), show_both(whole[metric]), *pooled, f"{whole[metric].n:,}"])
+        pooled = [format_both(whole.get(f"pooled_{metric}"))] if has_pooled else []
+        rows.append([metric.replace("_", " "), format_both(whole[metric]), *pooled, f"{whole[metric].n:,}"])
     return (
         [
             "### Summary statistics",
@@ -133,12 +133,12 @@ def _thresholds(decision: Decision) -> list[str]:
             [name.replace("_", " "), *("; ".join(row.get(value, [NOTHING])) for value in values)]
             for name, row in cells.items()
         ]
-        parts += [f"### Thresholds by {show_markdown(key)}", _table(["", *values], rows)]
+        parts += [f"### Thresholds by {format_markdown(key)}", _table(["", *values], rows)]
     others = [outcome for outcome in decision.outcomes if outcome.gate.metric.slice is None]
     if others:
         rows = [[str(outcome.gate), outcome.value_text, str(outcome.verdict)] for outcome in others]
         parts += ["### Thresholds", _table(["", "value", ""], rows)]
-    return [*parts, f"**{decision.answer}**: {show_markdown('; '.join(decision.reasons), 600)}"]
+    return [*parts, f"**{decision.answer}**: {format_markdown('; '.join(decision.reasons), 600)}"]
 
 
 def _cell(outcome: GateOutcome) -> str:
@@ -172,7 +172,7 @@ def _case_row(
     row: Mapping[str, Any], columns: Sequence[str], noted: str | None, errors: Sequence[ErrorLine]
 ) -> list[str]:
     counts = Counter(error.kind for error in _marked(errors))
-    numbers = [NOTHING if row[name] is None else show_number(row[name]) for name in columns]
+    numbers = [NOTHING if row[name] is None else format_number(row[name]) for name in columns]
     return [
         row["doc"],
         *([row[noted] or ""] if noted else []),
@@ -199,18 +199,18 @@ def _case(document: str, errors: Sequence[ErrorLine]) -> list[str]:
             ]
         )
     parts = [
-        f"#### {show_markdown(document)}",
+        f"#### {format_markdown(document)}",
         _table(["error", "path", "expected", "actual", "most likely", ""], rows),
     ]
     if len(ordered) > MOST_ERRORS:
-        parts.append(f"And {show_count(len(ordered) - MOST_ERRORS, 'more error')}.")
+        parts.append(f"And {format_count(len(ordered) - MOST_ERRORS, 'more error')}.")
     lacking = [
         error.path for error in errors if error.is_critical and (error.kind == "missing" or _is_below(error))
     ]
     if lacking:
         parts.append(
             "Critical values that are not there: "
-            + ", ".join(show_markdown(path, 120) for path in lacking[:MOST_ERRORS])
+            + ", ".join(format_markdown(path, 120) for path in lacking[:MOST_ERRORS])
             + "."
         )
     return parts
@@ -218,21 +218,21 @@ def _case(document: str, errors: Sequence[ErrorLine]) -> list[str]:
 
 def _values(error: ErrorLine) -> tuple[str, str]:
     if error.kind == "structure":
-        return error.expected or NOTHING, show_json(error.actual, _WIDTH)
-    return show_pair(error.expected, error.actual, _WIDTH)
+        return error.expected or NOTHING, format_json(error.actual, _WIDTH)
+    return format_pair(error.expected, error.actual, _WIDTH)
 
 
 def _remarks(result: Result) -> list[str]:
-    lines = [f"- **warning:** {show_markdown(text, 600)}" for text in result.warnings] + [
-        f"- {show_markdown(text, 600)}" for text in result.notes
+    lines = [f"- **warning:** {format_markdown(text, 600)}" for text in result.warnings] + [
+        f"- {format_markdown(text, 600)}" for text in result.notes
     ]
     return ["## Remarks", "\n".join(lines)] if lines else []
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [
-        [show_markdown(cell) for cell in head],
+        [format_markdown(cell) for cell in head],
         ["---"] * len(head),
-        *([show_markdown(cell, 200) for cell in row] for row in rows),
+        *([format_markdown(cell, 200) for cell in row] for row in rows),
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

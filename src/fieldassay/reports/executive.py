@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from fieldassay.reports.findings import tell_loss
+from fieldassay.reports.findings import describe_loss
 from fieldassay.reports.losses import Loss
-from fieldassay.reports.ranking import Order, order_systems, tell_order
+from fieldassay.reports.ranking import Order, describe_order, order_systems
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import by_system, find_main, find_named, list_fields
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import NOTHING, show_count, show_number, show_percent, show_plain
-from fieldassay.wording.sentences import join_names, say_estimate
-from fieldassay.wording.shown import show_markdown
+from fieldassay.wording.numbers import NOTHING, format_count, format_number, format_percent, format_plain
+from fieldassay.wording.sentences import describe_estimate, join_names
+from fieldassay.wording.shown import format_markdown
 
 _FAILURES = {
     "missing": "no prediction for {}",
@@ -39,7 +39,9 @@ def render_executive(
     spec = result.run.get("spec")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
     head = [f"**Run**: {generated}"] if generated else []
-    head.append(f"**Spec**: {show_markdown(name or 'unnamed')}, {show_count(_documents(result), 'document')}")
+    head.append(
+        f"**Spec**: {format_markdown(name or 'unnamed')}, {format_count(_documents(result), 'document')}"
+    )
     main = find_main(result)
     parts = ["# Executive comparison", "  \n".join(head)]
     parts += (
@@ -49,7 +51,7 @@ def render_executive(
     )
     parts.append("## Summary")
     for system in result.systems:
-        parts += [f"### {show_markdown(system)}", "\n".join(_facts(result, main, system))]
+        parts += [f"### {format_markdown(system)}", "\n".join(_facts(result, main, system))]
     tables = (
         []
         if main is None
@@ -81,22 +83,22 @@ def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
     accuracy = None if main is None else by_system(result, main).get(system)
     seconds, throughput = (find_named(result, system, (name,)) for name in ("latency_mean", "throughput"))
     perfect, cost = (find_named(result, system, (name,)) for name in ("perfect_documents", "cost_usd"))
-    lines = [f"- **Average accuracy**: {NOTHING if accuracy is None else say_estimate(accuracy)}"]
+    lines = [f"- **Average accuracy**: {NOTHING if accuracy is None else describe_estimate(accuracy)}"]
     if seconds is not None and seconds.value is not None:
         lines.append(f"- **Average processing time**: {seconds.value / 1000:.1f} seconds (n = {seconds.n:,})")
     if throughput is not None and throughput.value is not None:
         lines.append(
-            f"- **Throughput**: {show_number(throughput.value, throughput.unit)} documents per minute"
+            f"- **Throughput**: {format_number(throughput.value, throughput.unit)} documents per minute"
         )
     if perfect is not None and perfect.value is not None:
         shown = (
             f"{perfect.value:,.0f} of {perfect.n:,}"
             if perfect.unit == "count"
-            else show_percent(perfect.value, perfect.unit)
+            else format_percent(perfect.value, perfect.unit)
         )
         lines.append(f"- **Perfect documents**: {shown}")
     if cost is not None and cost.value is not None:
-        lines.append(f"- **Cost per document**: {show_plain(cost.value, cost.unit)}")
+        lines.append(f"- **Cost per document**: {format_plain(cost.value, cost.unit)}")
     return lines + _failures(result, system)
 
 
@@ -104,7 +106,7 @@ def _failures(result: Result, system: str) -> list[str]:
     systems = result.counts.get("systems")
     counts: Any = systems.get(system, {}) if isinstance(systems, Mapping) else {}
     told = [
-        text.format(show_count(counts[name], "document"))
+        text.format(format_count(counts[name], "document"))
         for name, text in _FAILURES.items()
         if counts.get(name)
     ]
@@ -112,7 +114,7 @@ def _failures(result: Result, system: str) -> list[str]:
 
 
 def _percent(estimate: Estimate | None) -> str:
-    return NOTHING if estimate is None else show_percent(estimate.value, estimate.unit)
+    return NOTHING if estimate is None else format_percent(estimate.value, estimate.unit)
 
 
 def _values(result: Result, key: str) -> list[str]:
@@ -126,12 +128,14 @@ def _slice_table(result: Result, main: Estimate, key: str) -> str:
         found = by_system(result, main, {key: value})
         documents = max((estimate.documents for estimate in found.values()), default=0)
         rows.append(
-            [show_markdown(value), f"{documents:,}", *(_percent(found.get(system)) for system in systems)]
+            [format_markdown(value), f"{documents:,}", *(_percent(found.get(system)) for system in systems)]
         )
     if not rows:
         return ""
-    title = "Document type performance" if key == "type" else f"Performance by {show_markdown(key)}"
-    return f"## {title}\n\n{_table([show_markdown(key), 'documents', *map(show_markdown, systems)], rows)}"
+    title = "Document type performance" if key == "type" else f"Performance by {format_markdown(key)}"
+    return (
+        f"## {title}\n\n{_table([format_markdown(key), 'documents', *map(format_markdown, systems)], rows)}"
+    )
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -142,13 +146,15 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _findings(result: Result, main: Estimate | None) -> list[str]:
     if main is None:
         return ["- The run has no metric by which systems could be compared."]
-    lines = [f"- **Accuracy**: {show_markdown(told, 600)}" for told in [_rank(result, main, None)] if told]
+    lines = [f"- **Accuracy**: {format_markdown(told, 600)}" for told in [_rank(result, main, None)] if told]
     for key in result.run.get("slices", ()):
         for value in _values(result, str(key)):
             told = _rank(result, main, (str(key), value))
-            lines += [f"- **Best for {show_markdown(value)}**: {show_markdown(told, 600)}"] if told else []
+            lines += (
+                [f"- **Best for {format_markdown(value)}**: {format_markdown(told, 600)}"] if told else []
+            )
     fastest = _fastest(result)
-    lines += [f"- **Speed**: {show_markdown(fastest, 600)}"] if fastest else []
+    lines += [f"- **Speed**: {format_markdown(fastest, 600)}"] if fastest else []
     for system in result.systems:
         fields = [
             (estimate.value, field)
@@ -158,8 +164,8 @@ def _findings(result: Result, main: Estimate | None) -> list[str]:
         if fields:
             lowest, field = min(fields)
             lines.append(
-                f"- **Hardest field for {show_markdown(system)}**: {show_markdown(field)} "
-                f"({show_percent(lowest)})"
+                f"- **Hardest field for {format_markdown(system)}**: {format_markdown(field)} "
+                f"({format_percent(lowest)})"
             )
     return lines or ["- Nothing was compared."]
 
@@ -167,7 +173,7 @@ def _findings(result: Result, main: Estimate | None) -> list[str]:
 def _rank(result: Result, main: Estimate, chosen: tuple[str, str] | None) -> str:
     slice_ = {} if chosen is None else {chosen[0]: chosen[1]}
     order = order_systems(result, by_system(result, main, slice_), slice_)
-    return "" if order is None else tell_order(order)
+    return "" if order is None else describe_order(order)
 
 
 def _fastest(result: Result) -> str:
@@ -191,7 +197,7 @@ def _advice(result: Result, main: Estimate | None, losses: Mapping[str, Sequence
     for system in sorted(result.systems, key=lambda name: name != best):
         repairs = list(losses.get(system, ()))[: MOST_REPAIRS if system == best else 1]
         lines += [
-            f"- **Repair first in {show_markdown(system)}**: {show_markdown(tell_loss(loss), 600)}"
+            f"- **Repair first in {format_markdown(system)}**: {format_markdown(describe_loss(loss), 600)}"
             for loss in repairs
         ]
     return ["## Recommendations", "\n".join(lines)] if lines else []
@@ -199,9 +205,9 @@ def _advice(result: Result, main: Estimate | None, losses: Mapping[str, Sequence
 
 def _choice(order: Order) -> str:
     if all(lead.certainty == "beyond_chance" for lead in order.leads):
-        return f"- **Choose {show_markdown(order.first)}**: it is better than every other system."
+        return f"- **Choose {format_markdown(order.first)}**: it is better than every other system."
     rivals = [lead.other for lead in order.leads if lead.certainty != "beyond_chance"]
-    named = f"{show_markdown(order.first)} and {show_markdown(join_names(rivals), 300)}"
+    named = f"{format_markdown(order.first)} and {format_markdown(join_names(rivals), 300)}"
     return (
         f"- **Do not choose by accuracy alone**: no difference could be shown between {named}. Go by "
         "cost and speed, or score more documents."
@@ -209,5 +215,5 @@ def _choice(order: Order) -> str:
 
 
 def _remarks(result: Result) -> list[str]:
-    remarks = [f"- {show_markdown(text, 600)}" for text in (*result.warnings, *result.notes)]
+    remarks = [f"- {format_markdown(text, 600)}" for text in (*result.warnings, *result.notes)]
     return ["## Remarks", "\n".join(remarks)] if remarks else []

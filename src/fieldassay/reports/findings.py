@@ -13,76 +13,78 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fieldassay.reports.losses import Loss
-from fieldassay.reports.wording import CAUSES, DIAGNOSES, say
-from fieldassay.wording.numbers import show_count, show_size
-from fieldassay.wording.sentences import join_names, say_interval
-from fieldassay.wording.shown import show
+from fieldassay.reports.wording import CAUSES, DIAGNOSES, describe
+from fieldassay.wording.numbers import format_count, format_size
+from fieldassay.wording.sentences import describe_interval, join_names
+from fieldassay.wording.shown import clip
 
 _NAME = 60
 
 
-def tell_loss(loss: Loss) -> str:
+def describe_loss(loss: Loss) -> str:
     """Return the cost of one kind of wrong, as a sentence.
 
-    >>> tell_loss(Loss("a", "total", "separator", 0.023, (0.016, 0.031), 41, 40, 72, "d1", "1", "2"))
+    >>> describe_loss(Loss("a", "total", "separator", 0.023, (0.016, 0.031), 41, 40, 72, "d1", "1", "2"))
     'total: a decimal or thousands separator was misread, in 41 values of 40 documents.
         It costs 2.3 points of accuracy (95% CI 1.6 to 3.1).'
     """
-    return f"{show(loss.field, _NAME)}: {tell_cost(loss)}" if loss.field else tell_cost(loss)
+    return f"{clip(loss.field, _NAME)}: {describe_cost(loss)}" if loss.field else describe_cost(loss)
 
 
-def tell_cost(loss: Loss) -> str:
+def describe_cost(loss: Loss) -> str:
     """Return one kind of wrong with its frequency and its cost, without the name of the field."""
-    sure = say_interval(loss.interval, 0.95)
-    return f"{tell_cause(loss)}. It costs {tell_points(loss)} of accuracy{f' ({sure})' if sure else ''}."
+    sure = describe_interval(loss.interval, 0.95)
+    return (
+        f"{describe_cause(loss)}. It costs {describe_points(loss)} of accuracy{f' ({sure})' if sure else ''}."
+    )
 
 
-def tell_points(loss: Loss) -> str:
+def describe_points(loss: Loss) -> str:
     """Return the cost of a loss, in points."""
-    return show_size(loss.points)
+    return format_size(loss.points)
 
 
-def tell_loss_shortly(loss: Loss) -> str:
+def describe_loss_shortly(loss: Loss) -> str:
     """Return the cause of a loss with its field, and no number but how often."""
-    return f"{show(loss.field, 2 * _NAME)}: {tell_cause(loss)}" if loss.field else tell_cause(loss)
+    return f"{clip(loss.field, 2 * _NAME)}: {describe_cause(loss)}" if loss.field else describe_cause(loss)
 
 
-def tell_cause(loss: Loss) -> str:
+def describe_cause(loss: Loss) -> str:
     """Return the error and its frequency, without the name of the field.
 
-    >>> tell_cause(Loss("a", "", "answer_unreadable", 0.36, None, 144, 36, 100, "d1", "1", None, 36))
+    >>> describe_cause(Loss("a", "", "answer_unreadable", 0.36, None, 144, 36, 100, "d1", "1", None, 36))
     '36 answers could not be read'
-    >>> tell_cause(Loss("a", "lines[]", "item_missing", 0.1, None, 8, 3, 100, "d1", "1", None, 4))
+    >>> describe_cause(Loss("a", "lines[]", "item_missing", 0.1, None, 8, 3, 100, "d1", "1", None, 4))
     '4 items are missing, with 8 values, in 3 documents'
     """
-    documents = show_count(loss.documents, "document")
+    documents = format_count(loss.documents, "document")
     if loss.diagnosis in CAUSES:
         noun, one, several = CAUSES[loss.diagnosis]
-        said = f"{show_count(loss.count, noun)} {one if loss.count == 1 else several}"
+        said = f"{format_count(loss.count, noun)} {one if loss.count == 1 else several}"
         return (
-            said if noun == "answer" else f"{said}, with {show_count(loss.values, 'value')}, in {documents}"
+            said if noun == "answer" else f"{said}, with {format_count(loss.values, 'value')}, in {documents}"
         )
     what = (
         "the value is accepted, but not the same"
         if loss.diagnosis == "accepted"
-        else say(DIAGNOSES, loss.diagnosis)
+        else describe(DIAGNOSES, loss.diagnosis)
     )
-    return f"{what}, in {show_count(loss.values, 'value')} of {documents}"
+    return f"{what}, in {format_count(loss.values, 'value')} of {documents}"
 
 
-def tell_verdict(decisions: Sequence[Mapping[str, Any]]) -> str:
+def describe_verdict(decisions: Sequence[Mapping[str, Any]]) -> str:
     """Return the gates' verdict on all systems, in a sentence.
 
     >>> answers = {"a": "GO", "b": "NO-GO", "c": "NO-GO"}
-    >>> tell_verdict([{"system": system, "answer": answer} for system, answer in answers.items()])
+    >>> describe_verdict([{"system": system, "answer": answer} for system, answer in answers.items()])
     'GO for a; NO-GO for b and c'
-    >>> tell_verdict([])
+    >>> describe_verdict([])
     'This run has no gates, so there is no verdict'
     """
     if not decisions:
         return "This run has no gates, so there is no verdict"
     found: dict[str, list[str]] = {}
     for decision in decisions:
-        found.setdefault(str(decision["answer"]), []).append(show(str(decision["system"]), _NAME))
+        found.setdefault(str(decision["answer"]), []).append(clip(str(decision["system"]), _NAME))
     words = {"GO": "GO for", "NO-GO": "NO-GO for", "INCONCLUSIVE": "undecided for"}
     return "; ".join(f"{words[answer]} {join_names(found[answer])}" for answer in words if answer in found)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.decision import UNGATED, Answer, Decision, DecisionPage, GateOutcome, Verdict
-from fieldassay.wording.numbers import show_count
-from fieldassay.wording.shown import show, show_markdown
+from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import clip, format_markdown
 
 STYLES = {
     Verdict.PASS: "green",
@@ -34,7 +34,7 @@ def add_gates(page: Page, decisions: Sequence[Decision]) -> None:
     if rows:
         page.table([Column(name) for name in head], rows)
     for line in (*_undecided(decisions), *_skipped(decisions)):
-        page.line(show(line, _LONG), "dim")
+        page.line(clip(line, _LONG), "dim")
 
 
 def gates_markdown(decisions: Sequence[Decision]) -> list[str]:
@@ -49,13 +49,13 @@ def gates_markdown(decisions: Sequence[Decision]) -> list[str]:
 def render_page(found: DecisionPage, screen: Screen) -> str:
     """Return the GO / NO-GO page as text of at most the screen's width."""
     page = Page(screen)
-    page.title(f"{show(found.name, 100)}: {found.answer}")
+    page.title(f"{clip(found.name, 100)}: {found.answer}")
     if found.description:
-        page.line(show(found.description, _LONG))
+        page.line(clip(found.description, _LONG))
     page.line()
     page.pairs(
-        [("run", show(line, _WIDE)) for line in _run_lines(found)]
-        + ([("records", show(found.records, _WIDE))] if found.records else [])
+        [("run", clip(line, _WIDE)) for line in _run_lines(found)]
+        + ([("records", clip(found.records, _WIDE))] if found.records else [])
     )
     for decision in found.decisions:
         _add_decision(page, decision)
@@ -84,8 +84,8 @@ def render_page_markdown(found: DecisionPage) -> str:
 
 def _add_decision(page: Page, decision: Decision) -> None:
     page.line()
-    page.title(show(_heading(decision), _WIDE))
-    rows = [[show(cell, _WIDE) for cell in row] for row in map(_gate_row, decision.outcomes)]
+    page.title(clip(_heading(decision), _WIDE))
+    rows = [[clip(cell, _WIDE) for cell in row] for row in map(_gate_row, decision.outcomes)]
     page.table(
         [
             Column("gate", is_name=True),
@@ -97,11 +97,11 @@ def _add_decision(page: Page, decision: Decision) -> None:
     )
     for outcome in decision.outcomes:
         page.line()
-        page.line(show(_name(outcome), _WIDE), STYLES[outcome.verdict])
+        page.line(clip(_name(outcome), _WIDE), STYLES[outcome.verdict])
         for line in _evidence(outcome):
-            page.line(f"  {show(line, _LONG)}")
+            page.line(f"  {clip(line, _LONG)}")
     page.line()
-    page.line(f"{decision.answer}: {show('; '.join(decision.reasons), 4 * _LONG)}", STYLES[decision.answer])
+    page.line(f"{decision.answer}: {clip('; '.join(decision.reasons), 4 * _LONG)}", STYLES[decision.answer])
 
 
 def _decision_markdown(decision: Decision) -> list[str]:
@@ -127,7 +127,7 @@ def _add_rest(page: Page, found: DecisionPage) -> None:
             page.line()
             page.title(title)
         for line in lines:
-            page.line(show(line, _LONG))
+            page.line(clip(line, _LONG))
 
 
 def _run_lines(found: DecisionPage) -> list[str]:
@@ -136,7 +136,7 @@ def _run_lines(found: DecisionPage) -> list[str]:
         spec = f"{run.spec} ({run.digest[:8]}), " if run.digest else ""
         started = f", scored {run.started}" if run.started else ""
         lines.append(
-            f"{run.label}: {spec}{show_count(run.documents, 'document')}, "
+            f"{run.label}: {spec}{format_count(run.documents, 'document')}, "
             f"{', '.join(run.systems) or 'no system'}{started}"
         )
     return lines
@@ -177,7 +177,7 @@ def _table(decisions: Sequence[Decision]) -> tuple[list[str], list[list[str]]]:
         if all(outcome.verdict is Verdict.SKIPPED for _, outcome in outcomes):
             continue
         if len(decisions) <= SIDE_BY_SIDE:
-            rows.append([show(gate, 60), *(_cell(outcome) for _, outcome in outcomes)])
+            rows.append([clip(gate, 60), *(_cell(outcome) for _, outcome in outcomes)])
         else:
             others = [
                 f"{system} {_cell(outcome)}"
@@ -186,14 +186,14 @@ def _table(decisions: Sequence[Decision]) -> tuple[list[str], list[list[str]]]:
             ]
             rows.append(
                 [
-                    show(gate, 60),
+                    clip(gate, 60),
                     f"{len(outcomes) - len(others)} of {len(outcomes)}",
-                    show(", ".join(others), _WIDE),
+                    clip(", ".join(others), _WIDE),
                 ]
             )
     if len(decisions) > SIDE_BY_SIDE:
         return ["", "passed", "not passed"], rows
-    return ["", *(show(decision.system, 32) for decision in decisions)], rows
+    return ["", *(clip(decision.system, 32) for decision in decisions)], rows
 
 
 def _about(outcome: GateOutcome) -> str:
@@ -241,4 +241,4 @@ def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _text(text: str, width: int = _WIDE) -> str:
-    return show_markdown(text, width)
+    return format_markdown(text, width)

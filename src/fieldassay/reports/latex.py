@@ -11,8 +11,8 @@ from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main, list_fields
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import show_number, show_share
-from fieldassay.wording.shown import show
+from fieldassay.wording.numbers import format_number, format_share
+from fieldassay.wording.shown import clip
 
 BETTER, WORSE, LEVEL = r"\textsuperscript{$\ast$}", r"\textsuperscript{$\dagger$}", r"\textsuperscript{$=$}"
 """The marks behind a value: significantly better or worse than the reference, or no difference shown."""
@@ -104,7 +104,7 @@ def _systems_table(run: Reported) -> str:
 
 def _label(line: Line) -> str:
     unit = next((one.unit for one in line.estimates if one is not None), "ratio")
-    name = escape_latex(show(line.label, 60))
+    name = escape_latex(clip(line.label, 60))
     return f"{name[:1].upper()}{name[1:]}" + {"percent": r" (\%)", "ms": " (ms)", "usd": " (USD)"}.get(
         unit, ""
     )
@@ -128,7 +128,7 @@ def _value(estimate: Estimate | None, is_best: bool, mark: str = "") -> str:
 
 
 def _number(value: float, unit: str) -> str:
-    return show_number(value, unit).replace("…", r"\ldots{}")
+    return format_number(value, unit).replace("…", r"\ldots{}")
 
 
 def _interval(estimate: Estimate | None) -> str:
@@ -175,16 +175,16 @@ def _caption(result: Result) -> str:
     spec = result.run.get("spec")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
     documents = result.counts.get("documents", 0)
-    told = f"{escape_latex(show(name or 'Results', 80))}, {documents:,} documents."
+    told = f"{escape_latex(clip(name or 'Results', 80))}, {documents:,} documents."
     drawn = result.run.get("bootstrap")
     if isinstance(drawn, Mapping) and drawn.get("replicates"):
-        level = escape_latex(show_share(float(drawn["level"])))
+        level = escape_latex(format_share(float(drawn["level"])))
         told += (
             rf" In brackets: {level} bootstrap intervals over documents "
             rf"({drawn['replicates']:,} replicates)."
         )
     if result.comparisons:
-        reference = escape_latex(show(result.comparisons[0].systems[0], 60))
+        reference = escape_latex(clip(result.comparisons[0].systems[0], 60))
         marks = (
             rf"{BETTER}\,/\,{WORSE}: significantly better\,/\,worse than {reference} (paired by "
             r"document, adjusted for all comparisons)"
@@ -194,7 +194,7 @@ def _caption(result: Result) -> str:
 
 
 def _name(text: str) -> str:
-    return escape_latex(show(text, 60))
+    return escape_latex(clip(text, 60))
 
 
 def _fields_table(result: Result) -> str:

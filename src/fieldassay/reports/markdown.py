@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fieldassay.reports.comparisons import comparisons_markdown
-from fieldassay.reports.findings import tell_loss_shortly, tell_points
+from fieldassay.reports.findings import describe_loss_shortly, describe_points
 from fieldassay.reports.gates import gates_markdown
 from fieldassay.reports.repeats import repeats_markdown
-from fieldassay.reports.summary import FieldLine, SliceTable, Summary, measure_name, say_method
-from fieldassay.wording.numbers import show_both, show_count, show_value
-from fieldassay.wording.shown import show_markdown, show_pair
+from fieldassay.reports.summary import FieldLine, SliceTable, Summary, describe_method, measure_name
+from fieldassay.wording.numbers import format_both, format_count, format_value
+from fieldassay.wording.shown import format_markdown, format_pair
 
 
 def render_markdown(summary: Summary) -> str:
     """Return the report of a result as GitHub-flavored Markdown."""
-    systems = show_count(len(summary.systems), "system")
-    parts = [f"# {show_markdown(summary.name)}: {show_count(summary.documents, 'document')}, {systems}"]
-    rows = [[line.label, *map(show_both, line.estimates)] for line in summary.headline]
+    systems = format_count(len(summary.systems), "system")
+    parts = [f"# {format_markdown(summary.name)}: {format_count(summary.documents, 'document')}, {systems}"]
+    rows = [[line.label, *map(format_both, line.estimates)] for line in summary.headline]
     counted = next((line for line in summary.headline if line.label == "accuracy"), None)
     if counted is not None:
         rows.insert(
@@ -28,7 +28,7 @@ def render_markdown(summary: Summary) -> str:
             ],
         )
     parts.append(_table(["", *summary.systems], [*rows, ["failures", *summary.failures]]))
-    method = say_method(summary)
+    method = describe_method(summary)
     parts.append(f"{method[:1].upper()}{method[1:]}.")
     if summary.compared is not None:
         parts += comparisons_markdown(summary.compared)
@@ -48,10 +48,10 @@ def render_markdown(summary: Summary) -> str:
         parts += _slice(summary, table)
     for grid in summary.grids:
         more = [f"And {grid.hidden} more."] if grid.hidden else []
-        parts += [f"## {show_markdown(grid.title)}", _table(grid.head, grid.rows, numbers=True), *more]
+        parts += [f"## {format_markdown(grid.title)}", _table(grid.head, grid.rows, numbers=True), *more]
     parts += gates_markdown(summary.decisions)
-    remarks = [f"- **warning:** {show_markdown(text, 600)}" for text in summary.warnings] + [
-        f"- {show_markdown(text, 600)}" for text in summary.notes
+    remarks = [f"- **warning:** {format_markdown(text, 600)}" for text in summary.warnings] + [
+        f"- {format_markdown(text, 600)}" for text in summary.notes
     ]
     if remarks:
         parts += ["## Remarks", "\n".join(remarks)]
@@ -59,10 +59,10 @@ def render_markdown(summary: Summary) -> str:
 
 
 def _fields(summary: Summary, position: int) -> list[str]:
-    lines, system = summary.fields[position], show_markdown(summary.systems[position])
+    lines, system = summary.fields[position], format_markdown(summary.systems[position])
     if not lines:
         count = summary.flawless[position]
-        return [f"## {system}: no field has an error ({show_count(count, 'field')})"] if count else []
+        return [f"## {system}: no field has an error ({format_count(count, 'field')})"] if count else []
     head = ["field", measure_name(lines), "precision", "recall", "n", "most often", "gold → predicted"]
     parts = [f"## Worst fields of {system}", _table(head, [_field_row(line) for line in lines])]
     if summary.hidden_fields[position] or summary.flawless[position]:
@@ -76,7 +76,7 @@ def _fields(summary: Summary, position: int) -> list[str]:
 def _losses(summary: Summary) -> list[str]:
     """Return the costliest losses of accuracy of each system."""
     rows = [
-        [system, tell_points(loss), tell_loss_shortly(loss), loss.doc]
+        [system, describe_points(loss), describe_loss_shortly(loss), loss.doc]
         for system, losses in zip(summary.systems, summary.losses, strict=False)
         for loss in losses
     ]
@@ -95,7 +95,7 @@ def _suspicious(summary: Summary) -> list[str]:
     if not summary.suspicious:
         return []
     rows = [
-        [one.doc, one.path, *show_pair(one.gold, one.agreed, 60), f"{one.systems}"]
+        [one.doc, one.path, *format_pair(one.gold, one.agreed, 60), f"{one.systems}"]
         for one in summary.suspicious
     ]
     lead = "All systems agree on another value than gold, so gold may be wrong. A person should look."
@@ -114,15 +114,15 @@ def _suspicious(summary: Summary) -> list[str]:
 
 def _field_row(line: FieldLine) -> list[str]:
     numbers = [
-        show_value(line.accuracy),
-        show_value(line.precision),
-        show_value(line.recall),
+        format_value(line.accuracy),
+        format_value(line.precision),
+        format_value(line.recall),
         f"{line.accuracy.n:,}",
     ]
     if line.mistake is None:
         return [line.field, *numbers, "", ""]
     kind = f"{line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count:,})"
-    return [line.field, *numbers, kind, " → ".join(show_pair(line.mistake.gold, line.mistake.pred, 60))]
+    return [line.field, *numbers, kind, " → ".join(format_pair(line.mistake.gold, line.mistake.pred, 60))]
 
 
 def _checks(summary: Summary) -> list[str]:
@@ -153,10 +153,10 @@ def _slice(summary: Summary, table: SliceTable) -> list[str]:
         documents = max(
             (estimate.documents for estimate in line.estimates if estimate is not None), default=0
         )
-        rows.append([line.label, f"{documents:,}", *map(show_both, line.estimates)])
+        rows.append([line.label, f"{documents:,}", *map(format_both, line.estimates)])
     more = [f"And {table.hidden} more."] if table.hidden else []
     return [
-        f"## {show_markdown(table.metric)} by {show_markdown(table.key)}",
+        f"## {format_markdown(table.metric)} by {format_markdown(table.key)}",
         _table(["", "documents", *summary.systems], rows),
         *more,
     ]
@@ -165,8 +165,8 @@ def _slice(summary: Summary, table: SliceTable) -> list[str]:
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
     rule = ["---", *("---:" if numbers else "---" for _ in head[1:])]
     lines = [
-        [show_markdown(cell) for cell in head],
+        [format_markdown(cell) for cell in head],
         rule,
-        *([show_markdown(cell, 200) for cell in row] for row in rows),
+        *([format_markdown(cell, 200) for cell in row] for row in rows),
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import show_count, show_p, show_percent, show_size
+from fieldassay.wording.numbers import format_count, format_p, format_percent, format_size
 from fieldassay.wording.sentences import join_names
-from fieldassay.wording.shown import show
+from fieldassay.wording.shown import clip
 
 Certainty: TypeAlias = Literal["beyond_chance", "may_be_chance", "unknown"]
 
@@ -92,36 +92,38 @@ def _is_of(compared: Comparison | Ranking, metric: Estimate) -> bool:
     return compared.metric == metric.metric or compared.metric.startswith(f"{metric.metric}(")
 
 
-def tell_order(order: Order) -> str:
+def describe_order(order: Order) -> str:
     """Return the order as a sentence; `better` is only for significant differences to all others.
 
-    >>> tell_order(Order("a", 0.9, (Lead("b", 0.7, "beyond_chance", 0.004),)))
+    >>> describe_order(Order("a", 0.9, (Lead("b", 0.7, "beyond_chance", 0.004),)))
     'a is highest with 90.0% and better than b by 20.0 points (p = .004)'
-    >>> tell_order(Order("a", 0.9, (Lead("b", 0.7, "unknown"),)))
+    >>> describe_order(Order("a", 0.9, (Lead("b", 0.7, "unknown"),)))
     'a is highest with 90.0% (b 70.0%); the difference was not tested'
     """
     level = [lead.other for lead in order.leads if lead.value == order.value]
-    top, shown = show(order.first, 60), show_percent(order.value, order.unit)
+    top, shown = clip(order.first, 60), format_percent(order.value, order.unit)
     if level:
-        return f"{join_names([top, *(show(name, 60) for name in level)])} are equal with {shown}"
+        return f"{join_names([top, *(clip(name, 60) for name in level)])} are equal with {shown}"
     if all(lead.certainty == "beyond_chance" for lead in order.leads):
         sizes = [
-            f"{show(lead.other, 60)} by {show_size(order.value - lead.value, order.unit)}{_p(lead)}"
+            f"{clip(lead.other, 60)} by {format_size(order.value - lead.value, order.unit)}{_p(lead)}"
             for lead in order.leads
         ]
         return f"{top} is highest with {shown} and better than {', '.join(sizes)}"
     others = ", ".join(
-        f"{show(lead.other, 60)} {show_percent(lead.value, order.unit)}" for lead in order.leads
+        f"{clip(lead.other, 60)} {format_percent(lead.value, order.unit)}" for lead in order.leads
     )
     return f"{top} is highest with {shown} ({others}); {_doubt(order)}"
 
 
 def _p(lead: Lead) -> str:
-    return "" if lead.p is None else f" ({show_p(lead.p)})"
+    return "" if lead.p is None else f" ({format_p(lead.p)})"
 
 
 def _doubt(order: Order) -> str:
-    open_ = [f"{show(lead.other, 60)}{_p(lead)}" for lead in order.leads if lead.certainty == "may_be_chance"]
+    open_ = [f"{clip(lead.other, 60)}{_p(lead)}" for lead in order.leads if lead.certainty == "may_be_chance"]
     if not open_:
         return "the difference was not tested"
-    return f"no difference could be shown to {', '.join(open_)} in {show_count(order.documents, 'document')}"
+    return (
+        f"no difference could be shown to {', '.join(open_)} in {format_count(order.documents, 'document')}"
+    )

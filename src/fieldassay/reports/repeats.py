@@ -1,4 +1,4 @@
-"""What repeated runs of a system show, as sentences and a list of flaky values."""
+"""What repeated runs of a system clip, as sentences and a list of flaky values."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fieldassay.reports.page import Column, Page
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.repeats import AnswerCount, FlakyValue, Repeats, VarianceParts
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import show_count, show_percent, show_points
-from fieldassay.wording.shown import show, show_json, show_markdown
+from fieldassay.wording.numbers import format_count, format_percent, format_points
+from fieldassay.wording.shown import clip, format_json, format_markdown
 
 MOST_FLAKY_SHOWN = 10
 _ANSWERS = 4
@@ -42,12 +42,12 @@ class RepeatsShown:
     """How many more are in `metrics.json`."""
 
 
-def show_repeats(result: Result) -> tuple[RepeatsShown, ...]:
+def list_repeats(result: Result) -> tuple[RepeatsShown, ...]:
     """Return what is to be said of each system with repeated runs."""
     return tuple(
         RepeatsShown(
             one.system,
-            f"{show_count(one.runs, 'run')} of {show(one.system, 60)}",
+            f"{format_count(one.runs, 'run')} of {clip(one.system, 60)}",
             tuple(_sentences(result, one)),
             tuple(_line(value, one.runs) for value in one.flaky[:MOST_FLAKY_SHOWN]),
             max(0, len(one.flaky) - MOST_FLAKY_SHOWN),
@@ -82,17 +82,17 @@ def _sentences(result: Result, repeats: Repeats) -> Iterator[str]:
             f"the majority vote has {_percent(vote)} right{tied}"
         )
     for parts in repeats.variances:
-        yield tell_variance(parts)
+        yield describe_variance(parts)
 
 
 def _percent(estimate: Estimate | None) -> str:
-    return "—" if estimate is None else show_percent(estimate.value)
+    return "—" if estimate is None else format_percent(estimate.value)
 
 
-def tell_variance(parts: VarianceParts) -> str:
+def describe_variance(parts: VarianceParts) -> str:
     """Return the sources of a mean's uncertainty, and the benefit of more runs or more documents.
 
-    >>> for part in tell_variance(VarianceParts("accuracy", 60, 5, 0.9, 0.09, 0.002)).split(", "):
+    >>> for part in describe_variance(VarianceParts("accuracy", 60, 5, 0.9, 0.09, 0.002)).split(", "):
     ...     print(part)
     the standard error of accuracy is 1.8 points
     90.0% of its variance from the runs and 10.0% from the documents: with twice the documents it would be 1.3
@@ -118,22 +118,22 @@ def tell_variance(parts: VarianceParts) -> str:
         else "so both help, documents more"
     )
     return (
-        f"the standard error of {name} is {show_points(parts.error)} points, {show_percent(share)} of its "
-        f"variance from the runs and {show_percent(1 - share)} from the documents: with twice the documents "
-        f"it would be {show_points(more)}, with twice the runs {show_points(again)}, {advice}"
+        f"the standard error of {name} is {format_points(parts.error)} points, {format_percent(share)} of "
+        f"its variance from the runs and {format_percent(1 - share)} from the documents: with twice the "
+        f"documents it would be {format_points(more)}, with twice the runs {format_points(again)}, {advice}"
     )
 
 
 def _line(value: FlakyValue, runs: int) -> FlakyLine:
     right = f"{value.right} of {runs}"
-    return FlakyLine(value.document, value.path, right, value.vote, _tell_answers(value.answers))
+    return FlakyLine(value.document, value.path, right, value.vote, _describe_answers(value.answers))
 
 
-def _tell_answers(answers: tuple[AnswerCount, ...] | None) -> str:
+def _describe_answers(answers: tuple[AnswerCount, ...] | None) -> str:
     if answers is None:
         return "redacted"
     told = [
-        f"{each.runs} x {'no answer' if each.answer is None else show_json(each.answer, 24)}"
+        f"{each.runs} x {'no answer' if each.answer is None else format_json(each.answer, 24)}"
         f"{' (right)' if each.is_right else ''}"
         for each in answers[:_ANSWERS]
     ]
@@ -151,7 +151,13 @@ def add_repeats(page: Page, shown: tuple[RepeatsShown, ...]) -> None:
         if one.flaky:
             page.line()
             rows = [
-                [show(line.document, 24), show(line.path, 40), line.right, line.vote, line.answers]
+                [
+                    clip(line.document, 24),
+                    clip(line.path, 40),
+                    line.right,
+                    line.vote,
+                    line.answers,
+                ]
                 for line in one.flaky
             ]
             page.table(
@@ -166,16 +172,16 @@ def repeats_markdown(shown: tuple[RepeatsShown, ...]) -> list[str]:
     parts: list[str] = []
     for one in shown:
         parts += [
-            f"## {show_markdown(one.title)}",
-            "\n".join(f"- {show_markdown(text, 600)}" for text in one.sentences),
+            f"## {format_markdown(one.title)}",
+            "\n".join(f"- {format_markdown(text, 600)}" for text in one.sentences),
         ]
         rows = [
             [
-                show_markdown(line.document),
-                show_markdown(line.path),
+                format_markdown(line.document),
+                format_markdown(line.path),
                 line.right,
                 line.vote,
-                show_markdown(line.answers, 200),
+                format_markdown(line.answers, 200),
             ]
             for line in one.flaky
         ]

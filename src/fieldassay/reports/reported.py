@@ -83,10 +83,10 @@ def count_verdicts(decisions: Sequence[Decision]) -> dict[Verdict, int]:
     return counts
 
 
-def tell_verdict(decisions: Sequence[Decision]) -> tuple[str, str]:
+def describe_verdict(decisions: Sequence[Decision]) -> tuple[str, str]:
     """Return the answer for all systems together, and why in a sentence. Without a gate nothing is decided.
 
-    >>> tell_verdict([])
+    >>> describe_verdict([])
     ('NOT DECIDED', 'there is no gate')
     """
     counts = count_verdicts(decisions)

@@ -13,12 +13,12 @@ from fieldassay.reports.checked import CheckLine, list_checks
 from fieldassay.reports.comparisons import Compared, summarize_comparisons
 from fieldassay.reports.losses import Loss, find_losses
 from fieldassay.reports.mistakes import Mistake, count_mistakes
-from fieldassay.reports.repeats import RepeatsShown, show_repeats
+from fieldassay.reports.repeats import RepeatsShown, list_repeats
 from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
 from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import FEW, is_narrow, show_share
+from fieldassay.wording.numbers import FEW, format_share, is_narrow
 
 if TYPE_CHECKING:
     import polars as pl
@@ -158,7 +158,7 @@ def summarize(
         suspicious=suspicious[:MOST_SUSPICIOUS],
         hidden_suspicious=max(0, len(suspicious) - MOST_SUSPICIOUS),
         grids=list_grids(result),
-        repeats=show_repeats(result),
+        repeats=list_repeats(result),
     )
 
 
@@ -336,7 +336,7 @@ def _slices(result: Result, headline: tuple[Line, ...]) -> tuple[SliceTable, ...
     return tuple(table for table in tables if table.lines)
 
 
-def say_method(summary: Summary, most_systems: int | None = None) -> str:
+def describe_method(summary: Summary, most_systems: int | None = None) -> str:
     """Return how a report's intervals are computed, and the legend of `few` where a shown one has that mark.
 
     With more than `most_systems` a report has only the intervals of its first metric.
@@ -352,7 +352,7 @@ def _method(result: Result) -> str:
     bootstrap = inner_mapping(result.run, "bootstrap")
     if not bootstrap.get("replicates"):
         return "no intervals"
-    level = show_share(float(bootstrap.get("level", 0.95)))
+    level = format_share(float(bootstrap.get("level", 0.95)))
     return (
         f"in brackets: {level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, "
         f"seed {bootstrap.get('seed', 0)})"

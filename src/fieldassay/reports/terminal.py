@@ -5,7 +5,7 @@ from __future__ import annotations
 from fieldassay.reports.asked import Grid
 from fieldassay.reports.checked import CheckLine
 from fieldassay.reports.comparisons import add_comparisons
-from fieldassay.reports.findings import tell_loss_shortly, tell_points
+from fieldassay.reports.findings import describe_loss_shortly, describe_points
 from fieldassay.reports.gates import add_gates
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.repeats import add_repeats
@@ -15,13 +15,13 @@ from fieldassay.reports.summary import (
     Line,
     SliceTable,
     Summary,
+    describe_method,
     has_detection,
     measure_name,
-    say_method,
 )
 from fieldassay.result.estimate import Estimate
-from fieldassay.wording.numbers import show_count, show_interval, show_value
-from fieldassay.wording.shown import show, show_pair, visible
+from fieldassay.wording.numbers import format_count, format_interval, format_value
+from fieldassay.wording.shown import clip, format_pair, visible
 
 _NAME, _LONG = 32, 100
 SHORT = 3
@@ -31,11 +31,11 @@ SHORT = 3
 def render_terminal(summary: Summary, screen: Screen, most_losses: int = SHORT) -> str:
     """Return the report of a result as text within the screen's width, with so many losses per system."""
     page = Page(screen)
-    systems = show_count(len(summary.systems), "system")
-    page.title(f"{visible(summary.name)}: {show_count(summary.documents, 'document')}, {systems}")
+    systems = format_count(len(summary.systems), "system")
+    page.title(f"{visible(summary.name)}: {format_count(summary.documents, 'document')}, {systems}")
     page.line()
     _head(page, summary)
-    page.line(say_method(summary, SIDE_BY_SIDE), "dim")
+    page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
     if summary.compared is not None:
         add_comparisons(page, summary.compared)
     add_repeats(page, summary.repeats)
@@ -71,8 +71,8 @@ def _head(page: Page, summary: Summary) -> None:
 
 def _names(summary: Summary) -> list[str]:
     """Return the systems' names, shortened if they stay apart."""
-    short = [show(system, _NAME) for system in summary.systems]
-    return short if len(set(short)) == len(short) else [show(system, 200) for system in summary.systems]
+    short = [clip(system, _NAME) for system in summary.systems]
+    return short if len(set(short)) == len(short) else [clip(system, 200) for system in summary.systems]
 
 
 def _cells(line: Line, room: int) -> list[str]:
@@ -81,7 +81,7 @@ def _cells(line: Line, room: int) -> list[str]:
 
 def _cell(line: Line, estimate: Estimate | None, room: int) -> str:
     """Return value and interval, on two lines where they do not fit on one."""
-    value, interval = show_value(estimate), show_interval(estimate)
+    value, interval = format_value(estimate), format_interval(estimate)
     if line.label == "accuracy" and estimate is not None:
         interval = f"{interval} n={estimate.n:,}".lstrip()
     gap = " " if len(value) + len(interval) < room else "\n"
@@ -99,9 +99,9 @@ def _below(page: Page, summary: Summary, names: list[str]) -> None:
     ]
     rows = []
     for position, name in enumerate(names):
-        values = [show_value(line.estimates[position]) for line in lines]
+        values = [format_value(line.estimates[position]) for line in lines]
         if values:
-            values[0] = f"{values[0]} {show_interval(lines[0].estimates[position])}".rstrip()
+            values[0] = f"{values[0]} {format_interval(lines[0].estimates[position])}".rstrip()
         rows.append([name, *values, summary.failures[position]])
     page.table(columns, rows)
 
@@ -112,7 +112,7 @@ def _fields(page: Page, summary: Summary, position: int) -> None:
         return
     page.line()
     if not lines:
-        page.title(f"{system}: no field has an error ({show_count(summary.flawless[position], 'field')})")
+        page.title(f"{system}: no field has an error ({format_count(summary.flawless[position], 'field')})")
         return
     page.title(f"Worst fields of {system}")
     is_wide, is_narrow = page.width >= 100, page.width < 76
@@ -130,15 +130,15 @@ def _fields(page: Page, summary: Summary, position: int) -> None:
 
 
 def _field_row(line: FieldLine, width: int, has_both: bool) -> list[str]:
-    cells = [show(line.field, _LONG), show_value(line.accuracy)]
+    cells = [clip(line.field, _LONG), format_value(line.accuracy)]
     if has_both:
-        cells += [show_value(line.precision), show_value(line.recall)]
+        cells += [format_value(line.precision), format_value(line.recall)]
     cells.append(f"{line.accuracy.n:,}")
     if line.mistake is None:
         return [*cells, ""] if width < 76 else [*cells, "", ""]
     kind = f"{line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count:,})"
     room = max(10, (width - 60) // 2) if width >= 76 else 12
-    example = " → ".join(show_pair(line.mistake.gold, line.mistake.pred, room))
+    example = " → ".join(format_pair(line.mistake.gold, line.mistake.pred, room))
     return [*cells, f"{kind}: {example}"] if width < 76 else [*cells, kind, example]
 
 
@@ -150,7 +150,7 @@ def add_losses(page: Page, summary: Summary, most: int) -> None:
     page.title("What to fix first: points of accuracy that are lost, at most")
     names = _names(summary)
     for name, losses in zip(names, summary.losses, strict=True):
-        rows = [(tell_points(loss), tell_loss_shortly(loss)) for loss in losses[:most]]
+        rows = [(describe_points(loss), describe_loss_shortly(loss)) for loss in losses[:most]]
         if len(names) > 1:
             page.line(name, "dim")
         page.pairs(rows or [("", "nothing")])
@@ -198,28 +198,32 @@ def _checks(page: Page, summary: Summary) -> None:
 
 
 def _check_row(line: CheckLine, width: int) -> list[str]:
-    names = [show(line.count.system, _NAME), show(line.count.check), show(line.count.at, _LONG)]
+    names = [
+        clip(line.count.system, _NAME),
+        clip(line.count.check),
+        clip(line.count.at, _LONG),
+    ]
     numbers = (line.count.violations, line.count.values, line.count.documents)
     return [*names, *(f"{number:,}" for number in numbers), line.example(max(20, width // 2))]
 
 
 def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
     page.line()
-    page.title(f"{show(table.metric, 60)} by {show(table.key)}")
+    page.title(f"{clip(table.metric, 60)} by {clip(table.key)}")
     names = _names(summary)
     if len(names) > SIDE_BY_SIDE:
         columns = [
             Column("system", is_name=True),
-            *(Column(show(line.label, 20), is_number=True) for line in table.lines),
+            *(Column(clip(line.label, 20), is_number=True) for line in table.lines),
         ]
         rows = [
-            [name, *(show_value(line.estimates[position]) for line in table.lines)]
+            [name, *(format_value(line.estimates[position]) for line in table.lines)]
             for position, name in enumerate(names)
         ]
     else:
         columns = [Column(""), Column("documents", is_number=True), *(Column(name) for name in names)]
         room = (page.width - 34) // len(names) - 2
-        rows = [[show(line.label, 30), _documents(line), *_cells(line, room)] for line in table.lines]
+        rows = [[clip(line.label, 30), _documents(line), *_cells(line, room)] for line in table.lines]
     page.table(columns, rows)
     if table.hidden:
         page.line(f"and {table.hidden} more", "dim")
@@ -227,10 +231,10 @@ def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
 
 def _grid(page: Page, grid: Grid) -> None:
     page.line()
-    page.title(show(grid.title, 60))
+    page.title(clip(grid.title, 60))
     page.table(
         [Column(grid.head[0]), *(Column(name, is_number=True) for name in grid.head[1:])],
-        [[show(row[0], 40), *row[1:]] for row in grid.rows],
+        [[clip(row[0], 40), *row[1:]] for row in grid.rows],
     )
     if grid.hidden:
         page.line(f"and {grid.hidden} more", "dim")
@@ -245,6 +249,6 @@ def _remarks(page: Page, summary: Summary) -> None:
     if summary.warnings or summary.notes:
         page.line()
     for warning in summary.warnings:
-        page.line(f"warning: {show(warning, 600)}", "yellow")
+        page.line(f"warning: {clip(warning, 600)}", "yellow")
     for note in summary.notes:
-        page.line(f"note: {show(note, 600)}")
+        page.line(f"note: {clip(note, 600)}")

@@ -126,10 +126,10 @@ FLAGS: dict[str, str] = {
 """The meaning of each flag."""
 
 
-def say(words: dict[str, str], name: str) -> str:
+def describe(words: dict[str, str], name: str) -> str:
     """Return the meaning of a name, or the name with spaces where the table lacks it.
 
-    >>> say(REASONS, "within_days"), say(REASONS, "my_reason")
+    >>> describe(REASONS, "within_days"), describe(REASONS, "my_reason")
     ('the dates are within the tolerance', 'my reason')
     """
     return words.get(name, name.replace("_", " "))

@@ -9,7 +9,7 @@ from typing import Any
 
 from fieldassay.errors import Problem
 from fieldassay.metrics.grammar import Gate
-from fieldassay.wording.compared import show_compared, show_threshold
+from fieldassay.wording.compared import format_compared, format_threshold
 
 SCHEMA_VERSION = 1
 
@@ -65,12 +65,12 @@ class GateOutcome:
     @property
     def value_text(self) -> str:
         """Return the value as displayed: different from the threshold unless it is equal to it."""
-        return "—" if self.value is None else show_compared(self.value, self.threshold, self.unit)
+        return "—" if self.value is None else format_compared(self.value, self.threshold, self.unit)
 
     @property
     def threshold_text(self) -> str:
         """Return the operator and the threshold."""
-        return f"{self.gate.operator} {show_threshold(self.threshold, self.unit)}"
+        return f"{self.gate.operator} {format_threshold(self.threshold, self.unit)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome in the form of `gates.json`."""

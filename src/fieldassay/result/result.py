@@ -71,7 +71,7 @@ def to_pandas(frame: pl.DataFrame) -> Any:
     return pandas.DataFrame({name: frame[name].to_list() for name in frame.columns}, columns=frame.columns)
 
 
-def show_html(estimates: Sequence[Estimate], title: str) -> str:
+def format_html(estimates: Sequence[Estimate], title: str) -> str:
     """Return the overall estimates as a small HTML table: a row per metric, a column per system."""
     systems, metrics = (
         list(dict.fromkeys(getter))
@@ -144,7 +144,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the HTML for a notebook: the overall metrics, by system."""
-        return show_html(self._whole(), f"{int(self.counts.get('documents', 0)):,} documents")
+        return format_html(self._whole(), f"{int(self.counts.get('documents', 0)):,} documents")
 
     def summary(self) -> pl.DataFrame:
         """Return the overall estimates, one row per system and metric, with interval and n."""

@@ -10,7 +10,7 @@ from typing import Any
 from fieldassay.errors import ProblemsError
 from fieldassay.runs.locate import Place, list_places, own_tags
 from fieldassay.runs.run import Run
-from fieldassay.runs.run_file import METRICS, read_run, tell_swapped
+from fieldassay.runs.run_file import METRICS, describe_swapped, read_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def load_run(folder: Path, tags: Sequence[str] = ()) -> Run:
             else f"{Path(one.where).name}: {what.removeprefix('is damaged: ')}"
         )
         return Run(folder, {}, tuple(tags), what)
-    return Run(folder, facts, tuple(tags), _find_damage(folder, facts) or tell_swapped(folder, facts))
+    return Run(folder, facts, tuple(tags), _find_damage(folder, facts) or describe_swapped(folder, facts))
 
 
 def _load(places: Sequence[Place], tags: Mapping[Path, tuple[str, ...]]) -> Iterator[Run]:

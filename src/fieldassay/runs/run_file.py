@@ -171,7 +171,7 @@ def _is_changed(file: Path, digest: object, size: object) -> bool:
     return digest_file(file) != digest if digest is not None else file.stat().st_size != size
 
 
-def tell_swapped(folder: Path, facts: Mapping[str, Any]) -> str:
+def describe_swapped(folder: Path, facts: Mapping[str, Any]) -> str:
     """Return what is wrong if a folder has the name of another run than it holds, else the empty text."""
     name, id = parse_name(folder.name), facts.get("id")
     return (
@@ -186,7 +186,7 @@ def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None
 
     Such a file was edited, cut, or comes from another run; such a name is that of another run.
     """
-    swapped = tell_swapped(folder, facts)
+    swapped = describe_swapped(folder, facts)
     if swapped:
         raise ProblemsError(
             [

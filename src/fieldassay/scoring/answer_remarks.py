@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fieldassay.wording.shown import show
+from fieldassay.wording.shown import clip
 
 _LONGEST = 60
 
@@ -60,5 +60,5 @@ def remark_repairs(
 def _listed(documents: Sequence[str], count: int) -> str:
     more = f" and {count - MOST_NAMED:,} more" if count > MOST_NAMED else ""
     return (
-        f" ({', '.join(show(name, _LONGEST) for name in documents[:MOST_NAMED])}{more})" if documents else ""
+        f" ({', '.join(clip(name, _LONGEST) for name in documents[:MOST_NAMED])}{more})" if documents else ""
     )

@@ -23,8 +23,8 @@ from fieldassay.result.headline import find_headline
 from fieldassay.result.result import Result
 from fieldassay.scoring.data_profile import DECIDING
 from fieldassay.spec.names import ID_NAMES
-from fieldassay.wording.numbers import show_count
-from fieldassay.wording.shown import show
+from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import clip
 
 GOLD = ""
 """The name of gold among the names of systems."""
@@ -130,7 +130,7 @@ def describe_misfit(plan: Plan, matching: Matching, undeclared: Mapping[str, Cou
     ]
     seen = [path for paths in keys.values() for path in paths]
     near = [
-        f"{show(key, _LONGEST_NAME)!r} may be {name!r}"
+        f"{clip(key, _LONGEST_NAME)!r} may be {name!r}"
         for name in names
         if (key := near_key(name, seen)) is not None
     ]
@@ -159,7 +159,7 @@ def _name_keys(sides: Mapping[str, Sequence[str]]) -> list[str]:
     groups: dict[str, list[str]] = {}
     for label, keys in sides.items():
         groups.setdefault(f"keys {_listed(keys)}" if keys else "keys none", []).append(
-            show(label, _LONGEST_NAME)
+            clip(label, _LONGEST_NAME)
         )
     return [
         f"{told} in {' and '.join(labels) if len(labels) < 4 else f'{labels[0]} and {len(labels) - 1} more'}"
@@ -245,7 +245,7 @@ def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
     unfilled = find_unfilled(plan, gold)
     if unfilled:
         near = [
-            f"gold's {show(key, _LONGEST_NAME)!r} may be {path!r}"
+            f"gold's {clip(key, _LONGEST_NAME)!r} may be {path!r}"
             for path in unfilled
             if (key := near_key(path, gold.undeclared))
         ]
@@ -290,7 +290,7 @@ def _hint(source: Source) -> str:
         (row.value for row in source.rows.read(range(min(PROBED, len(source))))), options.declared, ("raw",)
     )
     option = "--gold-key" if options.is_gold else "--pred-key"
-    return "" if key is None else f"did you mean `{option} {show(key, _LONGEST_NAME)}`?"
+    return "" if key is None else f"did you mean `{option} {clip(key, _LONGEST_NAME)}`?"
 
 
 def _spec_name(plan: Plan) -> str:
@@ -315,14 +315,14 @@ def _ranked(undeclared: Counter[str]) -> list[tuple[str, int]]:
 
 
 def _counted(ranked: Sequence[tuple[str, int]]) -> str:
-    named = ", ".join(f"{show(path, _LONGEST_NAME)} ({count})" for path, count in ranked[:MOST_NAMED])
+    named = ", ".join(f"{clip(path, _LONGEST_NAME)} ({count})" for path, count in ranked[:MOST_NAMED])
     return named + (f" and {len(ranked) - MOST_NAMED:,} more" if len(ranked) > MOST_NAMED else "")
 
 
 def _listed(names: Sequence[str]) -> str:
-    named = ", ".join(show(name, _LONGEST_NAME) for name in names[:_MOST_FIELDS])
+    named = ", ".join(clip(name, _LONGEST_NAME) for name in names[:_MOST_FIELDS])
     return named + (
-        f" and {show_count(len(names) - _MOST_FIELDS, 'more')}" if len(names) > _MOST_FIELDS else ""
+        f" and {format_count(len(names) - _MOST_FIELDS, 'more')}" if len(names) > _MOST_FIELDS else ""
     )
 
 

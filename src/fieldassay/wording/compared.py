@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 from typing import Any
 
-from fieldassay.wording.numbers import LONGEST, SLACK, decimals_of, show_plain, suffix_of
+from fieldassay.wording.numbers import LONGEST, SLACK, decimals_of, format_plain, suffix_of
 
 _SCALES = {"ratio": 1.0, "percent": 100.0, "count": 1.0}
 _MOST_DECIMALS = 17
@@ -52,12 +52,12 @@ def holds(value: float, operator: str, threshold: float, unit: str = "ratio") ->
     )
 
 
-def show_compared(value: float, threshold: float, unit: str = "ratio") -> str:
+def format_compared(value: float, threshold: float, unit: str = "ratio") -> str:
     """Return a value with enough decimals to differ from the threshold, unless it is equal to it.
 
-    >>> show_compared(89.96, 90, "percent"), show_compared(90, 90, "percent")
+    >>> format_compared(89.96, 90, "percent"), format_compared(90, 90, "percent")
     ('89.96%', '90.0%')
-    >>> show_compared(0.8999999999, 0.9), show_compared(0.9123, 0.9)
+    >>> format_compared(0.8999999999, 0.9), format_compared(0.9123, 0.9)
     ('0.900', '0.912')
     """
     is_equal = abs(value - threshold) <= slack_of(threshold, unit)
@@ -71,14 +71,14 @@ def show_compared(value: float, threshold: float, unit: str = "ratio") -> str:
     return f"{shown!r}{suffix_of(unit)}"
 
 
-def show_change(value: float, unit: str = "ratio") -> str:
+def format_change(value: float, unit: str = "ratio") -> str:
     """Return a difference with its sign, and with enough decimals to show 0 only for 0.
 
-    >>> show_change(0.0314), show_change(-0.000142), show_change(0.0), show_change(-12.5, "ms")
+    >>> format_change(0.0314), format_change(-0.000142), format_change(0.0), format_change(-12.5, "ms")
     ('+0.031', '-0.00014', '0.000', '-12 ms')
     """
     if value == 0 or not math.isfinite(value):
-        return show_plain(0.0 if value == 0 else value, unit)
+        return format_plain(0.0 if value == 0 else value, unit)
     least = decimals_of(value, unit)
     for decimals in range(least, _MOST_DECIMALS + 1):
         if round(value, decimals):
@@ -91,10 +91,10 @@ def _is_minus_zero(text: str) -> bool:
     return text.startswith("-") and not text.strip("-0.,")
 
 
-def show_threshold(threshold: float, unit: str = "ratio") -> str:
+def format_threshold(threshold: float, unit: str = "ratio") -> str:
     """Return a threshold exactly.
 
-    >>> show_threshold(85.0, "percent"), show_threshold(0.975)
+    >>> format_threshold(85.0, "percent"), format_threshold(0.975)
     ('85%', '0.975')
     """
     decimals = _exact_decimals(threshold)

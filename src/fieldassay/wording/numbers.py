@@ -21,10 +21,10 @@ _POINTS = {"ratio": 100.0, "percent": 1.0}
 _SUFFIXES = {"percent": "%", "ms": " ms", "tokens": " tokens", "usd": " USD", "documents/min": "/min"}
 
 
-def show_count(count: int, word: str, plural: str | None = None) -> str:
+def format_count(count: int, word: str, plural: str | None = None) -> str:
     """Return a count with its word.
 
-    >>> show_count(1, "document"), show_count(1200, "document"), show_count(2, "query", "queries")
+    >>> format_count(1, "document"), format_count(1200, "document"), format_count(2, "query", "queries")
     ('1 document', '1,200 documents', '2 queries')
     """
     return f"{count:,} {word if count == 1 else plural or word + 's'}"
@@ -40,12 +40,13 @@ def decimals_of(value: float, unit: str) -> int:
     return 3 if unit == "count" and value != round(value) else _DECIMALS.get(unit, 3)
 
 
-def show_rounded(value: float, decimals: int, highest: float | None = 1.0) -> str:
+def format_rounded(value: float, decimals: int, highest: float | None = 1.0) -> str:
     """Return a rounded number that shows a bound, 0 or `highest`, only if it is there.
 
     `highest` of None means a number without bounds.
 
-    >>> [show_rounded(score, 3) for score in (0.99952, 0.99949, 1.0, 0.00004)], show_rounded(99.97, 1, 100.0)
+    >>> scores = (0.99952, 0.99949, 1.0, 0.00004)
+    >>> [format_rounded(score, 3) for score in scores], format_rounded(99.97, 1, 100.0)
     (['0.999…', '0.999', '1.000', '0.000…'], '99.9…')
     """
     text = f"{value:,.{decimals}f}"
@@ -56,29 +57,29 @@ def show_rounded(value: float, decimals: int, highest: float | None = 1.0) -> st
     return f"{text}…" if not text.strip("0.") else text
 
 
-def show_number(value: float, unit: str = "ratio") -> str:
+def format_number(value: float, unit: str = "ratio") -> str:
     """Return a number with the decimals of its unit, without the unit.
 
-    >>> show_number(1234.4, "ms"), show_number(0.5), show_number(12, "count"), show_number(0.99952)
+    >>> format_number(1234.4, "ms"), format_number(0.5), format_number(12, "count"), format_number(0.99952)
     ('1,234', '0.500', '12', '0.999…')
     """
     if abs(value) >= LONGEST:
         return repr(value)
-    return show_rounded(value, decimals_of(value, unit), _HIGHEST.get(unit))
+    return format_rounded(value, decimals_of(value, unit), _HIGHEST.get(unit))
 
 
-def show_plain(value: float | None, unit: str = "ratio") -> str:
+def format_plain(value: float | None, unit: str = "ratio") -> str:
     """Return a number in its unit; `—` for None.
 
-    >>> show_plain(0.5), show_plain(4, "count"), show_plain(80.0, "percent"), show_plain(None)
+    >>> format_plain(0.5), format_plain(4, "count"), format_plain(80.0, "percent"), format_plain(None)
     ('0.500', '4', '80.0%', '—')
     """
-    return NOTHING if value is None else f"{show_number(value, unit)}{suffix_of(unit)}"
+    return NOTHING if value is None else f"{format_number(value, unit)}{suffix_of(unit)}"
 
 
-def show_value(estimate: Estimate | None) -> str:
+def format_value(estimate: Estimate | None) -> str:
     """Return an estimate's value in its unit; `—` for an undefined one and for None."""
-    return NOTHING if estimate is None else show_plain(estimate.value, estimate.unit)
+    return NOTHING if estimate is None else format_plain(estimate.value, estimate.unit)
 
 
 FEW = "few: a metric without bounds (a time, a cost) on fewer than 20 documents, whose interval is too narrow"
@@ -90,77 +91,77 @@ def is_narrow(estimate: Estimate | None) -> bool:
     return estimate is not None and estimate.interval is not None and "few_documents" in estimate.marks
 
 
-def show_interval(estimate: Estimate | None) -> str:
+def format_interval(estimate: Estimate | None) -> str:
     """Return an estimate's interval in brackets, or the empty text.
 
     >>> from fieldassay.result.estimate import Estimate
     >>> interval = {"interval": (0.85, 0.95), "level": 0.95}
-    >>> show_interval(Estimate("f1", "a", None, {}, None, 0.9, 2, 2, 0, None, **interval))
+    >>> format_interval(Estimate("f1", "a", None, {}, None, 0.9, 2, 2, 0, None, **interval))
     '[0.850, 0.950]'
     """
     if estimate is None or estimate.interval is None:
         return ""
-    low, high = (show_number(bound, estimate.unit) for bound in estimate.interval)
+    low, high = (format_number(bound, estimate.unit) for bound in estimate.interval)
     return f"[{low}, {high}]" + (" few" if is_narrow(estimate) else "")
 
 
-def show_both(estimate: Estimate | None) -> str:
+def format_both(estimate: Estimate | None) -> str:
     """Return value and interval on one line."""
-    return f"{show_value(estimate)} {show_interval(estimate)}".rstrip()
+    return f"{format_value(estimate)} {format_interval(estimate)}".rstrip()
 
 
-def show_share(share: float, decimals: int | None = None) -> str:
+def format_share(share: float, decimals: int | None = None) -> str:
     """Return a share of one in percent, exactly or with so many decimals.
 
-    >>> show_share(0.95), show_share(0.005), show_share(0.2, 2)
+    >>> format_share(0.95), format_share(0.005), format_share(0.2, 2)
     ('95%', '0.5%', '20.00%')
     """
     return f"{100 * share:.10g}%" if decimals is None else f"{100 * share:.{decimals}f}%"
 
 
-def show_percent(value: float | None, unit: str = "ratio") -> str:
+def format_percent(value: float | None, unit: str = "ratio") -> str:
     """Return a value for prose and pages: shares of one in percent with one decimal.
 
-    >>> show_percent(0.94879), show_percent(0.99952), show_percent(1234.5, "ms"), show_percent(-0.012)
+    >>> format_percent(0.94879), format_percent(0.99952), format_percent(1234.5, "ms"), format_percent(-0.012)
     ('94.9%', '99.9…%', '1,234 ms', '−1.2%')
     """
     if value is None:
         return NOTHING
     if unit in _POINTS:
-        return f"{show_rounded(_POINTS[unit] * value, 1, 100.0)}%".replace("-", "−")
-    return f"{show_number(value, unit) if value else 0}{suffix_of(unit)}".replace("-", "−")
+        return f"{format_rounded(_POINTS[unit] * value, 1, 100.0)}%".replace("-", "−")
+    return f"{format_number(value, unit) if value else 0}{suffix_of(unit)}".replace("-", "−")
 
 
-def show_percents(interval: Sequence[float], unit: str = "ratio") -> str:
+def format_percents(interval: Sequence[float], unit: str = "ratio") -> str:
     """Return an interval for prose and pages, without the unit.
 
-    >>> show_percents((0.938, 0.958))
+    >>> format_percents((0.938, 0.958))
     '93.8 to 95.8'
     """
     low, high = (
-        show_percent(bound, unit).removesuffix("%").removesuffix(suffix_of(unit)) for bound in interval
+        format_percent(bound, unit).removesuffix("%").removesuffix(suffix_of(unit)) for bound in interval
     )
     return f"{low} to {high}"
 
 
-def show_points(value: float, unit: str = "ratio") -> str:
+def format_points(value: float, unit: str = "ratio") -> str:
     """Return the size of a difference without sign and unit, in points for shares.
 
-    >>> show_points(0.061), show_points(-0.2), show_points(3.0, "count")
+    >>> format_points(0.061), format_points(-0.2), format_points(3.0, "count")
     ('6.1', '20.0', '3')
     """
-    return f"{_POINTS[unit] * abs(value):,.1f}" if unit in _POINTS else show_number(abs(value), unit)
+    return f"{_POINTS[unit] * abs(value):,.1f}" if unit in _POINTS else format_number(abs(value), unit)
 
 
-def show_signed_points(value: float, unit: str = "ratio") -> str:
+def format_signed_points(value: float, unit: str = "ratio") -> str:
     """Return a difference with its sign, without its unit; 0 has no sign.
 
-    >>> show_signed_points(0.061), show_signed_points(-0.2), show_signed_points(-1e-9)
+    >>> format_signed_points(0.061), format_signed_points(-0.2), format_signed_points(-1e-9)
     ('+6.1', '−20.0', '0.0')
-    >>> show_signed_points(3.0, "count")
+    >>> format_signed_points(3.0, "count")
     '+3'
     """
-    text = show_points(value, unit)
+    text = format_points(value, unit)
     is_zero = not any(digit in "123456789" for digit in text)
     return text if is_zero else f"{'−' if value < 0 else '+'}{text}"
 
@@ -170,37 +171,37 @@ def points_of(unit: str) -> str:
     return " points" if unit in _POINTS else suffix_of(unit)
 
 
-def show_difference(value: float, unit: str = "ratio") -> str:
+def format_difference(value: float, unit: str = "ratio") -> str:
     """Return a difference with its sign and its unit.
 
-    >>> show_difference(0.0614), show_difference(-3.0, "ms"), show_difference(0.0, "percent")
+    >>> format_difference(0.0614), format_difference(-3.0, "ms"), format_difference(0.0, "percent")
     ('+6.1 points', '−3 ms', '0.0 points')
     """
-    return f"{show_signed_points(value, unit)}{points_of(unit)}"
+    return f"{format_signed_points(value, unit)}{points_of(unit)}"
 
 
-def show_size(value: float, unit: str = "ratio") -> str:
+def format_size(value: float, unit: str = "ratio") -> str:
     """Return the size of a difference with its unit.
 
-    >>> show_size(-0.0614), show_size(3.0, "ms")
+    >>> format_size(-0.0614), format_size(3.0, "ms")
     ('6.1 points', '3 ms')
     """
-    return f"{show_points(value, unit)}{points_of(unit)}"
+    return f"{format_points(value, unit)}{points_of(unit)}"
 
 
-def show_effect(value: float | None) -> str:
+def format_effect(value: float | None) -> str:
     """Return an effect size with two decimals.
 
-    >>> show_effect(-0.456), show_effect(None)
+    >>> format_effect(-0.456), format_effect(None)
     ('−0.46', '—')
     """
     return NOTHING if value is None else f"{value:.2f}".replace("-", "−") if round(value, 2) else "0.00"
 
 
-def show_p(p: float) -> str:
+def format_p(p: float) -> str:
     """Return a p value: three decimals, two from .1 on, never 0, and never across .05.
 
-    >>> show_p(0.0041), show_p(0.00002), show_p(0.414), show_p(1.0), show_p(0.0499)
+    >>> format_p(0.0041), format_p(0.00002), format_p(0.414), format_p(1.0), format_p(0.0499)
     ('p = .004', 'p < .001', 'p = .41', 'p = 1', 'p = .0499')
     """
     if p >= 0.995:
@@ -211,10 +212,10 @@ def show_p(p: float) -> str:
     return f"p = {p:.{digits}f}".replace("0.", ".", 1)
 
 
-def show_p_cell(p: float | None) -> str:
+def format_p_cell(p: float | None) -> str:
     """Return a p value for a cell of a table.
 
-    >>> show_p_cell(0.0041), show_p_cell(0.00002), show_p_cell(None)
+    >>> format_p_cell(0.0041), format_p_cell(0.00002), format_p_cell(None)
     ('.004', '<.001', '—')
     """
-    return NOTHING if p is None else show_p(p).removeprefix("p ").removeprefix("= ").replace(" ", "")
+    return NOTHING if p is None else format_p(p).removeprefix("p ").removeprefix("= ").replace(" ", "")

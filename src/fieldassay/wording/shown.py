@@ -46,10 +46,10 @@ def shorten(text: str, width: int) -> str:
     return f"{text[: kept - tail]}…{text[-tail:]}"
 
 
-def show(text: str | None, width: int = 40) -> str:
+def clip(text: str | None, width: int = 40) -> str:
     """Return a value as a report shows it: visible, short, and `—` where there is none.
 
-    >>> show(None), show("a" * 10_000_000, 9)
+    >>> clip(None), clip("a" * 10_000_000, 9)
     ('—', 'aaaaaa…aa')
     """
     if text is None:
@@ -67,51 +67,51 @@ def escape_markdown(text: str) -> str:
     return "".join(f"\\{char}" if char in _MARKDOWN else _ENTITIES.get(char, char) for char in visible(text))
 
 
-def show_markdown(text: str, width: int = 100) -> str:
+def format_markdown(text: str, width: int = 100) -> str:
     r"""Return a text as a Markdown report shows it: visible, short, and no markup.
 
-    >>> show_markdown("a_b"), show_markdown("")
+    >>> format_markdown("a_b"), format_markdown("")
     ('a\\_b', '')
     """
-    return escape_markdown(show(text, width))
+    return escape_markdown(clip(text, width))
 
 
-def show_json(text: str | None, width: int = 40) -> str:
+def format_json(text: str | None, width: int = 40) -> str:
     """Return a value of evidence (JSON text): a plain text without its quotes where that cannot mislead.
 
-    >>> show_json('"Main St"'), show_json('" 12 "'), show_json("12.5"), show_json(None)
+    >>> format_json('"Main St"'), format_json('" 12 "'), format_json("12.5"), format_json(None)
     ('Main St', '" 12 "', '12.5', '—')
     """
     if text is None or len(text) < 3 or text[0] != '"' or text[-1] != '"':
-        return show(text, width)
+        return clip(text, width)
     inner = text[1:-1]
     if "\\" in inner or '"' in inner or inner != inner.strip() or _looks_typed(inner):
-        return show(text, width)
-    return show(inner, width)
+        return clip(text, width)
+    return clip(inner, width)
 
 
-def show_pair(gold: str | None, pred: str | None, width: int = 40) -> tuple[str, str]:
+def format_pair(gold: str | None, pred: str | None, width: int = 40) -> tuple[str, str]:
     """Return two values of evidence (JSON texts) for a report; long ones start shortly before they differ.
 
-    >>> show_pair('"No 1, Long Street, Perth WA 6000"', '"No 1, Long Street, Perth WA 6001"', 12)
+    >>> format_pair('"No 1, Long Street, Perth WA 6000"', '"No 1, Long Street, Perth WA 6001"', 12)
     ('…erth WA 6000', '…erth WA 6001')
     """
     if gold is None or pred is None or max(len(gold), len(pred)) <= width + 2:
-        return show_json(gold, width), show_json(pred, width)
+        return format_json(gold, width), format_json(pred, width)
     first = next(
         (at for at, (one, other) in enumerate(zip(gold, pred, strict=False)) if one != other),
         min(len(gold), len(pred)),
     )
     start = max(0, min(first - width // 3, max(len(gold), len(pred)) - width - 1))
     if start < 2:
-        return show_json(gold, width), show_json(pred, width)
+        return format_json(gold, width), format_json(pred, width)
     return _from(gold, start, width), _from(pred, start, width)
 
 
 def _from(text: str, start: int, width: int) -> str:
     tail = text[start : start + 2 * width]
     is_quoted = text[:1] == '"' and text[-1:] == '"' and len(text) <= start + 2 * width
-    return "…" + show(tail[:-1] if is_quoted else tail, width)
+    return "…" + clip(tail[:-1] if is_quoted else tail, width)
 
 
 def _looks_typed(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fieldassay.wording.shown import show
+from fieldassay.wording.shown import clip
 
 _WITHOUT_PLACE = {
     "absent": "nowhere in the document",
@@ -24,14 +24,14 @@ _MOST_TOLD = 3
 """Parts of a list whose places are told; then their number."""
 
 
-def say_source(source: Sequence[Mapping[str, Any]], width: int = 100, *, has_place: bool = False) -> str:
+def describe_source(source: Sequence[Mapping[str, Any]], width: int = 100, *, has_place: bool = False) -> str:
     """Return where a value stands, from its evidence or that of its parts: page, quote, class.
 
     With `has_place`, the characters on the page too.
 
-    >>> say_source([{"path": "total", "quote": "TOTAL 60.000", "page": 2, "class": "found"}])
+    >>> describe_source([{"path": "total", "quote": "TOTAL 60.000", "page": 2, "class": "found"}])
     'page 2, “TOTAL 60.000”'
-    >>> say_source([{"path": "total", "quote": "", "class": "absent"}])
+    >>> describe_source([{"path": "total", "quote": "", "class": "absent"}])
     'nowhere in the document'
     """
     told = list(dict.fromkeys(_say(one, width, has_place) for one in source))
@@ -47,6 +47,6 @@ def _say(one: Mapping[str, Any], width: int, has_place: bool) -> str:
     parts = [] if page is None else [f"page {page}"]
     if has_place and one.get("start") is not None and one.get("end") is not None:
         parts.append(f"characters {one['start']} to {one['end']}")
-    parts += [f"“{show(quote, width)}”"] if quote else []
+    parts += [f"“{clip(quote, width)}”"] if quote else []
     parts += [_BESIDE[kind]] if kind in _BESIDE else []
     return ", ".join(parts)

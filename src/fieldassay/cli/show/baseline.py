@@ -11,9 +11,9 @@ from fieldassay.reports.gates import add_gates
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import Decision, decisions_data
-from fieldassay.wording.compared import show_change
-from fieldassay.wording.numbers import show_count, show_number, show_p, show_plain
-from fieldassay.wording.shown import show, visible
+from fieldassay.wording.compared import format_change
+from fieldassay.wording.numbers import format_count, format_number, format_p, format_plain
+from fieldassay.wording.shown import clip, visible
 
 _DIGITS = 12
 _NAME, _LONG = 60, 600
@@ -29,9 +29,9 @@ def render_set(made: Baseline, path: str, size: int) -> str:
 def render_baseline(held: Baseline, screen: Screen) -> str:
     """Return a baseline as text: its measurements, its foundations, and its predecessors."""
     page = Page(screen)
-    page.title(f"baseline of {show(held.created, 40)}")
+    page.title(f"baseline of {clip(held.created, 40)}")
     for line in _summary(held):
-        page.line(show(line, _LONG))
+        page.line(clip(line, _LONG))
     page.line()
     columns = [
         Column("system", is_name=True),
@@ -48,7 +48,7 @@ def render_baseline(held: Baseline, screen: Screen) -> str:
         page.title("Before")
         for entry in reversed(held.history[:-1]):
             page.line(
-                show(f"{entry.created}: {entry.run}" + (f": {entry.reason}" if entry.reason else ""), _LONG)
+                clip(f"{entry.created}: {entry.run}" + (f": {entry.reason}" if entry.reason else ""), _LONG)
             )
     return page.text()
 
@@ -58,18 +58,19 @@ def render_check(
 ) -> str:
     """Return a run beside its baseline as text: a line per system and metric, then the gates."""
     page = Page(screen)
-    page.title(show(f"against {held.label()} from {held.run}", _LONG))
+    page.title(clip(f"against {held.label()} from {held.run}", _LONG))
     head = ["system", "metric", "baseline", "now", "change", "interval", "p", ""]
     rows = [_change_row(one) for one in lines]
     page.table([Column(name, is_number=name in ("baseline", "now", "change")) for name in head], rows)
     for reason in dict.fromkeys(f"{one.system}: {one.why}" for one in lines if one.change is None):
-        page.line(show(reason, _LONG), "dim")
+        page.line(clip(reason, _LONG), "dim")
     for remark in dict.fromkeys(one.remark for one in lines if one.remark):
-        page.line(show(remark, _LONG), "dim")
+        page.line(clip(remark, _LONG), "dim")
     absent = _list_absent(held, lines)
     if absent:
         page.line(
-            show(f"not compared: the run does not have the baseline's {', '.join(absent)}", _LONG), "warning"
+            clip(f"not compared: the run does not have the baseline's {', '.join(absent)}", _LONG),
+            "warning",
         )
     page.line()
     page.line(
@@ -134,7 +135,7 @@ def _summary(held: Baseline) -> list[str]:
     spec = f" of the spec {held.spec}" if held.spec else ""
     lines = [
         f"run {held.run}{spec}, "
-        f"{show_count(len(held.documents), 'document')}{' (ids hashed)' if held.is_hashed else ''}, "
+        f"{format_count(len(held.documents), 'document')}{' (ids hashed)' if held.is_hashed else ''}, "
         f"{', '.join(system.name for system in held.systems)}"
     ]
     return [*lines, *([f"reason: {held.reason}"] if held.reason else [])]
@@ -144,11 +145,11 @@ def _headline_row(one: Headline) -> list[str]:
     interval = (
         ""
         if one.interval is None
-        else f"[{', '.join(show_number(bound, one.unit) for bound in one.interval)}]"
+        else f"[{', '.join(format_number(bound, one.unit) for bound in one.interval)}]"
     )
     return [
-        show(one.system, _NAME),
-        show(one.metric, _NAME),
+        clip(one.system, _NAME),
+        clip(one.metric, _NAME),
         _value(one.value, one.unit),
         interval,
         f"{one.documents:,}",
@@ -172,7 +173,7 @@ def _headline_data(one: Headline) -> Mapping[str, Any]:
 
 
 def _change_row(one: ChangeLine) -> list[str]:
-    head = [show(one.system, _NAME), show(one.metric, _NAME)]
+    head = [clip(one.system, _NAME), clip(one.metric, _NAME)]
     if one.change is None:
         return [*head, "—", "—", "—", "", "", "cannot be said"]
     found = one.change.found
@@ -180,15 +181,15 @@ def _change_row(one: ChangeLine) -> list[str]:
     interval = (
         ""
         if found.interval is None
-        else f"[{', '.join(show_change(bound, found.unit) for bound in found.interval)}]"
+        else f"[{', '.join(format_change(bound, found.unit) for bound in found.interval)}]"
     )
     return [
         *head,
         before,
         now,
-        show_change(found.difference or 0.0, found.unit),
+        format_change(found.difference or 0.0, found.unit),
         interval,
-        "" if found.p_adjusted is None else show_p(found.p_adjusted),
+        "" if found.p_adjusted is None else format_p(found.p_adjusted),
         _verdict(found),
     ]
 
@@ -202,4 +203,4 @@ def _verdict(found: Comparison) -> str:
 
 
 def _value(value: float | None, unit: str) -> str:
-    return "undefined" if value is None else show_plain(value, unit)
+    return "undefined" if value is None else format_plain(value, unit)

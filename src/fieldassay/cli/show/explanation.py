@@ -8,12 +8,12 @@ from typing import Any
 
 from fieldassay.evidence import REPEAT
 from fieldassay.reports.page import Column, Page, Screen
-from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, say
+from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS, describe
 from fieldassay.scoring.explain import DocumentExplanation, Explanation, Side
 from fieldassay.scoring.steps import ComparisonStep
-from fieldassay.wording.numbers import show_number, show_rounded
-from fieldassay.wording.shown import show, show_json, visible
-from fieldassay.wording.sources import say_source
+from fieldassay.wording.numbers import format_number, format_rounded
+from fieldassay.wording.shown import clip, format_json, visible
+from fieldassay.wording.sources import describe_source
 
 _STRUCTURE = ("list", "object", "item")
 _PATH, _VALUE, _LONG, _QUOTE = 300, 300, 2000, 60
@@ -44,11 +44,11 @@ def render_document(found: DocumentExplanation, screen: Screen) -> str:
         ]
         page.line()
         page.title(
-            f"{show(found.document, _PATH)}, "
-            f"{show(system, 40)}{'' if found.field is None else f', {show(found.field, _PATH)}'}"
+            f"{clip(found.document, _PATH)}, "
+            f"{clip(system, 40)}{'' if found.field is None else f', {clip(found.field, _PATH)}'}"
         )
         for remark in _list_remarks(found, system):
-            page.line(f"note: {show(remark, 400)}", "yellow")
+            page.line(f"note: {clip(remark, 400)}", "yellow")
         if not rows:
             page.line("neither gold nor the prediction has anything here")
             continue
@@ -123,15 +123,15 @@ def _path(row: dict[str, Any]) -> str:
     gold, pred = row["gold_path"], row["pred_path"]
     run = f"run {row[REPEAT]}: " if row.get(REPEAT) else ""
     if gold is None or pred is None or gold == pred:
-        return f"{run}{show(gold or pred or row['field'], _PATH)}"
-    return f"{run}{show(gold, _PATH)} ↔ {show(pred, _PATH)}"
+        return f"{run}{clip(gold or pred or row['field'], _PATH)}"
+    return f"{run}{clip(gold, _PATH)} ↔ {clip(pred, _PATH)}"
 
 
 def _value(row: Mapping[str, Any], side: str) -> str:
     """Return a value as given, and as read where that adds information."""
     raw, read = row[side], row[f"{side}_value"]
     if row["kind"] != "value":
-        return "(item)" if row["kind"] == "item" and row[f"{side}_path"] else show_json(raw, _VALUE)
+        return "(item)" if row["kind"] == "item" and row[f"{side}_path"] else format_json(raw, _VALUE)
     if (
         raw is None
         or read is None
@@ -139,30 +139,30 @@ def _value(row: Mapping[str, Any], side: str) -> str:
         or read == raw
         or json.dumps(read, ensure_ascii=False) == raw
     ):
-        return show_json(raw, _VALUE)
-    return f"{show_json(raw, _VALUE)} (read: {show(read, _VALUE)})"
+        return format_json(raw, _VALUE)
+    return f"{format_json(raw, _VALUE)} (read: {clip(read, _VALUE)})"
 
 
 def _with_source(row: Mapping[str, Any], between: str) -> str:
     """Return the predicted value, and where it stands in its document if that is known."""
-    source = say_source(row.get("source", ()), _QUOTE)
+    source = describe_source(row.get("source", ()), _QUOTE)
     return f"{_value(row, 'pred')}{between}{source}" if source else _value(row, "pred")
 
 
 def _score(score: float | None) -> str:
-    return "" if score is None else show_number(score)
+    return "" if score is None else format_number(score)
 
 
 def _why(row: dict[str, Any]) -> str:
     """Return reason and main diagnoses in words; nothing for plain equality."""
     if row["kind"] == "item" and row["outcome"] not in ("missing", "spurious"):
-        return f"paired; {show_rounded(100 * (row['score'] or 0), 0, 100.0)}% alike"
+        return f"paired; {format_rounded(100 * (row['score'] or 0), 0, 100.0)}% alike"
     names = [name for name in row["diagnoses"] or () if name != "different"]
     is_plain = row["reason"] in ("equal", "missing", "spurious", "present") or (
         row["reason"] == "different" and names
     )
-    said = [] if is_plain else [say(REASONS, row["reason"])]
-    said += [say(DIAGNOSES, name) for name in names]
+    said = [] if is_plain else [describe(REASONS, row["reason"])]
+    said += [describe(DIAGNOSES, name) for name in names]
     return visible("; ".join(list(dict.fromkeys(said))[:3]))
 
 
@@ -170,11 +170,11 @@ def _step(page: Page, step: Explanation, has_path: bool, source: Sequence[Mappin
     if has_path:
         where = step.gold_path or step.pred_path or step.field
         page.title(
-            f"{show(where, _PATH)}"
-            + (f" ↔ {show(step.pred_path, _PATH)}" if step.pred_path and step.pred_path != where else "")
+            f"{clip(where, _PATH)}"
+            + (f" ↔ {clip(step.pred_path, _PATH)}" if step.pred_path and step.pred_path != where else "")
         )
     rows = [
-        ["as given", show(step.gold.raw, _LONG), show(step.pred.raw, _LONG)],
+        ["as given", clip(step.gold.raw, _LONG), clip(step.pred.raw, _LONG)],
         [
             f"read as {step.type}{f' ({step.read})' if step.read else ''}",
             _reading(step.gold),
@@ -184,7 +184,7 @@ def _step(page: Page, step: Explanation, has_path: bool, source: Sequence[Mappin
     if any(_remark(side) for side in (step.gold, step.pred)):
         rows.append(["remarks", _remark(step.gold), _remark(step.pred)])
     if source:
-        rows.append(["source", "", say_source(source, _LONG, has_place=True)])
+        rows.append(["source", "", describe_source(source, _LONG, has_place=True)])
     page.table([Column("step"), Column("gold"), Column("predicted")], rows)
     page.pairs(_verdict(step))
 
@@ -193,12 +193,12 @@ def _reading(side: Side) -> str:
     if side.raw is None:
         return "no value"
     if side.problem is not None:
-        return f"cannot be read: {show(side.problem, _LONG)}"
-    return show(side.value, _LONG)
+        return f"cannot be read: {clip(side.problem, _LONG)}"
+    return clip(side.value, _LONG)
 
 
 def _remark(side: Side) -> str:
-    return "; ".join(say(FLAGS, flag) for flag in side.flags)
+    return "; ".join(describe(FLAGS, flag) for flag in side.flags)
 
 
 def _are_steps(trials: Sequence[ComparisonStep]) -> bool:
@@ -209,10 +209,13 @@ def _tried(trials: Sequence[ComparisonStep]) -> list[tuple[str, str]]:
     """Return the steps of a cascade and the items of lists, each with its result."""
     lines, number = [], 0
     for trial in trials:
-        said = f"{json.dumps(round(trial.score, 6))}, {say(REASONS, trial.reason)}"
+        said = f"{json.dumps(round(trial.score, 6))}, {describe(REASONS, trial.reason)}"
         if trial.is_item:
             lines.append(
-                (f"  {trial.what}", f"{show(trial.gold, 60) or '—'} ↔ {show(trial.pred, 60) or '—'}: {said}")
+                (
+                    f"  {trial.what}",
+                    f"{clip(trial.gold, 60) or '—'} ↔ {clip(trial.pred, 60) or '—'}: {said}",
+                )
             )
             continue
         number += 1
@@ -232,13 +235,13 @@ def _verdict(step: Explanation) -> list[tuple[str, str]]:
             (
                 "compared",
                 f"{'decided by the last step' if _are_steps(step.trials) else how}: {score}, "
-                f"{say(REASONS, step.reason)}",
+                f"{describe(REASONS, step.reason)}",
             )
         )
         lines.append(
             ("accepted", f"a match needs a score {step.accept}") if step.accept else ("accepted", "not asked")
         )
-    lines.append(("outcome", f"{step.outcome}: {say(OUTCOMES, step.outcome)}"))
-    lines += [("flag", say(FLAGS, flag)) for flag in step.flags if flag not in ("ambiguous",)]
-    lines += [("diagnosis", f"{name}: {say(DIAGNOSES, name)}") for name in step.diagnoses]
+    lines.append(("outcome", f"{step.outcome}: {describe(OUTCOMES, step.outcome)}"))
+    lines += [("flag", describe(FLAGS, flag)) for flag in step.flags if flag not in ("ambiguous",)]
+    lines += [("diagnosis", f"{name}: {describe(DIAGNOSES, name)}") for name in step.diagnoses]
     return lines

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.runs.history import Judgement
-from fieldassay.wording.numbers import NOTHING, show_number
-from fieldassay.wording.shown import show, show_json
+from fieldassay.wording.numbers import NOTHING, format_number
+from fieldassay.wording.shown import clip, format_json
 
 _NAME, _VALUE = 32, 48
 _NAMES = ("started (UTC)", "run", "system", "path", "outcome", "score")
@@ -26,8 +26,8 @@ def render_history(document: str, pattern: str, found: Sequence[Judgement], scre
     told = [one for one in found if one.path is not None]
     golds = dict.fromkeys((one.path, one.gold) for one in told)
     is_one = len({gold for _, gold in golds}) == 1
-    gold = f": gold {show_json(told[0].gold, _VALUE)}" if told and is_one else ""
-    page.title(f"{show(document, 80)} {show(pattern, 80)}{gold}")
+    gold = f": gold {format_json(told[0].gold, _VALUE)}" if told and is_one else ""
+    page.title(f"{clip(document, 80)} {clip(pattern, 80)}{gold}")
     heads = [
         "started (UTC)",
         "run",
@@ -54,13 +54,13 @@ def _row(one: Judgement, *, has_path: bool, has_gold: bool) -> list[str]:
     started = one.run.started
     row = [
         started.strftime("%Y-%m-%d %H:%M") if started.year > 1 else NOTHING,
-        show(one.run.id or one.run.folder.name, _NAME),
+        clip(one.run.id or one.run.folder.name, _NAME),
     ]
-    row.append(show(one.system, _NAME))
-    row += [show(one.path, _VALUE)] if has_path else []
-    row += [show_json(one.gold, _VALUE)] if has_gold else []
+    row.append(clip(one.system, _NAME))
+    row += [clip(one.path, _VALUE)] if has_path else []
+    row += [format_json(one.gold, _VALUE)] if has_gold else []
     if one.path is None:
         return [*row, one.note, "", "", ""]
-    score = NOTHING if one.score is None else show_number(one.score)
+    score = NOTHING if one.score is None else format_number(one.score)
     said = ", ".join(name.replace("_", " ") for name in one.diagnoses)
-    return [*row, show_json(one.pred, _VALUE), show(one.outcome), score, show(said, 200)]
+    return [*row, format_json(one.pred, _VALUE), clip(one.outcome), score, clip(said, 200)]

@@ -16,9 +16,9 @@ from fieldassay.result.estimate import Estimate
 from fieldassay.result.recorded import parts_of
 from fieldassay.runs.listing import Listing
 from fieldassay.runs.run import Run
-from fieldassay.wording.compared import show_change
-from fieldassay.wording.numbers import NOTHING, show_both, show_count
-from fieldassay.wording.shown import show
+from fieldassay.wording.compared import format_change
+from fieldassay.wording.numbers import NOTHING, format_both, format_count
+from fieldassay.wording.shown import clip
 
 _MOST_SYSTEMS = 3
 _NAME = 32
@@ -70,7 +70,7 @@ def render_listed(listed: Listed, screen: Screen) -> str:
         "started (UTC)",
         "spec",
         "system",
-        show(names.pop(), _NAME) if len(names) == 1 else "headline",
+        clip(names.pop(), _NAME) if len(names) == 1 else "headline",
         "change",
         "status",
     ]
@@ -90,9 +90,9 @@ def render_listed(listed: Listed, screen: Screen) -> str:
         page.table([Column(head, is_name=head in _NAMES) for head in heads], rows, styles)
     hidden = listed.listing.total - len(listed.listing.runs)
     if hidden:
-        page.line(f"and {show_count(hidden, 'older run')}; --limit shows more")
+        page.line(f"and {format_count(hidden, 'older run')}; --limit shows more")
     if not listed.listing.total:
-        page.line(f"no run in {show(str(listed.store), 300)}")
+        page.line(f"no run in {clip(str(listed.store), 300)}")
     for line in _remarks(listed):
         page.line(line)
     return page.text().lstrip("\n")
@@ -101,13 +101,13 @@ def render_listed(listed: Listed, screen: Screen) -> str:
 def render_run(run: Run, changes: Mapping[str, Change], screen: Screen) -> str:
     """Return the overview of a run as text."""
     page = Page(screen)
-    page.title(show(run.folder.name, 200))
-    page.pairs([(label, show(text, _LONGEST)) for label, text in _facts(run) if text])
+    page.title(clip(run.folder.name, 200))
+    page.pairs([(label, clip(text, _LONGEST)) for label, text in _facts(run) if text])
     headline = run.headline
     if headline:
         page.line()
         rows = [
-            [show(one.system, _NAME), *_numbers(run, one), _change(changes.get(one.system))]
+            [clip(one.system, _NAME), *_numbers(run, one), _change(changes.get(one.system))]
             for one in headline
         ]
         classes = ("scored", "missing", "invalid", "error", "timeout", "failed")
@@ -115,7 +115,7 @@ def render_run(run: Run, changes: Mapping[str, Change], screen: Screen) -> str:
         page.table(
             [
                 Column("system", is_name=True),
-                Column(show(headline[0].metric, _NAME)),
+                Column(clip(headline[0].metric, _NAME)),
                 *numbers,
                 Column("change"),
             ],
@@ -135,23 +135,23 @@ def _rows(
 ) -> list[list[str]]:
     when = run.started.strftime("%Y-%m-%d %H:%M") if run.started.year > 1 else NOTHING
     head = [
-        show(run.id or run.folder.name, _NAME),
+        clip(run.id or run.folder.name, _NAME),
         when,
-        show(run.spec_name, _NAME) if run.spec_name else NOTHING,
+        clip(run.spec_name, _NAME) if run.spec_name else NOTHING,
     ]
     status = _status(run)
     if not headline:
-        systems = ", ".join(show(name, _NAME) for name in run.systems[:_MOST_SYSTEMS])
+        systems = ", ".join(clip(name, _NAME) for name in run.systems[:_MOST_SYSTEMS])
         return [[*head, systems or NOTHING, NOTHING, "", status]]
     rows = []
     for position, one in enumerate(headline[:_MOST_SYSTEMS]):
         left = [*head] if position == 0 else ["", "", ""]
-        text = f"{show(one.metric, _NAME)} " if has_name else ""
+        text = f"{clip(one.metric, _NAME)} " if has_name else ""
         rows.append(
             [
                 *left,
-                show(one.system, _NAME),
-                f"{text}{show_both(one)} n={one.n:,}",
+                clip(one.system, _NAME),
+                f"{text}{format_both(one)} n={one.n:,}",
                 _change(changes.get(one.system)),
                 status if position == 0 else "",
             ]
@@ -169,9 +169,9 @@ def _worth(estimate: Estimate) -> tuple[bool, float]:
 
 
 def _status(run: Run) -> str:
-    parts = [f"{run.status}: {show(run.damage, 80)}" if run.damage else run.status]
+    parts = [f"{run.status}: {clip(run.damage, 80)}" if run.damage else run.status]
     if parts_of(run.facts) and not run.damage:
-        parts[0] += f" ({show_count(run.file.counts.documents, 'document')})"
+        parts[0] += f" ({format_count(run.file.counts.documents, 'document')})"
     parts += [f"gates {run.verdict}"] if run.verdict else []
     parts += [", ".join(run.tags)] if run.tags else []
     return "; ".join(parts)
@@ -188,13 +188,13 @@ def _change(change: Change | None) -> str:
         return ""
     if found.difference is None or found.verdict == "identical":
         return "undefined" if found.difference is None else "identical"
-    return f"{show_change(found.difference, found.unit)}{_bounds(found)} {_VERDICTS[found.verdict]}"
+    return f"{format_change(found.difference, found.unit)}{_bounds(found)} {_VERDICTS[found.verdict]}"
 
 
 def _bounds(found: Comparison) -> str:
     if found.interval is None:
         return ""
-    low, high = (show_change(bound, found.unit) for bound in found.interval)
+    low, high = (format_change(bound, found.unit) for bound in found.interval)
     return f" [{low}, {high}]"
 
 
@@ -203,25 +203,25 @@ def _remarks(listed: Listed) -> list[str]:
     dead = [one for one in listed.leftovers if not one.is_alive]
     alive = len(listed.leftovers) - len(dead)
     lines = [
-        f"left by a run that was killed: {show(one.path.name, 80)}; `fieldassay runs prune` removes it"
+        f"left by a run that was killed: {clip(one.path.name, 80)}; `fieldassay runs prune` removes it"
         for one in dead[:_MOST_LEFT]
     ]
     lines += [f"and {len(dead) - _MOST_LEFT} more of these"] if len(dead) > _MOST_LEFT else []
-    lines += [f"{show_count(alive, 'run')} not finished yet"] if alive else []
+    lines += [f"{format_count(alive, 'run')} not finished yet"] if alive else []
     return [*lines, *_reasons([change for changes in listed.changes.values() for change in changes.values()])]
 
 
 def _reasons(changes: Iterable[Change]) -> list[str]:
     """Return the reasons for missing changes, each once."""
     reasons = dict.fromkeys(change.reason for change in changes if change.reason)
-    return [f"no change told: {show(reason, 300)}" for reason in reasons]
+    return [f"no change told: {clip(reason, 300)}" for reason in reasons]
 
 
 def _numbers(run: Run, one: Estimate) -> list[str]:
     counts = _under(run.facts, "counts", "systems", one.system, "classes")
     names = ("scored", "missing", "invalid", "error", "timeout", "failed")
     return [
-        f"{show_both(one)} n={one.n:,}",
+        f"{format_both(one)} n={one.n:,}",
         *(f"{counts[name]:,}" if isinstance(counts.get(name), int) else NOTHING for name in names),
     ]
 
@@ -240,23 +240,23 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("scored again from", str(facts.get("rescored_from") or "")),
         ("spec", run.spec_name),
         ("digests", ", ".join(f"{name} {str(digest)[:12]}" for name, digest in digests.items())),
-        ("gold", show(str(inputs.get("gold") or ""), 200)),
+        ("gold", clip(str(inputs.get("gold") or ""), 200)),
         ("predictions", _predictions(inputs)),
         ("documents", f"{run.file.counts.documents:,}" if run.file.counts.documents else ""),
         ("bootstrap", ", ".join(f"{name} {value}" for name, value in bootstrap.items())),
         (
             "models",
             ", ".join(
-                show(str(one.get("name")), 60) for one in _list(facts, "models") if isinstance(one, dict)
+                clip(str(one.get("name")), 60) for one in _list(facts, "models") if isinstance(one, dict)
             ),
         ),
         (
             "git",
-            f"{show(str(git.get('commit')), 40)}{_DIRTY.get(str(git.get('is_dirty')), ', changes not known')}"
+            f"{clip(str(git.get('commit')), 40)}{_DIRTY.get(str(git.get('is_dirty')), ', changes not known')}"
             if git
             else "",
         ),
-        ("host", ", ".join(show(str(value), 60) for value in host.values())),
+        ("host", ", ".join(clip(str(value), 60) for value in host.values())),
         ("fieldassay", str(_under(facts, "versions").get("fieldassay") or "")),
         ("seconds", str(timings.get("seconds", ""))),
     ]
@@ -267,7 +267,7 @@ def _predictions(inputs: Mapping[str, Any]) -> str:
     for name, path in _under(inputs, "predictions").items():
         files.setdefault(str(path), []).append(str(name))
     given = [
-        f"{show(path, 120)} ({show(names[0], _NAME) if len(names) == 1 else f'{len(names)} systems'})"
+        f"{clip(path, 120)} ({clip(names[0], _NAME) if len(names) == 1 else f'{len(names)} systems'})"
         for path, names in files.items()
     ]
     return ", ".join(given[:_MOST_FILES]) + (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fieldassay.reports.checked import show_violation
+from fieldassay.reports.checked import describe_violation
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.violations import worst_first
 from fieldassay.scoring.data_profile import DataProfile, Example, Finding
 from fieldassay.scoring.validate import Validation
-from fieldassay.wording.numbers import show_count
-from fieldassay.wording.shown import show, show_json, visible
+from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import clip, format_json, visible
 
 _MOST_LISTED = 20
 
@@ -31,12 +31,12 @@ def render_validation(found: Validation, screen: Screen) -> str:
 
 def _verdict(found: Validation) -> str:
     if found.problems:
-        return f"{show_count(len(found.problems), 'problem')}:"
+        return f"{format_count(len(found.problems), 'problem')}:"
     violations = sum(count.violations for count in found.counts)
     if violations:
-        return f"{show_count(violations, 'violation')} of checks, and no other problem."
+        return f"{format_count(violations, 'violation')} of checks, and no other problem."
     return (
-        f"No problem found, but {show_count(len(found.warnings), 'warning')}: see above."
+        f"No problem found, but {format_count(len(found.warnings), 'warning')}: see above."
         if found.warnings
         else "No problem found."
     )
@@ -56,7 +56,7 @@ def _plan(page: Page, found: Validation) -> None:
         marks = [row["critical"] and "critical", row["weight"] not in ("1", "") and f"weight {row['weight']}"]
         marks.append(row["applies_to"] and f"only in {row['applies_to']}")
         cells = [
-            show(row["field"], 100),
+            clip(row["field"], 100),
             visible(reading),
             visible(judged),
             row["accept"],
@@ -74,20 +74,26 @@ def _plan(page: Page, found: Validation) -> None:
         page.title("What is checked in predictions")
         page.table(
             [Column("path", is_name=True), Column("check")],
-            [[show(row["at"], 100), show(row["check"], 300)] for row in found.checks],
+            [[clip(row["at"], 100), clip(row["check"], 300)] for row in found.checks],
         )
 
 
 def _data(page: Page, found: Validation) -> None:
     page.line()
-    page.title(f"The data: {show_count(found.documents or 0, 'gold document')}")
+    page.title(f"The data: {format_count(found.documents or 0, 'gold document')}")
     rows = []
     for name, survey in found.surveys.items():
         if name:
             missing, unmatched = found.missing.get(name, 0), found.unmatched.get(name, ())
             matched = (found.documents or 0) - missing
             rows.append(
-                [show(name, 30), f"{matched:,}", f"{missing:,}", f"{len(unmatched):,}", f"{survey.invalid:,}"]
+                [
+                    clip(name, 30),
+                    f"{matched:,}",
+                    f"{missing:,}",
+                    f"{len(unmatched):,}",
+                    f"{survey.invalid:,}",
+                ]
             )
     if rows:
         heads = ("matched", "missing", "without gold", "not readable")
@@ -95,9 +101,9 @@ def _data(page: Page, found: Validation) -> None:
     for name, survey in found.surveys.items():
         _survey(page, name, survey, found.documents or 0)
     for warning in found.warnings:
-        page.line(f"warning: {show(warning, 600)}", "yellow")
+        page.line(f"warning: {clip(warning, 600)}", "yellow")
     for note in found.notes:
-        page.line(f"note: {show(note, 600)}")
+        page.line(f"note: {clip(note, 600)}")
 
 
 def _predictions(page: Page, found: Validation) -> None:
@@ -105,7 +111,7 @@ def _predictions(page: Page, found: Validation) -> None:
     page.line()
     page.title("The predictions, without gold")
     rows = [
-        [show(name, 30), f"{survey.records:,}", f"{survey.invalid:,}"]
+        [clip(name, 30), f"{survey.records:,}", f"{survey.invalid:,}"]
         for name, survey in found.surveys.items()
     ]
     page.table(
@@ -119,7 +125,7 @@ def _predictions(page: Page, found: Validation) -> None:
     for name, survey in found.surveys.items():
         _survey(page, name, survey, 0)
     for note in found.notes:
-        page.line(f"note: {show(note, 600)}")
+        page.line(f"note: {clip(note, 600)}")
 
 
 def _violations(page: Page, found: Validation) -> None:
@@ -128,14 +134,14 @@ def _violations(page: Page, found: Validation) -> None:
     page.line()
     page.title("Checks that predictions violate" if worst else "No prediction violates a check.")
     for count in worst[:_MOST_LISTED]:
-        number, where = show_count(count.violations, "violation"), show_count(count.documents, "document")
-        values = show_count(count.values, "value")
+        number, where = format_count(count.violations, "violation"), format_count(count.documents, "document")
+        values = format_count(count.values, "value")
         page.line(
-            f"{show(count.system, 30)}: {show(count.at, 50)}: {count.check}: {number} in {where} ({values} "
+            f"{clip(count.system, 30)}: {clip(count.at, 50)}: {count.check}: {number} in {where} ({values} "
             "looked at), such as"
         )
         for example in count.examples:
-            page.line(f"    {show_violation(example, 160)}")
+            page.line(f"    {describe_violation(example, 160)}")
     if len(worst) > _MOST_LISTED:
         page.line(f"and {len(worst) - _MOST_LISTED:,} more; --json lists every violation")
 
@@ -146,7 +152,7 @@ def _survey(page: Page, name: str, survey: DataProfile, documents: int) -> None:
         page.line()
         page.title("Gold values")
         rows = [
-            [show(one.field, 100), f"{one.present:,}", _count(one.unreadable), _count(one.ambiguous)]
+            [clip(one.field, 100), f"{one.present:,}", _count(one.unreadable), _count(one.ambiguous)]
             for one in findings
         ]
         page.table(
@@ -156,24 +162,24 @@ def _survey(page: Page, name: str, survey: DataProfile, documents: int) -> None:
             ],
             rows,
         )
-        empty = [show(one.field) for one in findings if not one.present]
+        empty = [clip(one.field) for one in findings if not one.present]
         if empty and documents:
             page.line(f"warning: no gold value at all in {', '.join(empty[:_MOST_LISTED])}", "yellow")
-    side = show(name, 30) if name else "gold"
+    side = clip(name, 30) if name else "gold"
     for example in survey.examples:
-        page.line(f"{side}: {show(example.document, 60)}: {show(example.why, 200)}")
+        page.line(f"{side}: {clip(example.document, 60)}: {clip(example.why, 200)}")
     listed = [one for one in findings if one.unreadable]
     for one in listed[:_MOST_LISTED]:
         page.line(
-            f"{side}: {show(one.field, 50)}: {show_count(one.unreadable, 'value')} of {one.present:,} "
+            f"{side}: {clip(one.field, 50)}: {format_count(one.unreadable, 'value')} of {one.present:,} "
             "cannot be read, such as"
         )
         _examples(page, one.examples)
     for one in [one for one in findings if one.ambiguous][:_MOST_LISTED]:
-        page.line(f"{side}: {show(one.field, 50)}: {_ambiguous(one)}")
+        page.line(f"{side}: {clip(one.field, 50)}: {_ambiguous(one)}")
         _examples(page, one.unclear)
     if survey.undeclared:
-        shown = [f"{show(path)} ({count:,})" for path, count in survey.undeclared.most_common(_MOST_LISTED)]
+        shown = [f"{clip(path)} ({count:,})" for path, count in survey.undeclared.most_common(_MOST_LISTED)]
         more = len(survey.undeclared) - len(shown)
         page.line(
             f"{side}: keys that the spec does not declare: "
@@ -183,7 +189,7 @@ def _survey(page: Page, name: str, survey: DataProfile, documents: int) -> None:
 
 def _ambiguous(finding: Finding) -> str:
     return (
-        f"{show_count(finding.ambiguous, 'value')} of {finding.present:,} could be read in two ways, "
+        f"{format_count(finding.ambiguous, 'value')} of {finding.present:,} could be read in two ways, "
         "and the settings decided, such as"
     )
 
@@ -191,7 +197,7 @@ def _ambiguous(finding: Finding) -> str:
 def _examples(page: Page, examples: list[Example]) -> None:
     for example in examples:
         page.line(
-            f"    {show_json(example.value, 60)} in {show(example.document, 40)}: {show(example.why, 160)}"
+            f"    {format_json(example.value, 60)} in {clip(example.document, 40)}: {clip(example.why, 160)}"
         )
 
 

@@ -16,7 +16,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline, hash_text
 from fieldassay.gates.baseline.file import FORMAT, read_baseline
 from fieldassay.gates.baseline.locking import check_reason
-from fieldassay.gates.baseline.systems import digest_predictions, match_systems, tell_incomparable
+from fieldassay.gates.baseline.systems import describe_incomparable, digest_predictions, match_systems
 from fieldassay.gates.judge import judge_result
 from fieldassay.gates.regression import BaselineMatch, Change, decide_changes
 from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
@@ -175,7 +175,7 @@ def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list
         if metrics
         else tuple(dict.fromkeys(parse_metric(one.metric) for one in baseline.headlines))
     )
-    why = tell_incomparable(baseline, run.paired, run.facts)
+    why = describe_incomparable(baseline, run.paired, run.facts)
     if why:
         raise _refusal(
             run.folder,

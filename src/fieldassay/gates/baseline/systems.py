@@ -78,7 +78,7 @@ def match_systems(
 
     A system is compared with the baseline's system of the same name, or the only one of both.
     """
-    why = tell_incomparable(baseline, data, run)
+    why = describe_incomparable(baseline, data, run)
     return {
         system.system: BaselineMatch(why=why, evidence=(_tell(baseline),))
         if why
@@ -87,7 +87,7 @@ def match_systems(
     }
 
 
-def tell_incomparable(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> str:
+def describe_incomparable(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> str:
     """Return the reason and remedy if a run cannot be compared with a baseline; the empty text if it can."""
     digests = run.get("digests")
     if not isinstance(digests, Mapping) or not all(isinstance(digests.get(part), str) for part in PARTS):
@@ -103,7 +103,7 @@ def tell_incomparable(baseline: Baseline, data: PairedData, run: Mapping[str, An
         f"{digests[part][:_DIGITS]} here)"
         for part in differing
     )
-    documents = _tell_documents(baseline, data, run) if "gold" in differing else ""
+    documents = _describe_documents(baseline, data, run) if "gold" in differing else ""
     return f"{baseline.label()} stands on {told}{documents}; {_remedy(differing)}"
 
 
@@ -113,7 +113,7 @@ def _remedy(differing: Sequence[str]) -> str:
     return f"score with the {' and the '.join(differing)} that it stands on, or {_NEW}"
 
 
-def _tell_documents(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> str:
+def _describe_documents(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> str:
     """Return how the documents differ, if it is not only their values that do."""
     chosen = parts_of(run)
     if chosen:
@@ -168,11 +168,14 @@ def _match(
     before, now = _restore(baseline, stored, system, wanted), _restrict(system, wanted)
     arena = PairedMatrix.open(replace(data, metrics=(), systems=(before, now)))
     is_same = bool(digest) and digest == stored.predictions
-    told = (_tell(baseline, stored.name, system.system), *_tell_runs(stored.repeats, system.repeats, is_same))
+    told = (
+        _tell(baseline, stored.name, system.system),
+        *_describe_runs(stored.repeats, system.repeats, is_same),
+    )
     return BaselineMatch(arena, "", told, is_same)
 
 
-def _tell_runs(before: int, now: int, is_same: bool) -> tuple[str, ...]:
+def _describe_runs(before: int, now: int, is_same: bool) -> tuple[str, ...]:
     """Return a remark on single runs: answers drawn again may differ as well as systems."""
     if is_same:
         return ()

@@ -11,7 +11,7 @@ from typing import Any
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.records.entries import Entry, is_blank, is_placeholder
 from fieldassay.gates.records.manifest import Manifest, read_manifest, read_text
-from fieldassay.gates.records.reliability import find_streak, read_runs, tell_streak
+from fieldassay.gates.records.reliability import describe_streak, find_streak, read_runs
 from fieldassay.gates.records.success import find_failure
 from fieldassay.paths import Step
 from fieldassay.records.ids import id_text
@@ -224,7 +224,7 @@ def _read_sections(reading: _Reading, manifest: Manifest) -> None:
     entries = {section: reading.entries(section) for section in SECTIONS}
     runs = read_runs(entries["reliability"])
     streak = find_streak(runs)
-    reading.add("reliability_runs", len(streak.runs), entries["reliability"], tell_streak(runs, streak))
+    reading.add("reliability_runs", len(streak.runs), entries["reliability"], describe_streak(runs, streak))
     offline = read_offline(entries["offline"])
     reading.add("offline_runs", len(offline), entries["offline"], _cap(offline, "no offline run counts"))
     proofs = read_proofs(entries["proofs"], manifest)

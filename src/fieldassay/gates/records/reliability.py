@@ -87,7 +87,7 @@ def find_streak(runs: Sequence[Run]) -> Streak:
     return Streak(tuple(reversed(kept)))
 
 
-def tell_streak(runs: Sequence[Run], streak: Streak) -> tuple[str, ...]:
+def describe_streak(runs: Sequence[Run], streak: Streak) -> tuple[str, ...]:
     """Return which runs counted and why the others did not, in sentences."""
     if not runs:
         return ("no reliability run is recorded",)

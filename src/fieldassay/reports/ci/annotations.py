@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.wording import DIAGNOSES, say
+from fieldassay.reports.wording import DIAGNOSES, describe
 from fieldassay.reports.wrong_values import WorstDocument, WrongValue, find_worst
 from fieldassay.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.runs.source_locations import Place
-from fieldassay.wording.numbers import show_count
-from fieldassay.wording.shown import show, show_pair
+from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import clip, format_pair
 
 MOST = 10
 """GitHub shows so many errors of a step, and so many warnings."""
@@ -41,14 +41,14 @@ def render_annotations(reported: Sequence[Reported], options: ReportOptions) -> 
     shown = failed if len(failed) <= MOST else failed[: MOST - 1]
     yield from (_gate("error", *one) for one in shown)
     if len(shown) < len(failed):
-        yield command("error", f"{show_count(len(failed) - len(shown), 'more gate')} failed", "fieldassay")
+        yield command("error", f"{format_count(len(failed) - len(shown), 'more gate')} failed", "fieldassay")
     yield from _worst(reported, MOST - min(MOST, len(failed)))
     told = undecided if len(undecided) <= MOST else undecided[: MOST - 1]
     yield from (_gate("warning", *one) for one in told)
     if len(told) < len(undecided):
         yield command(
             "warning",
-            f"{show_count(len(undecided) - len(told), 'more gate')} cannot be decided",
+            f"{format_count(len(undecided) - len(told), 'more gate')} cannot be decided",
             "fieldassay",
         )
 
@@ -75,13 +75,13 @@ def _escape(text: str, table: Mapping[str, str]) -> str:
 def _gate(level: str, run: Reported, decision: Decision, outcome: GateOutcome) -> str:
     about = f"{run.label}: " if run.label else ""
     said = {Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "cannot be decided"}[outcome.verdict]
-    title = show(f"{about}gate {said}: {outcome.gate}", 2 * _NAME)
+    title = clip(f"{about}gate {said}: {outcome.gate}", 2 * _NAME)
     stands_on = (
-        f" (n = {outcome.n:,}, {show_count(outcome.documents, 'document')})"
+        f" (n = {outcome.n:,}, {format_count(outcome.documents, 'document')})"
         if outcome.n or outcome.documents
         else ""
     )
-    return command(level, f"{show(decision.system, _NAME)}: {show(outcome.rule, _LONG)}{stands_on}", title)
+    return command(level, f"{clip(decision.system, _NAME)}: {clip(outcome.rule, _LONG)}{stands_on}", title)
 
 
 def _worst(reported: Sequence[Reported], most: int) -> Iterator[str]:
@@ -100,31 +100,31 @@ def _worst(reported: Sequence[Reported], most: int) -> Iterator[str]:
     ]
     for at, document in chosen:
         label, place = reported[at].label, places[at].get(document.document)
-        about = f"{show(label, _NAME)}: " if label else ""
+        about = f"{clip(label, _NAME)}: " if label else ""
         yield command(
             "error",
-            tell_document(document),
-            f"{about}{show(document.document, _NAME)} by {show(document.system, _NAME)}",
+            describe_document(document),
+            f"{about}{clip(document.document, _NAME)} by {clip(document.system, _NAME)}",
             place,
         )
 
 
-def tell_document(document: WorstDocument) -> str:
+def describe_document(document: WorstDocument) -> str:
     """Return the errors of a document in a sentence.
 
     >>> value = WrongValue("total", "1", "2", "mismatch", "different", "off_by_one")
-    >>> tell_document(WorstDocument("llama", "inv-1", 2, 1, (value,)))
+    >>> describe_document(WorstDocument("llama", "inv-1", 2, 1, (value,)))
     '2 wrong values, 1 of them critical: total: gold 1, predicted 2 (off by one); and 1 more'
     """
     critical = f", {document.critical:,} of them critical" if document.critical else ""
-    named = "; ".join(map(_tell_value, document.values))
+    named = "; ".join(map(_describe_value, document.values))
     hidden = document.wrong - len(document.values)
-    return f"{show_count(document.wrong, 'wrong value')}{critical}: {named}" + (
+    return f"{format_count(document.wrong, 'wrong value')}{critical}: {named}" + (
         f"; and {hidden:,} more" if hidden > 0 else ""
     )
 
 
-def _tell_value(value: WrongValue) -> str:
-    gold, pred = show_pair(value.gold, value.pred, _VALUE)
-    why = f" ({say(DIAGNOSES, value.diagnosis)})" if value.diagnosis else ""
-    return f"{show(value.path, _NAME)}: gold {gold}, predicted {pred}{why}"
+def _describe_value(value: WrongValue) -> str:
+    gold, pred = format_pair(value.gold, value.pred, _VALUE)
+    why = f" ({describe(DIAGNOSES, value.diagnosis)})" if value.diagnosis else ""
+    return f"{clip(value.path, _NAME)}: gold {gold}, predicted {pred}{why}"

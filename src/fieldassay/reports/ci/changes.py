@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from fieldassay.diffs.result import Change, Changes, Diff
 from fieldassay.reports.ci.github_text import Block, code, prose
 from fieldassay.reports.reported import Reported
-from fieldassay.reports.wording import DIAGNOSES
-from fieldassay.reports.wording import say as say_word
-from fieldassay.wording.numbers import show_count
-from fieldassay.wording.sentences import say_comparison
-from fieldassay.wording.shown import show_json
+from fieldassay.reports.wording import DIAGNOSES, describe
+from fieldassay.wording.numbers import format_count
+from fieldassay.wording.sentences import describe_comparison
+from fieldassay.wording.shown import format_json
 
 MOST = 50
 """Fixed and broken values that are listed, of each."""
@@ -31,19 +30,19 @@ def changes_blocks(run: Reported) -> Iterator[Block]:
 
 def _heading(diff: Diff) -> Block:
     before, after = diff.sides[0], diff.sides[1]
-    lines = [f"- {prose(say_comparison(one))}" for one in diff.overall]
+    lines = [f"- {prose(describe_comparison(one))}" for one in diff.overall]
     lines += [f"- **warning:** {prose(warning)}" for warning in diff.warnings]
     if diff.changes is None:
         lines.append(f"- which values changed is not known: {prose(diff.reason or 'a run kept too little')}")
     else:
         fixed, broken = diff.changes.count("fixed"), diff.changes.count("broken")
         lines.append(
-            f"- {show_count(broken, 'value')} broken, {fixed:,} fixed, {diff.changes.still_wrong:,} wrong "
+            f"- {format_count(broken, 'value')} broken, {fixed:,} fixed, {diff.changes.still_wrong:,} wrong "
             "as before"
         )
         if diff.changes.undecided:
             lines.append(
-                f"- {show_count(diff.changes.undecided, 'value')} could not be judged in one of the runs"
+                f"- {format_count(diff.changes.undecided, 'value')} could not be judged in one of the runs"
             )
     return Block(
         f"### {prose(after.system, _NAME)} since {prose(before.run or before.label, 100)}\n\n"
@@ -61,8 +60,8 @@ def _table(changes: Changes, change: str) -> Block:
 
 def _row(one: Change) -> list[str]:
     diagnoses = one.diagnoses_before if one.change == "fixed" else one.diagnoses_after
-    why = say_word(DIAGNOSES, diagnoses[0]) if diagnoses else ""
-    values = [code(show_json(value, _VALUE)) for value in (one.gold, one.before, one.after)]
+    why = describe(DIAGNOSES, diagnoses[0]) if diagnoses else ""
+    values = [code(format_json(value, _VALUE)) for value in (one.gold, one.before, one.after)]
     return [
         code(one.doc, _NAME),
         code(one.path, 100),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fieldassay.reports.summary import FieldLine, Summary
 from fieldassay.result.decision import Decision, GateOutcome
-from fieldassay.wording.numbers import show_count
-from fieldassay.wording.shown import show, show_pair
+from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import clip, format_pair
 
 MOST_FIELDS = 5
 _NAME, _VALUE = 40, 60
@@ -20,8 +20,8 @@ def render_outcome(outcome: GateOutcome) -> str:
     >>> render_outcome(GateOutcome(gate, Verdict.FAIL, "0.500 is less than 0.9", 0.5, documents=2))
     'FAIL          accuracy >= 0.9: 0.500 is less than 0.9 (2 documents)'
     """
-    behind = f" ({show_count(outcome.documents, 'document')})" if outcome.documents else ""
-    return f"{outcome.verdict.value:<13} {outcome.gate}: {show(outcome.rule, 300)}{behind}"
+    behind = f" ({format_count(outcome.documents, 'document')})" if outcome.documents else ""
+    return f"{outcome.verdict.value:<13} {outcome.gate}: {clip(outcome.rule, 300)}{behind}"
 
 
 def render_failure(summary: Summary, decision: Decision) -> str:
@@ -30,7 +30,10 @@ def render_failure(summary: Summary, decision: Decision) -> str:
     Each field has its most frequent error and an example.
     """
     position = summary.systems.index(decision.system)
-    lines = [f"{summary.name}: the extraction by {show(decision.system, _NAME)} is not good enough", ""]
+    lines = [
+        f"{summary.name}: the extraction by {clip(decision.system, _NAME)} is not good enough",
+        "",
+    ]
     lines += [render_outcome(outcome) for outcome in decision.outcomes]
     fields = summary.fields[position][:MOST_FIELDS]
     if fields:
@@ -41,10 +44,10 @@ def render_failure(summary: Summary, decision: Decision) -> str:
 
 def _render_field(line: FieldLine) -> str:
     value = "undefined" if line.accuracy.value is None else f"{line.accuracy.value:.3f}"
-    head = f"  {show(line.field, _NAME):<24} {value} (n={line.accuracy.n})"
+    head = f"  {clip(line.field, _NAME):<24} {value} (n={line.accuracy.n})"
     if line.mistake is None:
         return head
-    gold, pred = show_pair(line.mistake.gold, line.mistake.pred, _VALUE)
+    gold, pred = format_pair(line.mistake.gold, line.mistake.pred, _VALUE)
     return (
         f"{head}  {line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count}): gold {gold}, "
         f"predicted {pred}"

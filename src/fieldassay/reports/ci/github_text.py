@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fieldassay.wording.numbers import NOTHING, show_count
-from fieldassay.wording.shown import escape_markdown, show
+from fieldassay.wording.numbers import NOTHING, format_count
+from fieldassay.wording.shown import clip, escape_markdown
 
 _ACTIVE = re.compile(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|[^0-9A-Za-z \u0080-\U0010ffff,;%()+=\-./'_]")
 _WEB = re.compile(r"www\.", re.IGNORECASE)
@@ -26,7 +26,7 @@ def code(text: str | None, width: int = 80) -> str:
     """
     if text is None or text == NOTHING:
         return NOTHING
-    inert = _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", show(text, width))
+    inert = _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", clip(text, width))
     return f"<code>{_WEB.sub(lambda found: found[0][:3] + '&#46;', inert)}</code>" if inert else ""
 
 
@@ -36,7 +36,7 @@ def prose(text: str, width: int = 600) -> str:
     >>> prose("see *@me* and #12")
     'see \\\\*@&#8203;me\\\\* and \\\\#&#8203;12'
     """
-    shown = escape_markdown(show(text, width)).replace("://", f":{_SPACE}//")
+    shown = escape_markdown(clip(text, width)).replace("://", f":{_SPACE}//")
     return _WEB.sub(
         lambda found: f"{found[0][:3]}{_SPACE}.", _CALLS.sub(lambda found: f"{found[0]}{_SPACE}", shown)
     )
@@ -106,7 +106,7 @@ def assemble(blocks: Iterable[Block], limit: int) -> Iterator[str]:
         room.take(closed)
         yield closed
     if left_out:
-        yield f"**Cut short**: {show_count(left_out, 'more part')} of the report would not fit here.\n"
+        yield f"**Cut short**: {format_count(left_out, 'more part')} of the report would not fit here.\n"
 
 
 def _open(block: Block) -> str:
@@ -126,7 +126,7 @@ def _rows(block: Block, room: _Room) -> Iterator[str]:
             yield line
     hidden = max(seen, block.total or 0) - written
     if hidden:
-        more = f"\n**Left out**: {show_count(hidden, f'more {block.unit[0]}', f'more {block.unit[1]}')}.\n"
+        more = f"\n**Left out**: {format_count(hidden, f'more {block.unit[0]}', f'more {block.unit[1]}')}.\n"
         room.take(more)
         yield more
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from fieldassay.reports.cases import STATUSES, Case, Cases, Status, read_cases
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.wording import DIAGNOSES, REASONS, say
+from fieldassay.reports.wording import DIAGNOSES, REASONS, describe
 from fieldassay.reports.wrong_values import WrongValue
 from fieldassay.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.result.result import Result
-from fieldassay.wording.shown import show, show_pair, visible
+from fieldassay.wording.shown import clip, format_pair, visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,7 +108,7 @@ def share_cases(sizes: Sequence[int], most: int) -> list[int]:
 
 def _plan(reported: Reported, most: int) -> _Run:
     """Return the part of a run in the file, counted before anything is written."""
-    prefix = f"{show(reported.label, _NAME)}: " if reported.label else ""
+    prefix = f"{clip(reported.label, _NAME)}: " if reported.label else ""
     gates = _gate_suite(reported.decisions, prefix)
     if reported.evidence is None or reported.kept == "none":
         listed: dict[Status, int] = {"skipped": 1}
@@ -137,7 +137,7 @@ def _gate_suite(decisions: Sequence[Decision], prefix: str) -> _Suite | None:
     if not found:
         return None
     answers = tuple(
-        (f"answer for {show(decision.system, _NAME)}", str(decision.answer)) for decision in decisions
+        (f"answer for {clip(decision.system, _NAME)}", str(decision.answer)) for decision in decisions
     )
     return _Suite(f"{prefix}gates", {status: found.count(status) for status in STATUSES}, len(found), answers)
 
@@ -162,7 +162,10 @@ def _slices(result: Result) -> Iterator[tuple[str, pl.DataFrame]]:
         is_in = values.list.contains(value) | (
             pl.lit(False) if isinstance(table.schema[column], pl.List) else pl.col(column) == value
         )
-        yield f"{show(key, 60)}={show(value, _NAME)}", table.filter(is_in).select("system", "doc")
+        yield (
+            f"{clip(key, 60)}={clip(value, _NAME)}",
+            table.filter(is_in).select("system", "doc"),
+        )
 
 
 def _sum(counted: pl.DataFrame, chosen: pl.DataFrame | None) -> dict[Status, int]:
@@ -229,11 +232,11 @@ def _open(suite: _Suite) -> str:
 def _gate_case(reported: Reported, decision: Decision, outcome: GateOutcome) -> str:
     parts = (reported.label, "gates", decision.run if decision.run != reported.label else "", decision.system)
     place = "/".join(_name(part) for part in parts if part)
-    message = f"{outcome.verdict}: {show(outcome.rule, _RULE)}"
+    message = f"{outcome.verdict}: {clip(outcome.rule, _RULE)}"
     details = [
         f"value: {outcome.value_text}", f"threshold: {outcome.threshold_text}",
         f"n: {outcome.n:,} in {outcome.documents:,} documents",
-        *(show(line, _RULE) for line in outcome.evidence),
+        *(clip(line, _RULE) for line in outcome.evidence),
     ]  # fmt: skip
     return _case(
         place,
@@ -266,17 +269,21 @@ def _field_case(suite: str, case: Case) -> str:
 
 
 def _message(value: WrongValue, count: int) -> str:
-    gold, pred = show_pair(value.gold, value.pred, 80)
+    gold, pred = format_pair(value.gold, value.pred, 80)
     more = f" (and {count - 1:,} more in this field)" if count > 1 else ""
-    said = say(DIAGNOSES, value.diagnosis) if value.diagnosis else say(REASONS, value.reason or "different")
-    return show(f"{value.outcome}: gold {gold}, predicted {pred}: {said}{more}", _MESSAGE * 2)
+    said = (
+        describe(DIAGNOSES, value.diagnosis)
+        if value.diagnosis
+        else describe(REASONS, value.reason or "different")
+    )
+    return clip(f"{value.outcome}: gold {gold}, predicted {pred}: {said}{more}", _MESSAGE * 2)
 
 
 def _detail(value: WrongValue) -> str:
-    gold, pred = show_pair(value.gold, value.pred, _VALUE)
+    gold, pred = format_pair(value.gold, value.pred, _VALUE)
     diagnosis = f" ({value.diagnosis})" if value.diagnosis else ""
     return (
-        f"{show(value.path, _NAME)}: {value.outcome}, {value.reason}{diagnosis}: gold {gold}, "
+        f"{clip(value.path, _NAME)}: {value.outcome}, {value.reason}{diagnosis}: gold {gold}, "
         f"predicted {pred}"
     )
 
@@ -301,7 +308,7 @@ def _name(text: str) -> str:
     """
     if len(text) <= _NAME:
         return visible(text)
-    return f"{show(text, _NAME)}~{hashlib.sha256(text.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
+    return f"{clip(text, _NAME)}~{hashlib.sha256(text.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
 
 
 def _quote(text: str) -> str:

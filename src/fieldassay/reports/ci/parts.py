@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fieldassay.reports.ci.annotations import tell_document
+from fieldassay.reports.ci.annotations import describe_document
 from fieldassay.reports.ci.github_text import Block, code, prose
-from fieldassay.reports.findings import tell_loss_shortly, tell_points
-from fieldassay.reports.reported import Reported, tell_verdict
-from fieldassay.reports.summary import FieldLine, Summary, measure_name, say_method, summarize
-from fieldassay.reports.wording import DIAGNOSES, say
+from fieldassay.reports.findings import describe_loss_shortly, describe_points
+from fieldassay.reports.reported import Reported, describe_verdict
+from fieldassay.reports.summary import FieldLine, Summary, describe_method, measure_name, summarize
+from fieldassay.reports.wording import DIAGNOSES, describe
 from fieldassay.reports.wrong_values import count_wrong, find_worst, list_wrong
 from fieldassay.result.decision import GateOutcome, Verdict
-from fieldassay.wording.numbers import show_both, show_count, show_plain, show_value
-from fieldassay.wording.shown import show_pair
+from fieldassay.wording.numbers import format_both, format_count, format_plain, format_value
+from fieldassay.wording.shown import format_pair
 
 _NAME, _VALUE = 60, 80
 _FIRST = {Verdict.FAIL: 0, Verdict.INCONCLUSIVE: 1, Verdict.PASS: 2, Verdict.SKIPPED: 3}
@@ -26,7 +26,7 @@ def summarize_run(run: Reported) -> Summary:
 
 def verdict_block(run: Reported, summary: Summary) -> Block:
     """Return the heading with the verdict, and why."""
-    answer, why = tell_verdict(run.decisions)
+    answer, why = describe_verdict(run.decisions)
     about = f" ({prose(run.label, 200)})" if run.label else ""
     failures = [
         f"{prose(system, _NAME)}: {prose(text)}"
@@ -35,7 +35,7 @@ def verdict_block(run: Reported, summary: Summary) -> Block:
     ]
     lines = [
         f"## {answer}: {prose(summary.name, 100)}{about}",
-        f"{why[:1].upper()}{why[1:]}; {show_count(summary.documents, 'document')}.",
+        f"{why[:1].upper()}{why[1:]}; {format_count(summary.documents, 'document')}.",
     ]
     if failures:
         lines.append(f"Predictions that are missing or unusable: {'; '.join(failures)}.")
@@ -44,7 +44,7 @@ def verdict_block(run: Reported, summary: Summary) -> Block:
 
 def headline_block(summary: Summary) -> Block:
     """Return the metrics at the head of the report, with intervals, by system."""
-    rows = [[prose(line.label, 100), *map(show_both, line.estimates)] for line in summary.headline]
+    rows = [[prose(line.label, 100), *map(format_both, line.estimates)] for line in summary.headline]
     counted = next((line for line in summary.headline if line.label == "accuracy"), None)
     if counted is not None:
         rows.append(
@@ -94,9 +94,9 @@ def _change(outcome: GateOutcome) -> str:
     interval = (
         ""
         if outcome.interval is None
-        else " [{}, {}]".format(*(show_plain(bound, outcome.unit) for bound in outcome.interval))
+        else " [{}, {}]".format(*(format_plain(bound, outcome.unit) for bound in outcome.interval))
     )
-    return f"{show_plain(outcome.value, outcome.unit)}{interval}"
+    return f"{format_plain(outcome.value, outcome.unit)}{interval}"
 
 
 def gates_block(run: Reported, fold: str = "") -> Block:
@@ -140,7 +140,12 @@ def fields_blocks(summary: Summary) -> Iterator[Block]:
 def losses_block(summary: Summary) -> Block:
     """Return the costliest losses of accuracy of each system."""
     rows = [
-        [code(system, _NAME), tell_points(loss), prose(tell_loss_shortly(loss), 300), code(loss.doc, _NAME)]
+        [
+            code(system, _NAME),
+            describe_points(loss),
+            prose(describe_loss_shortly(loss), 300),
+            code(loss.doc, _NAME),
+        ]
         for system, losses in zip(summary.systems, summary.losses, strict=False)
         for loss in losses
     ]
@@ -152,18 +157,27 @@ def losses_block(summary: Summary) -> Block:
 
 
 def _field_row(line: FieldLine) -> list[str]:
-    numbers = [code(line.field, 100), show_value(line.accuracy), f"{line.accuracy.n:,}"]
+    numbers = [code(line.field, 100), format_value(line.accuracy), f"{line.accuracy.n:,}"]
     if line.mistake is None:
         return [*numbers, "", "", ""]
-    pair = show_pair(line.mistake.gold, line.mistake.pred, _VALUE)
-    return [*numbers, f"{say(DIAGNOSES, line.mistake.diagnosis)} ({line.mistake.count:,})", *map(code, pair)]
+    pair = format_pair(line.mistake.gold, line.mistake.pred, _VALUE)
+    return [
+        *numbers,
+        f"{describe(DIAGNOSES, line.mistake.diagnosis)} ({line.mistake.count:,})",
+        *map(code, pair),
+    ]
 
 
 def documents_block(run: Reported, most: int) -> Block:
     """Return the worst documents."""
     worst = find_worst(run.evidence, most, 2) if run.evidence is not None else ()
     rows = [
-        [code(one.document, _NAME), code(one.system, _NAME), f"{one.wrong:,}", code(tell_document(one), 600)]
+        [
+            code(one.document, _NAME),
+            code(one.system, _NAME),
+            f"{one.wrong:,}",
+            code(describe_document(one), 600),
+        ]
         for one in worst
     ]
     return (
@@ -192,8 +206,8 @@ def errors_block(run: Reported, most: int) -> Block:
 
 def _error_rows(run: Reported, most: int) -> Iterator[list[str]]:
     for system, document, value in list_wrong(run.evidence, most) if run.evidence is not None else ():
-        gold, pred = show_pair(value.gold, value.pred, _VALUE)
-        why = say(DIAGNOSES, value.diagnosis) if value.diagnosis else value.outcome
+        gold, pred = format_pair(value.gold, value.pred, _VALUE)
+        why = describe(DIAGNOSES, value.diagnosis) if value.diagnosis else value.outcome
         yield [
             code(document, _NAME),
             code(system, _NAME),
@@ -212,7 +226,7 @@ def slices_blocks(summary: Summary) -> Iterator[Block]:
             documents = max(
                 (estimate.documents for estimate in line.estimates if estimate is not None), default=0
             )
-            rows.append([code(line.label, 100), f"{documents:,}", *map(show_both, line.estimates)])
+            rows.append([code(line.label, 100), f"{documents:,}", *map(format_both, line.estimates)])
         more = f" ({table.hidden} more values)" if table.hidden else ""
         head = (prose(table.key, _NAME), "documents", *(code(system, _NAME) for system in summary.systems))
         yield Block(f"### {prose(table.metric, 100)} by {prose(table.key, _NAME)}{more}", head, rows)
@@ -221,7 +235,7 @@ def slices_blocks(summary: Summary) -> Iterator[Block]:
 def remarks_block(summary: Summary) -> Block:
     """Return the method, warnings and notes, folded."""
     lines = [
-        f"- {prose(say_method(summary))}.",
+        f"- {prose(describe_method(summary))}.",
         *(f"- **warning:** {prose(text)}" for text in summary.warnings),
     ]
     lines += [f"- {prose(text)}" for text in summary.notes]

@@ -14,38 +14,38 @@ from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.wording.numbers import (
     FEW,
     NOTHING,
-    show_count,
-    show_effect,
-    show_p_cell,
-    show_plain,
-    show_share,
-    show_signed_points,
+    format_count,
+    format_effect,
+    format_p_cell,
+    format_plain,
+    format_share,
+    format_signed_points,
 )
 from fieldassay.wording.sentences import (
-    say_comparison,
-    say_first,
-    say_metric,
-    say_places,
-    say_power,
-    say_power_of_fields,
+    describe_comparison,
+    describe_first,
+    describe_metric,
+    describe_places,
+    describe_power,
+    describe_power_of_fields,
 )
-from fieldassay.wording.shown import show
+from fieldassay.wording.shown import clip
 
 NAMES = {**HEADLINE, "f1": "F1"}
 """The names of metrics in reports."""
 
 
-def show_difference(one: Comparison) -> str:
+def format_difference(one: Comparison) -> str:
     """Return the difference with its interval, in points for shares; a mark shows a too narrow interval."""
     if one.difference is None:
         return NOTHING
     interval = (
         ""
         if one.interval is None
-        else f" [{', '.join(show_signed_points(bound, one.unit).lstrip('+') for bound in one.interval)}]"
+        else f" [{', '.join(format_signed_points(bound, one.unit).lstrip('+') for bound in one.interval)}]"
     )
     few = " few" if interval and is_narrow(one) else ""
-    return f"{show_signed_points(one.difference, one.unit)}{interval}{few}"
+    return f"{format_signed_points(one.difference, one.unit)}{interval}{few}"
 
 
 def is_narrow(one: Comparison) -> bool:
@@ -61,7 +61,7 @@ def verdict_of(one: Comparison) -> str:
 _NAME = 48
 
 
-def tell_diff(found: Diff, most: int = 10) -> Told:
+def describe_diff(found: Diff, most: int = 10) -> Told:
     """Return the report of a diff; lists of values, documents and kinds of wrong have at most `most` rows."""
     parts = [_overall(found) if found.is_pair else _many(found)]
     parts += [_fields(found.by_field)] if found.by_field else []
@@ -72,29 +72,29 @@ def tell_diff(found: Diff, most: int = 10) -> Told:
 
 
 def _title(found: Diff) -> str:
-    documents = show_count(found.documents, "document")
+    documents = format_count(found.documents, "document")
     if found.is_pair:
-        before, after = (show(side.label, _NAME) for side in found.sides)
+        before, after = (clip(side.label, _NAME) for side in found.sides)
         return f"{before} → {after}: {documents}"
-    return f"{show_count(len(found.sides), 'system')} on {documents}"
+    return f"{format_count(len(found.sides), 'system')} on {documents}"
 
 
 def _systems(sides: Sequence[Side]) -> tuple[tuple[str, str], ...]:
     if len(sides) != 2:
         return ()
-    return tuple((name, _tell_side(side)) for name, side in zip(("before", "after"), sides, strict=True))
+    return tuple((name, _describe_side(side)) for name, side in zip(("before", "after"), sides, strict=True))
 
 
-def _tell_side(side: Side) -> str:
-    own = "" if side.system == side.label else f"system {show(side.system, _NAME)}"
-    run = "" if side.run == side.label else f"run {show(side.run, 80)}"
-    folder = "" if side.folder in side.run else f"folder {show(side.folder, 100)}"
-    return ", ".join(part for part in (show(side.label, _NAME), own, run, folder) if part)
+def _describe_side(side: Side) -> str:
+    own = "" if side.system == side.label else f"system {clip(side.system, _NAME)}"
+    run = "" if side.run == side.label else f"run {clip(side.run, 80)}"
+    folder = "" if side.folder in side.run else f"folder {clip(side.folder, 100)}"
+    return ", ".join(part for part in (clip(side.label, _NAME), own, run, folder) if part)
 
 
 def _overall(found: Diff) -> Part:
-    lines = [say_comparison(one, NAMES) for one in found.overall]
-    lines += [f"{_metric(one)}: {power}" for one in found.overall if (power := say_power(one))]
+    lines = [describe_comparison(one, NAMES) for one in found.overall]
+    lines += [f"{_metric(one)}: {power}" for one in found.overall if (power := describe_power(one))]
     if found.is_identical:
         lines.insert(0, "identical: nothing that was kept differs in any document")
     table = _table("the systems in each metric", "metric", "metric", found.overall)
@@ -109,7 +109,7 @@ def _all(found: Diff) -> Sequence[Comparison]:
 
 def _method(found: Diff) -> list[str]:
     drawn = (
-        f"{show_share(found.level)} intervals of the difference from {found.replicates:,} paired "
+        f"{format_share(found.level)} intervals of the difference from {found.replicates:,} paired "
         f"bootstrap replicates, seed {found.seed}"
     )
     return [
@@ -129,8 +129,12 @@ def _adjusted(family: Sequence[Comparison], rankings: Sequence[Ranking] = ()) ->
 
 
 def _fields(family: tuple[Comparison, ...]) -> Part:
-    more = say_power_of_fields(family)
-    remarks = (f"{show(family[0].metric, 60)} of each field", *_adjusted(family), *([more] if more else []))
+    more = describe_power_of_fields(family)
+    remarks = (
+        f"{clip(family[0].metric, 60)} of each field",
+        *_adjusted(family),
+        *([more] if more else []),
+    )
     return Part("By field", (), (_table("the systems field by field", "field", "field", family),), remarks)
 
 
@@ -138,16 +142,16 @@ def _slices(found: Diff) -> Part:
     tables, remarks = [], []
     for key in dict.fromkeys(key for one in found.by_slice for key in one.slice):
         family = [one for one in found.by_slice if key in one.slice]
-        name = f"{NAMES.get(family[0].metric, show(family[0].metric, 60))} by {show(key, 40)}"
+        name = f"{NAMES.get(family[0].metric, clip(family[0].metric, 60))} by {clip(key, 40)}"
         if found.is_pair:
-            tables.append(_table(name, "slice", show(key, 40), family))
+            tables.append(_table(name, "slice", clip(key, 40), family))
         else:
             values = dict.fromkeys(one.slice[key] for one in family)
             tables += [
                 _slice_table(key, value, [one for one in family if one.slice[key] == value])
                 for value in values
             ]
-        remarks += [f"{show(key, 40)}: {line}" for line in _adjusted(family)]
+        remarks += [f"{clip(key, 40)}: {line}" for line in _adjusted(family)]
     return Part("By slice", (), tuple(tables), tuple(remarks))
 
 
@@ -155,7 +159,7 @@ def _slice_table(key: str, value: str, family: Sequence[Comparison]) -> Table:
     """Return more than two systems in one slice; they have no places there."""
     made = _many_table(family, None)
     rows = tuple(row[1:] for row in made.rows)
-    caption = f"{show(key, 40)}: {show(value, 40)}, n = {max(one.documents for one in family):,}"
+    caption = f"{clip(key, 40)}: {clip(value, 40)}, n = {max(one.documents for one in family):,}"
     return Table(caption, made.heads[1:], rows, tuple(at - 1 for at in made.numbers))
 
 
@@ -169,27 +173,34 @@ def _table(
 
 
 def _row(one: Comparison) -> tuple[str, ...]:
-    before, after = (show_plain(value, one.unit) for value in one.values)
-    return (f"{one.documents:,}", before, after, show_difference(one), show_p_cell(one.p), *_decision(one))
+    before, after = (format_plain(value, one.unit) for value in one.values)
+    return (
+        f"{one.documents:,}",
+        before,
+        after,
+        format_difference(one),
+        format_p_cell(one.p),
+        *_decision(one),
+    )
 
 
 def _field(one: Comparison) -> str:
-    return show(one.field, 40)
+    return clip(one.field, 40)
 
 
 def _slice(one: Comparison) -> str:
-    return show(next(iter(one.slice.values()), ""), 40)
+    return clip(next(iter(one.slice.values()), ""), 40)
 
 
 def _metric(one: Comparison) -> str:
-    return say_metric(one, NAMES)
+    return describe_metric(one, NAMES)
 
 
 def _decision(one: Comparison) -> tuple[str, str, str, str]:
     """Return adjusted p value, effect size, counts of documents (better, worse, equal), and the decision."""
     return (
-        show_p_cell(one.p_adjusted),
-        show_effect(one.effect_size),
+        format_p_cell(one.p_adjusted),
+        format_effect(one.effect_size),
         f"{one.wins:,}/{one.losses:,}/{one.ties:,}",
         verdict_of(one),
     )
@@ -204,19 +215,19 @@ def _many(found: Diff) -> Part:
     for one in found.overall:
         families.setdefault((one.metric, one.field, *one.slice.items()), []).append(one)
     tables = tuple(_many_table(family, _ranking_of(found, family[0])) for family in families.values())
-    lines = tuple(_tell_pairs(one, NAMES.get(one.metric, show(one.metric, 60))) for one in found.rankings)
+    lines = tuple(_describe_pairs(one, NAMES.get(one.metric, clip(one.metric, 60))) for one in found.rankings)
     places = (
         ["place: those that a system may really have, by the same p values, all pairs of systems among them"]
         if found.rankings
         else []
     )
-    told = f"difference, adjusted, effect, +/−/=, decision: against {show(found.sides[0].label, _NAME)}"
+    told = f"difference, adjusted, effect, +/−/=, decision: against {clip(found.sides[0].label, _NAME)}"
     return Part(
         "Ranking" if found.rankings else "Overall",
         lines,
         tables,
         (
-            *filter(None, map(say_first, found.rankings)),
+            *filter(None, map(describe_first, found.rankings)),
             *places,
             told,
             *_adjusted(found.overall, found.rankings),
@@ -234,18 +245,18 @@ def _ranking_of(found: Diff, one: Comparison) -> Ranking | None:
 
 def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Table:
     """Return the table of more than two systems by one metric, in the order of the ranking if any."""
-    name = show(NAMES.get(family[0].metric, family[0].metric), 40)
+    name = clip(NAMES.get(family[0].metric, family[0].metric), 40)
     heads = ("place", "system", name, "difference", "adjusted", "effect", "+/−/=", "decision")
     against = {one.systems[1]: one for one in family}
     reference, value = family[0].systems[0], family[0].values[0]
-    places = {place.system: say_places(place) for place in ranking.places} if ranking is not None else {}
+    places = {place.system: describe_places(place) for place in ranking.places} if ranking is not None else {}
     order = list(places) or [reference, *against]
     values = {reference: value, **{system: one.values[1] for system, one in against.items()}}
     rows = [
         (
             places.get(system, NOTHING),
-            show(system, _NAME),
-            show_plain(values[system], family[0].unit),
+            clip(system, _NAME),
+            format_plain(values[system], family[0].unit),
             *_standing(against.get(system)),
         )
         for system in order
@@ -259,11 +270,10 @@ def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Table:
 
 
 def _standing(one: Comparison | None) -> tuple[str, ...]:
-    return ("", "", "", "", "reference") if one is None else (show_difference(one), *_decision(one))
+    return ("", "", "", "", "reference") if one is None else (format_difference(one), *_decision(one))
 
 
-def _tell_pairs(ranking: Ranking, name: str) -> str:
+def _describe_pairs(ranking: Ranking, name: str) -> str:
     shown = sum(map(ranking.shows, ranking.pairs))
-    return (
-        f"{name}: {shown:,} of {show_count(len(ranking.pairs), 'pair')} of systems differ by more than chance"
-    )
+    pairs = format_count(len(ranking.pairs), "pair")
+    return f"{name}: {shown:,} of {pairs} of systems differ by more than chance"

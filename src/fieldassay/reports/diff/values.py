@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fieldassay.diffs.result import Change, Changes, Diff, Tally
 from fieldassay.reports.diff.tables import Part, Table
-from fieldassay.wording.numbers import show_count
-from fieldassay.wording.shown import show, show_json
+from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import clip, format_json
 
 _TITLE = "Fixed and broken"
 _MOST_DOCUMENTS = _FEWEST = 5
@@ -22,7 +22,7 @@ def changes_part(found: Diff, most: int) -> Part:
     if changes is None:
         return Part(_TITLE, (f"not known: {found.reason}",))
     counts = {change: changes.count(change) for change in ("broken", "fixed")}
-    lines = (_tell_counts(changes, counts),)
+    lines = (_describe_counts(changes, counts),)
     if not any(counts.values()):
         return Part(_TITLE, lines)
     worst = tuple(one for one in changes.by_document() if one.broken > one.fixed)
@@ -57,9 +57,9 @@ def _remarks(found: Diff, counts: dict[str, int], most: int) -> list[str]:
     )
 
 
-def _tell_counts(changes: Changes, counts: dict[str, int]) -> str:
+def _describe_counts(changes: Changes, counts: dict[str, int]) -> str:
     told = (
-        f"{show_count(counts['fixed'], 'value')} fixed, {counts['broken']:,} broken, "
+        f"{format_count(counts['fixed'], 'value')} fixed, {counts['broken']:,} broken, "
         f"{changes.still_wrong:,} wrong in both"
     )
     return told + (
@@ -76,20 +76,20 @@ def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> Ta
 
 
 def _name(one: Tally, head: str) -> str:
-    return show(one.name.replace("_", " ") if head == "kind of wrong" else one.name, _PATH)
+    return clip(one.name.replace("_", " ") if head == "kind of wrong" else one.name, _PATH)
 
 
 def _row(one: Change) -> tuple[str, ...]:
     diagnoses = one.diagnoses_before if one.change == "fixed" else one.diagnoses_after
     mark = " (critical)" if one.critical else ""
-    before = "right" if one.outcome_before == "right" else show_json(one.before, _VALUE)
-    after = "right" if one.outcome_after == "right" else show_json(one.after, _VALUE)
+    before = "right" if one.outcome_before == "right" else format_json(one.before, _VALUE)
+    after = "right" if one.outcome_after == "right" else format_json(one.after, _VALUE)
     kind = diagnoses[0].replace("_", " ") if diagnoses else ""
     return (
-        show(one.doc, _DOCUMENT),
-        show(one.path, _PATH),
-        show_json(one.gold, _VALUE),
+        clip(one.doc, _DOCUMENT),
+        clip(one.path, _PATH),
+        format_json(one.gold, _VALUE),
         before,
         after,
-        f"{show(kind, 40)}{mark}",
+        f"{clip(kind, 40)}{mark}",
     )

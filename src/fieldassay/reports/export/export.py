@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fieldassay.atomic.spreadsheets import Sheet, csv_text, show_hidden, show_names, workbook_bytes
+from fieldassay.atomic.spreadsheets import Sheet, csv_text, format_hidden, show_names, workbook_bytes
 from fieldassay.atomic.whole_files import check_plain, write_file
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.reports.curves import draw_curves
@@ -314,7 +314,7 @@ def write_csv(judgements: Iterable[Judgement]) -> Iterator[str]:
 
 
 def _cells(judged: Judgement) -> tuple[Any, ...]:
-    names = map(show_hidden, (judged.document, judged.system, judged.field))
+    names = map(format_hidden, (judged.document, judged.system, judged.field))
     outcome = (judged.is_correct, judged.score, judged.outcome, judged.reason, " | ".join(judged.diagnoses))
     return (*names, _shown(judged.pred), _shown(judged.gold), *outcome)
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.atomic.spreadsheets import csv_text, show_names
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.reports.findings import tell_loss
+from fieldassay.reports.findings import describe_loss
 from fieldassay.reports.losses import find_losses
 from fieldassay.reports.suspicious_gold import FEWEST, find_suspicious_gold
 from fieldassay.runs.run import Run
-from fieldassay.wording.shown import show_markdown
+from fieldassay.wording.shown import format_markdown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,9 +49,9 @@ class Listing:
             yield csv_text([self.columns, *map(show_names, self.rows)])
             return
         lines = [
-            map(show_markdown, self.columns),
+            map(format_markdown, self.columns),
             ["---"] * len(self.columns),
-            *([show_markdown(_plain(one), 300) for one in row] for row in self.rows),
+            *([format_markdown(_plain(one), 300) for one in row] for row in self.rows),
         ]
         yield f"# {self.title}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
@@ -87,7 +87,16 @@ def list_losses_of_run(run: Run, system: str | None = None) -> Listing:
         low, high = one.interval or (None, None)
         size = (one.points, low, high, one.count or one.values, one.values, one.documents, one.of)
         lines.append(
-            (one.system, one.field or None, one.diagnosis, *size, one.doc, one.gold, one.pred, tell_loss(one))
+            (
+                one.system,
+                one.field or None,
+                one.diagnosis,
+                *size,
+                one.doc,
+                one.gold,
+                one.pred,
+                describe_loss(one),
+            )
         )
     return Listing("What to fix first", columns, tuple(lines))
 

@@ -11,7 +11,7 @@ from fieldassay.extractors.predictions import evidence_data
 from fieldassay.reports.html.packing import NOTHING, encode_texts, shrink
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.mistakes import WRONG
-from fieldassay.wording.sources import say_source
+from fieldassay.wording.sources import describe_source
 
 if TYPE_CHECKING:
     import polars as pl
@@ -147,7 +147,7 @@ def _with_sources(rows: pl.DataFrame, source: ReportSource) -> pl.DataFrame:
         if row["system"] in source.sources:
             name, sources = source.sources[row["system"]]
             found = sources.of_row({**row, "system": name}, known[row["system"]])
-            said[row["at"]] = say_source([evidence_data(one) for _, one in found]) or None
+            said[row["at"]] = describe_source([evidence_data(one) for _, one in found]) or None
     return rows.with_columns(pl.Series(SOURCE, said, dtype=pl.String))
 
 

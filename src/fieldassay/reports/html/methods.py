@@ -12,7 +12,7 @@ from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.meanings import LETTERS, MEANINGS
 from fieldassay.reports.summary import inner_mapping
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES
-from fieldassay.wording.numbers import show_count, show_share
+from fieldassay.wording.numbers import format_count, format_share
 
 _ALWAYS = (
     "accuracy",
@@ -85,9 +85,9 @@ def _facts(source: ReportSource) -> list[tuple[str, str]]:
     if facts.get("where"):
         lines.append(("Chosen documents", ", ".join(map(str, facts["where"]))))
     if facts.get("limit") is not None:
-        lines.append(("Limit", f"only the first {show_count(int(facts['limit']), 'document')} were scored"))
+        lines.append(("Limit", f"only the first {format_count(int(facts['limit']), 'document')} were scored"))
     if bootstrap.get("replicates"):
-        level = show_share(float(bootstrap.get("level", 0.95)))
+        level = format_share(float(bootstrap.get("level", 0.95)))
         told = (
             f"{level}, {bootstrap['replicates']:,} bootstrap replicates over documents, seed "
             f"{bootstrap.get('seed', 0)}"

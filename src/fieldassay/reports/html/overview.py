@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fieldassay.reports.findings import tell_cost, tell_verdict
+from fieldassay.reports.findings import describe_cost, describe_verdict
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.losses import Loss, find_losses
 from fieldassay.reports.summary import HEADLINE, Line, Summary, summarize
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main
-from fieldassay.wording.numbers import is_narrow, show_count, show_percent, show_percents, show_share
+from fieldassay.wording.numbers import format_count, format_percent, format_percents, format_share, is_narrow
 from fieldassay.wording.sentences import (
+    describe_comparison,
+    describe_estimate,
+    describe_first,
+    describe_interval,
+    describe_power,
     join_names,
-    say_comparison,
-    say_estimate,
-    say_first,
-    say_interval,
-    say_power,
 )
-from fieldassay.wording.shown import show, show_pair
+from fieldassay.wording.shown import clip, format_pair
 
 MOST_CARDS = 4
 """The most systems shown as cards; more are in a table."""
@@ -93,7 +93,7 @@ class Overview:
     method: str
 
 
-def show_estimate(one: Estimate | None) -> Shown | None:
+def format_estimate(one: Estimate | None) -> Shown | None:
     """Return an estimate as pages show it; None for None and for an undefined one."""
     if one is None or one.value is None:
         return None
@@ -102,20 +102,20 @@ def show_estimate(one: Estimate | None) -> Shown | None:
     bounds = [
         None if scale is None or number is None else scale * number for number in (one.value, low, high)
     ]
-    interval = say_interval(one.interval, one.level, one.unit)
-    text = show_percent(one.value, one.unit)
+    interval = describe_interval(one.interval, one.level, one.unit)
+    text = format_percent(one.value, one.unit)
     value, lowest, highest = bounds
     return Shown(
         text,
         interval,
-        "" if one.interval is None else show_percents(one.interval, one.unit),
+        "" if one.interval is None else format_percents(one.interval, one.unit),
         one.n,
         one.documents,
         is_narrow(one),
         value,
         lowest,
         highest,
-        say_estimate(one),
+        describe_estimate(one),
     )
 
 
@@ -137,7 +137,7 @@ def overview(source: ReportSource) -> Overview:
     )
     return Overview(
         summary=summary,
-        verdict=tell_verdict(source.decisions),
+        verdict=describe_verdict(source.decisions),
         tone=_tone(list(answers.values())),
         main="" if main_line is None else main_line.label,
         cards=cards,
@@ -172,9 +172,9 @@ def _card(
 ) -> Card:
     place = summary.systems.index(system)
     others = [
-        (line.label, show_estimate(line.estimates[place])) for line in summary.headline if line is not main
+        (line.label, format_estimate(line.estimates[place])) for line in summary.headline if line is not main
     ]
-    first = None if main is None else show_estimate(main.estimates[place])
+    first = None if main is None else format_estimate(main.estimates[place])
     rest = tuple((label, shown) for label, shown in others if shown is not None)
     answer = "" if decision is None else str(decision["answer"])
     why = (
@@ -188,7 +188,7 @@ def _card(
 def _shorten_reasons(reasons: Sequence[str]) -> tuple[str, ...]:
     shown = reasons if len(reasons) <= MOST_REASONS + 1 else reasons[:MOST_REASONS]
     more = len(reasons) - len(shown)
-    return (*(show(reason, 160) for reason in shown), *([f"and {more} more"] if more else []))
+    return (*(clip(reason, 160) for reason in shown), *([f"and {more} more"] if more else []))
 
 
 def _list_cards(cards: Sequence[Card], main: Line | None) -> tuple[Card, ...]:
@@ -226,7 +226,7 @@ def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
     ranked = [
         told
         for ranking in source.result.rankings
-        if _is_about(ranking, own) and (told := _tell_ranking(ranking, best))
+        if _is_about(ranking, own) and (told := _describe_ranking(ranking, best))
     ]
     return [
         _head(source, line, own),
@@ -238,21 +238,22 @@ def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
 
 def _finding(one: Comparison) -> str:
     """Return a comparison as a sentence, with the detectable difference where none was shown."""
-    return "; ".join(part for part in (say_comparison(one, NAMES), say_power(one)) if part)
+    return "; ".join(part for part in (describe_comparison(one, NAMES), describe_power(one)) if part)
 
 
 def _head(source: ReportSource, line: Line, best: Estimate) -> str:
     """Return the value of the best system, and the others with exactly the same one."""
     if len(source.systems) == 1:
-        return f"{_call(line).capitalize()} is {say_estimate(best)}"
+        return f"{_call(line).capitalize()} is {describe_estimate(best)}"
     word = "lowest" if best.better == "lower" else "highest"
     equal = [
         one.system
         for one in line.estimates
         if one is not None and one.value == best.value and one.system != best.system
     ]
-    names = [show(name, 60) for name in (best.system, *equal)]
-    return f"{join_names(names)} {'have' if equal else 'has'} the {word} {_call(line)}: {say_estimate(best)}"
+    names = [clip(name, 60) for name in (best.system, *equal)]
+    lead = f"{join_names(names)} {'have' if equal else 'has'} the {word} {_call(line)}"
+    return f"{lead}: {describe_estimate(best)}"
 
 
 def _call(line: Line) -> str:
@@ -264,18 +265,18 @@ def _is_about(one: Comparison | Ranking, estimate: Estimate) -> bool:
     return one.metric == estimate.metric or one.metric.startswith(f"{estimate.metric}(")
 
 
-def _tell_ranking(ranking: Ranking, best: str) -> str:
+def _describe_ranking(ranking: Ranking, best: str) -> str:
     """Return the other systems that may be the best too; empty if none may, or for two systems."""
     others = [place.system for place in ranking.places if place.first == 1 and place.system != best]
     if len(ranking.places) < 3:
         return ""
-    documents = show_count(ranking.documents, "document")
-    level = f"at the {show_share(ranking.level)} level, corrected for all pairs, {documents}"
-    first = f"; {told}" if (told := say_first(ranking)) else ""
+    documents = format_count(ranking.documents, "document")
+    level = f"at the {format_share(ranking.level)} level, corrected for all pairs, {documents}"
+    first = f"; {told}" if (told := describe_first(ranking)) else ""
     if not others:
-        return f"{show(best, 60)} is better than every other system ({level}){first}"
-    names = join_names([show(name, 60) for name in others])
-    return f"no difference could be shown between {show(best, 60)} and {names} ({level}){first}"
+        return f"{clip(best, 60)} is better than every other system ({level}){first}"
+    names = join_names([clip(name, 60) for name in others])
+    return f"no difference could be shown between {clip(best, 60)} and {names} ({level}){first}"
 
 
 def _fixes(source: ReportSource, best: str) -> dict[str, tuple[Fix, ...]]:
@@ -299,12 +300,12 @@ def _method(source: ReportSource) -> str:
     bootstrap = source.result.run.get("bootstrap")
     if not isinstance(bootstrap, Mapping) or not bootstrap.get("replicates"):
         return "No intervals were computed."
-    level = show_share(float(bootstrap.get("level", 0.95)))
+    level = format_share(float(bootstrap.get("level", 0.95)))
     return (
         f"They are {level} intervals over documents, from {bootstrap['replicates']:,} bootstrap replicates."
     )
 
 
 def _fix(loss: Loss, largest: float) -> Fix:
-    gold, pred = show_pair(loss.gold, loss.pred, 60)
-    return Fix(loss, tell_cost(loss), gold, pred, loss.points / largest if largest else 0.0)
+    gold, pred = format_pair(loss.gold, loss.pred, 60)
+    return Fix(loss, describe_cost(loss), gold, pred, loss.points / largest if largest else 0.0)

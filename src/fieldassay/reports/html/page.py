@@ -17,7 +17,7 @@ from fieldassay.reports.html.documents import order_documents
 from fieldassay.reports.html.fields import describe_fields
 from fieldassay.reports.html.joined import join_runs
 from fieldassay.reports.html.methods import methods
-from fieldassay.reports.html.overview import ANSWERS, MOST_CARDS, Overview, overview, show_estimate
+from fieldassay.reports.html.overview import ANSWERS, MOST_CARDS, Overview, format_estimate, overview
 from fieldassay.reports.html.packing import encode_texts, pack, pack_text
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.html.systems import describe_systems
@@ -25,9 +25,9 @@ from fieldassay.reports.meanings import MEANINGS
 from fieldassay.reports.meanings import NAMES as METRIC_NAMES
 from fieldassay.reports.mistakes import WRONG
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.wording.compared import show_compared, show_threshold
-from fieldassay.wording.numbers import show_plain
-from fieldassay.wording.shown import show, show_json, visible
+from fieldassay.wording.compared import format_compared, format_threshold
+from fieldassay.wording.numbers import format_plain
+from fieldassay.wording.shown import clip, format_json, visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,9 +93,11 @@ def _gate(one: Mapping[str, Any]) -> GateLine:
         verdict=verdict,
         sign=SIGNS.get(verdict, ""),
         tone=TONES.get(verdict, "none"),
-        value="—" if value is None else show_compared(value, one["threshold"], unit),
-        threshold=f"{one['operator']} {show_threshold(one['threshold'], unit)}",
-        interval="" if bounds is None else f"{show_plain(bounds[0], unit)} to {show_plain(bounds[1], unit)}",
+        value="—" if value is None else format_compared(value, one["threshold"], unit),
+        threshold=f"{one['operator']} {format_threshold(one['threshold'], unit)}",
+        interval=""
+        if bounds is None
+        else f"{format_plain(bounds[0], unit)} to {format_plain(bounds[1], unit)}",
         n=int(one.get("n") or 0),
         rule=str(one.get("rule") or ""),
         evidence=tuple(map(str, one.get("evidence", ()))),
@@ -221,7 +223,7 @@ def render_page(source: ReportSource) -> Iterator[str]:
         policy=_policy(script, style, charts), style=style, views=VIEWS, source=source, page=page,
         gates=gates,
         has_common_gates=have_common_gates(gates),
-        methods=methods(source), answers=ANSWERS, most_cards=MOST_CARDS, show_estimate=show_estimate,
+        methods=methods(source), answers=ANSWERS, most_cards=MOST_CARDS, format_estimate=format_estimate,
         meanings=MEANINGS, headline=_metric_names(page),
     )  # fmt: skip
     yield _block("documents", pack(documents.block))
@@ -297,6 +299,6 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters["visible"] = lambda text: visible(str(text))
-    environment.filters["value"] = lambda text: show_json(text, 60)
-    environment.filters["short"] = lambda text, width=60: show(str(text), width)
+    environment.filters["value"] = lambda text: format_json(text, 60)
+    environment.filters["short"] = lambda text, width=60: clip(str(text), width)
     return environment.get_template("page.html")

@@ -9,7 +9,7 @@ from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.sweeps import frontier
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
-from fieldassay.wording.sentences import say_comparison
+from fieldassay.wording.sentences import describe_comparison
 
 LATENCIES = ("latency_min", "latency_p50", "latency_p90", "latency_p95", "latency_p99", "latency_max")
 
@@ -67,7 +67,7 @@ def _difference(one: Comparison) -> dict[str, Any]:
         "difference": one.difference, "low": low, "high": high, "p": one.p_adjusted, "verdict": one.verdict,
         "documents": one.documents,
         "wins": one.wins, "losses": one.losses, "ties": one.ties, "unit": one.unit, "better": one.better,
-        "said": say_comparison(one, NAMES),
+        "said": describe_comparison(one, NAMES),
     }  # fmt: skip
 
 
