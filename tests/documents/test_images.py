@@ -15,7 +15,7 @@ from tests.documents.pdfs import HEIGHT, WIDTH, image, make_pdf, text
 from fieldassay.documents.load import load_bytes
 from fieldassay.documents.loaders.image import open_pictures
 from fieldassay.documents.options import DEFAULTS, LoadOptions
-from fieldassay.documents.pages import PictureOptions, draw_page, render_page
+from fieldassay.documents.pages import PictureOptions, Region, render_page, render_pages
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.text import page_text
@@ -190,25 +190,102 @@ def _opened(data: bytes) -> Image.Image:
     return Image.open(io.BytesIO(data))
 
 
-def test_pages_are_rendered_and_cropped(tmp_path: Path) -> None:
+def test_pages_are_rendered(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(make_pdf([text(72, 100, "Total"), text(72, 300, "second")]))
     (tmp_path / "a.png").write_bytes(saved(picture(), dpi=(150, 150)))
-    (tmp_path / "a.txt").write_text("x")
-    files = {name: DocumentFile(name, tmp_path / name) for name in ("a.pdf", "a.png", "a.txt")}
+    (tmp_path / "a.md").write_text("x")
+    files = {name: DocumentFile(name, tmp_path / name) for name in ("a.pdf", "a.png", "a.md")}
     assert _opened(render_page(files["a.pdf"], 2, PictureOptions(dpi=72))).size == (WIDTH, HEIGHT)
     assert max(_opened(render_page(files["a.pdf"], 1, PictureOptions(dpi=600, max_side=500))).size) == 500
     assert _opened(render_page(files["a.png"], 1)).size == (760, 360)
-    word = Box(70, 85, 100, 105)
-    crop = _opened(render_page(files["a.pdf"], 1, PictureOptions(dpi=144, crop=word))).convert("L")
-    assert crop.size == (60, 40) and crop.getextrema()[0] < 100
-    assert _opened(render_page(files["a.pdf"], 2, PictureOptions(crop=word))).convert("L").getextrema() == (
-        255,
-        255,
-    )
-    for name, number in (("a.txt", 1), ("a.pdf", 9), ("a.png", 2)):
+    for name, number in (("a.md", 1), ("a.pdf", 9), ("a.pdf", 0), ("a.png", 2)):
         with pytest.raises(DocumentError) as caught:
             render_page(files[name], number)
         assert caught.value.kind == "no_image"
+
+
+# one black square on a white page, 100 points wide and high at (200, 300) of the page as it is displayed
+_SQUARE = Box(200, 300, 300, 400)
+
+
+def _with_square(width: int, height: int, box: Box) -> Image.Image:
+    made = Image.new("RGB", (width, height), "white")
+    ImageDraw.Draw(made).rectangle((box.left, box.top, box.right - 1, box.bottom - 1), fill="black")
+    return made
+
+
+def _filled(left: float, bottom: float) -> str:
+    return f"0 g {left} {bottom} 100 100 re f"
+
+
+def _turned_photo() -> bytes:
+    """Return a photo of 800 x 600 that EXIF turns clockwise to 600 x 800, with the square upright."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    stored = _with_square(600, 800, _SQUARE).transpose(Image.Transpose.ROTATE_90)
+    return saved(stored, "JPEG", dpi=(72, 72), exif=exif, quality=95)
+
+
+def _two_frames() -> bytes:
+    made = _with_square(612, 792, _SQUARE)
+    blank = Image.new("RGB", (612, 792), "white")
+    return saved(blank, "TIFF", save_all=True, append_images=[made], dpi=(72, 72))
+
+
+SQUARES = {
+    "PDF": ("a.pdf", make_pdf([_filled(200, 392)]), 1),
+    "PDF of several pages": ("a.pdf", make_pdf(["", _filled(200, 392)]), 2),
+    "rotated by 90 degrees": ("a.pdf", make_pdf([_filled(300, 200)], "/Rotate 90"), 1),
+    "rotated by 180 degrees": ("a.pdf", make_pdf([_filled(312, 300)], "/Rotate 180"), 1),
+    "rotated by 270 degrees": ("a.pdf", make_pdf([_filled(212, 492)], "/Rotate 270"), 1),
+    "crop box": ("a.pdf", make_pdf([_filled(250, 242)], "/CropBox [50 20 600 642]"), 1),
+    "crop box, rotated": ("a.pdf", make_pdf([_filled(350, 220)], "/CropBox [50 20 600 642] /Rotate 90"), 1),
+    "image": ("a.png", saved(_with_square(612, 792, _SQUARE), dpi=(72, 72)), 1),
+    "photo that EXIF turns": ("a.jpg", _turned_photo(), 1),
+    "page of a TIFF": ("a.tif", _two_frames(), 2),
+}
+
+
+@pytest.mark.parametrize("unit", ["points", "shares"])
+@pytest.mark.parametrize(("name", "data", "number"), SQUARES.values(), ids=SQUARES.keys())
+def test_a_part_of_a_page_is_the_part_that_is_displayed(
+    name: str, data: bytes, number: int, unit: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    file = DocumentFile(name, tmp_path / name)
+    width, height = _opened(render_page(file, number, PictureOptions(dpi=72))).size
+    box = _SQUARE
+    region = Region(box.left / width, box.top / height, box.right / width, box.bottom / height)
+    crop: Box | Region = box if unit == "points" else region
+    exact = _opened(render_page(file, number, PictureOptions(dpi=144, crop=crop))).convert("L")
+    assert all(abs(side - (200 if exact.width > 150 else 100)) <= 2 for side in exact.size)
+    assert exact.crop((3, 3, exact.width - 3, exact.height - 3)).getextrema()[1] < 30
+    wide = _opened(render_page(file, number, PictureOptions(dpi=72, crop=crop, margin=20))).convert("L")
+    assert all(abs(side - 140) <= 2 for side in wide.size)
+    assert abs(sum(pixel < 128 for pixel in wide.tobytes()) - 10_000) < 300
+
+
+def test_the_parts_of_a_document_are_rendered_together_and_fail_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(make_pdf([_filled(200, 392), ""]))
+    file = DocumentFile("a.pdf", tmp_path / "a.pdf")
+    nowhere = PictureOptions(crop=Box(700, 0, 800, 10))
+    parts = [
+        (2, PictureOptions(crop=_SQUARE)),
+        (3, PictureOptions()),
+        (1, nowhere),
+        (1, PictureOptions(crop=_SQUARE)),
+    ]
+    blank, missing, outside, square = render_pages(file, parts)
+    assert isinstance(blank, bytes) and _opened(blank).convert("L").getextrema() == (255, 255)
+    assert isinstance(missing, DocumentError) and isinstance(outside, DocumentError)
+    assert isinstance(square, bytes) and _opened(square).convert("L").getextrema()[0] == 0
+
+
+def test_a_picture_with_few_colors_is_small(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(make_pdf([text(72, 100, "Total 12.00")]))
+    file = DocumentFile("a.pdf", tmp_path / "a.pdf")
+    whole, few = (render_page(file, 1, PictureOptions(colors=colors)) for colors in (None, 16))
+    assert len(few) < len(whole) / 2 and len(set(_opened(few).tobytes())) <= 16
 
 
 def test_recognized_words_are_drawn_at_their_places(tmp_path: Path) -> None:
@@ -216,8 +293,9 @@ def test_recognized_words_are_drawn_at_their_places(tmp_path: Path) -> None:
     line = {"id": "r1", "pages": [{"width": 100, "height": 50, "words": words}]}
     (tmp_path / "ocr.jsonl").write_text(json.dumps(line))
     (file,) = list_documents(tmp_path / "ocr.jsonl").files
-    page = load_bytes(file.read(), file.id).pages[0]
-    drawn = _opened(draw_page(page, PictureOptions(dpi=144))).convert("L")
+    drawn = _opened(render_page(file, 1, PictureOptions(dpi=144))).convert("L")
     assert drawn.size == (200, 100)
     assert drawn.crop((120, 20, 180, 40)).getextrema()[0] < 100
     assert drawn.crop((0, 50, 200, 100)).getextrema() == (255, 255)
+    part = _opened(render_page(file, 1, PictureOptions(dpi=144, crop=Box(60, 10, 90, 20)))).convert("L")
+    assert part.size == (60, 20) and part.getextrema()[0] < 100

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 
 from fieldassay.atomic.whole_files import write_file
-from fieldassay.documents.pages import PictureOptions, draw_page, render_page
+from fieldassay.documents.pages import PictureOptions, render_pages
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.transcript import DocumentError, Page, Transcript
@@ -18,8 +18,8 @@ from fieldassay.extractors.strategy import Strategy
 
 FOLDER = "images"
 PNG = "image/png"
-_DRAWN = ("words", "text", "markdown")
-"""Kinds whose pages are drawn from their words: they have boxes and no pictures of their own."""
+_TOGETHER = 16
+"""The pages that are rendered at a time, for which the document is opened once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +33,20 @@ class Pictures:
         self, file: DocumentFile, transcript: Transcript, options: PictureOptions
     ) -> tuple[Attachment, ...]:
         """Return the pictures of all pages. Raises `DocumentError` for documents that have none."""
-        if transcript.kind in _DRAWN:
-            return tuple(
-                self._keep(self.pool.submit(draw_page, page, options).result()) for page in transcript.pages
-            )
         return tuple(self._keep(made) for made in self._rendered(file, len(transcript.pages), options))
 
     def _rendered(self, file: DocumentFile, pages: int, options: PictureOptions) -> Iterator[bytes]:
         """Yield the pictures of the pages; of a document of unknown length, until there is none."""
-        for number in range(1, pages + 1) if pages else count(1):
-            try:
-                yield self.pool.submit(render_page, file, number, options).result()
-            except DocumentError as error:
-                if pages or number == 1 or error.kind != "no_image":
-                    raise
-                return
+        for first in range(1, pages + 1, _TOGETHER) if pages else count(1, _TOGETHER):
+            last = min(first + _TOGETHER - 1, pages) if pages else first + _TOGETHER - 1
+            asked = [(number, options) for number in range(first, last + 1)]
+            for number, made in enumerate(self.pool.submit(render_pages, file, asked).result(), start=first):
+                if not isinstance(made, DocumentError):
+                    yield made
+                elif pages or number == 1 or made.kind != "no_image":
+                    raise made
+                else:
+                    return
 
     def _keep(self, picture: bytes) -> Attachment:
         digest = hashlib.sha256(picture).hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from fieldassay.documents.loaders.content import Content, Task, require
@@ -37,7 +37,9 @@ def load_image(data: bytes, task: Task) -> Content:
     return Content(tuple(pages), ("ocr",))
 
 
-def open_pictures(data: bytes, options: LoadOptions) -> Iterator[tuple[Any, tuple[float, float]]]:
+def open_pictures(
+    data: bytes, options: LoadOptions
+) -> Generator[tuple[Any, tuple[float, float]], None, None]:
     """Yield each page of an image as an upright RGB picture, with its size in points."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
