@@ -13,7 +13,8 @@ from fieldassay.errors import nearest
 from fieldassay.json_value import Scalar
 from fieldassay.types.base import Reader
 from fieldassay.types.column import Column, Reading
-from fieldassay.types.dates.names import LANGUAGES, fold, locale_data
+from fieldassay.types.dates import common_words
+from fieldassay.types.dates.names import fold, locale_data
 from fieldassay.types.dates.period import Duration
 from fieldassay.types.dates.times import MOST_CHARACTERS
 from fieldassay.types.distinct import read_distinct
@@ -39,21 +40,18 @@ _SYMBOLS = {
 @cache
 def unit_words(locale: str | None) -> tuple[dict[str, str], frozenset[str]]:
     """Return the meanings of folded unit words, the locale's first, and the words with several meanings."""
-    words = dict(_words_of(locale_data(locale))) if locale is not None else {}
-    settled = set(words)
+    own = dict(words_of(locale_data(locale))) if locale is not None else {}
     for unit, symbols in _SYMBOLS.items():
         for symbol in symbols.split():
-            words.setdefault(fold(symbol), unit)
-            settled.add(fold(symbol))
-    clashing = set()
-    for language in LANGUAGES:
-        for word, unit in _words_of(locale_data(language)):
-            if words.setdefault(word, unit) != unit and word not in settled:
-                clashing.add(word)
-    return words, frozenset(clashing)
+            own.setdefault(fold(symbol), unit)
+    common = {
+        word.replace("_", " "): unit for unit, words in common_words.UNITS.items() for word in words.split()
+    }
+    return {**common, **own}, frozenset(common_words.AMBIGUOUS_UNITS.split()) - own.keys()
 
 
-def _words_of(data: Any) -> Iterator[tuple[str, str]]:
+def words_of(data: Any) -> Iterator[tuple[str, str]]:
+    """Yield the folded words of units of time in one locale, given its data of Babel."""
     from babel.units import format_unit
 
     for unit in (*SECONDS, *MONTHS):

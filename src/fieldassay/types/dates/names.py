@@ -1,4 +1,4 @@
-"""Names of months, weekdays and the small words of dates by locale, loaded from babel on first use."""
+"""Names of months, weekdays and the small words of dates by locale: the common ones from a table."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeAlias
+
+from fieldassay.types.dates import common_words
 
 Order: TypeAlias = Literal["dmy", "mdy", "ymd"]
 
@@ -99,7 +101,7 @@ def names(locale: str | None) -> Names:
     """Return the words of the locale, followed by those of all `LANGUAGES`."""
     if locale is None:
         return _common()
-    own, common = _names_of(locale_data(locale)), _common()
+    own, common = names_of(locale_data(locale)), _common()
     months = {**dict(_shortened(own.months)), **common.months, **own.months}
     return Names(
         months,
@@ -111,22 +113,21 @@ def names(locale: str | None) -> Names:
 
 @cache
 def _common() -> Names:
-    months: dict[str, int] = {}
-    clashing: set[str] = set()
-    languages = [_names_of(locale_data(language)) for language in LANGUAGES]
-    for language in languages:
-        clashing.update(
-            word for word, month in language.months.items() if months.setdefault(word, month) != month
-        )
-    weekdays = frozenset().union(*(language.weekdays for language in languages))
-    fillers = frozenset().union(*(language.fillers for language in languages), _FILLERS.split())
-    return Names(months, weekdays - months.keys() | _DOUBLE, fillers - months.keys(), frozenset(clashing))
+    months = {word: month for month, words in common_words.MONTHS.items() for word in words.split()}
+    weekdays, fillers = common_words.WEEKDAYS.split(), (*common_words.FILLERS.split(), *_FILLERS.split())
+    return Names(
+        months,
+        frozenset(weekdays) - months.keys() | _DOUBLE,
+        frozenset(fillers) - months.keys(),
+        frozenset(common_words.CLASHING_MONTHS.split()),
+    )
 
 
 _DOUBLE = frozenset({"mar"})  # Tuesday in French, Spanish and Italian, and March
 
 
-def _names_of(data: Any) -> Names:
+def names_of(data: Any) -> Names:
+    """Return the words of one locale, given its data of Babel."""
     months: dict[str, int] = {}
     for name, month in _calendar_words(data.months):
         words = WORD.findall(fold(name))
