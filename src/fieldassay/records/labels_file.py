@@ -1,0 +1,302 @@
+"""Labels files: JSON lines, one line per document and reviewer, with the labels by path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from fieldassay.atomic.typed_json import convert, parse_json
+from fieldassay.atomic.whole_files import open_file, write_file
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.json_value import Json
+from fieldassay.paths import ITEM, Step, join_path, split_path
+from fieldassay.records.ids import cap_problems
+
+State = Literal["value", "absent", "illegible", "skipped"]
+Origin = Literal["blind", "confirmed", "corrected", "adjudicated", "imported"]
+Shown = Literal["nothing", "prediction", "planted"]
+
+VERSION = 1
+_BAD = "labels_file"
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A place of a value: the page, from 1, and a box as shares of the page as displayed.
+
+    `box` is left, top, right, bottom, from 0 to 1. `text` is the text that stands there, if known.
+    """
+
+    page: int
+    box: tuple[float, float, float, float]
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The answer of one reviewer for one place.
+
+    `text` is the value as it is written on the document: with the state `value` at a leaf, None at a list or
+    an object. `skipped` is no answer. `origin` and `shown` are None if unknown.
+    """
+
+    state: State
+    text: str | None = None
+    regions: tuple[Region, ...] = ()
+    origin: Origin | None = None
+    shown: Shown | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One document labeled by one reviewer: the labels by concrete path (`lines[0].amount`).
+
+    A place without a label was not asked. A label at a list (`lines`: `value` without a text, or `absent`)
+    says that the list was labeled as a whole. `slot` tells the sheets of a document apart; `is_blind` means
+    that no prediction was shown on the whole sheet.
+    """
+
+    document: str
+    reviewer: str
+    slot: int = 0
+    is_blind: bool = False
+    labels: Mapping[str, Label] = field(default_factory=dict)
+
+    def is_independent(self, path: str) -> bool:
+        """Return whether the label at a path was made without seeing a value.
+
+        >>> shown = Label("value", "5", shown="prediction")
+        >>> Sheet("a", "ada", labels={"total": shown}).is_independent("total")
+        False
+        """
+        return self.is_blind or self.labels[path].shown in (None, "nothing")
+
+
+_KEYS = ("version", "id", "reviewer", "sheet", "blind", "labels")
+_LABEL_KEYS = ("state", "text", "regions", "origin", "shown")
+_REGION_KEYS = ("page", "box", "text")
+
+
+def is_labels_line(row: object) -> bool:
+    """Return whether a JSON value is a line of a labels file, rather than a plain record.
+
+    >>> is_labels_line({"id": "a", "reviewer": "ada", "labels": {}}), is_labels_line({"id": "a", "total": 5})
+    (True, False)
+    """
+    return isinstance(row, dict) and {"id", "reviewer", "labels"} <= row.keys()
+
+
+def is_labels_file(path: Path) -> bool:
+    """Return whether the first line of a file is a line of a labels file. Raises OSError if unreadable."""
+    with open_file(path) as stream:
+        first = next((line for line in stream if line.strip(b"\xef\xbb\xbf \t\r\n")), b"")
+    try:
+        return is_labels_line(parse_json(first))
+    except ValueError:
+        return False
+
+
+def read_labels(path: Path) -> tuple[Sheet, ...]:
+    """Return the sheets of a labels file, in order. Raises `ProblemsError` with every problem of every line.
+
+    A document may have several sheets, but each reviewer only one in each slot.
+    """
+    try:
+        with open_file(path) as stream:
+            lines = list(stream)
+    except OSError as error:
+        what = f"cannot be read ({error.strerror or error})"
+        raise ProblemsError([Problem(str(path), what, "name a labels file", "unreadable_file")]) from None
+    return parse_labels(lines, str(path))
+
+
+def parse_labels(lines: Iterable[bytes], name: str) -> tuple[Sheet, ...]:
+    """Return the sheets in the lines of a labels file; `name` is the file in messages.
+
+    >>> lines = [b'{"id": "a", "reviewer": "ada", "labels": {"total": {"state": "value", "text": "5"}}}']
+    >>> parse_labels(lines, "labels.jsonl")[0].labels["total"].text
+    '5'
+    """
+    sheets: list[Sheet] = []
+    problems: list[Problem] = []
+    first: dict[tuple[str, str, int], int] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip(b"\xef\xbb\xbf \t\r\n"):
+            continue
+        where = f"{name}:{number}"
+        sheet = _read_line(line, where, problems)
+        if sheet is None:
+            continue
+        earlier = first.setdefault((sheet.document, sheet.reviewer, sheet.slot), number)
+        if earlier != number:
+            what = (
+                f"sheet {sheet.slot} of {sheet.document!r} by {sheet.reviewer!r} is in line {earlier} already"
+            )
+            problems.append(
+                Problem(where, what, "keep one of the lines, or give them different sheets", _BAD)
+            )
+        sheets.append(sheet)
+    if problems:
+        raise ProblemsError(cap_problems(problems))
+    return tuple(sheets)
+
+
+def _read_line(line: bytes, where: str, problems: list[Problem]) -> Sheet | None:
+    try:
+        row = parse_json(line)
+    except ValueError as error:
+        problems.append(Problem(where, f"not JSON ({str(error)[:200]})", "correct or remove the line", _BAD))
+        return None
+    if not is_labels_line(row):
+        what = "is no line of a labels file: `id`, `reviewer` and `labels` are required"
+        problems.append(Problem(where, what, "see docs/labels.md", _BAD))
+        return None
+    found = [*_check_line(row, where)]
+    problems += found
+    if found:
+        return None
+    labels = {path: convert(given, Label) for path, given in row["labels"].items()}
+    return Sheet(row["id"], row["reviewer"], row.get("sheet", 0), row.get("blind", False), labels)
+
+
+def _check_line(row: Mapping[str, Any], where: str) -> Iterator[Problem]:
+    if row.get("version", VERSION) != VERSION:
+        what = f"version {row['version']!r} of the labels file; this program reads version {VERSION}"
+        yield Problem(f"{where}: $.version", what, "upgrade fieldassay", _BAD)
+        return
+    yield from _unknown(row, _KEYS, f"{where}: $")
+    kinds: Mapping[str, Any] = {
+        "id": str,
+        "reviewer": str,
+        "sheet": int,
+        "blind": bool,
+        "labels": dict[str, Any],
+    }
+    for key, kind in kinds.items():
+        if key in row and (problem := _mismatch(row[key], kind, f"{where}: $.{key}")):
+            yield problem
+        elif kind is str and not row[key].strip():
+            yield Problem(f"{where}: $.{key}", "is empty", "name the document and the reviewer", _BAD)
+    labels = row["labels"] if isinstance(row["labels"], dict) else {}
+    for path, given in labels.items():
+        here = f"{where}: $.labels[{json.dumps(path[:80], ensure_ascii=False)}]"
+        found = [*_check_label(path, given, here)]
+        yield from found or _check_above(path, labels, here)
+
+
+def _check_label(path: str, given: Any, where: str) -> Iterator[Problem]:
+    try:
+        steps = split_path(path)
+    except ValueError as error:
+        yield Problem(where, str(error), "write it as `lines[0].amount`", _BAD)
+        return
+    if not steps or ITEM in steps or join_path(steps) != path:
+        right = join_path(steps) if steps and ITEM not in steps else "lines[0].amount"
+        yield Problem(where, "is not the path of one value", f"write it as `{right}`", _BAD)
+    if problem := _mismatch(given, dict[str, Any], where):
+        yield problem
+        return
+    yield from _unknown(given, _LABEL_KEYS, where)
+    if problem := _mismatch(given, Label, where):
+        yield problem
+    elif given["state"] != "value" and given.get("text") is not None:
+        yield Problem(where, f"has a text, and the state {given['state']!r}", "leave out one of them", _BAD)
+    else:
+        yield from _check_regions(given.get("regions", ()), where)
+
+
+_OPEN = ((None, "value"), (None, "skipped"))
+"""Text and state of a label that leaves room for labels below its place."""
+
+
+def _check_above(path: str, labels: Mapping[str, Any], where: str) -> Iterator[Problem]:
+    """Yield a problem for each place above a path with a label that leaves no room for one below."""
+    steps = split_path(path)
+    for above in (join_path(steps[:end]) for end in range(1, len(steps))):
+        given = labels.get(above)
+        if isinstance(given, dict) and (given.get("text"), given.get("state")) not in _OPEN:
+            what = f"is below {above!r}, which has a text or no value"
+            yield Problem(where, what, "keep one of the two labels", _BAD)
+
+
+def _check_regions(regions: Sequence[Any], where: str) -> Iterator[Problem]:
+    for number, given in enumerate(regions):
+        here = f"{where}.regions[{number}]"
+        yield from _unknown(given, _REGION_KEYS, here)
+        left, top, right, bottom = given["box"]
+        if not (0 <= left <= right <= 1 and 0 <= top <= bottom <= 1 and given["page"] >= 1):
+            what = "the box is left, top, right, bottom from 0 to 1, and pages count from 1"
+            yield Problem(here, what, "correct the region", _BAD)
+
+
+def _unknown(given: Mapping[str, Any], known: Sequence[str], where: str) -> Iterator[Problem]:
+    for key in given.keys() - set(known):
+        yield Problem(where, f"unknown key {str(key)[:80]!r}", nearest(str(key), known), _BAD)
+
+
+def _mismatch(given: Any, kind: Any, where: str) -> Problem | None:
+    try:
+        convert(given, kind)
+    except ValueError as error:
+        place, what = error.args
+        states = {"state": get_args(State), "origin": get_args(Origin), "shown": get_args(Shown)}
+        key = str(place).removeprefix("$.")
+        remedy = f"one of: {', '.join(states[key])}" if key in states else "see docs/labels.md"
+        return Problem(f"{where}{str(place).removeprefix('$')}", str(what), remedy, _BAD)
+    return None
+
+
+def record_of(labels: Mapping[str, Label]) -> dict[str, Json]:
+    """Return the labeled values as a record of texts; items keep their order, and gaps in a list are closed.
+
+    >>> labels = {"lines[2].sku": Label("value", "B"), "lines[0].sku": Label("value", "A")}
+    >>> record_of(labels | {"total": Label("absent")})
+    {'lines': [{'sku': 'A'}, {'sku': 'B'}]}
+    """
+    tree: dict[Step, Any] = {}
+    for path, label in labels.items():
+        if label.state == "value" and label.text is not None:
+            *above, last = split_path(path)
+            node = tree
+            for step in above:
+                node = node.setdefault(step, {})
+            node[last] = label.text
+    return {str(key): _close_gaps(node) for key, node in tree.items()}
+
+
+def _close_gaps(node: Any) -> Json:
+    if not isinstance(node, dict):
+        return str(node)
+    if all(isinstance(step, int) for step in node):
+        return [_close_gaps(node[step]) for step in sorted(node)]
+    return {str(step): _close_gaps(inner) for step, inner in node.items()}
+
+
+def write_labels(path: Path, sheets: Iterable[Sheet]) -> None:
+    """Write a labels file, whole or not at all: sheets by document, slot and reviewer, paths as given."""
+    write_file(path, (line.encode() for line in labels_lines(sheets)))
+
+
+def labels_lines(sheets: Iterable[Sheet]) -> Iterator[str]:
+    """Yield the lines of a labels file.
+
+    >>> print(*labels_lines([Sheet("a", "ada")]), end="")
+    {"version": 1, "id": "a", "reviewer": "ada", "sheet": 0, "blind": false, "labels": {}}
+    """
+    for sheet in sorted(sheets, key=lambda one: (one.document, one.slot, one.reviewer)):
+        labels = {path: _label_dict(label) for path, label in sheet.labels.items()}
+        head = {"version": VERSION, "id": sheet.document, "reviewer": sheet.reviewer}
+        row = {**head, "sheet": sheet.slot, "blind": sheet.is_blind, "labels": labels}
+        yield json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace").decode() + "\n"
+
+
+def _label_dict(label: Label) -> dict[str, Any]:
+    regions = [
+        {"page": one.page, "box": list(one.box), **({} if one.text is None else {"text": one.text})}
+        for one in label.regions
+    ]
+    given = {"state": label.state, "text": label.text, "regions": regions, "origin": label.origin}
+    return {key: value for key, value in {**given, "shown": label.shown}.items() if value not in (None, [])}
