@@ -40,6 +40,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "baseline": "fieldassay.cli.baseline:baseline",
         "lock": "fieldassay.cli.lock:lock",
     },
+    "Review": {
+        "review": "fieldassay.cli.review:review",
+    },
     "Runs and installation": {
         "runs": "fieldassay.cli.runs:runs",
         "redact": "fieldassay.cli.redact:redact",

@@ -1,0 +1,47 @@
+"""The log of a review as a table for auditors: who did what to which value, and when."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+COLUMNS = ("seq", "at", "actor", "kind", "document", "sheet", "node", "before", "after", "note", "hash")
+
+
+def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator[tuple[Any, ...]]:
+    """Yield a row with a value for each of `COLUMNS` per event, in order.
+
+    `before` and `after` are labels: the text, or a state in parentheses. A redacted event keeps its row.
+    """
+    documents = dict(
+        db.execute("SELECT sheet.id, document.name FROM sheet JOIN document ON document=document.id")
+    )
+    labels: dict[tuple[int, str], str] = {}
+    for seq, at, actor, kind, sheet, text, made in db.execute(
+        "SELECT seq, at, actor, kind, sheet, body, hash FROM event ORDER BY seq"
+    ):
+        body: Mapping[str, Any] = {} if text is None else json.loads(text)
+        name = body.get("name") if kind == "document" else documents.get(sheet)
+        node, note = body.get("node"), body.get("note") or body.get("reason")
+        before = after = None
+        if kind == "label":
+            before = labels.get((sheet, body["node"])) if body else None
+            after = describe_label(body["state"], body["text"]) if body else None
+            labels[sheet, body.get("node", "")] = after or ""
+        elif kind == "ruling":
+            after = body.get("choice")
+        if text is None:
+            note = "(redacted)"
+        if document is None or name == document:
+            yield seq, at, actor, kind, name, sheet, node, before, after, note, made.hex()
+
+
+def describe_label(state: str, text: str | None) -> str:
+    """Return a label as one text.
+
+    >>> describe_label("value", "5.00"), describe_label("absent", None)
+    ('5.00', '(absent)')
+    """
+    return text or "" if state == "value" else f"({state})"

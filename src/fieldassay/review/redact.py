@@ -1,0 +1,51 @@
+"""Taking the personal data of a document out of a review, without breaking the chain of its events."""
+
+from __future__ import annotations
+
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.review.journal import Entry, Journal
+from fieldassay.review.store import Store
+
+
+def redact_document(store: Store, name: str, reason: str, actor: str = "command") -> int:
+    """Return how many events lost their content: all that are about a document.
+
+    The document, what was asked of it and every label on it are gone afterwards, from the file too. Raises
+    `ProblemsError` for an unknown document and for an empty reason.
+    """
+    if not reason.strip():
+        remedy = "say who asked for it, and why"
+        raise ProblemsError([Problem("--reason", "is empty", remedy, "invalid_option")])
+
+    def redact(journal: Journal) -> int:
+        db = journal.db
+        found = db.execute("SELECT id FROM document WHERE name=?", (name,)).fetchone()
+        if found is None:
+            names = [row[0] for row in db.execute("SELECT name FROM document LIMIT 10000")]
+            what = f"no document has the id {name[:200]!r}"
+            raise ProblemsError([Problem("--document", what, nearest(name[:200], names), "unknown_document")])
+        events = [
+            row[0]
+            for row in db.execute(
+                "SELECT seq FROM event WHERE body IS NOT NULL AND (sheet IN (SELECT id FROM sheet WHERE "
+                "document=?) OR (kind='document' AND json_extract(body, '$.id')=?)) ORDER BY seq",
+                (found[0], found[0]),
+            )
+        ]
+        db.executemany("UPDATE event SET body=NULL, salt=NULL WHERE seq=?", [(seq,) for seq in events])
+        journal.append(Entry("redact", {"document": found[0], "events": events, "reason": reason}, actor))
+        return len(events)
+
+    count = store.write(redact)
+    _forget_pages(store)
+    return count
+
+
+def _forget_pages(store: Store) -> None:
+    """Empty the write-ahead log, which still holds the old pages."""
+    from contextlib import closing
+
+    from fieldassay.review.schema import connect
+
+    with closing(connect(store.file)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,0 +1,192 @@
+"""The database of a review: its tables, and how it is opened."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+
+from fieldassay.errors import Problem, ProblemsError
+
+VERSION = 1
+FILE = "review.sqlite"
+_APPLICATION = 0x6661_7276
+_OLDEST_SQLITE = (3, 37)
+_BUSY_SECONDS = 30.0
+
+_EVENTS = """
+CREATE TABLE event(
+  seq INTEGER PRIMARY KEY, at TEXT NOT NULL, actor TEXT NOT NULL, kind TEXT NOT NULL, sheet INTEGER,
+  salt BLOB, body TEXT, body_hash BLOB NOT NULL, prev BLOB NOT NULL, hash BLOB NOT NULL) STRICT;
+CREATE INDEX event_sheet ON event(sheet) WHERE sheet IS NOT NULL;
+CREATE TRIGGER event_kept BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are kept'); END;
+CREATE TRIGGER event_fixed BEFORE UPDATE ON event WHEN NOT (
+  NEW.body IS NULL AND NEW.salt IS NULL AND NEW.seq IS OLD.seq AND NEW.at IS OLD.at AND NEW.actor IS OLD.actor
+  AND NEW.kind IS OLD.kind AND NEW.sheet IS OLD.sheet AND NEW.body_hash IS OLD.body_hash
+  AND NEW.prev IS OLD.prev AND NEW.hash IS OLD.hash)
+BEGIN SELECT RAISE(ABORT, 'events are fixed'); END;
+"""
+
+_PROJECTIONS = """
+CREATE TABLE fact(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE document(
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, path TEXT, sha256 TEXT, gold_digest TEXT) STRICT;
+CREATE TABLE asked(
+  document INTEGER NOT NULL REFERENCES document(id), node TEXT NOT NULL, place INTEGER NOT NULL,
+  field TEXT NOT NULL, shown TEXT NOT NULL, given TEXT, predicted TEXT, truth TEXT, reason TEXT NOT NULL,
+  margin REAL NOT NULL, probability REAL NOT NULL, PRIMARY KEY(document, node)) STRICT, WITHOUT ROWID;
+CREATE TABLE sheet(
+  id INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES document(id), slot INTEGER NOT NULL,
+  blind INTEGER NOT NULL, margin REAL NOT NULL, state TEXT NOT NULL, holder INTEGER, done_by INTEGER,
+  until TEXT, UNIQUE(document, slot)) STRICT;
+CREATE INDEX sheet_queue ON sheet(state, margin DESC, id);
+CREATE INDEX sheet_holder ON sheet(holder) WHERE holder IS NOT NULL;
+CREATE INDEX sheet_done_by ON sheet(done_by) WHERE done_by IS NOT NULL;
+CREATE TABLE label(
+  sheet INTEGER NOT NULL REFERENCES sheet(id), node TEXT NOT NULL, state TEXT NOT NULL, text TEXT,
+  canonical TEXT, flags TEXT NOT NULL, origin TEXT NOT NULL, note TEXT NOT NULL, person INTEGER NOT NULL,
+  active_ms INTEGER NOT NULL, keys INTEGER NOT NULL, seq INTEGER NOT NULL,
+  PRIMARY KEY(sheet, node)) STRICT, WITHOUT ROWID;
+CREATE TABLE item(
+  sheet INTEGER NOT NULL REFERENCES sheet(id), list TEXT NOT NULL, node TEXT NOT NULL, rank INTEGER NOT NULL,
+  PRIMARY KEY(sheet, list, node)) STRICT, WITHOUT ROWID;
+CREATE TABLE region(
+  sheet INTEGER NOT NULL REFERENCES sheet(id), node TEXT NOT NULL, n INTEGER NOT NULL, page INTEGER NOT NULL,
+  x0 REAL NOT NULL, y0 REAL NOT NULL, x1 REAL NOT NULL, y1 REAL NOT NULL, text TEXT NOT NULL,
+  PRIMARY KEY(sheet, node, n)) STRICT, WITHOUT ROWID;
+CREATE TABLE finish(
+  sheet INTEGER PRIMARY KEY REFERENCES sheet(id), person INTEGER NOT NULL, seq INTEGER NOT NULL) STRICT;
+CREATE TABLE caught(
+  sheet INTEGER NOT NULL REFERENCES sheet(id), node TEXT NOT NULL, is_caught INTEGER NOT NULL,
+  person INTEGER NOT NULL, PRIMARY KEY(sheet, node)) STRICT, WITHOUT ROWID;
+CREATE TABLE ruling(
+  document INTEGER NOT NULL REFERENCES document(id), node TEXT NOT NULL, choice TEXT NOT NULL, text TEXT,
+  person INTEGER NOT NULL, note TEXT NOT NULL, seq INTEGER NOT NULL,
+  PRIMARY KEY(document, node)) STRICT, WITHOUT ROWID;
+CREATE TABLE decline(
+  sheet INTEGER NOT NULL REFERENCES sheet(id), person INTEGER NOT NULL, note TEXT NOT NULL,
+  PRIMARY KEY(sheet, person)) STRICT, WITHOUT ROWID;
+CREATE TABLE person(
+  id INTEGER PRIMARY KEY, alias TEXT NOT NULL UNIQUE, role TEXT NOT NULL, disabled INTEGER NOT NULL,
+  name TEXT UNIQUE, password TEXT) STRICT;
+"""
+
+_BESIDE = """
+CREATE TABLE session(
+  token_hash BLOB PRIMARY KEY, person INTEGER NOT NULL, created REAL NOT NULL, used REAL NOT NULL)
+  STRICT, WITHOUT ROWID;
+CREATE TABLE seen(key TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+"""
+
+COMPARED: Mapping[str, tuple[str, ...]] = {
+    "fact": ("name", "value"),
+    "document": ("id", "name", "path", "sha256", "gold_digest"),
+    "asked": (
+        "document", "node", "place", "field", "shown", "given", "predicted", "truth", "reason", "margin",
+        "probability",
+    ),
+    "sheet": ("id", "document", "slot", "blind", "margin", "state", "holder", "done_by"),
+    "label": (
+        "sheet", "node", "state", "text", "canonical", "flags", "origin", "note", "person", "active_ms",
+        "keys", "seq",
+    ),
+    "item": ("sheet", "list", "node", "rank"),
+    "region": ("sheet", "node", "n", "page", "x0", "y0", "x1", "y1", "text"),
+    "finish": ("sheet", "person", "seq"),
+    "caught": ("sheet", "node", "is_caught", "person"),
+    "ruling": ("document", "node", "choice", "text", "person", "note", "seq"),
+    "decline": ("sheet", "person", "note"),
+    "person": ("id", "alias", "role", "disabled"),
+}  # fmt: skip
+"""The columns that the events alone decide: all but leases, names and secrets, which no event holds."""
+
+OF_SHEET = ("label", "item", "region", "finish", "caught", "decline")
+"""The tables with rows of a sheet."""
+
+
+def create_tables(db: sqlite3.Connection) -> None:
+    """Create all tables in an empty database."""
+    db.executescript(_EVENTS + _PROJECTIONS + _BESIDE)
+    db.execute(f"PRAGMA application_id={_APPLICATION}")
+    db.execute(f"PRAGMA user_version={VERSION}")
+
+
+def create_projections(db: sqlite3.Connection) -> None:
+    """Create the tables that events are replayed into."""
+    db.executescript(_PROJECTIONS)
+
+
+def connect(file: Path, *, is_reading: bool = False) -> sqlite3.Connection:
+    """Return a connection to the database of a review, in autocommit mode.
+
+    Every commit is on the disk when it returns. Raises `ProblemsError` for anything but a review of this
+    version, and for a file system on which a write-ahead log does not work.
+    """
+    check_place(file.parent)
+    if not file.is_file():
+        remedy = "name the folder of a review, or make one with `fieldassay review new`"
+        raise ProblemsError([Problem(str(file.parent), "is not a review", remedy, "not_a_review")])
+    try:
+        db = sqlite3.connect(
+            f"{file.resolve().as_uri()}?mode={'ro' if is_reading else 'rw'}",
+            uri=True,
+            timeout=_BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        version, application = (
+            db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id")
+        )
+        for pragma in ("foreign_keys=ON", "synchronous=FULL", "secure_delete=ON", "trusted_schema=OFF"):
+            db.execute(f"PRAGMA {pragma}")
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the library cannot decode the text of some errors
+        raise damaged(file, error) from None
+    if application != _APPLICATION or version < 1:
+        raise damaged(file, "another kind of database")
+    if version > VERSION:
+        what = f"has version {version} of the format, and only {VERSION} is known here"
+        remedy = "install the release of fieldassay that wrote it"
+        raise ProblemsError([Problem(str(file), what, remedy, "version")])
+    return db
+
+
+def damaged(file: Path, reason: object) -> ProblemsError:
+    """Return the error for a file that is not the database of a review."""
+    remedy = "restore it from a backup; `fieldassay review verify` says what is whole"
+    return ProblemsError(
+        [Problem(str(file), f"is not the database of a review ({reason})", remedy, "bad_review")]
+    )
+
+
+_REMOTE = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs")
+_MOUNTS = Path("/proc/mounts")
+
+
+def check_place(folder: Path, mounts: Path = _MOUNTS) -> None:
+    """Raise `ProblemsError` for a network file system, and for a library without strict tables."""
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        what = f"has SQLite {sqlite3.sqlite_version}, and a review needs 3.37"
+        raise ProblemsError([Problem("Python", what, "install a newer Python", "sqlite_version")])
+    kind = _file_system(folder, mounts)
+    if kind in _REMOTE:
+        what = f"is on a network file system ({kind}), on which a database loses writes"
+        remedy = "put the review on a local disk"
+        raise ProblemsError([Problem(str(folder), what, remedy, "network_file_system")])
+
+
+def _file_system(folder: Path, mounts: Path) -> str:
+    """Return the type of the file system that a folder is on, as the system names it; empty if unknown."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    place = os.fspath(folder.resolve())
+    best, kind = -1, ""
+    for line in lines:
+        parts = line.split(" ")
+        point = parts[1].replace("\\040", " ") if len(parts) > 2 else ""
+        is_above = place == point or place.startswith(point.rstrip("/") + "/")
+        if point and is_above and len(point) >= best:
+            best, kind = len(point), parts[2]
+    return kind

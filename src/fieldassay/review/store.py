@@ -1,0 +1,109 @@
+"""A review on disk: a folder with a database, made whole or not at all, written in single transactions."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.review.journal import SYSTEM, Entry, Head, Journal, Source, read_head
+from fieldassay.review.schema import FILE, check_place, connect, create_tables, damaged
+
+Outcome = TypeVar("Outcome")
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The folder of a review."""
+
+    folder: Path
+    source: Source = SYSTEM
+
+    @property
+    def file(self) -> Path:
+        """Return the file of the database."""
+        return self.folder / FILE
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Yield a connection for reading. Raises `ProblemsError` for a folder that is no review."""
+        with closing(connect(self.file, is_reading=True)) as db:
+            try:
+                yield db
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+                raise damaged(self.file, error) from None
+
+    def write(self, work: Callable[[Journal], Outcome]) -> Outcome:
+        """Return the outcome of one transaction; it is on the disk, or nothing changed.
+
+        Others may write at the same time, a server too: each transaction reads the head when it has begun.
+        """
+        with closing(connect(self.file)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                outcome = work(Journal(db, self.source))
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+        return outcome
+
+    def append(self, entry: Entry) -> int:
+        """Return the number of a new event."""
+        return self.write(lambda journal: journal.append(entry))
+
+    def head(self) -> Head:
+        """Return the head of the log."""
+        with self.reading() as db:
+            return read_head(db)
+
+
+def create_store(folder: Path, entries: Iterable[Entry], source: Source = SYSTEM) -> Store:
+    """Return a new review with its first events, in a folder that holds none yet.
+
+    Raises `ProblemsError` if it holds one, or cannot be written; then nothing is left behind.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    check_place(folder)
+    target, staged = folder / FILE, folder / f".{FILE}.new"
+    if target.exists():
+        remedy = "name another folder; `fieldassay review status` says how far this one is"
+        raise ProblemsError([Problem(str(folder), "holds a review already", remedy, "review_exists")])
+    staged.unlink(missing_ok=True)
+    try:
+        _fill(staged, entries, source)
+        staged.rename(target)
+    except sqlite3.OperationalError as error:
+        what = f"cannot be written ({error})"
+        remedy = "name a folder on a disk with room"
+        raise ProblemsError([Problem(str(target), what, remedy, "unwritable_review")]) from None
+    finally:
+        for name in (staged.name, f"{staged.name}-journal", f"{staged.name}-wal", f"{staged.name}-shm"):
+            (folder / name).unlink(missing_ok=True)
+    return Store(folder, source)
+
+
+def _fill(staged: Path, entries: Iterable[Entry], source: Source) -> None:
+    with closing(sqlite3.connect(staged, isolation_level=None)) as db:
+        db.execute("PRAGMA foreign_keys=ON")
+        db.execute("PRAGMA synchronous=OFF")
+        create_tables(db)
+        db.execute("BEGIN IMMEDIATE")
+        journal = Journal(db, source)
+        for entry in entries:
+            journal.append(entry)
+        db.execute("COMMIT")
+        db.execute("PRAGMA synchronous=FULL")
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def read_facts(db: sqlite3.Connection) -> dict[str, Any]:
+    """Return the facts of a review by name: its spec, seed, shares, and whether it is closed."""
+    return {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM fact")}

@@ -1,0 +1,98 @@
+"""A review is made whole or not at all, and one server writes to it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.review.small_review import first_events, label, labelled_store, ticking
+
+from fieldassay.errors import ProblemsError
+from fieldassay.review.journal import Entry, Journal
+from fieldassay.review.schema import FILE, check_place
+from fieldassay.review.store import Store, create_store, read_facts
+from fieldassay.review.verify import verify
+from fieldassay.review.writer import Writer
+
+
+def test_a_second_review_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    create_store(tmp_path, first_events())
+    with pytest.raises(ProblemsError, match="holds a review already"):
+        create_store(tmp_path, first_events())
+
+
+def test_a_review_that_could_not_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(KeyError):
+        create_store(tmp_path, [*first_events(), Entry("no such kind", {}, "command")])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + bytes(100), b"text"])
+def test_another_file_in_its_place_is_no_review(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / FILE).write_bytes(content)
+    with (
+        pytest.raises(ProblemsError, match="is not the database of a review"),
+        Store(tmp_path).reading() as db,
+    ):
+        read_facts(db)
+    with pytest.raises(ProblemsError, match="is not a review"):
+        Store(tmp_path / "elsewhere").head()
+
+
+def test_a_newer_review_is_refused(tmp_path: Path) -> None:
+    store = create_store(tmp_path, first_events())
+    with closing(sqlite3.connect(store.file)) as db:
+        db.execute("PRAGMA user_version=99")
+    with pytest.raises(ProblemsError, match="install the release"):
+        store.head()
+
+
+def test_a_network_file_system_is_refused(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"disk / ext4 rw 0 0\nserver:/x {tmp_path} nfs4 rw 0 0\nother /elsewhere nfs rw 0 0\n")
+    with pytest.raises(ProblemsError, match=r"network file system \(nfs4\)"):
+        check_place(tmp_path / "review", mounts)
+    check_place(tmp_path.parent, mounts)
+
+
+def test_a_second_server_is_refused_until_the_first_ends(tmp_path: Path) -> None:
+    store = labelled_store(tmp_path)
+    with Writer(store), pytest.raises(ProblemsError, match="another server has this review"):
+        Writer(store)
+    Writer(store).close()
+
+
+def test_a_group_commits_what_succeeds_and_undoes_what_fails(tmp_path: Path) -> None:
+    store = labelled_store(tmp_path)
+
+    def append(text: str) -> int:
+        return writer.submit(lambda log: log.append(Entry("label", label("shop", text), "r1", 8))).result(30)
+
+    def fail(log: Journal) -> None:
+        log.append(Entry("label", label("shop", "never"), "r1", 8))
+        raise ValueError("stop")
+
+    with Writer(store) as writer:
+        futures = [writer.submit(fail) for _ in range(5)]
+        first = append("one")
+        futures += [writer.submit(fail) for _ in range(5)]
+        store.append(Entry("label", label("shop", "by a command"), "r1", 8))
+        second = append("two")
+        for future in futures:
+            with pytest.raises(ValueError, match="stop"):
+                future.result(30)
+    assert second == first + 2
+    assert verify(store).is_whole
+    with store.reading() as db:
+        assert db.execute("SELECT text FROM label WHERE sheet=8 AND node='shop'").fetchone() == ("two",)
+
+
+def test_facts_are_the_review_s_own(tmp_path: Path) -> None:
+    store = create_store(tmp_path, first_events(), ticking())
+    store.append(Entry("close", {"closed": True}, "command"))
+    with store.reading() as db:
+        facts = read_facts(db)
+    assert (facts["seed"], facts["closed"]) == (0, True)
+    assert verify(store).is_whole
