@@ -152,7 +152,7 @@ def test_documents_are_found_by_what_became_of_their_answers(demo: OpenReport) -
     demo.page.locator("#documents-count", has_text="2 of 72").wait_for()
     assert demo.page.locator("#filter-answer").input_value() == "is_timeout"
     demo.page.locator("#documents-grid [role=row] a").first.click()
-    demo.page.locator("#document-one .answers", has_text="timeout (").wait_for()
+    demo.page.locator("#document-one .failed-answer", has_text="timeout after 30 s").wait_for()
 
 
 def test_an_example_leads_to_its_value(demo: OpenReport) -> None:
@@ -187,7 +187,7 @@ def test_the_theme_can_be_changed(demo: OpenReport) -> None:
 
 def test_what_differs_is_marked_with_words_too(demo: OpenReport) -> None:
     demo.show("documents?doc=rcp-018")
-    marks = demo.page.locator("#document-one del.diff, #document-one ins.diff")
+    marks = demo.page.locator("#document-one mark.diff")
     assert marks.count() > 0
     assert {marks.nth(place).get_attribute("title") for place in range(marks.count())} <= {
         "only in gold",

@@ -61,7 +61,7 @@ def list_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_each_list_is_counted_in_full(browser: Browser, list_report: Path, name: str, said: str) -> None:
     with OpenReport.opened(browser, list_report) as report:
-        report.show("documents?doc=d")
+        report.show("documents?doc=d&only=all")
         box = (
             report.page.locator("#document-one details")
             .filter(has=report.page.locator("summary", has_text=name))
@@ -73,7 +73,7 @@ def test_each_list_is_counted_in_full(browser: Browser, list_report: Path, name:
 
 def test_items_of_a_list_that_moved_say_their_own_words(browser: Browser, list_report: Path) -> None:
     with OpenReport.opened(browser, list_report) as report:
-        report.show("documents?doc=d")
+        report.show("documents?doc=d&only=all")
         drawing = report.page.locator("#document-one details", has_text="1 spurious").locator("svg").first
         words = [text.split()[-1] for text in drawing.locator("g text").all_text_contents()]
         assert words == ["cc", "dd", "dd", "cc", "zz"]
@@ -81,7 +81,7 @@ def test_items_of_a_list_that_moved_say_their_own_words(browser: Browser, list_r
 
 def test_a_long_document_is_shown_in_part_until_asked_for(browser: Browser, list_report: Path) -> None:
     with OpenReport.opened(browser, list_report) as report:
-        report.show("documents?doc=d")
+        report.show("documents?doc=d&only=all")
         rows = report.page.locator("#document-one tbody tr")
         assert rows.count() == 500
         report.page.get_by_role("button", name="Show all").click()
@@ -101,5 +101,5 @@ def test_a_score_reads_as_one_only_if_it_is(browser: Browser, tmp_path: Path) ->
     )
     (tmp_path / "report.html").write_text(fa.report(result), encoding="utf-8", newline="\n")
     with OpenReport.opened(browser, tmp_path / "report.html") as report:
-        report.show("documents?doc=d")
+        report.show("documents?doc=d&only=all")
         assert "score 0.99…" in report.text("main")

@@ -68,12 +68,30 @@ function isReadable(pieces, gold, pred) {
   return longest > 4 && shared >= (longest > 60 ? 0.35 : 0.5) * longest && runs <= Math.max(2, longest / 8);
 }
 
-function showDifferences(gold, pred) {
+// The stretches [from, to) of one side that the other side lacks; none where marks would not help.
+function rangesOf(gold, pred, side) {
   const pieces = differences(gold, pred);
-  if (!isReadable(pieces, gold, pred)) return showText(pred);
-  return el("bdi", { class: "value" }, pieces.map(([kind, text]) => {
-    if (kind === "same") return visiblePieces(text);
-    const label = kind === "gold" ? "only in gold" : "only in the prediction";
-    return el(kind === "gold" ? "del" : "ins", { class: "diff", title: label }, visiblePieces(text, true));
-  }));
+  if (!isReadable(pieces, gold, pred)) return [];
+  const ranges = [];
+  let at = 0;
+  for (const [kind, text] of pieces) {
+    if (kind === side) ranges.push([at, at + text.length]);
+    if (kind === side || kind === "same") at += text.length;
+  }
+  return ranges;
 }
+
+// A value whole and as it is, with stretches marked: its text is the value, so that it can be read, copied and searched.
+function showMarked(text, ranges, title) {
+  const pieces = [];
+  let at = 0;
+  for (const [from, to] of [...ranges].sort((one, other) => one[0] - other[0])) {
+    if (to <= at) continue;
+    pieces.push(visiblePieces(text.slice(at, Math.max(at, from))), el("mark", { class: "diff", title }, visiblePieces(text.slice(Math.max(at, from), to), true)));
+    at = to;
+  }
+  return ranges.length ? el("bdi", { class: "value" }, pieces, visiblePieces(text.slice(at))) : showText(text);
+}
+
+const showGold = (gold, preds) => showMarked(gold, preds.flatMap((pred) => rangesOf(gold, pred, "gold")), "only in gold");
+const showPrediction = (gold, pred) => showMarked(pred, rangesOf(gold, pred, "pred"), "only in the prediction");

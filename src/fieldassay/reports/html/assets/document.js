@@ -6,12 +6,14 @@ async function drawDocument(target, data, params) {
   const place = data.ids.indexOf(params.doc);
   if (place < 0) return replace(target, crumbs(data, params, -1), el("p", { class: "note", text: `There is no document ${plain(params.doc, 100)} in this run.` }));
   const rows = await rowsOf(place);
-  const head = [crumbs(data, params, place), el("h1", {}, el("bdi", { text: plain(params.doc, 120) })), scoreLine(data, place), answerNotes(data, place)];
+  const head = [crumbs(data, params, place), el("h1", {}, el("bdi", { text: plain(params.doc, 120) })), scoreLine(data, place), repairNotes(data, place)];
   if (rows === null) return replace(target, head, el("p", { class: "note", text: `The values of this document are not in this file.${keptNote(data)}` }));
   const systems = chosenSystems(rows, params);
-  const onlyWrong = (params.only || (window.innerWidth <= 700 ? "wrong" : "all")) === "wrong";
   const nodes = joinNodes(rows, systems);
-  replace(target, head, documentTools(rows, systems, params, onlyWrong), treeOf(nodes, systems, onlyWrong, params.rows === "all" || Boolean(params.field)), alignments(rows, nodes, systems));
+  const isWhole = params.rows === "all" || Boolean(params.field);
+  const failed = new Map(systems.map((at) => [at, failedAnswer(data, place, at, rows)]).filter(([, answer]) => answer));
+  const onlyWrong = (params.only || (isWrongAt(nodes, params.field, failed) ? "wrong" : "all")) === "wrong";
+  replace(target, head, documentTools(rows, systems, params, onlyWrong), treeOf(nodes, systems, failed, onlyWrong, isWhole), alignments(rows, nodes, systems));
   const wanted = params.field ? findAll("[data-row]", target).filter((row) => row.dataset.row === params.field) : [];
   wanted.forEach((row) => row.classList.add("at"));
   if (wanted.length) wanted[0].scrollIntoView({ block: "center" });
@@ -24,7 +26,7 @@ function crumbs(data, params, place) {
     const next = at < 0 ? undefined : listed[at + by];
     return el("button", { type: "button", class: "button", text: label, id: by < 0 ? "doc-before" : "doc-after", disabled: next === undefined, on: { click: () => go("documents", { ...params, doc: data.ids[next] }) } });
   };
-  return el("nav", { class: "crumbs", "aria-label": "Documents" }, el("a", { href: addressOf("documents", { ...rest, only: "", shown: "", rows: "" }), id: "doc-back", text: "← all documents" }), step(-1, "before"), step(1, "next"), at < 0 ? null : el("span", { class: "interval", text: `${at + 1} of ${listed.length.toLocaleString("en-US")}` }));
+  return el("nav", { class: "crumbs", "aria-label": "Documents" }, el("a", { href: addressOf("documents", { ...rest, only: "", shown: "", rows: "" }), id: "doc-back", text: "← all documents" }), step(-1, "previous"), step(1, "next"), at < 0 ? null : el("span", { class: "interval", text: `${at + 1} of ${listed.length.toLocaleString("en-US")}` }));
 }
 
 function scoreLine(data, place) {
@@ -33,16 +35,37 @@ function scoreLine(data, place) {
     CORE.systems.slice(0, 8).map((system, at) => [at ? " · " : "", el("bdi", { text: plain(system, 30) }), ` ${showNumber(scoresAt(data, place)[at])}`]), CORE.systems.length > 8 ? " …" : "");
 }
 
-// What is known of the answers themselves: none, an error, not readable, repaired; and how the raw answer begins.
-function answerNotes(data, place) {
-  const notes = data.systems.flatMap((system, at) => {
-    const [problem, repairs, start] = own(system.answers || {}, String(place)) || ["", "", ""];
-    const found = Object.keys(ANSWERS).filter((claim) => (own(system.claims, claim) || []).includes(place));
-    return found.map((claim) => el("p", { class: "note" }, el("bdi", { text: plain(CORE.systems[at], 30) }), `: ${ANSWERS[claim]}`,
-      claim === "is_repaired" ? (repairs ? ` (${plain(repairs.replaceAll(" | ", ", "), 200)})` : "") : (problem ? ` (${plain(problem, 500)})` : ""),
-      start ? [". The answer begins: ", el("q", {}, el("bdi", { text: plain(start, 500) }))] : ""));
+// How answers were repaired before they could be read, and how such a raw answer begins.
+function repairNotes(data, place) {
+  const repaired = data.systems.map((system, at) => [system, at]).filter(([system]) => (own(system.claims, "is_repaired") || []).includes(place));
+  const notes = repaired.map(([system, at]) => {
+    const [, repairs, start] = answerAt(system, place);
+    return el("p", { class: "note" }, el("bdi", { text: plain(CORE.systems[at], 30) }), `: ${ANSWERS.is_repaired}`, repairs ? ` (${plain(repairs.replaceAll(" | ", ", "), 200)})` : "", start ? [". The answer begins: ", el("q", {}, el("bdi", { text: plain(start, 500) }))] : "");
   });
   return notes.length ? el("div", { class: "answers" }, notes) : null;
+}
+
+const answerAt = (system, place) => own(system.answers || {}, String(place)) || ["", "", ""];
+
+// Why a system has no value at all in a document; null if its answer could be read.
+function failedAnswer(data, place, at, rows) {
+  const system = data.systems[at];
+  const claim = Object.keys(CLAIMS).find((name) => (own(system.claims, name) || []).includes(place));
+  const values = rows.filter((row) => row.system === at && row.kind === "value");
+  if (!claim || values.some((row) => row.pred !== null)) return null;
+  const [problem, , start] = answerAt(system, place);
+  const others = own(system.claims, claim).length - 1;
+  return { at, claim, problem, start, others, missing: values.filter((row) => row.outcome === "missing").length };
+}
+
+// One cell over all rows of a system whose answer failed: what happened, and how the raw answer begins.
+function failedCell({ at, claim, problem, start, others, missing }, rows) {
+  const kind = CLAIMS[claim];
+  const told = problem && !problem.startsWith(kind) ? `${kind}: ${problem}` : problem || kind;
+  const more = others ? el("a", { href: addressOf("documents", { system: CORE.systems[at], answer: claim }), text: `${showCount(others, "other answer")} failed like this` }) : null;
+  return el("td", { class: "failed-answer", rowspan: rows, "data-label": plain(CORE.systems[at], 40) }, el("b", {}, "✕ No answer: ", el("bdi", { text: plain(told, 500) })),
+    el("p", {}, missing === 1 ? "The one value counts as missing. " : `All ${showCount(missing, "value")} count as missing. `, more),
+    start ? el("details", {}, el("summary", { text: "The answer begins" }), el("pre", { tabindex: "0" }, el("bdi", { text: plain(start, 500) }))) : null);
 }
 
 function chosenSystems(rows, params) {
@@ -75,7 +98,7 @@ function joinNodes(rows, systems) {
     for (const row of own) {
       if (isOutside(row)) continue;
       const path = row.goldPath ?? goldPlace(row.predPath ?? row.field, moved, nodes);
-      if (!nodes.has(path)) nodes.set(path, { path, field: row.field, kind: row.kind, type: row.type, critical: row.critical, cells: new Map(), gold: null });
+      if (!nodes.has(path)) nodes.set(path, { path, field: row.field, kind: row.kind, type: row.type, critical: row.critical, cells: new Map(), gold: null, rows, inside: new Map() });
       const node = nodes.get(path);
       if (node.kind === "value" && row.kind !== "value") node.kind = row.kind;
       if (row.gold !== null) node.gold = row;
@@ -112,26 +135,41 @@ function comparePaths(one, other) {
 
 const prefixField = (steps, at) => steps.slice(0, at + 1).map((step) => (step.startsWith('["') ? step : step.startsWith("[") ? "[]" : `.${step}`)).join("").replace(/^\./, "");
 
-function treeOf(nodes, systems, onlyWrong, isWhole) {
-  const shown = onlyWrong ? nodes.filter((node) => [...node.cells.values()].some(isWrong)) : nodes;
+// Whether a field that was asked for has something wrong, or none was asked for.
+const isWrongAt = (nodes, field, failed) => !field || nodes.some((node) => node.field === field && hasError(node, failed));
+
+// Whether any system has something wrong here. An answer that failed has it everywhere: it counts only where no other is shown.
+function hasError(node, failed) {
+  const cells = [...node.cells.values()];
+  const answered = cells.filter((row) => !failed.has(row.system));
+  return (answered.length ? answered : cells).some((row) => isWrong({ outcome: toldOutcome(row, node) }));
+}
+
+function treeOf(nodes, systems, failed, onlyWrong, isWhole) {
+  const found = onlyWrong ? nodes.filter((node) => hasError(node, failed)) : nodes;
+  const shown = isWhole ? found : found.slice(0, MOST_ROWS);
   const heads = ["field", "gold", ...systems.map((at) => plain(CORE.systems[at], 40))];
   const tree = el("div", { class: `tree${systems.length <= SHOWN_SYSTEMS && window.innerWidth > 1040 ? " fits" : ""}`, tabindex: "0", role: "region", "aria-label": "Values", vars: { least: `${10 + 13 * (systems.length + 1)}rem` } }, el("table", {},
     el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col" }, el("bdi", { text: name }))))),
-    el("tbody", {}, shown.slice(0, isWhole ? undefined : MOST_ROWS).map((node) => nodeRow(node, systems)))));
-  if (shown.length > MOST_ROWS && !isWhole) {
-    const more = el("button", { type: "button", class: "button", text: `Show all ${shown.length.toLocaleString("en-US")} rows`, on: { click: () => change({ rows: "all" }) } });
+    el("tbody", {}, shown.map((node, place) => nodeRow(node, systems, failed, place ? 0 : shown.length)))));
+  if (found.length > shown.length) {
+    const more = el("button", { type: "button", class: "button", text: `Show all ${found.length.toLocaleString("en-US")} rows`, on: { click: () => change({ rows: "all" }) } });
     return [tree, el("p", { class: "more" }, `These are the first ${MOST_ROWS} rows. `, more)];
   }
   return shown.length ? tree : el("p", { class: "note", text: onlyWrong ? "Nothing is wrong in this document." : "There is nothing to show." });
 }
 
-function nodeRow(node, systems) {
+// A row of the tree; the first one, which stands above `rows` rows, has the cells of answers that failed.
+function nodeRow(node, systems, failed, rows) {
   const steps = stepsOf(node.path);
   const label = stepWords(steps.at(-1));
   const isGroup = node.kind !== "value";
   const head = el("th", { scope: "row", vars: { depth: steps.length - 1 }, title: plain(node.path, 200) }, el("bdi", { text: plain(label, 80) }), node.critical ? el("span", { class: "type", text: " critical" }) : null);
-  const gold = isGroup && !node.gold ? el("td", { "data-label": "gold" }) : el("td", { "data-label": "gold" }, node.gold ? goldValue(node.gold) : el("span", { class: "none", text: "nothing" }));
-  return el("tr", { class: isGroup ? "group" : null, "data-row": node.field }, head, gold, systems.map((at) => el("td", { "data-label": plain(CORE.systems[at], 40) }, predValue(node.cells.get(at), isGroup))));
+  const gold = isGroup && !node.gold ? el("td", { "data-label": "gold" }) : el("td", { "data-label": "gold" }, node.gold ? goldValue(node.gold, node) : el("span", { class: "none", text: "nothing" }));
+  return el("tr", { class: isGroup ? "group" : null, "data-row": node.field }, head, gold, systems.map((at) => {
+    if (failed.has(at)) return rows ? failedCell(failed.get(at), rows) : null;
+    return el("td", { "data-label": plain(CORE.systems[at], 40) }, predValue(node.cells.get(at), isGroup, node));
+  }));
 }
 
 function stepWords(step) {
@@ -140,8 +178,9 @@ function stepWords(step) {
   return rank >= 1e9 ? `predicted item ${rank - 1e9 + 1}, not in gold` : `item ${rank + 1}`;
 }
 
-function goldValue(row) {
-  return [showText(bare(row.gold)), cutNote(row.goldCut, row.gold), readNote(row.gold, row.goldValue)];
+function goldValue(row, node) {
+  const wrong = [...node.cells.values()].filter((cell) => cell.outcome !== "match" && cell.gold === row.gold && cell.pred !== null);
+  return [showGold(bare(row.gold), wrong.map((cell) => bare(cell.pred))), cutNote(row.goldCut, row.gold), readNote(row.gold, row.goldValue)];
 }
 
 const cutNote = (whole, text) => (whole ? el("span", { class: "cut", text: ` … ${(whole - text.length).toLocaleString("en-US")} more characters are in evidence.parquet` }) : null);
@@ -149,26 +188,57 @@ const cutNote = (whole, text) => (whole ? el("span", { class: "cut", text: ` …
 const isSameReading = (given, read) => read === given || (given !== "" && read.startsWith(`${given} `)) || (given.trim() !== "" && Number(given) === Number(read));
 const readNote = (given, read) => (read !== null && given !== null && !isSameReading(bare(given), read) ? el("span", { class: "why", text: `read as ${plain(read, 120)}` }) : null);
 
-function predValue(row, isGroup) {
+function predValue(row, isGroup, node) {
   if (!row) return el("span", { class: "none", text: isGroup ? "" : CORE.kept === "errors" ? "no error" : "–" });
-  const sign = el("span", { class: `sign sign-${row.outcome}`, title: say("outcomes", row.outcome), role: "img", "aria-label": row.outcome });
-  if (isGroup && row.kind !== "value") return [sign, el("span", { class: "why" }, groupWords(row))];
+  const outcome = isGroup && row.kind !== "value" ? toldOutcome(row, node) : row.outcome;
+  const sign = el("span", { class: `sign sign-${outcome}`, title: say("outcomes", outcome), role: "img", "aria-label": outcome });
+  if (isGroup && row.kind !== "value") return [sign, el("span", { class: "why" }, groupWords(row, node))];
   if (row.outcome === "absent") return [sign, el("span", { class: "none", text: "nothing" })];
   const run = row.repeat === null ? null : el("span", { class: "why", text: `run ${row.repeat} ` });
   if (row.pred === null) return [sign, run, el("span", { class: "none", text: "nothing" }), why(row)];
   const same = row.outcome === "match" && bare(row.gold) === bare(row.pred);
-  const value = row.outcome === "match" || row.gold === null ? showText(bare(row.pred)) : showDifferences(bare(row.gold), bare(row.pred));
+  const value = row.outcome === "match" || row.gold === null ? showText(bare(row.pred)) : showPrediction(bare(row.gold), bare(row.pred));
   return el("div", { class: same ? "same" : null }, sign, run, value, cutNote(row.predCut, row.pred), same ? null : readNote(row.pred, row.predValue), same ? null : why(row), sourceNote(row));
 }
 
 // Where a wrong value stands in its document, if its system is an extraction.
 const sourceNote = (row) => (row.source === null ? null : el("span", { class: "why", text: `source: ${plain(row.source, 500)}` }));
 
-function groupWords(row) {
-  const score = row.score === null ? "" : ` ${showScore(row.score)}`;
-  const moved = row.kind === "item" && row.predPath !== null && row.goldPath !== null && row.predPath !== row.goldPath ? `, predicted as item ${indexOf(row.predPath) + 1}` : "";
-  const flags = row.flags.filter((flag) => flag !== "lone_parent").map((flag) => `, ${say("flags", flag)}`).join("");
-  return `${row.outcome}${score}${moved}${flags}`;
+// What is inside a list, item or object of one system: items of gold and of the prediction, and values that are wrong in what was found.
+function insideOf(row, node) {
+  const key = row.system;
+  if (!node.inside.has(key)) node.inside.set(key, countInside(row, node.rows.filter((one) => one.system === key)));
+  return node.inside.get(key);
+}
+
+function countInside(row, rows) {
+  const starts = (path, prefix) => path !== null && prefix !== null && path.startsWith(prefix) && /^[.[]/.test(path.slice(prefix.length));
+  const values = rows.filter((one) => one.kind === "value" && one.outcome !== "absent" && (one.goldPath === null ? starts(one.predPath, row.predPath) : starts(one.goldPath, row.goldPath)));
+  const pairs = row.kind === "list" && row.goldPath !== null ? alignmentOf(rows, row.goldPath) : [];
+  const count = (isWanted) => pairs.filter(isWanted).length;
+  const isLone = (one) => one.flags.includes("lone_parent") || ((one.outcome === "missing" || one.outcome === "spurious") && pairs.some((pair) => pair.row === one));
+  return {
+    values: values.length, wrong: values.filter((one) => isWrong(one) && !isLone(one)).length,
+    found: count((pair) => pair.gold !== null && pair.pred !== null), missing: count((pair) => pair.pred === null), extra: count((pair) => pair.gold === null),
+  };
+}
+
+// The outcome of a node by what is inside it; a node without a partner keeps its own.
+function toldOutcome(row, node) {
+  if (row.kind === "value" || !["match", "partial"].includes(row.outcome)) return row.outcome;
+  const { values, wrong, missing, extra } = insideOf(row, node);
+  if (!wrong && !missing && !extra) return "match";
+  return wrong && wrong === values && row.kind !== "list" ? "mismatch" : "partial";
+}
+
+function groupWords(row, node) {
+  const moved = row.kind === "item" && row.predPath !== null && row.goldPath !== null && row.predPath !== row.goldPath ? `predicted as item ${indexOf(row.predPath) + 1}` : "";
+  const flags = row.flags.filter((flag) => flag !== "lone_parent").map((flag) => say("flags", flag));
+  if (!["match", "partial"].includes(row.outcome)) return [{ missing: "missing", spurious: "not in gold" }[row.outcome] ?? row.outcome, ...flags].join(" · ");
+  const { values, wrong, found, missing, extra } = insideOf(row, node);
+  const items = row.kind === "list" && (found || missing || extra) ? [CORE.kept === "all" ? `${found} of ${showCount(found + missing, "item")} found` : "", missing ? `${missing} missing` : "", extra ? `${extra} not in gold` : ""] : [];
+  const inner = wrong ? (row.kind === "list" || CORE.kept !== "all" ? `${showCount(wrong, "value")} wrong` : `${wrong} of ${showCount(values, "value")} wrong`) : row.kind === "list" ? "" : "all values right";
+  return [...items, inner, moved, ...flags].filter(Boolean).join(" · ");
 }
 
 const PLAIN_REASONS = ["different", "missing", "spurious", "equal"];

@@ -48,8 +48,14 @@ function examplesOf(kind, name) {
   for (const one of kind.examples) if (!seen.has(one[0]) && chosen.length < 3) { seen.add(one[0]); chosen.push(one); }
   return chosen.map(([system, doc, gold, pred]) => el("div", { class: "why" },
     el("a", { href: addressOf("documents", { doc, field: name, system: CORE.systems[system] }), text: plain(doc, 40) }), " ", el("span", { text: `${plain(CORE.systems[system], 24)}: ` }),
-    gold === null ? el("span", { class: "none", text: "nothing" }) : showText(shorten(bare(gold))), " → ",
-    pred === null ? el("span", { class: "none", text: "nothing" }) : gold === null ? showText(shorten(bare(pred))) : showDifferences(shorten(bare(gold)), shorten(bare(pred)))));
+    pairOf(gold, pred)));
+}
+
+// Gold and prediction in one line, both as they are.
+function pairOf(gold, pred) {
+  const nothing = () => el("span", { class: "none", text: "nothing" });
+  const [left, right] = [gold, pred].map((side) => (side === null ? null : shorten(bare(side))));
+  return [left === null ? nothing() : right === null ? showText(left) : showGold(left, [right]), " → ", right === null ? nothing() : left === null ? showText(right) : showPrediction(left, right)];
 }
 
 const shorten = (text, most = 160) => (text.length > most ? `${text.slice(0, most)}…` : text);

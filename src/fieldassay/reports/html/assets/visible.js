@@ -18,8 +18,10 @@ function visiblePieces(text, spaces = false) {
   for (const match of text.matchAll(pattern)) {
     const letter = match[0];
     if (match.index > from) pieces.push(text.slice(from, match.index));
+    const shown = letter === " " ? "·" : pictureOf(letter);
     const name = letter === " " ? "space" : codeOf(letter);
-    pieces.push(el("span", { class: "hidden-char", title: name, text: letter === " " ? "·" : pictureOf(letter) }));
+    // White space stays in the text, behind its picture, so that the text is still the value.
+    pieces.push(/\s/.test(letter) ? el("span", { class: "hidden-char space", title: name, "data-shown": shown, text: letter === "\n" ? "" : letter }) : el("span", { class: "hidden-char", title: name, text: shown }));
     if (letter === "\n") pieces.push("\n");
     from = match.index + letter.length;
   }
