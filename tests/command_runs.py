@@ -85,3 +85,12 @@ class Files:
         path = self.folder / name
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         return path
+
+
+def write_tiny(folder: Path) -> Files:
+    """Return the small data set, written into the folder."""
+    made = Files(folder)
+    (folder / "spec.yaml").write_text(SPEC, encoding="utf-8")
+    made.write("gold.jsonl", GOLD)
+    made.write("llama.jsonl", PRED)
+    return made

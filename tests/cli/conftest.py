@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import GOLD, PRED, SPEC, Files, Ran
+from command_runs import Files, Ran, write_tiny
 
 from fieldassay.cli.main import main
 
@@ -25,9 +25,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Files:
-    made = Files(tmp_path / "data")
-    made.folder.mkdir()
-    (made.folder / "spec.yaml").write_text(SPEC, encoding="utf-8")
-    made.write("gold.jsonl", GOLD)
-    made.write("llama.jsonl", PRED)
-    return made
+    folder = tmp_path / "data"
+    folder.mkdir()
+    return write_tiny(folder)

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from command_runs import GOLD, PRED, SPEC, Files, Ran
+from command_runs import Ran, write_tiny
 
 from fieldassay.cli.main import main
 
@@ -36,10 +36,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a run of two systems, and a baseline and gates beside it."""
-    files = Files(tmp_path_factory.mktemp("made"))
-    (files.folder / "spec.yaml").write_text(SPEC, encoding="utf-8")
-    files.write("gold.jsonl", GOLD)
-    files.write("llama.jsonl", PRED)
+    files = write_tiny(tmp_path_factory.mktemp("made"))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(files.folder)
         data = (

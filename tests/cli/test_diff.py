@@ -9,22 +9,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import GOLD, PRED, Files, Ran
+from command_runs import GOLD, PRED, Files, Ran, write_tiny
+
+from fieldassay.cli.main import main
 
 Run = Callable[..., Ran]
 BETTER = [{**GOLD[0]}, {**PRED[1], "name": "Bo"}, PRED[2]]
 
 
-@pytest.fixture
-def runs(run: Run, files: Files) -> tuple[Path, Path]:
-    made = []
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """Return data with a run of each system in their folder."""
+    made = write_tiny(tmp_path_factory.mktemp("made"))
     for name, rows in (("before", PRED), ("after", BETTER)):
-        files.write("llama.jsonl", rows)
-        assert (
-            run("score", *files.inputs, "--out", files.folder / name, "--bootstrap", 50, "--quiet").code == 0
-        )
-        made.append(files.folder / name)
-    return made[0], made[1]
+        made.write("llama.jsonl", rows)
+        out = ["--out", f"{made.folder / name}", "--bootstrap", "50", "--quiet"]
+        assert main(["score", *made.inputs, *out]) == 0
+    return made
+
+
+@pytest.fixture
+def runs(made: Files) -> tuple[Path, Path]:
+    return made.folder / "before", made.folder / "after"
 
 
 def test_two_runs_are_told_on_standard_output(run: Run, runs: tuple[Path, Path]) -> None:
@@ -134,8 +140,8 @@ def test_what_cannot_be_done_ends_with_2_and_a_sentence(
 @pytest.mark.parametrize(
     "place", ["before/run.json", "before/new.md", "after/evidence.parquet", "gold.jsonl", "llama.jsonl"]
 )
-def test_nothing_of_a_run_is_overwritten(run: Run, files: Files, runs: tuple[Path, Path], place: str) -> None:
-    target = files.folder / place
+def test_nothing_of_a_run_is_overwritten(run: Run, made: Files, runs: tuple[Path, Path], place: str) -> None:
+    target = made.folder / place
     before = target.read_bytes() if target.exists() else None
     ran = run("diff", *runs, "--format", "json", "--out", target)
     assert (ran.code, "is an input of run" in ran.err) == (2, True)

@@ -17,6 +17,7 @@ from python_calamine import CalamineWorkbook
 
 from fieldassay import score
 from fieldassay.atomic.spreadsheets import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
+from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.reports.export.export import write_csv
 from fieldassay.reports.export.guide import guide_result
@@ -28,23 +29,13 @@ SAMPLE = Path(__file__).parents[2] / "examples" / "business"
 PROTOCOL = {"protocol": "business-documents"}
 
 
-@pytest.fixture
-def folder(run: Run, tmp_path: Path) -> Path:
-    systems = [part for name in ("atlas", "birch") for part in ("--pred", SAMPLE / f"{name}.csv")]
-    options = ["--bootstrap", 200, "--quiet", "--out", tmp_path / "run"]
-    assert (
-        run(
-            "score",
-            "--protocol",
-            "business-documents",
-            "--gold",
-            SAMPLE / "ground_truth.csv",
-            *systems,
-            *options,
-        ).code
-        == 0
-    )
-    return tmp_path / "run"
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("scored") / "run"
+    systems = [part for name in ("atlas", "birch") for part in ("--pred", f"{SAMPLE / name}.csv")]
+    data = ["--protocol", "business-documents", "--gold", f"{SAMPLE / 'ground_truth.csv'}", *systems]
+    assert main(["score", *data, "--bootstrap", "200", "--quiet", "--out", f"{out}"]) == 0
+    return out
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -174,13 +165,11 @@ def test_a_comparison_names_no_leader_among_few_documents(run: Run, folder: Path
         ("run/out.csv", "in its folder"),
     ],
 )
-def test_a_target_that_cannot_be_is_refused(
-    run: Run, folder: Path, tmp_path: Path, target: str, said: str
-) -> None:
-    before = sorted(tmp_path.rglob("*"))
-    ran = run("export", folder, "--to", tmp_path / target)
+def test_a_target_that_cannot_be_is_refused(run: Run, folder: Path, target: str, said: str) -> None:
+    before = sorted(folder.parent.rglob("*"))
+    ran = run("export", folder, "--to", folder.parent / target)
     assert (ran.code, said in ran.err) == (2, True), ran.err
-    assert sorted(tmp_path.rglob("*")) == before
+    assert sorted(folder.parent.rglob("*")) == before
 
 
 def test_an_input_is_never_written_over(run: Run, files: Files, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 from command_runs import Ran
+
+from fieldassay.cli.main import main
 
 Run = Callable[..., Ran]
 SPEC = """
@@ -90,31 +93,39 @@ SECRETS = sorted(
 )
 
 
-@pytest.fixture
-def scored(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with two runs of one gold, and a secret."""
-    monkeypatch.chdir(tmp_path)
-    Path("spec.yaml").write_text(SPEC, encoding="utf-8")
-    Path("key.txt").write_text("a secret")
-    for name, rows in (("gold", GOLD), ("pred", PRED), ("other", GOLD[:4])):
-        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    for name in ("pred", "other"):
-        ran = run(
-            "score",
-            "-s",
-            "spec.yaml",
-            "--gold",
-            "gold.jsonl",
-            "--pred",
-            f"m={name}.jsonl",
-            "--out",
-            name,
-            "--bootstrap",
-            50,
-            "-q",
-        )
-        assert ran.code in (0, 1), ran.err
-    return tmp_path
+    folder = tmp_path_factory.mktemp("Ordnername")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        Path("spec.yaml").write_text(SPEC, encoding="utf-8")
+        Path("key.txt").write_text("a secret")
+        for name, rows in (("gold", GOLD), ("pred", PRED), ("other", GOLD[:4])):
+            Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        for name in ("pred", "other"):
+            data = ("-s", "spec.yaml", "--gold", "gold.jsonl", "--pred", f"m={name}.jsonl")
+            assert main(["score", *data, "--out", name, "--bootstrap", "50", "-q"]) in (0, 1)
+    return folder
+
+
+@pytest.fixture
+def scored(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a copy of the folder with two runs of one gold, and a secret."""
+    copy = shutil.copytree(made, tmp_path / made.name)
+    monkeypatch.chdir(copy)
+    return copy
+
+
+@pytest.fixture(scope="module", params=[(), ("--shapes",)], ids=" ".join)
+def redacted(request: pytest.FixtureRequest, made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with both runs redacted under one key, with and without shapes."""
+    folder = shutil.copytree(made, tmp_path_factory.mktemp("redacted") / "work")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name, target in (("pred", "shared"), ("other", "shared2")):
+            assert main(["redact", name, "--out", target, "--key-file", "key.txt", *request.param]) == 0
+    return folder
 
 
 def read_everything(folder: Path) -> Iterator[tuple[str, str]]:
@@ -180,11 +191,11 @@ USES: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("options", [(), ("--shapes",)], ids=" ".join)
 @pytest.mark.parametrize("use", USES)
-def test_a_redacted_run_is_still_a_run(run: Run, scored: Path, use: str, options: tuple[str, ...]) -> None:
-    for name, target in (("pred", "shared"), ("other", "shared2")):
-        assert run("redact", name, "--out", target, "--key-file", "key.txt", *options).code == 0
+def test_a_redacted_run_is_still_a_run(
+    run: Run, redacted: Path, monkeypatch: pytest.MonkeyPatch, use: str
+) -> None:
+    monkeypatch.chdir(redacted)
     ran = run(*USES[use])
     assert ran.code == (2 if use == "calibrate" else 0), ran.err
     assert [secret for secret in SECRETS if secret in ran.out and secret != "gold.jsonl"] == []
