@@ -122,6 +122,15 @@ def write_reports(
     type=click.IntRange(1),
     help="Of JUnit: test cases of documents at most.  [default: 100000]",
 )
+@click.option(
+    "--documents",
+    metavar="PATH",
+    type=_PATH,
+    help=(
+        "Of HTML: the documents that were extracted; wrong values get a picture of where they were read, "
+        "documents a link."
+    ),
+)
 def report(**given: Any) -> int:
     """Print a report of finished runs, or write one, for CI and for people.
 
@@ -131,6 +140,7 @@ def report(**given: Any) -> int:
     \b
     fieldassay report run
     fieldassay report run -o report.html
+    fieldassay report run -o report.html --documents docs
     fieldassay report run -o junit.xml
     fieldassay report run --format github
     fieldassay report run --format annotations
@@ -181,7 +191,8 @@ def _options(given: Mapping[str, Any]) -> ReportOptions:
     from fieldassay.reports.reported import FILE_SCREEN, MOST_CASES, ReportOptions
 
     where = screen() if given["out"] is None else FILE_SCREEN
-    return ReportOptions(name=given["name"], most_cases=given["most"] or MOST_CASES, screen=where)
+    most = given["most"] or MOST_CASES
+    return ReportOptions(given["name"], most, screen=where, documents=given["documents"])
 
 
 def _find(reference: str, store: Path) -> Path:

@@ -20,7 +20,7 @@ from fieldassay.gates.baseline.runs import BaselineRequest, ChangeLine, check_ru
 from fieldassay.gates.gate import GateRequest, decide, decide_result
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.report import read_reported, render_report, report_scored, write_report
-from fieldassay.reports.reported import Reported
+from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.result.decision import DecisionPage
 from fieldassay.result.result import Result
 from fieldassay.runs.locate import find_run
@@ -162,12 +162,14 @@ def report(
     runs: Reference | Result | Sequence[Reference],
     shape: str = "html",
     target: str | os.PathLike[str] | None = None,
+    documents: str | os.PathLike[str] | None = None,
 ) -> str:
     """Return a report of runs, or of a result in memory, and write it to `target` if that is given.
 
     The formats are those of `fieldassay report --format`: `html`, `markdown`, `table`, `junit`, `latex` and
-    others. Raises `ProblemsError` for an unknown format, for damaged runs, and for a target that is in the
-    way.
+    others. With `documents`, a folder of the documents that were extracted, an HTML report shows where wrong
+    values were read. Raises `ProblemsError` for an unknown format, for damaged runs, and for a target that is
+    in the way.
 
     >>> import fieldassay as fa
     >>> spec = "{name: receipts, fields: {total: number}}"
@@ -177,10 +179,11 @@ def report(
     """
     find_format(shape)
     reported = _report(runs)
+    options = ReportOptions(documents=None if documents is None else Path(documents))
     if target is not None:
-        write_report(reported, shape, Path(target))
+        write_report(reported, shape, Path(target), options)
         return Path(target).read_text(encoding="utf-8")
-    return "".join(render_report(reported, shape))
+    return "".join(render_report(reported, shape, options))
 
 
 def _report(runs: Reference | Result | Sequence[Reference]) -> Sequence[Reported]:

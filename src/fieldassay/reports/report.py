@@ -143,7 +143,8 @@ def write_report(
     """
     find_format(name)
     check_target(target, [run.result for run in reported])
-    write_whole(target, render_report(reported, name, options))
+    placed = replace(options or ReportOptions(), folder=target.parent)
+    write_whole(target, render_report(reported, name, placed))
 
 
 def render_report(
@@ -151,8 +152,12 @@ def render_report(
 ) -> Iterator[str]:
     """Yield a report's text.
 
-    Raises `ProblemsError` for an unknown format, and for a run with damaged evidence.
+    Raises `ProblemsError` for an unknown format, for documents with another format than HTML, and for a run
+    with damaged evidence.
     """
+    if options is not None and options.documents is not None and name != "html":
+        what, remedy = f"have no place in a {name} report", "choose the format html"
+        raise ProblemsError([Problem("documents", what, remedy, "invalid_option")])
     with corrupt_run_errors(*(Run(one.folder, one.facts) for one in reported if one.folder is not None)):
         yield from find_format(name).make(reported, options or ReportOptions())
 

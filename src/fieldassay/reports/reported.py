@@ -32,13 +32,16 @@ class ReportOptions:
     """The options of a report.
 
     `name` distinguishes comments of one pull request, `most_cases` bounds a JUnit file, `used` are the bytes
-    already in the page it is appended to, `screen` is the target of a table.
+    already in the page it is appended to, `screen` is the target of a table. `documents` are a folder of the
+    documents (or one of them), to show where wrong values were read in a page that is in `folder`.
     """
 
     name: str = "report"
     most_cases: int = MOST_CASES
     used: int = 0
     screen: Screen = FILE_SCREEN
+    documents: Path | None = None
+    folder: Path = Path()
 
 
 def no_places(documents: Sequence[str]) -> Mapping[str, Place]:  # noqa: ARG001

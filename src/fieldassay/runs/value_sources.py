@@ -26,12 +26,21 @@ MOST_PARTS = 20
 """Parts of one value whose evidence is told at most."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExtractedDocument:
+    """A document of an extraction: its id there, and the folder of the extraction."""
+
+    id: str
+    extraction: Path
+
+
 @dataclass(frozen=True, eq=False)
 class _Extracted:
     """The rows of one extraction, by document."""
 
     source: Source
     form: Callable[[str], str]
+    folder: Path
 
     @cached_property
     def _positions(self) -> Mapping[str, list[int]]:
@@ -39,6 +48,11 @@ class _Extracted:
         for position, name in enumerate(self.source.ids()):
             found[self.form(make_printable(name))].append(position)
         return found
+
+    def document(self, name: str) -> ExtractedDocument | None:
+        """Return a document of the run as the extraction names it."""
+        positions = self._positions.get(self.form(name))
+        return ExtractedDocument(self.source.ids()[positions[0]], self.folder) if positions else None
 
     def read(self, document: str, repeat: int | None) -> dict[str, Evidence]:
         """Return the evidence of a document by path: of its row, or of the one of that repetition."""
@@ -80,6 +94,17 @@ class ValueSources:
             return [(path, own)]
         below = (f"{path}[", f"{path}.")
         return [(name, one) for name, one in known[key].items() if name.startswith(below)][:MOST_PARTS]
+
+    def document_of_row(self, row: Mapping[str, Any]) -> ExtractedDocument | None:
+        """Return the document of a row of evidence in the extraction of its system; None if it has none."""
+        extracted = self._extracted.get((row["system"], row.get("repeat")))
+        return None if extracted is None else extracted.document(row["doc"])
+
+    def documents(self, name: str) -> Iterator[ExtractedDocument]:
+        """Yield a document of the run as the extractions name it that have it."""
+        for extracted in self._extracted.values():
+            if (found := extracted.document(name)) is not None:
+                yield found
 
     def add_to(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Yield the rows, with `source` as plain data for each value with a known one."""
@@ -128,6 +153,6 @@ def _open(
         now = digest_input(label)
         if now != scored:
             return f"{label} {'is not there' if now is None else 'has changed since it was scored'}"
-        return _Extracted(open_source(folder), form)
+        return _Extracted(open_source(folder), form, Path(folder))
     except (OSError, ProblemsError):
         return f"{label} cannot be read"

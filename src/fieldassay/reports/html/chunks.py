@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fieldassay.extractors.strategy import Evidence
+    from fieldassay.reports.html.crops import Crop, Crops, Place
 
 ROWS, TEXT = 4_000, 400_000
 """A chunk ends with the document that reaches so many rows, or so many characters of text."""
@@ -36,6 +37,9 @@ _TEXTS = ("gold_path", "pred_path", "gold", "pred", "gold_value", "pred_value", 
 SOURCE = "source"
 """The column of texts that say where a wrong value stands in its document, if any system is an extraction."""
 
+CROP, CROPS = "crop", "crops"
+"""The column of positions of pictures, and the name of the pictures of a chunk."""
+
 _NUMBERS = ("score", "similarity", "confidence")
 
 
@@ -54,6 +58,8 @@ class Chunk:
     first: int
     last: int
     data: Mapping[str, Any]
+    crops: Sequence[Crop] = ()
+    """The pictures of the places where wrong values were read, or why there is none."""
 
 
 def name_rows(source: ReportSource) -> Names:
@@ -72,7 +78,9 @@ def name_rows(source: ReportSource) -> Names:
     return Names(source.systems, words)
 
 
-def chunk_rows(source: ReportSource, ids: pl.Series, names: Names) -> Iterator[Chunk]:
+def chunk_rows(
+    source: ReportSource, ids: pl.Series, names: Names, crops: Crops | None = None
+) -> Iterator[Chunk]:
     """Yield the rows of the documents, in the order of `ids`, as many of them as `MOST_ROWS` allows."""
     import polars as pl
 
@@ -88,8 +96,10 @@ def chunk_rows(source: ReportSource, ids: pl.Series, names: Names) -> Iterator[C
         for start, end in bounds:
             if first <= start < last:
                 rows = table.filter(pl.col("place").is_between(start, end - 1))
-                rows = _with_sources(rows, source) if source.sources else rows
-                yield Chunk(start, end, _encode(rows, start, names))
+                made: Sequence[Crop] = ()
+                if source.sources:
+                    rows, made = _with_sources(rows, source, crops)
+                yield Chunk(start, end, _encode(rows, start, names), made)
 
 
 def _length() -> pl.Expr:
@@ -132,8 +142,13 @@ def _read(evidence: pl.LazyFrame, places: pl.DataFrame, systems: Sequence[str]) 
     return joined.sort("place", "code", is_right, "row").collect()
 
 
-def _with_sources(rows: pl.DataFrame, source: ReportSource) -> pl.DataFrame:
-    """Return the rows with where wrong predicted values stand in their documents, in words."""
+def _with_sources(
+    rows: pl.DataFrame, source: ReportSource, crops: Crops | None
+) -> tuple[pl.DataFrame, Sequence[Crop]]:
+    """Return the rows with where wrong predicted values stand in their documents: in words, and as pictures.
+
+    The pictures are beside the rows, the column `crop` has their positions.
+    """
     import polars as pl
 
     is_wrong = (
@@ -142,13 +157,22 @@ def _with_sources(rows: pl.DataFrame, source: ReportSource) -> pl.DataFrame:
     names = [name for name in ("system", "doc", "kind", "pred_path", REPEAT) if name in rows.columns]
     wrong = rows.with_row_index("at").filter(is_wrong).select("at", *names)
     said: list[str | None] = [None] * len(rows)
+    places: dict[int, Place] = {}
     known: dict[str, dict[Any, dict[str, Evidence]]] = {system: {} for system in source.sources}
     for row in wrong.iter_rows(named=True):
         if row["system"] in source.sources:
             name, sources = source.sources[row["system"]]
-            found = sources.of_row({**row, "system": name}, known[row["system"]])
+            own = {**row, "system": name}
+            found = sources.of_row(own, known[row["system"]])
             said[row["at"]] = describe_source([evidence_data(one) for _, one in found]) or None
-    return rows.with_columns(pl.Series(SOURCE, said, dtype=pl.String))
+            if crops is not None and (place := crops.place(sources.document_of_row(own), found)) is not None:
+                places[row["at"]] = place
+    told = rows.with_columns(pl.Series(SOURCE, said, dtype=pl.String))
+    if crops is None or not places:
+        return told, ()
+    codes = {place: code for code, place in enumerate(dict.fromkeys(places.values()))}
+    numbers = [codes[places[at]] if at in places else NOTHING for at in range(len(rows))]
+    return told.with_columns(pl.Series(CROP, numbers)), crops.make(list(codes))
 
 
 def _encode(rows: pl.DataFrame, start: int, names: Names) -> dict[str, Any]:
@@ -173,6 +197,8 @@ def _encode(rows: pl.DataFrame, start: int, names: Names) -> dict[str, Any]:
     for name in _NUMBERS:
         if name in rows.columns:
             columns[name] = shrink(rows[name].round(4).to_list())
+    if CROP in rows.columns:
+        columns[CROP] = shrink(rows[CROP].to_list())
     if REPEAT in rows.columns:
         columns[REPEAT] = shrink(rows[REPEAT].to_list())
     columns["critical"] = shrink(rows["critical"].cast(pl.Int8).to_list())

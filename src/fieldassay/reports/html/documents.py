@@ -13,6 +13,8 @@ from fieldassay.reports.html.source import ReportSource
 if TYPE_CHECKING:
     import polars as pl
 
+    from fieldassay.reports.html.crops import Crops
+
 _NUMBERS = ("score", "leaves", "matches", "duration_ms", "cost_usd")
 _CLAIMS = ("has_prediction", "is_invalid", "has_error", "is_timeout", "is_repaired")
 _KNOWN = {
@@ -35,8 +37,8 @@ class DocumentOrder:
     block: Mapping[str, Any]
 
 
-def order_documents(source: ReportSource) -> DocumentOrder:
-    """Return the documents of a result in the order of the page."""
+def order_documents(source: ReportSource, crops: Crops | None = None) -> DocumentOrder:
+    """Return the documents of a result in the order of the page, linked to those that it may show."""
     import polars as pl
 
     table = source.result.documents
@@ -49,7 +51,20 @@ def order_documents(source: ReportSource) -> DocumentOrder:
     total, ids = len(ids), ids.head(MOST_DOCUMENTS)
     systems = [_of_system(table, ids, system) for system in source.systems]
     groups = _groups(table, ids, source.slice_keys)
-    return DocumentOrder(ids, {"ids": ids.to_list(), "systems": systems, "groups": groups, "total": total})
+    block = {"ids": ids.to_list(), "systems": systems, "groups": groups, "total": total}
+    return DocumentOrder(ids, block if crops is None else {**block, "links": _links(source, ids, crops)})
+
+
+def _links(source: ReportSource, ids: pl.Series, crops: Crops) -> dict[str, str]:
+    """Return the addresses of documents, by their place in the order."""
+    opened = {id(sources): sources for _, sources in source.sources.values()}.values()
+    found: dict[str, str] = {}
+    for place, name in enumerate(ids):
+        known = (one.id for sources in opened for one in sources.documents(name))
+        address = crops.link([name, *known])
+        if address is not None:
+            found[str(place)] = address
+    return found
 
 
 def _aligned(table: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:

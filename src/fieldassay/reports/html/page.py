@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports import wording
-from fieldassay.reports.html.chunks import chunk_rows, name_rows
+from fieldassay.reports.html.chunks import CROPS, chunk_rows, name_rows
 from fieldassay.reports.html.documents import order_documents
 from fieldassay.reports.html.fields import describe_fields
 from fieldassay.reports.html.joined import join_runs
@@ -32,6 +32,8 @@ from fieldassay.wording.shown import clip, format_json, visible
 if TYPE_CHECKING:
     import polars as pl
     from jinja2 import Template
+
+    from fieldassay.reports.html.crops import Crops
 
 
 SIGNS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "SKIPPED": "–"}
@@ -207,16 +209,26 @@ VIEWS = (
 )  # fmt: skip
 
 
-def render_html_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
-    """Yield the report of runs, side by side, as one self-contained HTML page: no other file, no network."""
-    yield from render_page(join_runs(reported))
+def render_html_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
+    """Yield the report of runs, side by side, as one self-contained HTML page: no other file, no network.
+
+    With documents, it has pictures of the places of wrong values, and links to the documents.
+    """
+    source = join_runs(reported)
+    if options.documents is None:
+        yield from render_page(source)
+        return
+    from fieldassay.reports.html.crops import Crops
+
+    with Crops(options.documents, options.folder) as crops:
+        yield from render_page(source, crops)
 
 
-def render_page(source: ReportSource) -> Iterator[str]:
+def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[str]:
     """Yield the page in parts, so that evidence need not be in memory as a whole."""
     script, style, charts = join_scripts(), join_styles(), join_charts()
     page = overview(source)
-    documents = order_documents(source)
+    documents = order_documents(source, crops)
     names = name_rows(source)
     gates = list_verdicts(source.decisions)
     yield _template().render(
@@ -231,9 +243,11 @@ def render_page(source: ReportSource) -> Iterator[str]:
     yield _block("systems", pack(describe_systems(source, page)))
     yield _block("fields", pack(describe_fields(source)))
     spans = []
-    for number, chunk in enumerate(chunk_rows(source, documents.ids, names)):
+    for number, chunk in enumerate(chunk_rows(source, documents.ids, names, crops)):
         spans.append([chunk.first, chunk.last])
         yield _block(f"rows-{number}", pack(chunk.data))
+        if chunk.crops:
+            yield _block(f"{CROPS}-{number}", pack(chunk.crops))
     yield _block("charts", pack_text(charts))
     yield _block("core", pack({**_core(source), "names": names.words, "spans": spans}))
     yield f"<script>{script}</script>\n</body>\n</html>\n"

@@ -27,8 +27,13 @@ async function rowsOf(place) {
   unpacked.delete(name);
   unpacked.set(name, Promise.resolve(chunk));
   const kept = [...unpacked.keys()].filter((key) => key.startsWith("rows-"));
-  if (kept.length > MOST_KEPT) unpacked.delete(kept[0]);
-  return pickRows(chunk, place - CORE.spans[number][0]);
+  if (kept.length > MOST_KEPT) [kept[0], kept[0].replace("rows-", "crops-")].forEach((key) => unpacked.delete(key));
+  const rows = pickRows(chunk, place - CORE.spans[number][0]);
+  if (rows.some((row) => row.crop >= 0)) {
+    const pictures = await block(`crops-${number}`);
+    rows.forEach((row) => { row.picture = row.crop < 0 ? null : pictures[row.crop]; });
+  }
+  return rows;
 }
 
 const SAME = -2;
@@ -54,6 +59,7 @@ function pickRows(chunk, local) {
       score: cellOf(columns.score, at), similarity: columns.similarity === undefined ? null : cellOf(columns.similarity, at),
       confidence: columns.confidence === undefined ? null : cellOf(columns.confidence, at), critical: Boolean(cellOf(columns.critical, at)),
       source: columns.source === undefined ? null : text("source", at),
+      crop: columns.crop === undefined ? -1 : cellOf(columns.crop, at), picture: null,
       repeat: columns.repeat === undefined ? null : cellOf(columns.repeat, at),
     });
   }

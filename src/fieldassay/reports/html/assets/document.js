@@ -6,8 +6,9 @@ async function drawDocument(target, data, params) {
   const place = data.ids.indexOf(params.doc);
   if (place < 0) return replace(target, crumbs(data, params, -1), el("p", { class: "note", text: `There is no document ${plain(params.doc, 100)} in this run.` }));
   const rows = await rowsOf(place);
-  const head = [crumbs(data, params, place), el("h1", {}, el("bdi", { text: plain(params.doc, 120) })), scoreLine(data, place), repairNotes(data, place)];
+  const head = [crumbs(data, params, place), el("h1", {}, el("bdi", { text: plain(params.doc, 120) })), scoreLine(data, place), documentLink(data, place), repairNotes(data, place)];
   if (rows === null) return replace(target, head, el("p", { class: "note", text: `The values of this document are not in this file.${keptNote(data)}` }));
+  rows.forEach((row) => { row.link = own(data.links, String(place)); });
   const systems = chosenSystems(rows, params);
   const nodes = joinNodes(rows, systems);
   const isWhole = params.rows === "all" || Boolean(params.field);
@@ -202,7 +203,23 @@ function predValue(row, isGroup, node) {
 }
 
 // Where a wrong value stands in its document, if its system is an extraction.
-const sourceNote = (row) => (row.source === null ? null : el("span", { class: "why", text: `source: ${plain(row.source, 500)}` }));
+const sourceNote = (row) => (row.source === null ? null : [el("span", { class: "why", text: `source: ${plain(row.source, 500)}` }), cropOf(row)]);
+
+const elsewhere = (href) => ({ href, target: "_blank", rel: "noopener noreferrer" });
+
+function documentLink(data, place) {
+  const link = own(data.links, String(place));
+  return link ? el("p", {}, el("a", { ...elsewhere(link), text: "open the document" })) : null;
+}
+
+// The part of the page where a wrong value was read, linked to the page; or why it is not shown.
+function cropOf(row) {
+  if (row.picture === null) return null;
+  if (typeof row.picture === "string") return el("span", { class: "why", text: `no picture: ${plain(row.picture, 300)}` });
+  const [page, width, height, png] = row.picture;
+  const picture = el("img", { class: "crop", src: `data:image/png;base64,${png}`, width, height, alt: plain(row.source, 500) });
+  return row.link ? el("a", elsewhere(`${row.link}#page=${page}`), picture) : picture;
+}
 
 // What is inside a list, item or object of one system: items of gold and of the prediction, and values that are wrong in what was found.
 function insideOf(row, node) {
