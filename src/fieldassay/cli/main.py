@@ -26,6 +26,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Extract": {
         "run": "fieldassay.cli.run:run",
         "extract": "fieldassay.cli.extract:extract",
+        "corpus": "fieldassay.cli.corpus:corpus",
     },
     "Score and look closer": {
         "score": "fieldassay.cli.score:score",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,14 +19,22 @@ from fieldassay.cli.extract import (
 from fieldassay.cli.grouping import GroupedCommand, option
 from fieldassay.cli.inputs import bootstrap_option, gold_options, spec_options
 
+if TYPE_CHECKING:
+    from fieldassay.public.sweeping import SweepOptions
+
 _PATH = click.Path(path_type=Path)
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 @click.command(cls=GroupedCommand)
 @click.argument("systems", metavar="[SYSTEMS]", required=False, type=_PATH)
+@option("-d", "--docs", group="Inputs", metavar="PATH", type=_PATH, help="A folder of documents.")
 @option(
-    "-d", "--docs", group="Inputs", metavar="PATH", type=_PATH, required=True, help="A folder of documents."
+    "--corpus",
+    "is_corpus",
+    group="Inputs",
+    is_flag=True,
+    help="The challenge corpus that ships, or the one that was built in --docs: no spec, no gold.",
 )
 @option(
     "--system",
@@ -65,6 +74,7 @@ def run(**given: Any) -> int:
 
     \b
     fieldassay run systems.yaml --docs scans --spec spec.yaml --gold gold.jsonl --out sweep
+    fieldassay run --corpus --out out
     """
     from fieldassay.cli.inputs import read_gold_options, read_spec_option
     from fieldassay.cli.progress import show_extraction
@@ -72,14 +82,15 @@ def run(**given: Any) -> int:
     from fieldassay.public.sweeping import run as run_systems
     from fieldassay.scoring.options import ScoreOptions
 
-    if given["gold"] is None:
-        raise click.UsageError("Missing option '--gold'.")
+    _check_inputs(given)
     options = SweepOptions(
         read_work_options(given),
         ScoreOptions(replicates=given["bootstrap"], seed=given["seed"], inputs=read_gold_options(given)),
         tuple(given["names"]),
         given["holdout"],
     )
+    if given["is_corpus"]:
+        return _run_corpus(given, options)
     spec = read_spec_option(given)
     inputs = (given["docs"], spec, given["gold"])
     if given["is_dry"]:
@@ -96,6 +107,43 @@ def run(**given: Any) -> int:
     if not made.is_complete:
         return INCOMPLETE
     return 0 if any(one.counts["predicted"] for one in made.extractions.values()) else NOTHING
+
+
+def _check_inputs(given: Mapping[str, Any]) -> None:
+    """Raise UsageError where an input is missing, or one is given that the corpus has itself."""
+    inputs = {"--spec": given["spec"], "--protocol": given["protocol"], "--gold": given["gold"]}
+    if not given["is_corpus"]:
+        for name in ("--docs", "--gold"):
+            if given[name[2:]] is None:
+                raise click.UsageError(f"Missing option '{name}'.")
+        return
+    named = [name for name, value in inputs.items() if value is not None]
+    if named:
+        raise click.UsageError(f"--corpus has its own specs and gold; leave out {', '.join(named)}.")
+    if given["is_dry"] or given["holdout"] is not None:
+        raise click.UsageError("--dry-run and --holdout do not go with --corpus.")
+    if given["out"] is None:
+        raise click.UsageError("say where extractions and runs go: --out DIR.")
+
+
+def _run_corpus(given: Mapping[str, Any], options: SweepOptions) -> int:
+    from fieldassay.cli.output import screen, write
+    from fieldassay.cli.progress import show_extraction
+    from fieldassay.cli.report import write_reports
+    from fieldassay.public.corpora import run_corpus
+    from fieldassay.reports.corpora import render_corpus
+
+    with show_extraction(given["quiet"]) as progress:
+        watch = make_watch(progress, is_quiet=given["quiet"] or given["is_json"])
+        made = run_corpus(given["out"], given["systems"], options, watch, given["docs"])
+    for one in made.sweeps.values():
+        if one.run is not None:
+            write_reports(one.run, [("html", None)], "all", is_quiet=True)
+    if given["is_json"]:
+        write(made.summary_text())
+    elif not given["quiet"]:
+        write(render_corpus(made, screen()))
+    return 0 if made.is_complete else INCOMPLETE
 
 
 def _show(made: Any, given: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from fieldassay.atomic.whole_files import write_file
+from fieldassay.compare.pooling import compare_twins
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.endpoints.journal import NAME as JOURNAL
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -35,7 +36,7 @@ from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate as Estimated
 from fieldassay.result.result import Result
 from fieldassay.runs.run import Run
-from fieldassay.scoring.inputs import Records, gold_ids, gold_options
+from fieldassay.scoring.inputs import Records, gold_ids, gold_options, gold_twins
 from fieldassay.scoring.options import ScoreOptions
 
 RUN, SUMMARY, TRANSCRIPTS = "run", "sweep.json", "transcripts"
@@ -101,6 +102,8 @@ class Sweep:
     """None where no extraction is complete."""
     effects: tuple[Effect, ...] = ()
     holdout: Holdout | None = None
+    twins: tuple[Comparison, ...] = ()
+    """Each degradation against the clean documents: the second system is `SYSTEM/DEGRADATION`."""
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -115,6 +118,7 @@ class Sweep:
             "systems": {name: dict(one.manifest) for name, one in self.extractions.items()},
             "effects": [one.to_dict() for one in self.effects],
             "holdout": None if self.holdout is None else self.holdout.to_dict(),
+            "twins": [one.to_dict() for one in self.twins],
             "notes": list(self.notes),
         }
         return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
@@ -176,6 +180,7 @@ def run(  # noqa: PLR0913
         saved,
         _effects(complete, place, gold, task.plan, options),
         _hold_out(complete, place, gold, task, options),
+        _compare_twins(saved, gold_twins(task.plan, gold, options.score.inputs)),
         task.notes,
     )
     write_file(place / SUMMARY, [sweep.summary_text().encode()])
@@ -371,6 +376,10 @@ def _extract(
 
 def _folders(entries: Sequence[SystemEntry], place: Path) -> dict[str, Path]:
     return {entry.name: place / entry.name for entry in entries}
+
+
+def _compare_twins(run: Run, twins: Mapping[str, tuple[str, str]]) -> tuple[Comparison, ...]:
+    return compare_twins(run.paired, twins) if twins else ()
 
 
 def _effects(

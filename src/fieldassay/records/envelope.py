@@ -61,6 +61,8 @@ META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "variant": lambda value: isinstance(value, str),
     "tags": _is_texts,
     "difficulty": lambda value: isinstance(value, str),
+    "degradation": lambda value: isinstance(value, str),
+    "twin_of": lambda value: isinstance(value, str),
     "critical_fields": lambda value: value is None or (isinstance(value, list) and _is_texts(value)),
     "acceptable_variations": lambda value: value is None or isinstance(value, dict),
 }
@@ -311,6 +313,7 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         return Meta(repairs=tuple(dict.fromkeys(repairs)))
     known = {key: value for key, value in beside.items() if key in META_SHAPES and META_SHAPES[key](value)}
     others = {key: value for key, value in beside.items() if key not in META_SHAPES} if has_key else {}
+    others |= {key: known[key].strip() for key in ("degradation", "twin_of") if key in known}
     if "difficulty" in known:
         others["difficulty"] = known["difficulty"].strip().lower()
     return Meta(

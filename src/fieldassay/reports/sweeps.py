@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fieldassay.reports.extractions import usd
+from fieldassay.result.headline import find_headline
 from fieldassay.wording.shown import visible
 
 if TYPE_CHECKING:
     from fieldassay.public.sweeping import Effect, Holdout, Sweep
+    from fieldassay.result.comparison import Comparison
     from fieldassay.result.result import Result
 
 
@@ -20,6 +22,9 @@ def render_sweep(made: Sweep) -> str:
     if made.effects:
         lines += ["", "Effects, averaged over the other factors"]
         lines += [f"  {line}" for line in map(_effect, made.effects)]
+    if made.twins:
+        lines += ["", "Degraded documents against the same documents clean"]
+        lines += [f"  {line}" for line in map(describe_twins, made.twins)]
     if made.holdout is not None:
         lines += ["", _chosen(made.holdout)]
     stopped = [name for name, one in made.extractions.items() if not one.is_complete]
@@ -51,14 +56,16 @@ def trade_offs(made: Sweep) -> list[str]:
     result = made.run.result
     names = [name for name, one in made.extractions.items() if one.is_complete]
     costs = {name: _cost(made, result, name) for name in names}
-    values = {name: result.value("accuracy", system=name) for name in names}
+    headline = {one.system: one for one in find_headline(result)}
+    values = {name: headline[name].value if name in headline else None for name in names}
+    metric = next((one.metric for one in headline.values()), "accuracy")
     points = {
         name: (cost, value)
         for name in names
         if (cost := costs[name]) is not None and (value := values[name]) is not None
     }
     best = frontier(points) if len(points) > 1 else set()
-    rows = [("", "accuracy", "cost a document", "median time", "failed", "")]
+    rows = [("", metric.replace("_", " "), "cost a document", "median time", "failed", "")]
     for name in names:
         told = made.extractions[name].manifest
         time = told["timings"]["p50_ms"]
@@ -111,6 +118,18 @@ def _effect(one: Effect) -> str:
     if one.latency_ms is not None:
         parts.append(f"{one.latency_ms:+,.0f} ms a document")
     return f"{name}: {', '.join(parts)} ({told.verdict.replace('_', ' ')})"
+
+
+def describe_twins(one: Comparison) -> str:
+    """Return a line on the loss of one system under one degradation."""
+    name = f"{visible(one.systems[0])}, {visible(one.slice['degradation'])}, {one.metric}"
+    if one.difference is None or None in one.values:
+        return f"{name}: undefined"
+    before, after = one.values
+    interval = "" if one.interval is None else f" [{one.interval[0]:+.3f}, {one.interval[1]:+.3f}]"
+    verdict = one.verdict.replace("_", " ")
+    change = f"{before:.3f} to {after:.3f}: {one.difference:+.3f}{interval}"
+    return f"{name}: {change}, n = {one.documents} ({verdict})"
 
 
 def _chosen(one: Holdout) -> str:

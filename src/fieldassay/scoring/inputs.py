@@ -148,6 +148,17 @@ def gold_ids(plan: Plan, gold: Records, inputs: InputOptions) -> tuple[str, ...]
     return tuple(_open(gold, gold_options(plan, inputs), "gold").ids())
 
 
+def gold_twins(plan: Plan, gold: Records, inputs: InputOptions) -> dict[str, tuple[str, str]]:
+    """Return, for each gold record that names its `twin_of`, the id of the other, and the `degradation`."""
+    source, found = _open(gold, gold_options(plan, inputs), "gold"), {}
+    for start in range(0, len(source), _AT_ONCE):
+        for record in source.fetch(range(start, min(start + _AT_ONCE, len(source)))):
+            named = record.meta.attributes
+            if "twin_of" in named:
+                found[record.id] = (named["twin_of"], named.get("degradation", "degraded"))
+    return found
+
+
 def open_predictions(
     plan: Plan, predictions: Mapping[str, Records], inputs: InputOptions
 ) -> dict[str, Source]:

@@ -1,0 +1,137 @@
+"""`corpus.json`: the documents of a corpus, each with its gold values and their places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fieldassay.atomic.typed_json import Form, read_typed
+from fieldassay.atomic.whole_files import open_file
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.json_value import Json
+
+NAME = "corpus.json"
+SHIPPED = Path(__file__).parent / "shipped"
+"""The corpus that comes with the package."""
+
+_FORM = Form("a corpus", "not_a_corpus")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A gold value: its path, its text on the page, and where that stands."""
+
+    path: str
+    text: str | None
+    """None: it stands nowhere and is to be inferred."""
+    page: int | None
+    """From 1; a sheet, a part of a message, or 1 where the kind of file has no pages."""
+    box: tuple[float, float, float, float] | None
+    """Left, top, right, bottom in shares of the page as displayed; None where a file has no places."""
+    difficulty: str
+    tests: str
+    """The challenge that the value belongs to."""
+    critical: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document of a corpus. Paths are relative to the folder of `corpus.json`."""
+
+    id: str
+    file: str
+    sha256: str
+    task: str
+    spec: str
+    kind: str
+    difficulty: str
+    tests: str
+    text: str | None = None
+    """The file with the text as a person reads it, pages separated by form feeds."""
+    tags: tuple[str, ...] = ()
+    twin_of: str | None = None
+    """The document that this one is a degraded picture of: same gold, same text."""
+    degradation: str | None = None
+    values: tuple[Value, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document in the form of `corpus.json`."""
+        held: dict[str, Any] = msgspec.to_builtins(self)
+        return held
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The files of one task: its spec, its gold, and the folder of its documents."""
+
+    spec: str
+    gold: str
+    documents: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The content of `corpus.json`."""
+
+    documents: tuple[Document, ...]
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    seed: int = 0
+    scale: int = 1
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions of everything that decides the bytes of the files."""
+
+
+def read_corpus(folder: Path) -> Corpus:
+    """Return the corpus in a folder. Raises `ProblemsError` where there is none."""
+    file = folder / NAME
+    try:
+        with open_file(file) as stream:
+            data = stream.read()
+    except OSError as error:
+        what, remedy = f"cannot be opened ({error})", "name a folder that `fieldassay corpus build` wrote"
+        raise ProblemsError([Problem(str(file), what, remedy, "not_a_corpus")]) from None
+    return read_typed(data, Corpus, _FORM, str(file))
+
+
+def manifest_parts(corpus: Corpus, documents: Iterator[Document]) -> Iterator[bytes]:
+    """Yield the content of `corpus.json`, a document a line; the documents are taken as they come."""
+    head = {
+        "schema_version": 1,
+        "seed": corpus.seed,
+        "scale": corpus.scale,
+        "versions": dict(corpus.versions),
+        "tasks": msgspec.to_builtins(corpus.tasks),
+    }
+    yield msgspec.json.encode(head)[:-1] + b',"documents":['
+    for number, document in enumerate(documents):
+        yield (b",\n" if number else b"\n") + msgspec.json.encode(document)
+    yield b"\n]}\n"
+
+
+def gold_row(document: Document, record: Mapping[str, Json], accepted: Mapping[str, Json]) -> dict[str, Any]:
+    """Return a document's row of gold in the form of its task's protocol."""
+    name, key = GOLD_FORMS.get(document.task, ("id", None))
+    row: dict[str, Any] = {name: document.id, "difficulty": document.difficulty}
+    if key is not None:
+        row |= {"description": document.tests, "focus_areas": list(document.tags[:1])}
+    row |= record if key is None else {key: record}
+    row["tags"] = list(document.tags)
+    critical = [value.path for value in document.values if value.critical]
+    row |= {"critical_fields": critical} if critical else {}
+    row |= {"acceptable_variations": accepted} if accepted else {}
+    if document.twin_of is not None:
+        row |= {"twin_of": document.twin_of, "degradation": document.degradation}
+    return row
+
+
+GOLD_FORMS: Mapping[str, tuple[str, str | None]] = {
+    "engineering": ("test_case_id", "expected_extraction"),
+    "business": ("image_file", None),
+    "prescription": ("doc_id", None),
+    "lab_report": ("doc_id", None),
+}
+"""The key of the id, and the key of the record if it has one, as the published protocols have them."""

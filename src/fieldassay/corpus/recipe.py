@@ -1,0 +1,110 @@
+"""Recipes: documents as data, in files of YAML, one for each task of the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fieldassay.corpus.marks import Digits
+from fieldassay.json_value import Json
+from fieldassay.stats.poisson import document_keys, draw_words
+
+FOLDER = Path(__file__).parent / "recipes"
+TASKS = (
+    "engineering",
+    "business",
+)
+"""The tasks of the corpus: each has a spec, a file of recipes and a folder of documents."""
+
+Block = Any
+"""A part of a document: a text, or a mapping with one of the keys that `writers` know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A document before it is written: what stands in it, with gold inside, and what it tests."""
+
+    id: str
+    task: str
+    kind: str
+    """The kind of file: the suffix, without the point."""
+    difficulty: str
+    tests: str
+    """The challenge, in a few words."""
+    blocks: tuple[Block, ...]
+    tags: tuple[str, ...] = ()
+    implied: Mapping[str, Json] = field(default_factory=dict)
+    """Gold that stands nowhere on the page, by path."""
+    accepted: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
+    degraded: str | None = None
+    """The degradation under which the document itself is given: a scan without a digital original."""
+    twins: tuple[str, ...] = ()
+    """The degradations under which it is given a second time."""
+    is_long: bool = False
+    """Whether it is written once, whatever the scale."""
+    encoding: str = "utf-8"
+    separator: str = ","
+
+
+def list_recipes() -> tuple[Recipe, ...]:
+    """Return the recipes of all tasks in their order."""
+    return tuple(recipe for task in TASKS for recipe in read_recipes(task))
+
+
+@cache
+def read_recipes(task: str) -> tuple[Recipe, ...]:
+    """Return the recipes of one task."""
+    from ruamel.yaml import YAML
+
+    held = YAML(typ="safe", pure=True).load((FOLDER / f"{task}.yaml").read_text(encoding="utf-8"))
+    return tuple(_recipe(task, row) for row in held)
+
+
+def _recipe(task: str, row: Mapping[str, Any]) -> Recipe:
+    given = dict(row)
+    for name in ("tags", "twins", "blocks"):
+        given[name] = tuple(given.get(name) or ())
+    given["accepted"] = {path: tuple(values) for path, values in (given.get("accepted") or {}).items()}
+    return Recipe(task=task, **given)
+
+
+def vary(recipe: Recipe, seed: int, copy: int) -> Recipe:
+    """Return a copy of a recipe with other digits in its amounts; copy 0 of seed 0 is the recipe itself.
+
+    Amounts of copies do not add up. A copy has no twins.
+    """
+    if not seed and not copy:
+        return recipe
+    name = recipe.id if not copy else f"{recipe.id}_{copy:05}"
+    digits = Digits(_substitution(seed, f"{recipe.id}/{copy}"))
+    twins = recipe.twins if not copy else ()
+    return replace(recipe, id=name, blocks=tuple(_map(one, digits) for one in recipe.blocks), twins=twins)
+
+
+def _substitution(seed: int, name: str) -> dict[int, str]:
+    words = draw_words(document_keys([name], seed), 0, 9)[0]
+    order = sorted(range(9), key=lambda at: int(words[at]))
+    return {ord("1") + at: str(order[at] + 1) for at in range(9)}
+
+
+def _map(block: Block, digits: Digits) -> Block:
+    if isinstance(block, str):
+        return digits.text(block)
+    if isinstance(block, Mapping):
+        return {name: _map(inner, digits) for name, inner in block.items()}
+    return [_map(inner, digits) for inner in block] if isinstance(block, list) else block
+
+
+def texts_of(block: Block) -> Iterator[str]:
+    """Yield the marked texts inside of a block, in their order."""
+    if isinstance(block, str):
+        yield block
+    elif isinstance(block, Mapping):
+        for inner in block.values():
+            yield from texts_of(inner)
+    elif isinstance(block, list | tuple):
+        for inner in block:
+            yield from texts_of(inner)

@@ -1,0 +1,104 @@
+"""`fieldassay run --corpus`: systems on the challenge corpus, task by task, and all of it in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fieldassay.atomic.whole_files import write_file
+from fieldassay.compare.pooling import compare_twins, estimate_pooled, pool, without_documents
+from fieldassay.corpus.build import build as build_corpus
+from fieldassay.corpus.build import count_documents
+from fieldassay.corpus.difficulty import METRICS
+from fieldassay.corpus.manifest import SHIPPED, Corpus, read_corpus
+from fieldassay.metrics.grammar import MetricCall
+from fieldassay.metrics.selection import bind_metric
+from fieldassay.public.extracting import Watch
+from fieldassay.public.sweeping import Sweep, SweepOptions, run
+from fieldassay.result.comparison import Comparison
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.pairing import PairedData
+
+__all__ = ["CorpusRun", "build_corpus", "count_documents", "run_corpus"]
+
+SUMMARY, TASK, DIFFICULTY = "corpus-run.json", "task", "difficulty"
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRun:
+    """The sweeps of all tasks, and the figures over the documents of all of them."""
+
+    folder: Path
+    sweeps: Mapping[str, Sweep]
+    estimates: tuple[Estimate, ...] = ()
+    """Over documents that are no twins: all, by task, and by difficulty."""
+    twins: tuple[Comparison, ...] = ()
+    """Each degradation against the clean documents."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every system attempted every document of every task."""
+        return all(one.is_complete for one in self.sweeps.values())
+
+    def summary_text(self) -> str:
+        """Return the content of `corpus-run.json`."""
+        told = {
+            "schema_version": 1,
+            "estimates": [one.to_dict() for one in self.estimates],
+            "twins": [one.to_dict() for one in self.twins],
+            "tasks": {name: msgspec.json.decode(one.summary_text()) for name, one in self.sweeps.items()},
+        }
+        return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
+
+
+def run_corpus(
+    out: str | Path,
+    systems: Any = None,
+    options: SweepOptions | None = None,
+    watch: Watch | None = None,
+    corpus: str | Path | None = None,
+) -> CorpusRun:
+    """Return what systems make of the challenge corpus: the one that ships, or one that was built.
+
+    Each task has a folder in `out`, as `fieldassay.run` writes it. By default the system is `rules`, which
+    works offline; PDFs need the extra `documents`, scans the extra `ocr`. Raises `ProblemsError`.
+    """
+    options, watch, place = options or SweepOptions(), watch or Watch(), Path(out)
+    folder = SHIPPED if corpus is None else Path(corpus)
+    held = read_corpus(folder)
+    score = replace(options.score, compare=METRICS)
+    sweeps: dict[str, Sweep] = {}
+    for name, task in held.tasks.items():
+        watch.tell(f"task {name}")
+        inputs = (folder / task.documents, folder / task.spec, folder / task.gold)
+        sweeps[name] = run(*inputs, place / name, systems, replace(options, score=score), watch)
+        if any(
+            (one.manifest["stop"] or {}).get("kind") == "interrupted"
+            for one in sweeps[name].extractions.values()
+        ):
+            return CorpusRun(place, sweeps)
+    made = _put_together(place, sweeps, held)
+    write_file(place / SUMMARY, [made.summary_text().encode()])
+    return made
+
+
+def _put_together(place: Path, sweeps: Mapping[str, Sweep], corpus: Corpus) -> CorpusRun:
+    parts: dict[str, PairedData] = {
+        name: one.run.paired for name, one in sweeps.items() if one.run is not None
+    }
+    if not parts:
+        return CorpusRun(place, sweeps)
+    data = pool(parts, [bind_metric(MetricCall(name)) for name in METRICS], TASK)
+    twins = {
+        one.id: (one.twin_of, one.degradation or "degraded")
+        for one in corpus.documents
+        if one.twin_of is not None
+    }
+    originals = without_documents(data, twins.keys())
+    return CorpusRun(
+        place, sweeps, estimate_pooled(originals, (DIFFICULTY, TASK)), compare_twins(data, twins)
+    )

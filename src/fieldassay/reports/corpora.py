@@ -1,0 +1,73 @@
+"""A run of the challenge corpus as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from fieldassay.corpus.difficulty import DIFFICULTIES, METRICS, THRESHOLDS
+from fieldassay.reports.page import Column, Page, Screen
+from fieldassay.reports.sweeps import describe_twins
+from fieldassay.wording.shown import visible
+
+if TYPE_CHECKING:
+    from fieldassay.public.corpora import CorpusRun
+    from fieldassay.result.estimate import Estimate
+
+TASK, DIFFICULTY = "task", "difficulty"
+
+
+def render_corpus(made: CorpusRun, screen: Screen) -> str:
+    """Return the accuracy by difficulty and by task, and what degradations cost."""
+    page = Page(screen)
+    systems = list(dict.fromkeys(one.system for one in made.estimates))
+    heads = [Column("documents", is_number=True), *(Column(visible(name)) for name in systems)]
+    for metric in METRICS:
+        rows = []
+        for value in DIFFICULTIES:
+            asked = THRESHOLDS.get(value, {}).get(metric)
+            cells = list(_cells(made.estimates, metric, (DIFFICULTY, value), systems, asked))
+            if cells:
+                rows.append((value, "—" if asked is None else f"{asked:.2f}", *cells))
+        page.line(
+            f"{metric.replace('_', ' ')} by difficulty, with the thresholds of the engineering protocol"
+        )
+        page.table([Column("difficulty"), Column("at least", is_number=True), *heads], rows)
+        page.line("")
+    names = dict.fromkeys(one.slice[TASK] for one in made.estimates if TASK in one.slice)
+    rows = [(name, *_cells(made.estimates, "accuracy", (TASK, name), systems, None)) for name in names]
+    rows.append(("all", *_cells(made.estimates, "accuracy", None, systems, None)))
+    page.line("accuracy by task")
+    page.table([Column("task"), *heads], rows)
+    lines = [describe_twins(one) for one in made.twins if one.metric == "accuracy"]
+    if lines:
+        page.line("")
+        page.line("Degraded documents against the same documents clean")
+        for line in lines:
+            page.line(f"  {line}")
+    page.line("")
+    page.line(f"written to {made.folder}: {', '.join(made.sweeps)}; each task has its run, with all figures")
+    return page.text()
+
+
+def _cells(
+    estimates: Sequence[Estimate],
+    metric: str,
+    slice_: tuple[str, str] | None,
+    systems: Sequence[str],
+    asked: float | None,
+) -> Iterator[str]:
+    """Yield the number of documents, and each system's value; nothing where there is no document."""
+    wanted = {} if slice_ is None else dict([slice_])
+    found = {one.system: one for one in estimates if one.metric == metric and dict(one.slice) == wanted}
+    if found:
+        yield f"{max(one.documents for one in found.values()):,}"
+        yield from (_format_value(found.get(name), asked) for name in systems)
+
+
+def _format_value(one: Estimate | None, asked: float | None) -> str:
+    if one is None or one.value is None:
+        return "—"
+    interval = "" if one.interval is None else f" [{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
+    verdict = "" if asked is None else " PASS" if one.value >= asked else " FAIL"
+    return f"{one.value:.3f}{interval}{verdict}"
