@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fieldassay.errors import ProblemsError as ProblemsError
     from fieldassay.plan.compile import read_plan as read_plan
     from fieldassay.plan.describe import describe as describe
+    from fieldassay.public.attributing import attribute as attribute
     from fieldassay.public.explaining import explain_document as explain_document
     from fieldassay.public.extracting import ExtractOptions as ExtractOptions
     from fieldassay.public.extracting import extract as extract
@@ -69,6 +70,7 @@ _HOMES = {
     "set_baseline": "fieldassay.public.runs",
     "check_baseline": "fieldassay.public.runs",
     "calibrate": "fieldassay.public.runs",
+    "attribute": "fieldassay.public.attributing",
     "Promise": "fieldassay.calibration.result",
     "apply_policy": "fieldassay.calibration.calibrate",
     "report": "fieldassay.public.runs",

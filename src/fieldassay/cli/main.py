@@ -31,6 +31,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Score and look closer": {
         "score": "fieldassay.cli.score:score",
         "explain": "fieldassay.cli.explain:explain",
+        "attribute": "fieldassay.cli.attribute:attribute",
         "report": "fieldassay.cli.report:report",
         "export": "fieldassay.cli.export:export",
         "calibrate": "fieldassay.cli.calibrate:calibrate",

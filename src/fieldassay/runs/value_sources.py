@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,6 +16,7 @@ from fieldassay.fingerprint.inputs import digest_input
 from fieldassay.printable import make_printable
 from fieldassay.records.extractions import is_extraction
 from fieldassay.records.ids import ID_FORMS
+from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import Source, open_source
 from fieldassay.result.recorded import RecordedInputs
 
@@ -35,12 +36,13 @@ class ExtractedDocument:
 
 
 @dataclass(frozen=True, eq=False)
-class _Extracted:
-    """The rows of one extraction, by document."""
+class PredictedRows:
+    """The rows of one file of predictions, by document."""
 
     source: Source
     form: Callable[[str], str]
     folder: Path
+    """The path that was given: of an extraction, its folder."""
 
     @cached_property
     def _positions(self) -> Mapping[str, list[int]]:
@@ -54,12 +56,16 @@ class _Extracted:
         positions = self._positions.get(self.form(name))
         return ExtractedDocument(self.source.ids()[positions[0]], self.folder) if positions else None
 
-    def read(self, document: str, repeat: int | None) -> dict[str, Evidence]:
-        """Return the evidence of a document by path: of its row, or of the one of that repetition."""
+    def row(self, document: str, repeat: int | None) -> dict[str, Any]:
+        """Return the row of a document, or the one of that repetition; an empty one if there is none."""
         positions = self._positions.get(self.form(document), [])
         rows = [row.value for row in self.source.rows.read(positions)]
         chosen = (row for row in rows if isinstance(row, dict) and row.get("repeat") in (None, repeat))
-        evidence = read_evidence(next(chosen, {}))
+        return next(chosen, {})
+
+    def read(self, document: str, repeat: int | None) -> dict[str, Evidence]:
+        """Return the evidence of a document by path."""
+        evidence = read_evidence(self.row(document, repeat))
         return {make_printable(path): one for path, one in evidence.items()}
 
 
@@ -70,7 +76,7 @@ class ValueSources:
     `changed` names, by system, the file that is not as it was scored, and why nothing is told from it.
     """
 
-    _extracted: Mapping[tuple[str, int | None], _Extracted] = field(default_factory=dict)
+    _extracted: Mapping[tuple[str, int | None], PredictedRows] = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -115,44 +121,58 @@ class ValueSources:
             yield {**row, "source": told} if told else row
 
 
+Opened: TypeAlias = "Mapping[tuple[str, int | None], PredictedRows]"
+"""The rows of predictions by system and number of the run; None for a system without repeated runs."""
+
+
 def open_value_sources(inputs: RecordedInputs | None) -> ValueSources:
     """Return the sources of the values of a run with these inputs: of its systems that are extractions.
 
     An extraction whose predictions are not as they were scored, byte for byte, has none.
     """
-    if inputs is None:
-        return ValueSources()
+    return ValueSources() if inputs is None else ValueSources(*open_predictions(inputs))
+
+
+def open_predictions(
+    inputs: RecordedInputs, reading: SourceOptions | None = None
+) -> tuple[Opened, Mapping[str, str]]:
+    """Return the rows of a run's predictions, and by system why they cannot be read as they were scored.
+
+    Without `reading`, which says how rows are read, only those of extractions are opened.
+    """
     form = ID_FORMS.get(str((inputs.options or {}).get("match_ids")), str)
     repeats = {
         name: (system, number)
         for system, names in inputs.repeats.items()
         for number, name in enumerate(names, 1)
     }
-    extracted: dict[tuple[str, int | None], _Extracted] = {}
+    found: dict[tuple[str, int | None], PredictedRows] = {}
     changed: dict[str, str] = {}
-    opened: dict[str, _Extracted | str | None] = {}
+    opened: dict[str, PredictedRows | str | None] = {}
     for name, folder in inputs.opened.items():
+        label = inputs.predictions[name]
         if folder not in opened:
-            opened[folder] = _open(folder, inputs.predictions[name], inputs.sha256 or {}, form)
-        found, (system, repeat) = opened[folder], repeats.get(name, (name, None))
-        if isinstance(found, str):
-            changed[make_printable(system)] = found
-        elif found is not None:
-            extracted[make_printable(system), repeat] = found
-    return ValueSources(extracted, changed)
+            is_wanted = reading is not None or is_extraction(Path(folder))
+            digest = (inputs.sha256 or {}).get(label)
+            opened[folder] = _open(folder, label, digest, reading) if is_wanted else None
+        one, (system, repeat) = opened[folder], repeats.get(name, (name, None))
+        if isinstance(one, str):
+            changed[make_printable(system)] = one
+        elif one is not None:
+            found[make_printable(system), repeat] = replace(one, form=form)
+    return found, changed
 
 
 def _open(
-    folder: str, label: str, digests: Mapping[str, str | None], form: Callable[[str], str]
-) -> _Extracted | str | None:
-    """Return an extraction as it was scored, why it is not; None for predictions of another origin."""
-    scored = digests.get(label)
-    if scored is None or not is_extraction(Path(folder)):
-        return None
+    folder: str, label: str, digest: str | None, reading: SourceOptions | None
+) -> PredictedRows | str | None:
+    """Return predictions as they were scored, or why they are not; None for those of a stream."""
+    if digest is None:
+        return None if reading is None else f"{label} was read from a stream"
     try:
         now = digest_input(label)
-        if now != scored:
+        if now != digest:
             return f"{label} {'is not there' if now is None else 'has changed since it was scored'}"
-        return _Extracted(open_source(folder), form, Path(folder))
+        return PredictedRows(open_source(folder, reading), str, Path(folder))
     except (OSError, ProblemsError):
         return f"{label} cannot be read"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fieldassay.plan.nodes import Leaf
     from fieldassay.types.base import Reader
 
-_LONGEST = {
+LONGEST = {
     "money": 3, "integer": 2, "number": 2, "quantity": 3, "date": 5, "datetime": 7, "time": 2, "duration": 4,
     "phone": 6, "email": 1, "url": 1, "id": 4, "enum": 4, "boolean": 2, "unit": 2,
 }  # fmt: skip
@@ -79,8 +79,8 @@ def candidates(sheet: Sheet, kind: str, reader: Reader) -> list[Candidate]:
     found: list[Candidate] = []
     if kind in ("text", "any"):
         return list(_texts(sheet))
-    longest, fits = _LONGEST.get(kind, 3), _FILTERS.get(kind, _has_digit)
-    may_hold = _date_words(reader) if kind in ("date", "datetime") else _WORDS.get(kind)
+    longest, fits = LONGEST.get(kind, 3), FILTERS.get(kind, has_digit)
+    may_hold = word_filter(kind, reader)
     known: dict[str, str | None] = {}
     for index, row in enumerate(sheet.rows):
         fit = [may_hold is None or may_hold(token.text) for token in row.tokens]
@@ -102,6 +102,11 @@ def candidates(sheet: Sheet, kind: str, reader: Reader) -> list[Candidate]:
                         reached = stop
                         break
     return found
+
+
+def word_filter(kind: str, reader: Reader) -> Callable[[str], bool] | None:
+    """Return whether a word may be part of a value of a type; None where any word may."""
+    return _date_words(reader) if kind in ("date", "datetime") else _WORDS.get(kind)
 
 
 def _texts(sheet: Sheet) -> Iterator[Candidate]:
@@ -132,7 +137,8 @@ def _read(reader: Reader, text: str) -> str | None:
     return None if is_wrong else reading.canonical
 
 
-def _has_digit(text: str) -> bool:
+def has_digit(text: str) -> bool:
+    """Return whether a text has a digit."""
     return any(char.isdigit() for char in text)
 
 
@@ -142,7 +148,7 @@ def _has_letter(text: str) -> bool:
 
 def _is_numeric(word: str) -> bool:
     """Return whether a word may be part of an amount: a number, a sign, a short currency or unit."""
-    return len(word) <= _LONGEST_UNIT or _has_digit(word)
+    return len(word) <= _LONGEST_UNIT or has_digit(word)
 
 
 def _date_words(reader: Reader) -> Callable[[str], bool]:
@@ -153,7 +159,7 @@ def _date_words(reader: Reader) -> Callable[[str], bool]:
     words = {*known.months, *known.weekdays, *known.fillers}
 
     def may_hold(word: str) -> bool:
-        return _has_digit(word) or len(word) <= 2 or fold(word).strip(".,") in words
+        return has_digit(word) or len(word) <= 2 or fold(word).strip(".,") in words
 
     return may_hold
 
@@ -175,20 +181,20 @@ def _is_id(text: str) -> bool:
     words = text.split()
     return (
         len(text) >= 2
-        and _has_digit(words[0] + words[-1])
-        and all(_has_digit(word) or (word.isupper() and len(word) <= 3) for word in words)
+        and has_digit(words[0] + words[-1])
+        and all(has_digit(word) or (word.isupper() and len(word) <= 3) for word in words)
     )
 
 
 _WORDS: dict[str, Callable[[str], bool]] = {
     **dict.fromkeys(("money", "number", "integer", "quantity"), _is_numeric),
-    "id": lambda word: _has_digit(word) or len(word) <= 3,
-    "phone": lambda word: _has_digit(word) or len(word) <= 2,
+    "id": lambda word: has_digit(word) or len(word) <= 3,
+    "phone": lambda word: has_digit(word) or len(word) <= 2,
     "email": lambda word: "@" in word,
 }
 """What each word of a value must be, by type."""
 
-_FILTERS: dict[str, Callable[[str], bool]] = {
+FILTERS: dict[str, Callable[[str], bool]] = {
     "email": lambda text: "@" in text,
     "url": lambda text: "." in text and ("/" in text or text.startswith("www")),
     "phone": _is_phone,

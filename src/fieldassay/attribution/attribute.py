@@ -1,0 +1,392 @@
+"""The attribution of a finished run: every wrong value labelled, every value counted for the shares."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fieldassay.attribution.answers import AnswerValues, answer_values
+from fieldassay.attribution.labels import MOST_CHANCE, MOST_MISSED, Finding, WrongValue, label_value
+from fieldassay.attribution.presence import UNCOPIED, SentText
+from fieldassay.attribution.result import Attribution, Labelled, SystemShares
+from fieldassay.attribution.sent import Extractions, Sent, open_extractions
+from fieldassay.attribution.share import AT, COUNTS, Draw, estimate_shares
+from fieldassay.attribution.twins import Twins, find_twins
+from fieldassay.endpoints.exchange import Failure
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.extractors.evidence import label_words, surface_forms
+from fieldassay.extractors.fields import field_labels
+from fieldassay.extractors.predictions import read_evidence
+from fieldassay.paths import split_path
+from fieldassay.runs.run import Run, corrupt_run_errors
+from fieldassay.scoring.explain import find_leaf
+
+if TYPE_CHECKING:
+    from fieldassay.plan.nodes import Leaf
+
+FOREIGN = 12
+"""Foreign gold values of a field that are looked for in each document, to measure chance."""
+_COLUMNS = (
+    "system", "doc", "field", "gold_path", "pred_path", "gold", "pred", "gold_value", "outcome",
+    "diagnoses", "other_field", "repeat",
+)  # fmt: skip
+_TAKEN = ("decoding", "post", "gold", "runtime")
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeOptions:
+    """How a run is attributed."""
+
+    systems: tuple[str, ...] = ()
+    """The systems; none: all."""
+    transcripts: Path | None = None
+    """A folder with the text that was sent of each document, in place of what the predictions keep."""
+    twins: Path | None = None
+    """A corpus, a gold file with `twin_of`, or a folder with the perfect text of documents."""
+    draw: Draw | None = None
+    """How intervals are drawn; None: as the run's."""
+
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribution:
+    """Return the attribution of a run. Raises `ProblemsError` if it did not keep its judged values."""
+    options = options or AttributeOptions()
+    _check(run, options)
+    drawn = run.file.bootstrap
+    draw = options.draw or (Draw() if drawn is None else Draw(drawn.replicates, drawn.seed, drawn.level))
+    work = _Work.open(run, options)
+    names = [name for name in run.systems if not options.systems or name in options.systems]
+    found = [_attribute_system(work, name, draw) for name in names]
+    labelled = tuple(value for _, values in found for value in values)
+    return Attribution(str(run.folder), len(work.documents), tuple(one for one, _ in found), labelled, draw)
+
+
+def _check(run: Run, options: AttributeOptions) -> None:
+    where = str(run.folder)
+    problems = [
+        Problem(where, f"no system {name!r}", nearest(name, run.systems), "unknown_name")
+        for name in options.systems
+        if name not in run.systems
+    ]
+    if run.facts.get("redacted"):
+        problems.append(
+            Problem(
+                where,
+                "is redacted: its values are not those that were judged",
+                "name the run itself",
+                "redacted",
+            )
+        )
+    if run.kept != "all":
+        what = f"kept {run.kept} evidence, and the shares need the right values too"
+        problems.append(Problem(where, what, "score again with --evidence all", "missing_part"))
+    if problems:
+        raise ProblemsError(problems)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """A run with what all its systems share."""
+
+    run: Run
+    extractions: Extractions
+    twins: Twins
+    rows: Mapping[str, Rows]
+    """The rows of evidence about values, by system, in the order of documents."""
+    documents: tuple[str, ...]
+    facts: Mapping[tuple[str, str], Mapping[str, Any]]
+    """The rows of the table of documents by system and document."""
+    leaves: dict[str, Leaf | None] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, run: Run, options: AttributeOptions) -> _Work:
+        """Return the data of a run."""
+        import polars as pl
+
+        evidence = run.evidence
+        assert evidence is not None
+        with corrupt_run_errors(run):
+            held = [name for name in _COLUMNS if name in evidence.collect_schema()]
+            frame = evidence.filter(pl.col("kind") == "value").select(held).collect()
+        rows: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        for row in frame.sort("doc", maintain_order=True).iter_rows(named=True):
+            rows[row["system"]].append(row)
+        facts = {(row["system"], row["doc"]): row for row in run.documents.to_dicts()}
+        documents = tuple(sorted({doc for _, doc in facts}))
+        extractions = open_extractions(run, options.transcripts)
+        return cls(run, extractions, find_twins(run, options.twins), rows, documents, facts)
+
+    def leaf(self, name: str) -> Leaf | None:
+        """Return the leaf of a field; None for what the spec does not declare."""
+        if name not in self.leaves:
+            self.leaves[name] = find_leaf(self.run.plan, name)[0]
+        return self.leaves[name]
+
+
+def _attribute_system(work: _Work, system: str, draw: Draw) -> tuple[SystemShares, list[Labelled]]:
+    rows = [row for row in work.rows.get(system, ()) if row["outcome"] not in ("failed", "absent")]
+    fields = [name for name in dict.fromkeys(row["field"] for row in rows) if work.leaf(name) is not None]
+    counting = _Counting(
+        work, system, {name: at for at, name in enumerate(fields)}, _foreign(work, system, rows)
+    )
+    for document, group in groupby(rows, key=lambda row: (row["doc"], row.get("repeat"))):
+        counting.add(*document, list(group))
+    types = [(name, leaf.type) for name in fields if (leaf := work.leaf(name)) is not None]
+    whole, each = estimate_shares(counting.counts, work.documents, types, draw)
+    labelled = counting.label()
+    shares = SystemShares(
+        system, whole, each, counting.spurious, counting.mended, work.twins.named or "verbatim",
+        counting.undeclared,
+    )  # fmt: skip
+    return shares, labelled
+
+
+def _foreign(work: _Work, system: str, rows: Rows) -> Mapping[tuple[str, str], Sequence[tuple[str, str]]]:
+    """Return the documents with their gold values by type of document and field, in a shuffled order."""
+    found: dict[tuple[str, str], dict[tuple[str, str], None]] = defaultdict(dict)
+    for row in rows:
+        if row["gold"] is not None:
+            kind = str((work.facts.get((system, row["doc"])) or {}).get("type") or "")
+            found[kind, row["field"]][row["doc"], row["gold"]] = None
+    return {
+        key: sorted(
+            values, key=lambda one: hashlib.blake2b("\n".join(one).encode("utf-8", "replace")).digest()
+        )
+        for key, values in found.items()
+    }
+
+
+@dataclass(eq=False)
+class _Counting:
+    """The counts of one system, document by document, and its wrong values, which are labelled at the end."""
+
+    work: _Work
+    system: str
+    places: Mapping[str, int]
+    foreign: Mapping[tuple[str, str], Sequence[tuple[str, str]]]
+    spurious: int = 0
+    mended: int = 0
+    undeclared: int = 0
+    counts: Any = None
+    kept: list[tuple[Mapping[str, Any], Finding, Finding]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.counts = np.zeros((len(self.work.documents), len(self.places), len(COUNTS)))
+        self.index = {name: at for at, name in enumerate(self.work.documents)}
+
+    def add(self, document: str, repeat: int | None, rows: Rows) -> None:
+        """Count the values of one prediction, and label those that are wrong."""
+        work = self.work
+        work.extractions.forget()
+        sent = work.extractions.of(self.system, document, repeat)
+        facts = work.facts.get((self.system, document)) or {}
+        case = _Document(self, document, sent, facts, answer_values(work.run.plan, sent.row, rows), rows)
+        for row in rows:
+            leaf = work.leaf(row["field"])
+            if leaf is not None:
+                case.count(row, leaf)
+            elif row["outcome"] != "match":
+                self.undeclared += 1
+
+    def tally(self, document: str, name: str, what: str, by: float = 1.0) -> None:
+        """Add to a count."""
+        self.counts[self.index[document], self.places[name], AT[what]] += by
+
+    def label(self) -> list[Labelled]:
+        """Return the wrong values with their labels."""
+        sums = self.counts.sum(axis=0)
+        return [
+            Labelled(
+                self.system, row["doc"], row["field"], row["gold_path"] or row["pred_path"] or row["field"],
+                row["gold"], row["pred"],
+                doubtful if self._is_doubtful(sums, row["field"], finding) else finding, row.get("repeat"),
+            )
+            for row, finding, doubtful in self.kept
+        ]  # fmt: skip
+
+    def _is_doubtful(self, sums: Any, name: str, finding: Finding) -> bool:
+        """Return whether presence says too little in a field for a label that rests on it."""
+        at = self.places[name]
+        over, under, most = (
+            ("missed", "perfect", MOST_MISSED)
+            if finding.stage == "reading"
+            else ("chance", "foreign", MOST_CHANCE)
+        )
+        return bool(sums[at, AT[over]] > most * sums[at, AT[under]])
+
+
+@dataclass(eq=False)
+class _Document:
+    """One prediction: its rows, and what they are judged by."""
+
+    counting: _Counting
+    document: str
+    sent: Sent
+    facts: Mapping[str, Any]
+    answered: AnswerValues
+    rows: Rows
+
+    def __post_init__(self) -> None:
+        self.evidence = read_evidence(self.sent.row)
+        self.failure = _failure(self.sent.row, self.facts)
+        self.items = _items(self.rows)
+        self.labels = field_labels(self.counting.work.run.plan.spec)
+        self.looked: set[str] = set()
+
+    def count(self, row: Mapping[str, Any], leaf: Leaf) -> None:
+        """Count one value, and label it if it is wrong."""
+        tally, name = self.counting.tally, row["field"]
+        is_wrong, gold = row["outcome"] != "match", _read(row["gold"])
+        finding = self._label(row, leaf) if is_wrong else None
+        if gold is None:
+            self.counting.spurious += is_wrong
+            return
+        if is_wrong:
+            tally(self.document, name, "all_wrong")
+        text = self.sent.text
+        is_known = text is not None and leaf.type not in UNCOPIED
+        taken = finding.stage if finding is not None else ""
+        if taken in _TAKEN:
+            tally(self.document, name, taken)
+        elif not is_known:
+            tally(self.document, name, "unknown", is_wrong)
+        else:
+            assert text is not None
+            self._count_presence(row, leaf, text, is_wrong)
+        if is_known and text is not None:
+            self._count_chance(name, leaf, text)
+
+    def _label(self, row: Mapping[str, Any], leaf: Leaf) -> Finding:
+        """Return the label of a wrong value by itself, and keep it with the one where presence says little.
+
+        The chance and the missed share of its field are known only when all documents are counted.
+        """
+        value = self.wrong_value(row, leaf)
+        finding = label_value(value)
+        doubtful = label_value(replace(value, chance=1.0, missed=1.0))
+        self.counting.kept.append((row, finding, doubtful))
+        return finding
+
+    def _count_presence(self, row: Mapping[str, Any], leaf: Leaf, text: SentText, is_wrong: bool) -> None:
+        is_absent = text.find(leaf, _read(row["gold"])) is None
+        counted = {
+            "kept": text.is_lossless,
+            "kept_wrong": text.is_lossless and is_wrong,
+            "values": not text.is_lossless,
+            "absent": not text.is_lossless and is_absent,
+            "wrong": not text.is_lossless and is_wrong,
+            "wrong_absent": not text.is_lossless and is_absent and is_wrong,
+        }
+        for what, holds in counted.items():
+            if holds:
+                self.counting.tally(self.document, row["field"], what)
+        self.counting.mended += counted["absent"] and not is_wrong
+        known = self._perfect_text(row, text, is_wrong)
+        if known is not None:
+            self.counting.tally(self.document, row["field"], "perfect")
+            if known.find(leaf, _read(row["gold"])) is None:
+                self.counting.tally(self.document, row["field"], "missed")
+
+    def _perfect_text(self, row: Mapping[str, Any], text: SentText, is_wrong: bool) -> SentText | None:
+        """Return the text that is known to hold a value: of a twin, else the one it was predicted from."""
+        twins = self.counting.work.twins
+        if twins.has_any:
+            return text if twins.is_clean(self.document) else twins.perfect_text(self.document)
+        is_verbatim = not is_wrong and _is_verbatim(text, _read(row["pred"]))
+        return text if text.is_lossless or is_verbatim else None
+
+    def _count_chance(self, name: str, leaf: Leaf, text: SentText) -> None:
+        """Look for the values of other documents of the type, once for each field."""
+        if name in self.looked:
+            return
+        self.looked.add(name)
+        own = {row["gold"] for row in self.rows if row["field"] == name}
+        own_values = {row["gold_value"] for row in self.rows if row["field"] == name}
+        kind = str(self.facts.get("type") or "")
+        others = self.counting.foreign.get((kind, name), ())
+        start = int.from_bytes(hashlib.blake2b(self.document.encode("utf-8", "replace")).digest()[:6]) % max(
+            1, len(others)
+        )
+        tried = 0
+        for at in range(len(others)):
+            document, gold = others[(start + at) % len(others)]
+            if document == self.document or gold in own:
+                continue
+            value = _read(gold)
+            if isinstance(value, str | int | float) and leaf.reader.read(value).canonical in own_values:
+                continue
+            self.counting.tally(self.document, name, "foreign")
+            if text.find(leaf, value) is not None:
+                self.counting.tally(self.document, name, "chance")
+            tried += 1
+            if tried == FOREIGN:
+                return
+
+    def wrong_value(self, row: Mapping[str, Any], leaf: Leaf) -> WrongValue:
+        """Return a wrong value with everything that labels it."""
+        name, path = row["field"], row["pred_path"]
+        diagnoses = row["diagnoses"] or ()
+        raw, parsed = self.answered.of(name)
+        return WrongValue(
+            leaf, _read(row["gold"]), _read(row["pred"]), self.sent.text, self.sent.no_text, self.failure,
+            raw, parsed, None if path is None else self.evidence.get(path),
+            row["other_field"] if "value_of_another_field" in diagnoses else None,
+            "value_of_another_item" in diagnoses, anchors=self._anchors(row),
+        )  # fmt: skip
+
+    def _anchors(self, row: Mapping[str, Any]) -> list[str]:
+        """Return texts that make a line the right one for a value."""
+        path = row["gold_path"]
+        if path is None:
+            return []
+        item = path.rpartition("]")[0]
+        if item and "[" in item:
+            return [text for own, text in self.items.get(item, ()) if own != path]
+        steps = tuple(split_path(row["field"]))
+        return [" ".join(words) for words in self.labels.get(steps, (label_words(row["field"]),))]
+
+
+def _items(rows: Rows) -> Mapping[str, list[tuple[str, str]]]:
+    """Return the gold values of each item of a list, with their paths."""
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for row in rows:
+        item = (row["gold_path"] or "").rpartition("]")[0]
+        if item and row["gold"] is not None:
+            found[item].append((row["gold_path"], str(_read(row["gold"]))))
+    return found
+
+
+def _failure(row: Mapping[str, Any], facts: Mapping[str, Any]) -> Failure | None:
+    """Return why a document has no prediction, as its row says it, else as it was scored."""
+    error = row.get("error")
+    if isinstance(error, dict) and isinstance(error.get("kind"), str):
+        return Failure(error["kind"], str(error.get("message") or ""), error.get("stage") or "send")
+    why = str(facts.get("answer_problem") or "")
+    if facts.get("is_timeout") or facts.get("has_error"):
+        return Failure("timeout" if facts.get("is_timeout") else "error", why)
+    if facts.get("is_invalid"):
+        return Failure("unreadable_answer", why, "answer")
+    return (
+        Failure("no_prediction", "there is no prediction of the document")
+        if facts.get("has_prediction") is False
+        else None
+    )
+
+
+def _is_verbatim(text: SentText, pred: Any) -> bool:
+    """Return whether a predicted value stands in the text exactly as it was predicted."""
+    return isinstance(pred, str | int | float) and any(text.search.find(one) for one in surface_forms(pred))
+
+
+def _read(text: str | None) -> Any:
+    return None if text is None else json.loads(text)

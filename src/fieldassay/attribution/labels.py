@@ -1,0 +1,397 @@
+"""The observed label of a wrong value: which stage its evidence points at, in words for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.attribution.damage import Damage, find_damage, find_scattered
+from fieldassay.attribution.presence import UNCOPIED, Found, SentText, normalized, variant_readers
+from fieldassay.wording.shown import clip
+
+if TYPE_CHECKING:
+    from fieldassay.endpoints.exchange import Failure
+    from fieldassay.extractors.strategy import Evidence
+    from fieldassay.json_value import Json
+    from fieldassay.plan.nodes import Leaf
+
+MOST_CHANCE = 0.2
+"""The largest chance of a foreign value in the text with which finding the gold value says anything."""
+MOST_MISSED = 0.2
+"""The largest share of values that are missed where reading is perfect with which not finding one says
+anything."""
+SHORTEST = 4
+"""The least length of a gold value whose place says anything by itself."""
+
+LABELS: Mapping[str, str] = {
+    "runtime": "runtime",
+    "format": "decoding",
+    "post_processing": "post",
+    "gold": "gold",
+    "example_leak": "model",
+    "hidden_text": "model",
+    "reading_layout": "reading",
+    "reading_characters": "reading",
+    "reading_lost_page": "reading",
+    "reading_omitted": "reading",
+    "ambiguous": "ambiguous",
+    "model_omitted": "model",
+    "model_other_field": "model",
+    "model_other_place": "model",
+    "model_invented": "model",
+}
+"""The labels in the order in which they are tried, each with its stage."""
+
+FORMAT_FAILURES = frozenset(
+    {
+        "truncated", "not_json", "empty", "schema_violation", "context_length", "input_truncated",
+        "whitespace_loop", "too_large", "unreadable_answer",
+    }
+)  # fmt: skip
+"""Kinds of failures of the answer's form, or of a limit of its length; other kinds are of the runtime."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongValue:
+    """A wrong value with everything that is known of its way: what was sent, answered, parsed and judged."""
+
+    leaf: Leaf
+    gold: Json = None
+    """None for a spurious value."""
+    pred: Json = None
+    text: SentText | None = None
+    """What was sent; None where it is not known, and then `no_text` says why."""
+    no_text: str = ""
+    failure: Failure | None = None
+    """Why the document has no prediction."""
+    raw: Sequence[Json] | None = None
+    """The values of the field in the raw answer; None where there is no raw answer."""
+    parsed: Sequence[Json] = ()
+    """The values of the field in the prediction."""
+    source: Evidence | None = None
+    """Where the extraction says that the predicted value stands."""
+    other_field: str | None = None
+    """The field whose gold value was predicted."""
+    is_other_item: bool = False
+    """Whether the gold value of another item of the list was predicted."""
+    chance: float | None = None
+    """The share of foreign gold values of the field that are in the text by chance."""
+    missed: float | None = None
+    """The share of gold values of the field that are not found where reading is known to be perfect."""
+    anchors: Sequence[str] = ()
+    """Texts that make a line the right one: labels of the field, other values of the same item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The label of a wrong value, and what was found, for a person."""
+
+    label: str
+    found: str
+    quote: str = ""
+    page: int | None = None
+
+    @property
+    def stage(self) -> str:
+        """The stage that the label points at."""
+        return LABELS[self.label]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as plain data."""
+        return {
+            "label": self.label, "stage": self.stage, "found": self.found, "quote": self.quote,
+            "page": self.page,
+        }  # fmt: skip
+
+
+def label_value(value: WrongValue) -> Finding:
+    """Return the first label that fits a wrong value."""
+    looked = _Look(value)
+    for rule in _RULES:
+        finding = rule(looked)
+        if finding is not None:
+            return finding
+    raise AssertionError("the last rule fits every value")
+
+
+@dataclass(slots=True)
+class _Look:
+    """A wrong value with the places that its rules share."""
+
+    value: WrongValue
+    gold: Found | None = field(init=False, default=None)
+    pred: Found | None = field(init=False, default=None)
+    is_lost: bool = field(init=False, default=False)
+    """Whether the gold value, of a type that is copied, is nowhere in the text."""
+
+    def __post_init__(self) -> None:
+        value, text = self.value, self.value.text
+        if text is None:
+            return
+        if value.gold is not None and value.leaf.type not in UNCOPIED:
+            self.gold = text.find(value.leaf, value.gold)
+            self.is_lost = self.gold is None
+        if value.pred is not None:
+            self.pred = text.find(value.leaf, value.pred)
+
+    @property
+    def damage(self) -> Damage | None:
+        value = self.value
+        return None if value.text is None else find_damage(value.text, value.leaf, value.gold, value.pred)
+
+
+def _failed(look: _Look) -> Finding | None:
+    failure = look.value.failure
+    if failure is None:
+        return None
+    why = f"{failure.kind.replace('_', ' ')}: {failure.message}" if failure.message else failure.kind
+    if failure.kind in FORMAT_FAILURES and failure.stage != "load":
+        return Finding("format", f"the answer could not be used ({clip(why, 160)})")
+    stage = "the document could not be loaded" if failure.stage == "load" else "there is no answer"
+    return Finding("runtime", f"{stage} ({clip(why, 160)})")
+
+
+def _post(look: _Look) -> Finding | None:
+    value = look.value
+    if value.raw is None:
+        return None
+    if value.gold is not None:
+        answered = [one for one in value.raw if are_equal(value.leaf, value.gold, one)]
+        kept = [one for one in value.parsed if are_equal(value.leaf, value.gold, one)]
+        if len(answered) > len(kept):
+            return Finding(
+                "post_processing",
+                f"the raw answer has {_shown(answered[0])}, which is right; the prediction has "
+                f"{_shown(value.pred)}",
+                str(answered[0]),
+            )
+    elif value.raw and not any(are_equal(value.leaf, value.pred, one) for one in value.raw):
+        return Finding("post_processing", f"the raw answer does not have {_shown(value.pred)}")
+    return None
+
+
+def _scorer(look: _Look) -> Finding | None:
+    value = look.value
+    if value.gold is None or value.pred is None:
+        return None
+    if is_variant(value.leaf, value.gold, value.pred):
+        return Finding(
+            "gold",
+            f"{_shown(value.pred)} is another notation of the gold value {_shown(value.gold)}, judged wrong",
+            str(value.pred),
+        )
+    return None
+
+
+def _leak(look: _Look) -> Finding | None:
+    value = look.value
+    if value.source is None or value.source.kind != "example":
+        return None
+    return Finding(
+        "example_leak", f"{_shown(value.pred)} is in an example that was shown, and not in the document"
+    )
+
+
+def _hidden(look: _Look) -> Finding | None:
+    value, text = look.value, look.value.text
+    if value.pred is None or look.pred is not None:
+        return None
+    is_hidden = value.source is not None and value.source.kind == "hidden"
+    if not is_hidden and text is not None and text.hidden is not None:
+        is_hidden = text.hidden.find(value.leaf, value.pred) is not None
+    return (
+        Finding("hidden_text", f"{_shown(value.pred)} stands only in text without ink") if is_hidden else None
+    )
+
+
+def _not_in_document(look: _Look) -> Finding | None:
+    value = look.value
+    if not look.is_lost or value.text is None or not value.text.is_lossless:
+        return None
+    return Finding(
+        "gold",
+        f"the document is a text file, which is sent as it is, and has no form of the gold value "
+        f"{_shown(value.gold)}",
+    )
+
+
+def _not_copied(look: _Look) -> Finding | None:
+    """Refuse to choose between reading and model where the text cannot tell them apart."""
+    value = look.value
+    if value.text is None:
+        return Finding("ambiguous", value.no_text or "what was sent is not known")
+    if value.gold is None:
+        return None
+    if value.leaf.type in UNCOPIED:
+        return Finding("ambiguous", f"a {value.leaf.type} is decided from the document, not copied from it")
+    if look.is_lost and value.missed is not None and value.missed > MOST_MISSED:
+        return Finding(
+            "ambiguous",
+            f"the gold value {_shown(value.gold)} is not in the text, but values of this field are often not "
+            "found where reading is known to be perfect, either",
+        )
+    return None
+
+
+def _layout(look: _Look) -> Finding | None:
+    value = look.value
+    if not look.is_lost or value.text is None:
+        return None
+    place = find_scattered(value.text, value.gold)
+    if place is None:
+        return None
+    return Finding(
+        "reading_layout",
+        f"the words of {_shown(value.gold)} stand near each other, and never together",
+        place.quote,
+        place.page,
+    )
+
+
+def _characters(look: _Look) -> Finding | None:
+    value, damage = look.value, look.damage if look.is_lost else None
+    if damage is None:
+        return None
+    what = "is what was predicted" if damage.is_predicted else "is in its place"
+    return Finding(
+        "reading_characters",
+        f"{_shown(damage.quote)} {what}: {_shown(value.gold)} with {damage.errors:.0%} of its characters "
+        "wrong",
+        damage.quote,
+        damage.page,
+    )
+
+
+def _lost_page(look: _Look) -> Finding | None:
+    text = look.value.text
+    if not look.is_lost or text is None or not text.blank_pages:
+        return None
+    pages = ", ".join(map(str, text.blank_pages[:5]))
+    noun = "page" if len(text.blank_pages) == 1 else "pages"
+    return Finding(
+        "reading_lost_page",
+        f"no form of {_shown(look.value.gold)} is in the text, and {noun} {pages} "
+        f"{'has' if noun == 'page' else 'have'} no text",
+        page=text.blank_pages[0],
+    )
+
+
+def _omitted_by_reading(look: _Look) -> Finding | None:
+    if not look.is_lost:
+        return None
+    beside = "" if look.pred is None else f"; {_shown(look.value.pred)} was predicted from elsewhere"
+    return Finding(
+        "reading_omitted",
+        f"no form of {_shown(look.value.gold)}, and nothing similar, is in the text{beside}",
+    )
+
+
+def _by_chance(look: _Look) -> Finding | None:
+    value, text = look.value, look.value.text
+    if look.gold is None or text is None or text.is_lossless:
+        return None
+    is_short = len(normalized(str(value.gold)).strip()) < SHORTEST
+    is_likely = value.chance is not None and value.chance > MOST_CHANCE
+    if not (is_short or is_likely) or _is_anchored(value, text):
+        return None
+    why = "values of this field from other documents often are" if is_likely else "it is short"
+    return Finding(
+        "ambiguous", f"the gold value {_shown(value.gold)} may be in the text by chance: {why}",
+        look.gold.quote, look.gold.page,
+    )  # fmt: skip
+
+
+def _is_anchored(value: WrongValue, text: SentText) -> bool:
+    """Return whether the gold value stands on a line with a label of its field, or a value of its item."""
+    anchors = [found for one in value.anchors if len((found := normalized(one)).strip()) >= SHORTEST]
+    return any(anchor in line for line in text.lines_of(value.leaf, value.gold) for anchor in anchors)
+
+
+def _omitted_by_model(look: _Look) -> Finding | None:
+    if look.value.pred is not None or look.gold is None:
+        return None
+    return Finding(
+        "model_omitted",
+        f"the text has {_shown(look.gold.quote)} in the line {_shown(look.gold.line, 80)}; nothing was "
+        "predicted",
+        look.gold.quote,
+        look.gold.page,
+    )
+
+
+def _other_field(look: _Look) -> Finding | None:
+    value = look.value
+    if value.other_field is None:
+        return None
+    place = look.pred
+    return Finding(
+        "model_other_field",
+        f"{_shown(value.pred)} is the gold value of {clip(value.other_field, 80)}{_where(look)}",
+        "" if place is None else place.quote,
+        None if place is None else place.page,
+    )
+
+
+def _other_place(look: _Look) -> Finding | None:
+    value, place = look.value, look.pred
+    if place is None and not value.is_other_item:
+        return None
+    which = "is the gold value of another item" if value.is_other_item else "stands in the text"
+    line = "" if place is None else f", in the line {_shown(place.line, 80)}"
+    return Finding(
+        "model_other_place",
+        f"{_shown(value.pred)} {which}{line}{_where(look)}",
+        "" if place is None else place.quote,
+        None if place is None else place.page,
+    )
+
+
+def _invented(look: _Look) -> Finding:
+    return Finding("model_invented", f"no form of {_shown(look.value.pred)} is in the text{_where(look)}")
+
+
+def _where(look: _Look) -> str:
+    if look.gold is None:
+        return ""
+    return f"; the gold value stands in the line {_shown(look.gold.line, 80)}"
+
+
+_RULES: tuple[Callable[[_Look], Finding | None], ...] = (
+    _failed, _post, _scorer, _leak, _hidden, _not_in_document, _not_copied, _layout, _characters, _lost_page,
+    _omitted_by_reading, _by_chance, _omitted_by_model, _other_field, _other_place, _invented,
+)  # fmt: skip
+
+
+def are_equal(leaf: Leaf, gold: Json, other: Json) -> bool:
+    """Return whether a value is right by the field's own reader and comparator.
+
+    Values are never sent to a model or a judge for this: then only equal values are right.
+    """
+    if other is None or (isinstance(other, dict | list) and not leaf.is_list):
+        return False
+    first, second = leaf.reader.read(gold), leaf.reader.read(other)  # type: ignore[arg-type]
+    if first.canonical == second.canonical:
+        return True
+    if first.problem is not None or second.problem is not None or leaf.comparator.can_fail:
+        return False
+    score, _ = leaf.comparator.compare_one(first, second)
+    return score > leaf.accept.value if leaf.accept.is_strict else score >= leaf.accept.value
+
+
+def is_variant(leaf: Leaf, gold: Json, other: Json) -> bool:
+    """Return whether a value is the gold value in another notation, whatever the scoring says."""
+    if not isinstance(gold, str | int | float) or not isinstance(other, str | int | float) or leaf.is_list:
+        return False
+    if leaf.type in ("text", "any"):
+        words = normalized(str(gold))
+        return bool(words.strip()) and words == normalized(str(other))
+    wanted = leaf.reader.read(gold)
+    return wanted.problem is None and any(
+        reading.problem is None and reading.canonical == wanted.canonical
+        for reading in (reader.read(other) for reader in variant_readers(leaf.reader))
+    )
+
+
+def _shown(value: Any, width: int = 48) -> str:
+    return "nothing" if value is None else f"'{clip(str(value), width)}'"

@@ -1,0 +1,107 @@
+"""The attribution of a run: labels of its wrong values, and the share of each stage, by system and field."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from fieldassay.attribution.labels import Finding
+from fieldassay.attribution.share import Draw, FieldShares
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A wrong value with its label."""
+
+    system: str
+    document: str
+    field: str
+    path: str
+    """Of the gold value; of the prediction where gold has none."""
+    gold: str | None
+    """As JSON text, like `pred`."""
+    pred: str | None
+    finding: Finding
+    repeat: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the value as plain data."""
+        row = {
+            "system": self.system, "document": self.document, "field": self.field, "path": self.path,
+            "gold": self.gold, "pred": self.pred, **self.finding.to_dict(),
+        }  # fmt: skip
+        return row if self.repeat is None else row | {"repeat": self.repeat}
+
+
+@dataclass(frozen=True, slots=True)
+class SystemShares:
+    """The shares of one system."""
+
+    system: str
+    whole: FieldShares
+    fields: tuple[FieldShares, ...]
+    spurious: int = 0
+    """Wrong values where gold has none: outside of the shares."""
+    mended: int = 0
+    """Right values that are not in the text: lost by reading and mended by the model, or missed here."""
+    perfect_from: str = ""
+    """What the missed shares are measured on: `twins` or `verbatim`."""
+    undeclared: int = 0
+    """Wrong values of keys that the spec does not declare: without a label, and outside of the shares."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the shares as plain data."""
+        return {
+            "system": self.system, "shares": shares_data(self.whole),
+            "fields": [shares_data(one) for one in self.fields], "spurious": self.spurious,
+            "mended": self.mended, "undeclared": self.undeclared, "missed_measured_on": self.perfect_from,
+        }  # fmt: skip
+
+
+def shares_data(found: FieldShares) -> dict[str, Any]:
+    """Return the shares of a field, or of all, as plain data."""
+    row: dict[str, Any] = {
+        "field": found.field, "wrong": found.wrong, "covered": found.covered, "documents": found.documents,
+        "stages": {one.stage: _share_data(one) for one in found.shares},
+    }  # fmt: skip
+    return row if found.rates is None else row | {"rates": asdict(found.rates)}
+
+
+def _share_data(one: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "value": one.value,
+        "interval": None if one.interval is None else [*one.interval],
+    }
+    found |= {"why": one.why} if one.why else {}
+    return found | ({"marks": [*one.marks]} if one.marks else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Which stage is to blame in a run: shares by system and field, and a label for every wrong value."""
+
+    run: str
+    documents: int
+    systems: tuple[SystemShares, ...]
+    labelled: tuple[Labelled, ...]
+    draw: Draw = field(default_factory=Draw)
+
+    def system(self, name: str) -> SystemShares:
+        """Return the shares of a system."""
+        return next(one for one in self.systems if one.system == name)
+
+    def counts(self, system: str) -> Mapping[str, int]:
+        """Return how many wrong values of a system have each label, the most frequent first."""
+        found = Counter(one.finding.label for one in self.labelled if one.system == system)
+        return dict(found.most_common())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attribution as plain data."""
+        return {
+            "schema_version": 1, "run": self.run, "documents": self.documents,
+            "bootstrap": asdict(self.draw),
+            "systems": [one.to_dict() | {"labels": dict(self.counts(one.system))} for one in self.systems],
+            "values": [one.to_dict() for one in self.labelled],
+        }  # fmt: skip

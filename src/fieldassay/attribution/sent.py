@@ -1,0 +1,177 @@
+"""What a model was sent of each document, as extractions and files of predictions keep it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.attribution.presence import Known, SentText
+from fieldassay.documents.store import TranscriptStore
+from fieldassay.documents.transcript import Line, Page, Transcript, Word
+from fieldassay.endpoints.journal import NAME as JOURNAL
+from fieldassay.endpoints.journal import lines_of
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.extractors.extract import split_job
+from fieldassay.printable import make_printable
+from fieldassay.records.extractions import is_extraction, read_manifest
+from fieldassay.runs.value_sources import PredictedRows, open_predictions
+from fieldassay.scoring.inputs import pred_options
+
+if TYPE_CHECKING:
+    from fieldassay.runs.run import Run
+
+TRANSCRIPT = "transcript"
+"""The key of a row of predictions with the text that was sent: a text, or a list of texts of pages."""
+_SUFFIXES = (".txt", ".json", ".md")
+
+
+def text_transcript(name: str, pages: list[str]) -> Transcript:
+    """Return the transcript of texts of pages, of a document that is not known itself."""
+    made = tuple(
+        Page(
+            number, tuple(Line(tuple(map(Word, line.split()))) for line in text.splitlines() if line.strip())
+        )
+        for number, text in enumerate(pages, 1)
+    )
+    return Transcript(name, "", "words", made)
+
+
+@dataclass(frozen=True, eq=False)
+class TextFolder:
+    """A folder with the text of each document: `ID.txt` (a form feed begins a page), or `ID.json`, a list."""
+
+    folder: Path
+
+    def read(self, document: str) -> Transcript | None:
+        """Return the transcript of a document; None if there is none. Raises `ProblemsError`."""
+        stem = Path(document).stem
+        for name in (document, *(one + end for one in (document, stem) for end in _SUFFIXES)):
+            path = self.folder / name
+            if not path.is_file():
+                continue
+            try:
+                text = path.read_text(encoding="utf-8-sig")
+                pages = json.loads(text) if path.suffix == ".json" else text.split("\f")
+            except (OSError, ValueError) as error:
+                raise ProblemsError(
+                    [Problem(str(path), f"cannot be read ({error})", _TEXT, "unreadable_file")]
+                ) from None
+            if not isinstance(pages, list) or not all(isinstance(page, str) for page in pages):
+                raise ProblemsError(
+                    [Problem(str(path), "is no list of the texts of pages", _TEXT, "unreadable_file")]
+                )
+            return text_transcript(document, pages)
+        return None
+
+
+_TEXT = "write a text in UTF-8, or a JSON list with the text of each page"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What is known of one prediction: the text that was sent, or why not, and the row of the prediction."""
+
+    row: Mapping[str, Any]
+    text: SentText | None = None
+    no_text: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Extractions:
+    """The predictions of a run, each with the text that was sent for it."""
+
+    rows: Mapping[tuple[str, int | None], PredictedRows]
+    changed: Mapping[str, str]
+    """By system, why its predictions cannot be read."""
+    folder: TextFolder | None = None
+    systems_key: str | None = None
+    _texts: dict[Any, SentText | None] = field(default_factory=dict)
+    _stores: dict[Path, _Store] = field(default_factory=dict)
+    _known: Known = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Drop the texts that are held: those of the document before."""
+        self._texts.clear()
+
+    def of(self, system: str, document: str, repeat: int | None) -> Sent:
+        """Return what is known of a prediction."""
+        held = self.rows.get((system, repeat))
+        row = {} if held is None else held.row(document, repeat)
+        if self.folder is not None:
+            text = self._held(document, lambda: self.folder.read(document) if self.folder else None)
+            return Sent(row, text, "" if text is not None else f"{self.folder.folder} has no text of it")
+        if held is None:
+            return Sent(row, None, self.changed.get(system, "its predictions were not read from a file"))
+        given = row.get(TRANSCRIPT)
+        if isinstance(given, str | list):
+            pages = [str(page) for page in ([given] if isinstance(given, str) else given)]
+            return Sent(row, self._held((system, repeat), lambda: text_transcript(document, pages)))
+        if not is_extraction(held.folder):
+            return Sent(row, None, f"its predictions have no {TRANSCRIPT!r}, and no --transcripts are given")
+        return self._of_extraction(held, document, row)
+
+    def _of_extraction(self, held: PredictedRows, document: str, row: Mapping[str, Any]) -> Sent:
+        if held.folder not in self._stores:
+            self._stores[held.folder] = _Store.open(held.folder, held.form)
+        store = self._stores[held.folder]
+        if store.are_images:
+            return Sent(row, None, "pictures of its pages were sent, not text")
+        sha256 = store.documents.get(held.form(document))
+        if sha256 is None:
+            return Sent(row, None, "the extraction did not load it")
+        text = self._held(sha256, lambda: store.read(sha256))
+        return Sent(row, text, "" if text is not None else "its transcript is not in the extraction's folder")
+
+    def _held(self, key: Any, read: Callable[[], Transcript | None]) -> SentText | None:
+        if key not in self._texts:
+            found = read()
+            self._texts[key] = None if found is None else SentText.of(found, self._known)
+        return self._texts[key]
+
+
+@dataclass(frozen=True)
+class _Store:
+    """The transcripts of an extraction, and the digest of each document."""
+
+    stores: tuple[TranscriptStore, ...]
+    documents: Mapping[str, str]
+    are_images: bool
+
+    @classmethod
+    def open(cls, folder: Path, form: Callable[[str], str]) -> _Store:
+        """Return the transcripts of a folder, or of the sweep that it is in."""
+        documents = {
+            form(make_printable(split_job(line["document"])[0])): str(line["sha256"])
+            for line in lines_of(folder / JOURNAL)
+            if line.get("kind") == "load" and line.get("sha256")
+        }
+        stores = tuple(TranscriptStore(one / "transcripts") for one in (folder, folder.parent))
+        given = (read_manifest(folder).get("options") or {}).get("input")
+        form_of_input = given.get("as") if isinstance(given, dict) else given
+        return cls(stores, documents, form_of_input == "images")
+
+    def read(self, sha256: str) -> Transcript | None:
+        """Return the transcript of a document by its digest."""
+        for store in self.stores:
+            try:
+                return store.read(sha256)
+            except (OSError, ValueError):
+                continue
+        return None
+
+
+def open_extractions(run: Run, transcripts: Path | None = None) -> Extractions:
+    """Return the predictions of a run with what was sent; those that cannot be read are told of."""
+    if transcripts is not None and not transcripts.is_dir():
+        what, remedy = "is not a folder", "name a folder with a text of each document"
+        raise ProblemsError([Problem(str(transcripts), what, remedy, "unreadable_file")])
+    options = run.input_options
+    reading = replace(pred_options(run.plan, options), systems_key=None)
+    if options.systems_key is not None:
+        reading = replace(reading, data_key=None)
+    rows, changed = open_predictions(run.inputs, reading)
+    folder = None if transcripts is None else TextFolder(transcripts)
+    return Extractions(rows, changed, folder, options.systems_key)

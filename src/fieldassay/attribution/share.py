@@ -1,0 +1,295 @@
+"""Shares of the wrong values that are due to each stage, from counts per document: the formulas alone.
+
+A gold value that is not in the text was lost by reading, or is missed by the search; one that is found may be
+there by chance. With the chance c and the missed share v, Rogan and Gladen's estimator corrects the share of
+lost values: q' = (q - v) / (1 - c - v) among wrong values, p' alike among all. What would not be wrong if
+nothing were lost is Levin's attributable fraction, (q' - p') / (1 - p'), the same as q' (RR - 1) / RR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few, percentile_intervals
+from fieldassay.stats.poisson import document_keys, weight_table, weights
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Stage: TypeAlias = Literal["reading", "model", "decoding", "post", "gold", "runtime"]
+
+STAGES: tuple[Stage, ...] = ("reading", "model", "decoding", "post", "gold", "runtime")
+
+COUNTS = (
+    "values",  # values with gold that an earlier stage did not take, with a text that may lose them
+    "absent",  # of these, those that are not in the text
+    "wrong",
+    "wrong_absent",
+    "kept",  # values with a text that cannot have lost them
+    "kept_wrong",
+    "chance",  # foreign values found in the text
+    "foreign",  # foreign values looked for
+    "missed",  # values not found, of those that reading is known to have read
+    "perfect",  # values that reading is known to have read
+    "unknown",  # wrong values whose presence in a text is not known
+    "decoding",
+    "post",
+    "gold",
+    "runtime",
+    "all_wrong",  # all wrong values with gold: the denominator of the whole
+)
+"""What is counted in each document, for each field."""
+AT = {name: position for position, name in enumerate(COUNTS)}
+
+LEAST_POWER = 0.3
+"""The least 1 - c - v with which presence tells anything."""
+LEAST_PERFECT = 10
+"""Values known to be read that a field needs for a missed share of its own; else those of its type count."""
+_BLOCK = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The share of the wrong values of a field, or of all, that is due to a stage; None where `why` says."""
+
+    stage: Stage
+    value: float | None
+    interval: tuple[float, float] | None = None
+    why: str = ""
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The quantities behind the share of a field: chance and missed share, lost shares, their ratio."""
+
+    chance: float | None
+    missed: float | None
+    missed_over: str
+    """Whose values gave the missed share: `field` or `type`."""
+    perfect: int
+    lost: float | None
+    """p': the share of values that reading lost."""
+    wrong_lost: float | None
+    """q': the same among wrong values."""
+    risk_ratio: float | None
+    naive: float | None
+    """q: the share of the wrong values that are not in the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldShares:
+    """The shares of one field, or, without a name, of all fields whose share of reading is defined."""
+
+    field: str | None
+    wrong: int
+    covered: int
+    """Wrong values that the shares are of."""
+    documents: int
+    shares: tuple[Share, ...]
+    rates: Rates | None = None
+
+    def share(self, stage: str) -> Share:
+        """Return the share of a stage."""
+        return next(one for one in self.shares if one.stage == stage)
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """How intervals are drawn: as everywhere, by Poisson weights of documents."""
+
+    replicates: int = 2000
+    seed: int = 0
+    level: float = 0.95
+
+
+def replicate_sums(counts: Floats, documents: Sequence[str], draw: Draw) -> Floats:
+    """Return the sums of counts (documents x columns) under the replicates: columns x replicates."""
+    sums = np.zeros((counts.shape[1], draw.replicates))
+    table = weight_table()
+    for start in range(0, len(documents), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        drawn = weights(document_keys(documents[block], draw.seed), 0, -(-draw.replicates // 4) * 4, table)
+        sums += counts[block].T @ drawn[:, : draw.replicates].astype(np.float64)
+    return sums
+
+
+def corrected(sums: Floats) -> dict[str, Floats]:
+    """Return the corrected quantities of sums whose first axis is `COUNTS`; NaN where they are undefined.
+
+    >>> sums = np.zeros(len(COUNTS))
+    >>> for name, count in {"values": 100, "absent": 20, "wrong": 20, "wrong_absent": 10}.items():
+    ...     sums[AT[name]] = count
+    >>> sums[AT["foreign"]] = sums[AT["perfect"]] = 50
+    >>> float(corrected(sums)["due"])  # (.5 - .2) / (1 - .2) of 20
+    7.5
+    """
+    at = {name: sums[position] for name, position in AT.items()}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        is_lossy = at["values"] > 0
+        chance, missed = at["chance"] / at["foreign"], at["missed"] / at["perfect"]
+        power = 1.0 - chance - missed
+        lost = np.where(is_lossy, (at["absent"] - missed * at["values"]) / power, 0.0)
+        wrong_lost = np.where(is_lossy, (at["wrong_absent"] - missed * at["wrong"]) / power, 0.0)
+        total, wrong = at["values"] + at["kept"], at["wrong"] + at["kept_wrong"]
+        p, q = lost / total, wrong_lost / wrong
+        due = np.where(wrong > 0, wrong * (q - p) / (1.0 - p), 0.0)
+        ratio = q * (1.0 - p) / (p * (1.0 - q))
+    return {
+        "chance": chance, "missed": missed, "power": power, "p": p, "q": q, "due": due, "ratio": ratio,
+        "wrong": wrong, "naive": at["wrong_absent"] / np.where(wrong > 0, wrong, np.nan),
+    }  # fmt: skip
+
+
+def undefined_reason(sums: Floats) -> str:
+    """Return why the share of reading of a field is undefined; the empty text if it is defined."""
+    at = {name: float(sums[position]) for name, position in AT.items()}
+    if at["values"] + at["kept"] == 0 and at["unknown"] > 0:
+        return "it is not known whether its values are in a text that was sent"
+    if at["values"] == 0:
+        return ""
+    if at["foreign"] == 0:
+        return "no other value of the field measures chance"
+    if at["perfect"] == 0:
+        return "no value is known to have been read: give twins"
+    found = corrected(sums)
+    if float(found["power"]) < LEAST_POWER - 1e-12:
+        return (
+            f"presence tells too little: {float(found['chance']):.0%} of foreign values are in the text, and "
+            f"{float(found['missed']):.0%} of the values that were read are not found"
+        )
+    if not float(found["p"]) < 1.0:
+        return "no value of it was read"
+    return ""
+
+
+def estimate_shares(
+    counts: Floats, documents: Sequence[str], fields: Sequence[tuple[str, str]], draw: Draw
+) -> tuple[FieldShares, tuple[FieldShares, ...]]:
+    """Return the shares of all fields together, and of each: counts are documents x fields x `COUNTS`.
+
+    `fields` are names with types. The whole is the sum of the fields: errors of a field that is hard to read
+    and hard for the model do not count as lost by reading because of other fields.
+    """
+    size = len(COUNTS)
+    points = counts.sum(axis=0)
+    drawn = replicate_sums(counts.reshape(len(documents), -1), documents, draw)
+    replicates = drawn.reshape(len(fields), size, draw.replicates)
+    over = _share_missed(points, replicates, fields)
+    has = (counts[:, :, AT["all_wrong"]] > 0) | (counts[:, :, AT["values"]] + counts[:, :, AT["kept"]] > 0)
+    reasons = [undefined_reason(point) for point in points]
+    each = tuple(
+        _field_shares(name, points[at], replicates[at], (reasons[at], over[at], int(has[:, at].sum())), draw)
+        for at, (name, _) in enumerate(fields)
+    )
+    return _whole(points, replicates, reasons, draw, int(has.any(axis=1).sum())), each
+
+
+def _share_missed(points: Floats, replicates: Floats, fields: Sequence[tuple[str, str]]) -> list[str]:
+    """Give fields with few values that are known to be read the missed share of all fields of their type."""
+    missed, perfect = AT["missed"], AT["perfect"]
+    own = points[:, perfect].copy()
+    types = np.array([kind for _, kind in fields])
+    pooled = {
+        kind: [array[types == kind][:, [missed, perfect]].sum(axis=0) for array in (points, replicates)]
+        for kind in dict.fromkeys(types.tolist())
+    }
+    over = []
+    for at, (_, kind) in enumerate(fields):
+        is_own = bool(own[at] >= LEAST_PERFECT)
+        over.append("field" if is_own else "type")
+        if not is_own:
+            points[at, [missed, perfect]], replicates[at, [missed, perfect]] = pooled[kind]
+    return over
+
+
+def _field_shares(
+    name: str, point: Floats, replicates: Floats, known: tuple[str, str, int], draw: Draw
+) -> FieldShares:
+    reason, over, documents = known
+    found = corrected(point)
+    rates = Rates(
+        _number(found["chance"]), _number(found["missed"]), over, int(point[AT["perfect"]]),
+        _number(found["p"]), _number(found["q"]), _number(found["ratio"]), _number(found["naive"]),
+    )  # fmt: skip
+    wrong = int(point[AT["all_wrong"]])
+    open_ = float(point[AT["unknown"]]) + (float(found["wrong"]) if reason else 0.0)
+    shares = _stages(
+        _parts(point, float(found["due"]), bool(reason)),
+        _parts(replicates, corrected(replicates)["due"], bool(reason)),
+        reason, documents, draw,
+    )  # fmt: skip
+    return FieldShares(name, wrong, wrong - int(open_), documents, shares, rates)
+
+
+def _whole(
+    points: Floats, replicates: Floats, reasons: Sequence[str], draw: Draw, documents: int
+) -> FieldShares:
+    defined = np.array([not reason for reason in reasons], dtype=bool)
+    point, drawn = _sum_parts(points, defined), _sum_parts(replicates, defined)
+    reason = "" if defined.any() else _common(reasons)
+    wrong = int(points[:, AT["all_wrong"]].sum())
+    covered = int(point["covered"])
+    return FieldShares(None, wrong, covered, documents, _stages(point, drawn, reason, documents, draw))
+
+
+def _common(reasons: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(reasons))
+    return distinct[0] if len(distinct) == 1 else "no field has a defined share"
+
+
+def _sum_parts(sums: Floats, defined: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    parts = [
+        _parts(one, corrected(one)["due"], not is_defined)
+        for one, is_defined in zip(sums, defined, strict=True)
+    ]
+    return {name: sum(part[name] for part in parts) for name in parts[0]} if parts else {}
+
+
+def _parts(sums: Floats, due: Any, is_undefined: bool) -> dict[str, Any]:
+    """Return the wrong values by stage, and those that the shares cover."""
+    base = sums[AT["wrong"]] + sums[AT["kept_wrong"]]
+    reading = np.zeros_like(base) if is_undefined else np.where(base > 0, due, 0.0)
+    observed = {name: sums[AT[name]] for name in ("decoding", "post", "gold", "runtime")}
+    left = np.zeros_like(base) if is_undefined else base
+    return {
+        "reading": reading, "model": left - reading, **observed,
+        "covered": left + sum(observed.values()), "all": sums[AT["all_wrong"]],
+    }  # fmt: skip
+
+
+def _stages(
+    point: dict[str, Any], drawn: dict[str, Any], reason: str, documents: int, draw: Draw
+) -> tuple[Share, ...]:
+    marks = ("few_documents",) if documents < FEW_DOCUMENTS else ()
+    if not point or float(point["all" if reason else "covered"]) <= 0:
+        return tuple(Share(stage, None, None, reason or "no value is wrong") for stage in STAGES)
+    if not reason and float(point["reading"]) < -1e-9:
+        reason = "wrong values are not lost more often than right ones (RR < 1)"
+    whole = "all" if reason else "covered"
+    found = []
+    for stage in STAGES:
+        if stage in ("reading", "model") and reason:
+            found.append(Share(stage, None, None, reason))
+            continue
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = float(point[stage]) / float(point[whole])
+            shares = np.where(drawn[whole] > 0, drawn[stage] / drawn[whole], np.nan)
+        interval = None
+        if draw.replicates and not are_too_few(draw.replicates, draw.level):
+            low, high, _ = percentile_intervals(shares[None, :], draw.level)
+            if np.isfinite(low[0]):
+                interval = (_clipped(float(low[0])), _clipped(float(high[0])))
+        found.append(Share(stage, _clipped(value), interval, "", marks))
+    return tuple(found)
+
+
+def _clipped(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,110 @@
+"""`fieldassay attribute`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fieldassay.cli.grouping import json_option
+from fieldassay.cli.storing import lookup_option
+
+if TYPE_CHECKING:
+    from fieldassay.attribution.result import Attribution
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@lookup_option
+@click.option("--system", "systems", metavar="NAME", multiple=True, help="This system only; repeat for more.")
+@click.option(
+    "--transcripts",
+    metavar="DIR",
+    type=_PATH,
+    help="The text that was sent of each document, ID.txt or ID.json.  [default: as the predictions keep it]",
+)
+@click.option(
+    "--twins",
+    metavar="PATH",
+    type=_PATH,
+    help="Documents that are read perfectly: a corpus.json, a gold file with twin_of, or a folder of texts.  "
+    "[default: twin_of in the gold of the run]",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    help="Wrong values shown for each label; json has all.",
+)
+@click.option(
+    "-f",
+    "--format",
+    "shape",
+    type=click.Choice(["table", "json", "markdown", "html"]),
+    default="table",
+    show_default=True,
+    help="The format.",
+)
+@json_option
+@click.option("-o", "--out", metavar="FILE", type=_PATH, help="Write it there instead of to standard output.")
+def attribute(**given: Any) -> int:
+    """Tell which stage wrong values are due to: reading, the model, decoding or post-processing.
+
+    Every wrong value gets a label with its evidence. The share of each stage is corrected for values that are
+    found by chance or missed, with an interval over documents. RUN is a folder that `score --out` wrote with
+    all its evidence, or the id or a tag of a run in a store. Nothing is sent.
+
+    \b
+    fieldassay attribute run
+    fieldassay attribute run --system base --format html --out attribution.html
+    fieldassay attribute run --transcripts texts --twins perfect
+    """
+    from fieldassay.public.attributing import attribute as attribute_run
+
+    found = attribute_run(
+        given["run"],
+        store=given["store"],
+        systems=given["systems"],
+        transcripts=given["transcripts"],
+        twins=given["twins"],
+    )
+    _write(_render(found, "json" if given["is_json"] else given["shape"], given), given["out"])
+    return 0
+
+
+def _render(found: Attribution, shape: str, given: Mapping[str, Any]) -> str:
+    from fieldassay.cli.output import screen
+    from fieldassay.reports.attribution import describe_attribution
+    from fieldassay.reports.page import Screen
+
+    if shape == "json":
+        return json.dumps(found.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    told = describe_attribution(found, given["most"])
+    if shape == "markdown":
+        from fieldassay.reports.diff.markdown import render_diff_markdown
+
+        return render_diff_markdown(told)
+    if shape == "html":
+        from fieldassay.reports.attribution_html import render_attribution_html
+
+        return render_attribution_html(found, told)
+    from fieldassay.reports.diff.terminal import render_diff_terminal
+
+    return render_diff_terminal(told, screen() if given["out"] is None else Screen(120))
+
+
+def _write(text: str, target: Path | None) -> None:
+    from fieldassay.cli.output import complain, write
+    from fieldassay.reports.export.export import write_whole
+
+    if target is None:
+        write(text)
+        return
+    write_whole(target, [text])
+    complain(f"written to {target}")
