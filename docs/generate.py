@@ -20,6 +20,7 @@ This page is made from `fieldassay --help` by `docs/generate.py`. How to use the
   [compare every run with a baseline](baseline.md): `baseline`
 - [Choose a report](task-reports.md): `report`, `export`
 - [Choose what a person reviews](task-review-threshold.md): `calibrate`
+- [Measure how far reviewers agree](task-agreement.md): `agreement`
 - [Decide GO or NO-GO](task-decide.md): `gate`; [freeze what a baseline stands on](lock.md): `lock`
 - [Keep runs and look back](task-runs.md): `runs`
 - [The published protocols](protocols/index.md): `protocols`

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fieldassay.errors import ProblemsError as ProblemsError
     from fieldassay.plan.compile import read_plan as read_plan
     from fieldassay.plan.describe import describe as describe
+    from fieldassay.public.agreeing import agreement as agreement
     from fieldassay.public.attributing import attribute as attribute
     from fieldassay.public.explaining import explain_document as explain_document
     from fieldassay.public.extracting import ExtractOptions as ExtractOptions
@@ -73,6 +74,7 @@ _HOMES = {
     "attribute": "fieldassay.public.attributing",
     "Promise": "fieldassay.calibration.result",
     "apply_policy": "fieldassay.calibration.calibrate",
+    "agreement": "fieldassay.public.agreeing",
     "report": "fieldassay.public.runs",
     "export_run": "fieldassay.reports.export.export",
     "redact_run": "fieldassay.redaction.redact",

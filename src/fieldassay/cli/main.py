@@ -44,6 +44,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Review": {
         "review": "fieldassay.cli.review:review",
+        "agreement": "fieldassay.cli.agreement:agreement",
     },
     "Runs and installation": {
         "runs": "fieldassay.cli.runs:runs",

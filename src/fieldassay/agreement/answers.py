@@ -1,0 +1,120 @@
+"""The answers of reviewers: a record each, and for every place whether it was asked and seen before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from fieldassay.paths import join_path, split_path
+from fieldassay.records.labels_file import Label, Sheet, record_of
+
+State: TypeAlias = Literal["given", "absent", "illegible"]
+
+ILLEGIBLE_ITEM, SKIPPED_ITEM = "\uf8ff" * 4, "\uf8fe" * 4
+"""Stand in a list for a value that cannot be read, and for one without an answer: like no other text."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """One document as one reviewer labeled it: the values as a record, and the sheet they come from.
+
+    Without a sheet (a plain record) every place was asked, and none was seen before.
+    """
+
+    document: str
+    reviewer: str
+    data: Mapping[str, Any]
+    sheet: Sheet | None = None
+
+    @classmethod
+    def of_sheet(cls, sheet: Sheet) -> Answers:
+        """Return the answers of a sheet.
+
+        >>> sheet = Sheet("a", "ada", labels={"total": Label("illegible"), "lines[0]": Label("illegible")})
+        >>> Answers.of_sheet(sheet).data == {"lines": [ILLEGIBLE_ITEM]}
+        True
+        """
+        stand_in = {"illegible": Label("value", ILLEGIBLE_ITEM), "skipped": Label("value", SKIPPED_ITEM)}
+        held = {
+            path: stand_in.get(label.state, label) if "[" in path else label
+            for path, label in sheet.labels.items()
+        }
+        return cls(sheet.document, sheet.reviewer, record_of(held), sheet)
+
+    def _label(self, path: str) -> tuple[str, Label] | None:
+        """Return the label at a path, or the nearest one above it, with its path."""
+        assert self.sheet is not None
+        if path in self.sheet.labels:
+            return path, self.sheet.labels[path]
+        steps = split_path(path)
+        for end in range(len(steps) - 1, 0, -1):
+            above = join_path(steps[:end])
+            if above in self.sheet.labels:
+                return above, self.sheet.labels[above]
+        return None
+
+    def state(self, path: str) -> State | None:
+        """Return the state of the answer at a path; None: not asked, or skipped.
+
+        `given` is what the record has there, which may be nothing.
+        """
+        if self.sheet is None:
+            return "given"
+        found = self._label(path)
+        if found is None or found[1].state == "skipped":
+            return None
+        state = found[1].state
+        return "given" if state == "value" else state
+
+    def is_independent(self, path: str) -> bool:
+        """Return whether the answer at a path was made without seeing a value."""
+        if self.sheet is None:
+            return True
+        found = self._label(path)
+        return found is None or self.sheet.is_independent(found[0])
+
+    def has_whole(self, path: str) -> bool:
+        """Return whether the list at a path was labeled as a whole.
+
+        >>> part = Sheet("a", "ada", labels={"lines[0]": Label("value", "A")})
+        >>> Answers.of_sheet(part).has_whole("lines")
+        False
+        """
+        return self.state(path) is not None
+
+    def has_seen(self, path: str) -> bool:
+        """Return whether a value was shown at a path or below it."""
+        return self.sheet is not None and any(
+            not self.sheet.is_independent(place)
+            for place in self.sheet.labels
+            if place == path or place.startswith((f"{path}[", f"{path}."))
+        )
+
+    def partial_lists(self) -> set[str]:
+        """Return the lists of which only single values were asked."""
+        labels = {} if self.sheet is None else self.sheet.labels
+        tops = {path.partition("[")[0] for path in labels if "[" in path and not path.startswith("[")}
+        return {top for top in tops if not self.has_whole(top)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labeled:
+    """The answers to each of d documents, in the order of ids; each document has at least two."""
+
+    documents: tuple[str, ...]
+    answers: tuple[tuple[Answers, ...], ...]
+
+    @classmethod
+    def of(cls, found: Sequence[Answers]) -> Labeled:
+        """Return the documents with at least two answers.
+
+        >>> both = [Answers("a", "ada", {}), Answers("a", "bob", {}), Answers("b", "ada", {})]
+        >>> Labeled.of(both).documents
+        ('a',)
+        """
+        by: dict[str, list[Answers]] = {}
+        for one in found:
+            by.setdefault(one.document, []).append(one)
+        kept = {name: answers for name, answers in sorted(by.items()) if len(answers) > 1}
+        return cls(tuple(kept), tuple(tuple(answers) for answers in kept.values()))

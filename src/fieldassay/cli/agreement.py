@@ -1,0 +1,71 @@
+"""`fieldassay agreement`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fieldassay.cli.grouping import GroupedCommand, json_option
+from fieldassay.cli.inputs import bootstrap_option, reading_options, spec_options
+
+
+@click.command(cls=GroupedCommand)
+@spec_options
+@click.option(
+    "-l",
+    "--labels",
+    "labels",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    required=True,
+    help="A labels file, or the records of one reviewer; repeat for more.",
+)
+@reading_options
+@bootstrap_option
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed of the bootstrap."
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="The level of the intervals.",
+)
+@json_option
+def agreement(**given: Any) -> int:
+    """Measure how far the reviewers of the same documents agree.
+
+    Values are compared by the spec in both directions: two answers agree if either would be right were the
+    other one gold. Only labels that were made without seeing a prediction count.
+
+    \b
+    fieldassay agreement --spec spec.yaml --labels ada.jsonl --labels bob.jsonl
+    fieldassay agreement --spec spec.yaml --labels double.jsonl --json
+    """
+    from fieldassay.cli.inputs import keep_interruptible, read_gold_options, read_spec_option
+    from fieldassay.cli.output import screen, write
+    from fieldassay.public.agreeing import agreement as measure
+
+    spec = read_spec_option(given)
+    keep_interruptible()
+    found = measure(
+        [str(path) for path in given["labels"]],
+        spec,
+        replicates=given["bootstrap"],
+        seed=given["seed"],
+        level=given["level"],
+        inputs=read_gold_options(given),
+    )
+    if given["is_json"]:
+        import json
+
+        write(json.dumps(found.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+        return 0
+    from fieldassay.reports.agreement import render_agreement
+
+    write(render_agreement(found, screen()))
+    return 0

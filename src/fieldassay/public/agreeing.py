@@ -1,0 +1,138 @@
+"""How far reviewers agree, by the comparators of a spec."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from fieldassay.agreement.answers import Answers, Labeled
+from fieldassay.agreement.measure import Resampling, measure_agreement
+from fieldassay.engine.applicability import applicability
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
+from fieldassay.paths import field_of
+from fieldassay.plan.compile import read_plan
+from fieldassay.plan.nodes import Plan
+from fieldassay.records.labels_file import is_labels_file, read_labels
+from fieldassay.records.matching import batches
+from fieldassay.records.record import Meta, Record
+from fieldassay.result.agreement import Agreement
+from fieldassay.scoring.document_metadata import document_types
+from fieldassay.scoring.inputs import Records, open_inputs, system_name
+from fieldassay.scoring.options import InputOptions
+from fieldassay.wording.numbers import format_count
+from fieldassay.wording.sentences import join_names
+from fieldassay.wording.shown import clip
+
+
+def agreement(
+    labels: Mapping[str, Records] | Sequence[Records],
+    spec: Any,
+    *,
+    replicates: int = 2000,
+    seed: int = 0,
+    level: float = 0.95,
+    inputs: InputOptions | None = None,
+) -> Agreement:
+    """Return how far the reviewers of some documents agree, field by field.
+
+    `labels` are the labels of several reviewers: paths of labels files or of files of records, or records as
+    for `score`; a mapping names the reviewers of plain records, else the file does. `spec` is as for `score`.
+    Raises `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no
+    document is labeled twice.
+
+    >>> import fieldassay as fa
+    >>> ada = [{"id": 1, "total": "1,250.00"}, {"id": 2, "total": "7"}, {"id": 3}]
+    >>> bob = [{"id": 1, "total": "1250"}, {"id": 2, "total": "1"}, {"id": 3}]
+    >>> found = fa.agreement({"ada": ada, "bob": bob}, "fields: {total: number}", replicates=0)
+    >>> round(found.value("observed", "total"), 3), round(found.value("alpha", "total"), 3)
+    (0.667, 0.545)
+    """
+    plan = spec if isinstance(spec, Plan) else read_plan(spec)
+    given = list(_read_all(plan, _named(labels), inputs or InputOptions()))
+    labeled = Labeled.of(given)
+    if not labeled.documents:
+        documents = format_count(len({one.document for one in given}), "document")
+        raise NothingEvaluatedError(f"nothing to compare: none of {documents} is labeled twice")
+    answers = [one for both in labeled.answers for one in both]
+    types = document_types(plan, [_record(one) for one in answers])
+    resampling = Resampling(replicates, seed, level)
+    measured = measure_agreement(plan, labeled, applicability(plan, types), resampling)
+    counts = Counter(one.reviewer for one in answers)
+    return Agreement(
+        plan.spec.name,
+        dict(sorted(counts.items())),
+        len(labeled.documents),
+        int(measured.is_independent.sum()),
+        len({one.document for one in given}) - len(labeled.documents),
+        measured.overall,
+        measured.fields,
+        level,
+        replicates,
+        seed,
+        all(len({one.reviewer for one in both}) == 1 for both in labeled.answers),
+        tuple(_notes(plan, answers)),
+    )
+
+
+def _named(labels: Mapping[str, Records] | Sequence[Records]) -> list[tuple[str, Records]]:
+    """Return the inputs with the names of their reviewers; equal names are numbered."""
+    if isinstance(labels, Mapping):
+        return list(labels.items())
+    names = [system_name(one) if isinstance(one, str | Path) else "reviewer" for one in labels]
+    often, used = Counter(names), Counter[str]()
+    named = []
+    for name, one in zip(names, labels, strict=True):
+        used[name] += 1
+        named.append((f"{name} {used[name]}" if often[name] > 1 else name, one))
+    return named
+
+
+def _read_all(plan: Plan, given: Iterable[tuple[str, Records]], inputs: InputOptions) -> Iterator[Answers]:
+    """Yield all answers. Raises `ProblemsError` with the problems of all inputs."""
+    problems: list[Problem] = []
+    known: dict[tuple[str, str, int], str] = {}
+    for name, records in given:
+        try:
+            found = list(_read(plan, name, records, inputs))
+        except ProblemsError as error:
+            problems += error.problems
+            continue
+        for one in found:
+            key = (one.document, one.reviewer, 0 if one.sheet is None else one.sheet.slot)
+            if known.setdefault(key, name) != name:
+                what = f"{one.reviewer!r} has labeled {one.document!r} in {known[key]} already"
+                problems.append(Problem(name, what, "give each file once", "labels_file"))
+        yield from found
+    if problems:
+        raise ProblemsError(problems)
+
+
+def _read(plan: Plan, name: str, records: Records, inputs: InputOptions) -> Iterator[Answers]:
+    path = Path(records) if isinstance(records, str | Path) and str(records) != "-" else None
+    if path is not None and path.is_file() and is_labels_file(path):
+        yield from map(Answers.of_sheet, read_labels(path))
+        return
+    matching = open_inputs(plan, records, {}, inputs)
+    for record in chain.from_iterable(batch.gold for batch in batches(matching)):
+        yield Answers(record.id, name, record.data or {})
+
+
+def _record(answers: Answers) -> Record:
+    return Record(answers.document, dict(answers.data), Meta(), answers.document)
+
+
+def _notes(plan: Plan, answers: Sequence[Answers]) -> Iterator[str]:
+    partial = Counter(path for one in answers for path in one.partial_lists())
+    for path, count in sorted(partial.items()):
+        lists = format_count(count, "sheet")
+        yield f"{clip(path)}: {lists} with single items only, left out: a list is compared as a whole"
+    if "" in plan.slots:
+        return
+    known = {info.path for info in plan.fields}
+    paths = {path for one in answers if one.sheet is not None for path in one.sheet.labels}
+    unknown = sorted({field_of(path) for path in paths} - known)
+    if unknown:
+        yield f"not in the spec, left out: {join_names(list(map(clip, unknown)))}"

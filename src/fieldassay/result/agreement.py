@@ -1,0 +1,118 @@
+"""How far reviewers agree: by field, each number with what qualifies it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field as default
+from typing import Any
+
+SCHEMA_VERSION = 1
+
+MEASURES = ("observed", "alpha", "alpha_soft", "ac1", "presence", "both_found", "item_f1", "assisted")
+"""The names of all measures, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number about agreement.
+
+    `value` is None where it is undefined, for `reason`. `n` is the number of values (of a list: items) behind
+    it, in so many `documents`. `marks`: `few` (below 20 documents the interval is too narrow),
+    `few_replicates`, `sampled` (chance agreement from a sample of pairs of answers),
+    `undefined_replicates=K`.
+    """
+
+    value: float | None
+    n: int
+    documents: int
+    interval: tuple[float, float] | None = None
+    marks: tuple[str, ...] = ()
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        interval = None if self.interval is None else list(self.interval)
+        counts = {"value": self.value, "n": self.n, "documents": self.documents, "interval": interval}
+        return {**counts, "marks": list(self.marks), "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Two answers to one value that do not agree, and how often; `absent` and `illegible` are in brackets."""
+
+    first: str
+    second: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FieldAgreement:
+    """The agreement on one field; measures that a field cannot have are not there."""
+
+    field: str
+    type: str
+    measures: Mapping[str, Measure]
+    confusions: tuple[Confusion, ...] = ()
+    """The most frequent ones."""
+    disagreements: int = 0
+    """The number of pairs of answers that do not agree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The agreement of reviewers on the documents that at least two sheets label."""
+
+    spec: str
+    reviewers: Mapping[str, int]
+    """The number of such documents by reviewer."""
+    documents: int
+    independent: int
+    """Documents with two labels of one value that were made without seeing a value."""
+    single: int
+    """Documents with one sheet only, which are left out."""
+    overall: Mapping[str, Measure]
+    fields: tuple[FieldAgreement, ...]
+    level: float
+    replicates: int
+    seed: int
+    is_intra: bool = False
+    """Whether no document was labeled by two different reviewers."""
+    notes: tuple[str, ...] = default(default=())
+
+    def field(self, path: str) -> FieldAgreement:
+        """Return the agreement on a field. Raises KeyError for a field without labels."""
+        found = {one.field: one for one in self.fields}
+        return found[path]
+
+    def value(self, measure: str, field: str | None = None) -> float | None:
+        """Return the value of a measure, of a field or overall; None if it is undefined."""
+        measures = self.overall if field is None else self.field(field).measures
+        return measures[measure].value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the agreement as plain data."""
+        counts = {"documents": self.documents, "independent": self.independent, "single": self.single}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "spec": self.spec,
+            "reviewers": dict(self.reviewers),
+            "counts": counts,
+            "is_intra": self.is_intra,
+            "level": self.level,
+            "replicates": self.replicates,
+            "seed": self.seed,
+            "overall": {name: one.to_dict() for name, one in self.overall.items()},
+            "fields": [_field_dict(one) for one in self.fields],
+            "notes": list(self.notes),
+        }
+
+
+def _field_dict(found: FieldAgreement) -> dict[str, Any]:
+    confusions = [{"first": one.first, "second": one.second, "count": one.count} for one in found.confusions]
+    return {
+        "field": found.field,
+        "type": found.type,
+        "measures": {name: one.to_dict() for name, one in found.measures.items()},
+        "disagreements": found.disagreements,
+        "confusions": confusions,
+    }

@@ -1,0 +1,312 @@
+"""Agreement by a spec: both directions, states, lists, what was seen before, and the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.effort import few_examples
+
+from fieldassay import agreement
+from fieldassay.cli.main import main
+from fieldassay.errors import NothingEvaluatedError, ProblemsError
+from fieldassay.records.labels_file import Label, Sheet, write_labels
+from fieldassay.result.agreement import Agreement
+
+SPEC = """
+fields:
+  total: {type: money, tolerance: {relative: 0.01}}
+  date: {type: date, order: dmy}
+  lines: {type: list, items: {type: object, fields: {sku: id, amount: money}}}
+  tags: {type: list, items: text}
+  place: {type: object, fields: {city: text}}
+"""
+
+
+def of_records(ada: list[dict[str, Any]], bob: list[dict[str, Any]], **options: Any) -> Agreement:
+    numbered = [[{"id": str(at), **row} for at, row in enumerate(rows)] for rows in (ada, bob)]
+    return agreement(dict(zip(("ada", "bob"), numbered, strict=True)), SPEC, replicates=0, **options)
+
+
+def of_sheets(tmp_path: Path, sheets: list[Sheet], spec: str = SPEC) -> Agreement:
+    write_labels(tmp_path / "labels.jsonl", sheets)
+    return agreement([tmp_path / "labels.jsonl"], spec, replicates=0)
+
+
+@pytest.mark.parametrize(
+    ("ada", "bob", "field", "measure", "expected"),
+    [
+        pytest.param({"total": "1,250.00"}, {"total": 1250}, "total", "observed", 1.0, id="two writings"),
+        pytest.param(
+            {"total": "100"}, {"total": "101.005"}, "total", "observed", 0.0, id="right one way only"
+        ),
+        pytest.param(
+            {"total": "101.005"}, {"total": "100"}, "total", "observed", 0.0, id="the other way round"
+        ),
+        pytest.param({"total": "100"}, {"total": "100.5"}, "total", "observed", 1.0, id="right both ways"),
+        pytest.param({"date": "15/03/2025"}, {"date": "2025-03-15"}, "date", "observed", 1.0, id="dates"),
+        pytest.param({}, {"total": None}, "total", "observed", 1.0, id="both absent"),
+        pytest.param({"total": ""}, {"total": "5"}, "total", "presence", 0.0, id="absent and a value"),
+        pytest.param({"total": "6"}, {"total": "5"}, "total", "presence", 1.0, id="both there"),
+        pytest.param(
+            {"place": {"city": "Rome"}}, {}, "place.city", "observed", 0.0, id="a field of an object"
+        ),
+        pytest.param(
+            {"lines": [{"sku": "A", "amount": "5.00"}, {"sku": "B"}]},
+            {"lines": [{"sku": "B"}, {"sku": "A", "amount": "5"}]},
+            "lines",
+            "item_f1",
+            1.0,
+            id="items in another order",
+        ),
+        pytest.param(
+            {"lines": [{"sku": "A", "amount": "5"}, {"sku": "B", "amount": "7"}]},
+            {
+                "lines": [
+                    {"sku": "A", "amount": "5"},
+                    {"sku": "B", "amount": "8"},
+                    {"sku": "C", "amount": "1"},
+                ]
+            },
+            "lines",
+            "item_f1",
+            2 * 1 / 5,
+            id="one of two and three items equal in all values",
+        ),
+        pytest.param(
+            {"lines": [{"sku": "A", "amount": "5"}]},
+            {"lines": [{"sku": "A", "amount": "6"}]},
+            "lines[].sku",
+            "observed",
+            1.0,
+            id="a value in a list",
+        ),
+        pytest.param({"tags": ["x", "y"]}, {"tags": ["y"]}, "tags", "item_f1", 2 / 3, id="F1 of texts"),
+        pytest.param({"tags": ["x", "y"]}, {"tags": ["y"]}, "tags[]", "observed", 0.5, id="texts of a list"),
+    ],
+)
+def test_answers_are_compared_by_the_spec(
+    ada: dict[str, Any], bob: dict[str, Any], field: str, measure: str, expected: float
+) -> None:
+    assert of_records([ada], [bob]).value(measure, field) == pytest.approx(expected, abs=1e-12)
+
+
+def test_values_in_lists_have_no_agreement_by_chance() -> None:
+    found = of_records([{"tags": ["x"]}], [{"tags": ["y"]}]).field("tags[]").measures["alpha"]
+    assert found.value is None
+    assert found.reason is not None
+    assert "paired by their content" in found.reason
+
+
+def sheet(reviewer: str, document: str = "a", **labels: Label) -> Sheet:
+    return Sheet(document, reviewer, labels=labels)
+
+
+ABSENT, ILLEGIBLE, SKIPPED = Label("absent"), Label("illegible"), Label("skipped")
+FIVE = Label("value", "5")
+
+
+@pytest.mark.parametrize(
+    ("ada", "bob", "observed", "n"),
+    [
+        pytest.param(ILLEGIBLE, ILLEGIBLE, 1.0, 1, id="both cannot read it"),
+        pytest.param(ILLEGIBLE, ABSENT, 0.0, 1, id="illegible is not absent"),
+        pytest.param(ILLEGIBLE, FIVE, 0.0, 1, id="illegible is no value"),
+        pytest.param(ABSENT, ABSENT, 1.0, 1, id="both say absent"),
+        pytest.param(SKIPPED, FIVE, None, 0, id="skipped is no answer"),
+        pytest.param(None, FIVE, None, 0, id="not asked is no answer"),
+    ],
+)
+def test_states_are_answers_and_what_was_not_answered_is_missing(
+    tmp_path: Path, ada: Label | None, bob: Label, observed: float | None, n: int
+) -> None:
+    given = {} if ada is None else {"total": ada}
+    found = of_sheets(tmp_path, [sheet("ada", **given), sheet("bob", total=bob)]).field("total")
+    assert (found.measures["observed"].value, found.measures["observed"].n) == (observed, n)
+
+
+@pytest.mark.parametrize(
+    ("ada", "bob", "observed", "n"),
+    [
+        pytest.param(ILLEGIBLE, ILLEGIBLE, 1.0, 1, id="both cannot read it"),
+        pytest.param(ILLEGIBLE, FIVE, 0.0, 1, id="illegible is no value"),
+        pytest.param(SKIPPED, FIVE, None, 0, id="skipped is no answer"),
+        pytest.param(FIVE, FIVE, 1.0, 1, id="both read it"),
+    ],
+)
+def test_states_in_items_are_answers_too(
+    tmp_path: Path, ada: Label, bob: Label, observed: float | None, n: int
+) -> None:
+    sheets = [
+        Sheet(
+            "a",
+            name,
+            labels={"lines": Label("value"), "lines[0].sku": Label("value", "A"), "lines[0].amount": one},
+        )
+        for name, one in (("ada", ada), ("bob", bob))
+    ]
+    found = of_sheets(tmp_path, sheets)
+    measures = [one.measures["observed"] for one in found.fields if one.field == "lines[].amount"]
+    assert [(one.value, one.n) for one in measures if one.n] == ([(observed, n)] if n else [])
+    assert found.value("observed", "lines[].sku") == 1.0
+
+
+def test_a_list_of_which_single_values_were_asked_is_left_out_and_told(tmp_path: Path) -> None:
+    part = Sheet("a", "ada", labels={"tags[0]": Label("value", "x"), "total": FIVE})
+    whole = Sheet("a", "bob", labels={"tags": Label("value"), "tags[0]": Label("value", "x"), "total": FIVE})
+    found = of_sheets(tmp_path, [part, whole])
+    assert [one.field for one in found.fields if one.field.startswith("tags")] == []
+    assert found.notes == ("tags: 1 sheet with single items only, left out: a list is compared as a whole",)
+
+
+def test_answers_after_a_prediction_was_shown_count_apart(tmp_path: Path) -> None:
+    seen = Label("value", "5", shown="prediction")
+    sheets = [
+        sheet("ada", "a", total=seen), sheet("bob", "a", total=FIVE),
+        sheet("ada", "b", total=FIVE), sheet("bob", "b", total=Label("value", "6")),
+        Sheet("c", "ada", is_blind=True, labels={"total": seen}), sheet("bob", "c", total=FIVE),
+    ]  # fmt: skip
+    found = of_sheets(tmp_path, sheets)
+    measures = found.field("total").measures
+    assert (measures["observed"].value, measures["observed"].n) == (0.5, 2)
+    assert (measures["assisted"].value, measures["assisted"].n) == (1.0, 1)
+    assert (found.documents, found.independent) == (3, 2)
+    assert found.overall["assisted"].n == 1
+
+
+def test_more_than_two_reviewers_and_documents_labeled_once(tmp_path: Path) -> None:
+    sheets = [sheet(name, total=FIVE) for name in ("ada", "bob", "cid")]
+    sheets += [sheet("ada", "b", total=FIVE), sheet("ada", "c", total=FIVE), sheet("cid", "c", total=ABSENT)]
+    found = of_sheets(tmp_path, sheets)
+    assert found.reviewers == {"ada": 2, "bob": 1, "cid": 2}
+    assert (found.documents, found.single) == (2, 1)
+    assert found.value("observed", "total") == 0.5
+    assert [(one.first, one.second, one.count) for one in found.field("total").confusions] == [
+        ("5", "(absent)", 1)
+    ]
+
+
+def test_one_reviewer_twice_is_told(tmp_path: Path) -> None:
+    sheets = [Sheet("a", "ada", slot, labels={"total": FIVE}) for slot in (0, 1)]
+    assert of_sheets(tmp_path, sheets).is_intra
+
+
+def test_fields_of_another_document_type_are_no_answers() -> None:
+    spec = """
+document_type: {field: kind}
+fields: {kind: {type: enum, values: [invoice, statement]}, total: {type: money, applies_to: [invoice]}}
+"""
+    ada = [{"id": "a", "kind": "invoice", "total": "5"}, {"id": "b", "kind": "statement"}]
+    bob = [{"id": "a", "kind": "invoice", "total": "5"}, {"id": "b", "kind": "invoice", "total": "6"}]
+    found = agreement({"ada": ada, "bob": bob}, spec, replicates=0)
+    assert found.field("total").measures["observed"].n == 1
+    assert found.field("kind").measures["observed"].n == 2
+
+
+def test_trees_without_declared_fields_are_compared_too() -> None:
+    ada, bob = [{"id": "a", "x": {"y": "1"}, "l": [1, 2]}], [{"id": "a", "x": {"y": "2"}, "l": [2, 1]}]
+    found = agreement({"ada": ada, "bob": bob}, "type: any", replicates=0)
+    assert found.value("observed", "x.y") == 0.0
+    assert found.value("item_f1", "l") == 1.0
+
+
+amounts = st.sampled_from([None, "100", "100.5", "101.005", "102", "7"])
+rows = st.fixed_dictionaries(
+    {
+        "total": amounts,
+        "lines": st.lists(
+            st.fixed_dictionaries({"sku": st.sampled_from("ABC"), "amount": amounts}), max_size=3
+        ),
+        "tags": st.lists(st.sampled_from("xyz"), max_size=3),
+    }
+)
+documents = st.lists(st.tuples(rows, rows), min_size=1, max_size=4)
+
+
+def told(found: Agreement) -> Any:
+    data = found.to_dict()
+    return {name: data[name] for name in ("overall", "fields")}
+
+
+@few_examples()
+@given(documents)
+def test_neither_the_order_of_reviewers_nor_of_documents_matters(pairs: list[tuple[Any, Any]]) -> None:
+    named = [(f"d{at}", *pair) for at, pair in enumerate(pairs)]
+    ada, bob = ([{"id": name, **row[side]} for name, *row in named] for side in (0, 1))
+    one = agreement({"ada": ada, "bob": bob}, SPEC, replicates=50)
+    two = agreement({"bob": bob[::-1], "ada": ada[::-1]}, SPEC, replicates=50)
+    other = agreement({"ada": bob, "bob": ada}, SPEC, replicates=50)
+    assert told(one) == told(two) == told(other)
+
+
+@few_examples()
+@given(documents)
+def test_a_reviewer_agrees_with_himself(pairs: list[tuple[Any, Any]]) -> None:
+    rows = [{"id": str(at), **first} for at, (first, _) in enumerate(pairs)]
+    found = agreement({"ada": rows, "bob": rows}, SPEC, replicates=0)
+    for field in found.fields:
+        assert {one.value for one in field.measures.values()} <= {1.0, None}
+    assert found.value("observed") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "words"),
+    [
+        pytest.param([], ProblemsError, "cannot be read", id="a file that is not there"),
+        pytest.param([{"id": "a", "total": 1}], NothingEvaluatedError, "labeled twice", id="one reviewer"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(
+    tmp_path: Path, labels: list[Any], error: type[Exception], words: str
+) -> None:
+    path = tmp_path / "ada.jsonl"
+    if labels:
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in labels))
+    with pytest.raises(error, match=words):
+        agreement([path], SPEC)
+
+
+def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    write_labels(tmp_path / "a.jsonl", [sheet("ada", total=FIVE)])
+    write_labels(tmp_path / "b.jsonl", [sheet("ada", total=FIVE)])
+    with pytest.raises(ProblemsError, match="in a already"):
+        agreement([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], SPEC)
+
+
+@pytest.fixture
+def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    rows = [{"id": str(at), "total": str(at % 3), "tags": ["x"]} for at in range(25)]
+    for name, changed in (("ada", rows), ("bob", [{**rows[0], "total": "9"}, *rows[1:]])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in changed))
+
+    def run(*more: str) -> tuple[int, str, str]:
+        paths = [word for name in ("ada", "bob") for word in ("--labels", str(tmp_path / f"{name}.jsonl"))]
+        code = main(["agreement", "--spec", str(tmp_path / "spec.yaml"), *paths, *more])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_the_command_tells_agreement_and_disagreements(command: Callable[..., tuple[int, str, str]]) -> None:
+    code, out, _ = command("--bootstrap", "200")
+    assert code == 0
+    assert "25 documents labeled twice or more, by ada (25) and bob (25)" in out
+    assert "Most frequent disagreements" in out
+
+
+def test_the_command_prints_json(command: Callable[..., tuple[int, str, str]]) -> None:
+    code, out, _ = command("--json", "--bootstrap", "1000")
+    found = json.loads(out)
+    assert code == 0
+    assert found["reviewers"] == {"ada": 25, "bob": 25}
+    total = next(one for one in found["fields"] if one["field"] == "total")
+    assert total["measures"]["observed"]["value"] == 24 / 25
+    low, high = total["measures"]["observed"]["interval"]
+    assert low < 24 / 25 < high
+    assert total["measures"]["observed"]["marks"] == []
