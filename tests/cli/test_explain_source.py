@@ -46,7 +46,7 @@ def extracted(run: Run, place: Path) -> Path:
 def write_extraction(place: Path, *rows: dict[str, Any], name: str = "out") -> None:
     """Write a finished extraction with these rows."""
     (place / name).mkdir()
-    (place / name / "extraction.json").write_text(json.dumps({"status": "complete"}))
+    (place / name / "extraction.json").write_text(json.dumps({"schema_version": 1, "status": "complete"}))
     (place / name / "predictions.jsonl").write_text(
         "".join(json.dumps({"id": "r1.txt", "system": "m", **row}) + "\n" for row in rows)
     )

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shlex
+import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import Ran
+from command_runs import Ran, spawn
 from endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
+
+from fieldassay.errors import ProblemsError
+from fieldassay.public.extracting import ExtractOptions
 
 Run = Callable[..., Ran]
 SPEC = """
@@ -160,7 +167,7 @@ def test_repeats_are_asked_apart_and_scored_as_runs(run: Run, place: Path, serve
     ("make", "kind"),
     [
         (lambda out: (out / "notes.txt").write_text("mine"), "holds other files than an extraction"),
-        (lambda out: (out / "extraction.json").write_text("{"), "cannot be read"),
+        (lambda out: (out / "extraction.json").write_text("{"), "not JSON"),
     ],
 )
 def test_a_folder_of_something_else_is_left_alone(
@@ -188,6 +195,56 @@ def test_an_extraction_that_was_killed_is_not_scored(run: Run, place: Path) -> N
         f"base={place / 'out'}",
     )
     assert (ran.code, "goes on where it was" in ran.err) == (2, True), ran
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[1]", '{"schema_version": 1}', '{"schema_version": 2, "status": "complete"}']
+)
+def test_a_damaged_manifest_is_written_anew_from_the_answers(
+    run: Run, place: Path, server: ScriptedServer, text: str
+) -> None:
+    assert extract(run, place).code == 0
+    before, asked = rows(place / "out"), len(server.hits)
+    (place / "out" / "extraction.json").write_text(text)
+    given = ("--spec", place / "spec.yaml", "--gold", place / "gold.jsonl", "--pred", f"base={place / 'out'}")
+    ran = run("score", *given)
+    told = "extraction.json" in ran.err and "run the same `fieldassay extract` again" in ran.err
+    assert (ran.code, told) == (2, True), ran
+    ran = extract(run, place, "--retry", "truncated")
+    assert (ran.code, "it is written anew" in ran.err) == (0, True), ran
+    assert ([row["pred"] for row in rows(place / "out")], len(server.hits)) == (
+        [row["pred"] for row in before],
+        asked,
+    )
+    assert run("score", *given).code == 0
+
+
+def test_an_example_with_several_documents_is_an_error(run: Run, place: Path, server: ScriptedServer) -> None:
+    for name in ("2024/inv.txt", "2025/inv.txt"):
+        (place / "train" / name).parent.mkdir(parents=True)
+        (place / "train" / name).write_text(f"Buyer: Di\nTotal: 9.00\n{name}")
+    (place / "train.jsonl").write_text(json.dumps({"id": "inv", "total": "9.00", "buyer": "Di"}) + "\n")
+    held = json.loads((place / "systems.json").read_text())
+    held["systems"]["base"]["examples"] = {"from": "train.jsonl", "docs": "train", "k": 1}
+    (place / "systems.json").write_text(json.dumps(held))
+    ran = extract(run, place)
+    told = "train.jsonl: inv: has several documents: 2024/inv.txt, 2025/inv.txt" in ran.err
+    assert (ran.code, told, server.hits) == (2, True, []), ran
+
+
+@pytest.mark.parametrize("option", ["--max-cost", "--max-time"])
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "0"])
+def test_a_limit_that_limits_nothing_is_refused(
+    run: Run, place: Path, server: ScriptedServer, option: str, value: str
+) -> None:
+    ran = extract(run, place, option, value)
+    assert (ran.code, option in ran.err, server.hits) == (2, True, []), ran
+
+
+def test_a_limit_that_limits_nothing_is_refused_in_python() -> None:
+    with pytest.raises(ProblemsError) as caught:
+        ExtractOptions(max_cost_usd=math.nan, max_time_s=-1.0)
+    assert [problem.where for problem in caught.value.problems] == ["max_cost_usd", "max_time_s"]
 
 
 @pytest.mark.parametrize("is_same_folder", [True, False])
@@ -361,6 +418,93 @@ def test_no_function_ends_the_program(
     (place / "systems.json").write_text(json.dumps(systems))
     ran = extract(run, place)
     assert (ran.code, said in ran.out + ran.err) == (exit_code, True), ran
+
+
+PRINTING = """
+import os
+print("imported")
+def main(document):
+    print("a word")
+    os.system("echo a program")
+    return {"total": document["pages"][0].split("Total: ")[1].split()[0]}
+"""
+
+
+@pytest.mark.parametrize("more", [("--json",), ("--json", "--dry-run"), ()], ids=["json", "dry run", "table"])
+def test_what_a_function_prints_does_not_spoil_the_output(place: Path, more: tuple[str, ...]) -> None:
+    (place / "printing.py").write_text(PRINTING)
+    systems = {"systems": {"own": {"strategy": "function", "call": "printing:main"}}}
+    (place / "systems.json").write_text(json.dumps(systems))
+    given = ("--docs", "docs", "--spec", "spec.yaml", "--out", "out", "--jobs", 0, "--system", "systems.json")
+    process = spawn("extract", *given, *more, cwd=place)
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+    assert b"imported" in err and (b"a word" in err and b"a program" in err) == ("--dry-run" not in more)
+    assert b"imported" not in out and b"a word" not in out and b"a program" not in out
+    assert not more or json.loads(out)
+
+
+def test_a_program_that_is_not_there_has_its_place_in_the_file(run: Run, place: Path) -> None:
+    (place / "systems.json").write_text(
+        '{"systems": {"own": {"strategy": "command", "run": ["no-such-program"]}}}'
+    )
+    ran = extract(run, place)
+    assert (ran.code, "systems.json" in ran.err and "$.systems.own.run: no program" in ran.err) == (
+        2,
+        True,
+    ), ran
+
+
+ON_A_TERMINAL = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pseudo terminals")
+@pytest.mark.parametrize("is_early", [True, False], ids=["while workers start", "while a model answers"])
+def test_ctrl_c_at_a_terminal_ends_cleanly_and_says_how_to_go_on(
+    run: Run, place: Path, server: ScriptedServer, is_early: bool
+) -> None:
+    done = threading.Event()
+    server.script = lambda hit: answer(hit) if done.wait(60) else Reply(500)
+    master, slave = os.openpty()
+    given = ("--docs", place / "docs", "--spec", place / "spec.yaml", "--out", place / "out", "--jobs", 2)
+    command = [
+        sys.executable,
+        "-m",
+        "fieldassay.cli.main",
+        "extract",
+        *given,
+        "--system",
+        place / "systems.json",
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", ON_A_TERMINAL, *map(str, command)],
+        stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env=environment,
+    )  # fmt: skip
+    os.close(slave)
+    shown = bytearray()
+    reader = threading.Thread(target=read_all, args=(master, shown), daemon=True)
+    reader.start()
+    while not (b"loading" in shown if is_early else server.hits):
+        assert process.poll() is None, shown.decode()
+        time.sleep(0.01)
+    os.write(master, b"\x03")
+    threading.Timer(3, done.set).start()
+    assert process.wait(60) == 130
+    reader.join(10)
+    os.close(master)
+    text = shown.decode()
+    assert "Traceback" not in text and "The same command goes on from here" in text, text
+    assert extract(run, place).code == 0
+    assert [row["pred"]["buyer"] for row in rows(place / "out")] == list(BUYERS)
+
+
+def read_all(master: int, into: bytearray) -> None:
+    while True:
+        try:
+            into += os.read(master, 4096)
+        except OSError:  # the other side is closed
+            return
 
 
 def test_a_kind_of_failure_that_no_document_has_is_told(run: Run, place: Path) -> None:

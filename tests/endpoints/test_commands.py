@@ -30,6 +30,8 @@ for line in sys.stdin:
         time.sleep(60)
     if text == "babble":
         print(json.dumps({"result": 0}), file=out)
+    if text == "long":
+        print(json.dumps({"result": "x" * 60_000_000}), file=out, flush=True); continue
     if text == "nonsense":
         print("not json", file=out, flush=True); continue
     if text == "wrong":
@@ -90,6 +92,12 @@ def test_a_command_that_writes_two_lines_does_not_answer_the_next_document(tmp_p
     assert found["0-babble"].value.text == "0"
     assert found["1-b"].value.failure.kind == "command_answer"
     assert '"text":"c"' in found["2-c"].value.text
+
+
+def test_an_answer_of_many_megabytes_arrives_whole(tmp_path: Path) -> None:
+    found, _ = drive([job(0, "long"), job(1, "b")], tmp_path / "out", command(tmp_path))
+    assert len(found["0-long"].value.text) == 60_000_002
+    assert '"text":"b"' in found["1-b"].value.text
 
 
 def test_a_command_that_always_dies_stops_the_run(tmp_path: Path) -> None:

@@ -41,6 +41,31 @@ def test_a_key_is_removed_however_a_server_spelled_it(text: str) -> None:
         assert piece not in cleaned
 
 
+MASKED = {
+    "stars": ("sk-canary***9265", 0),
+    "many stars": ("sk-" + "*" * 40 + "9265", 0),
+    "dots": ("sk-canary/+...9265", 0),
+    "an ellipsis": ("sk-canary…", 0),
+    "begin only": ("sk-canary**** is wrong", 1),
+    "end only": ("****9265 is wrong", 1),
+    "letters": ("sk-caXXXXXXXX9265", 0),
+    "a word in brackets": ("sk-cana[redacted]9265", 0),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), MASKED.values(), ids=MASKED.keys())
+def test_what_a_server_shows_of_a_masked_key_is_removed(text: str, words: int) -> None:
+    cleaned = Key("sk-canary/+31415-9265").removed_from(f"Incorrect key: {text}. See …")
+    assert "[key removed]" in cleaned and cleaned.endswith(". See …")
+    assert "9265" not in cleaned and "sk-ca" not in cleaned
+    assert ("is wrong" in cleaned) == bool(words)
+
+
+@pytest.mark.parametrize("text", ["Total ***", "sk-...", "a...b", "____", "the end…", "[1]", "x****5"])
+def test_a_mask_without_a_part_of_the_key_stays(text: str) -> None:
+    assert Key("sk-canary/+31415-9265").removed_from(text) == text
+
+
 def test_a_key_is_removed_from_names_and_texts_of_json() -> None:
     assert Key(CANARY).removed_from_json({CANARY: [f"x {CANARY}", 1]}) == {
         "[key removed]": ["x [key removed]", 1]

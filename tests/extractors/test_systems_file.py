@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +63,18 @@ def test_a_matrix_makes_a_system_of_every_combination() -> None:
         ({"systems": {}}, "has no system"),
         ({"systems": {"a/b": {"strategy": "rules"}}}, "cannot name a folder"),
         ({"systems": {"run": {"strategy": "rules"}}}, "cannot name a folder"),
+        ({"systems": {"Transcripts": {"strategy": "rules"}}}, "cannot name a folder"),
+        ({"systems": {"sweep.json": {"strategy": "rules"}}}, "cannot name a folder"),
+        ({"systems": {"CON": {"strategy": "rules"}}}, "cannot name a folder"),
+        ({"systems": {"lpt1.v2": {"strategy": "rules"}}}, "cannot name a folder"),
+        ({"systems": {"a.": {"strategy": "rules"}}}, "cannot name a folder"),
+        ({"endpoints": LOCAL, "systems": {"a": {**BASE, "model": 3}}}, "write it in quotes"),
+        ({"endpoints": LOCAL, "systems": {"a": {**BASE, "model": ""}}}, "is empty"),
+        ({"endpoints": LOCAL, "systems": {"a": {**BASE, "split": {"pages": 0}}}}, "must be at least 1"),
+        ({"systems": {"a": {"strategy": "command", "run": []}}}, "is empty"),
+        ({"systems": {"a": {"strategy": "command", "run": 5}}}, "must be a list of texts, not the number 5"),
+        ({"systems": {"a": {"strategy": "command", "run": ["x"], "workers": 0}}}, "must be at least 1"),
+        ({"systems": {"a": {"strategy": "function", "call": ["x"]}}}, "must be a text, not a list"),
         (
             {"endpoints": {"x": {"url": "https://x/v1", "key": "sk-1"}}, "systems": {}},
             "must not stand in a file",
@@ -99,6 +112,31 @@ systems:
     assert len(caught.value.problems) == 3
     assert "canary" not in str(caught.value)
     assert all(problem.where.startswith("spec:") for problem in caught.value.problems)
+
+
+WRONG_KINDS = """endpoints:
+  local: {url: "http://127.0.0.1:1/v1"}
+systems:
+  a: {strategy: prompted, endpoint: local, model: 3}
+  b: {strategy: command, run: []}
+  c: {strategy: command, run: [python], workers: 0}
+"""
+
+
+def test_wrong_kinds_stand_at_their_line_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "systems.yaml"
+    file.write_text(WRONG_KINDS)
+    with pytest.raises(ProblemsError) as caught:
+        read_systems(file)
+    assert [problem.where for problem in caught.value.problems] == [
+        f"{file}:4: $.systems.a.model", f"{file}:5: $.systems.b.run", f"{file}:6: $.systems.c.workers"
+    ]  # fmt: skip
+
+
+def test_the_names_of_a_matrix_have_a_bound() -> None:
+    levels = {name: ["x" * 40] for name in ("model", "endpoint", "input", "prompt", "decode", "verify")}
+    with pytest.raises(ProblemsError, match="names of more than 200 characters"):
+        read_systems({"endpoints": LOCAL, "systems": {"a": BASE}, "matrix": {"a": levels}})
 
 
 def test_a_matrix_has_a_bound() -> None:

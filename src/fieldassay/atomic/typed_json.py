@@ -22,10 +22,11 @@ _MISSING = re.compile(r"Object missing required field (`[^`]*`)")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The expected form of a file: its name in a sentence, and the kind of problem for any other form."""
+    """The expected form of a file: its name in a sentence, the kind of problem for any other, a remedy."""
 
     name: str
     kind: str
+    remedy: str = AGAIN
 
 
 def parse_json(data: bytes) -> Any:
@@ -50,9 +51,9 @@ def read_typed(data: bytes, kind: type[T], form: Form, where: str) -> T:
     try:
         parts = parse_json(data)
     except ValueError as error:
-        raise _refusal(where, f"not JSON ({str(error)[:200]})", form.kind) from None
+        raise _refusal(where, f"not JSON ({str(error)[:200]})", form) from None
     if not isinstance(parts, dict) or parts.get("schema_version") != SCHEMA_VERSION:
-        raise _refusal(where, f"not {form.name} of schema version {SCHEMA_VERSION}", form.kind)
+        raise _refusal(where, f"not {form.name} of schema version {SCHEMA_VERSION}", form)
     return check_part(parts, kind, form, f"{where}: $")
 
 
@@ -65,7 +66,7 @@ def check_part(data: Any, kind: type[T], form: Form, where: str) -> T:
         return convert(data, kind)
     except ValueError as error:
         place, what = error.args
-        raise _refusal(f"{where}{place.removeprefix('$')}", what, form.kind) from None
+        raise _refusal(f"{where}{place.removeprefix('$')}", what, form) from None
 
 
 def convert(data: Any, kind: type[T]) -> T:
@@ -97,5 +98,5 @@ def _finite(text: str) -> float:
     return number
 
 
-def _refusal(where: str, what: str, kind: str) -> ProblemsError:
-    return ProblemsError([Problem(where, what, AGAIN, kind)])
+def _refusal(where: str, what: str, form: Form) -> ProblemsError:
+    return ProblemsError([Problem(where, what, form.remedy, form.kind)])

@@ -149,7 +149,7 @@ class _Store:
             if line.get("kind") == "load" and line.get("sha256")
         }
         stores = tuple(TranscriptStore(one / "transcripts") for one in (folder, folder.parent))
-        given = (read_manifest(folder).get("options") or {}).get("input")
+        given = read_manifest(folder).options.get("input")
         form_of_input = given.get("as") if isinstance(given, dict) else given
         return cls(stores, documents, form_of_input == "images")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fieldassay.cli.grouping import SHARE
 from fieldassay.cli.storing import lookup_option
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ _SHAPES = ("table", "json", "markdown", "html", "csv")
 )
 @click.option(
     "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     help="The level of confidence.  [default: the first run's]",
 )
 @click.option(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fieldassay.cli.grouping import GroupedCommand, add_options, option
+from fieldassay.cli.grouping import FiniteRange, GroupedCommand, add_options, option
 
 if TYPE_CHECKING:
     from fieldassay.endpoints.jobs import Progress
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _PATH = click.Path(path_type=Path)
-_POSITIVE = click.FloatRange(0, min_open=True)
-INCOMPLETE, NOTHING = 3, 5
+_POSITIVE = FiniteRange(0, min_open=True)
+INCOMPLETE, NOTHING, INTERRUPTED = 3, 5, 130
 
 _WORK = (
     option(
@@ -153,23 +154,37 @@ def extract(**given: Any) -> int:
     fieldassay extract --docs scans --spec spec.yaml --out out/rules
     fieldassay score --spec spec.yaml --gold gold.jsonl --pred rules=out/rules
     """
+    from fieldassay.cli.output import keep_output_clean
     from fieldassay.public.extracting import estimate_extraction
     from fieldassay.public.extracting import extract as run
 
     options = read_work_options(given)
     if given["is_dry"]:
-        found = estimate_extraction(given["docs"], Path(given["spec"]), given["system"], options)
+        with keep_output_clean():
+            found = estimate_extraction(given["docs"], Path(given["spec"]), given["system"], options)
         show_estimates({given["system"] or "rules": found}, is_json=given["is_json"])
         return 0
     if given["out"] is None:
         raise click.UsageError("say where the predictions go: --out DIR.")
     from fieldassay.cli.progress import show_extraction
 
-    with show_extraction(given["quiet"]) as progress:
+    with resumable(), keep_output_clean(), show_extraction(given["quiet"]) as progress:
         watch = make_watch(progress, is_quiet=given["quiet"])
         made = run(given["docs"], Path(given["spec"]), given["out"], given["system"], options, watch)
     _show(made, given)
     return exit_code(made)
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Say how to go on where an interrupt comes before or after the requests; end with its exit code."""
+    from fieldassay.cli.output import complain
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        complain("interrupted. The same command goes on from here")
+        raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 def make_watch(progress: Callable[[Progress], None] | None, *, is_quiet: bool) -> Watch:
@@ -185,7 +200,7 @@ def exit_code(made: Extraction) -> int:
     """Return the exit code of an extraction: 3 if it stopped before its end, 5 if it predicted nothing."""
     stop = made.manifest["stop"]
     if stop is not None and stop["kind"] == "interrupted":
-        return 130
+        return INTERRUPTED
     if not made.is_complete:
         return INCOMPLETE
     return 0 if made.counts["predicted"] else NOTHING

@@ -6,6 +6,7 @@ option is declared.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -23,6 +24,21 @@ ORDER: tuple[OptionGroup, ...] = (
     "Options",
 )
 """The groups in the order of `--help`; the last one holds the options outside all others."""
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers that NaN and the infinities are not in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number. Raises `click.BadParameter`."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number.", param, ctx)
+        return number
+
+
+SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
+"""A share strictly between none and all."""
 
 
 class _Option(click.Option):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -37,6 +39,26 @@ def complain(text: str) -> None:
     from fieldassay.wording.shown import visible
 
     _write(sys.stderr, "".join(f"{visible(line)}\n" for line in text.split("\n")))
+
+
+@contextmanager
+def keep_output_clean() -> Iterator[None]:
+    """Send to standard error what code of the user prints, here or in a program that it starts."""
+    sys.stdout.flush()
+    try:
+        place = sys.stdout.fileno()
+        held = os.dup(place)
+    except (OSError, ValueError):  # a stream without a file, as in a notebook
+        with redirect_stdout(sys.stderr):
+            yield
+        return
+    try:
+        os.dup2(sys.stderr.fileno(), place)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(held, place)
+        os.close(held)
 
 
 def screen() -> Screen:

@@ -10,20 +10,21 @@ import click
 
 from fieldassay.cli.extract import (
     INCOMPLETE,
+    INTERRUPTED,
     NOTHING,
     make_watch,
     read_work_options,
+    resumable,
     show_estimates,
     work_options,
 )
-from fieldassay.cli.grouping import GroupedCommand, option
+from fieldassay.cli.grouping import SHARE, GroupedCommand, option
 from fieldassay.cli.inputs import bootstrap_option, gold_options, spec_options
 
 if TYPE_CHECKING:
     from fieldassay.public.sweeping import SweepOptions
 
 _PATH = click.Path(path_type=Path)
-_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 @click.command(cls=GroupedCommand)
@@ -51,7 +52,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     "--holdout",
     group="Statistics",
     metavar="SHARE",
-    type=_SHARE,
+    type=SHARE,
     help="Choose the best system without this share of the documents, and say how good it is on them.",
 )
 @bootstrap_option
@@ -77,6 +78,7 @@ def run(**given: Any) -> int:
     fieldassay run --corpus --out out
     """
     from fieldassay.cli.inputs import read_gold_options, read_spec_option
+    from fieldassay.cli.output import keep_output_clean
     from fieldassay.cli.progress import show_extraction
     from fieldassay.public.sweeping import SweepOptions, estimate
     from fieldassay.public.sweeping import run as run_systems
@@ -94,16 +96,18 @@ def run(**given: Any) -> int:
     spec = read_spec_option(given)
     inputs = (given["docs"], spec, given["gold"])
     if given["is_dry"]:
-        show_estimates(estimate(*inputs, given["systems"], options), is_json=given["is_json"])
+        with keep_output_clean():
+            found = estimate(*inputs, given["systems"], options)
+        show_estimates(found, is_json=given["is_json"])
         return 0
     if given["out"] is None:
         raise click.UsageError("say where extractions and run go: --out DIR.")
-    with show_extraction(given["quiet"]) as progress:
+    with resumable(), keep_output_clean(), show_extraction(given["quiet"]) as progress:
         watch = make_watch(progress, is_quiet=given["quiet"] or given["is_json"])
         made = run_systems(*inputs, given["out"], given["systems"], options, watch)
     _show(made, given)
     if any((one.manifest["stop"] or {}).get("kind") == "interrupted" for one in made.extractions.values()):
-        return 130
+        return INTERRUPTED
     if not made.is_complete:
         return INCOMPLETE
     return 0 if any(one.counts["predicted"] for one in made.extractions.values()) else NOTHING

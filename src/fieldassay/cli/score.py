@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from fieldassay.cli.grouping import GroupedCommand, option
+from fieldassay.cli.grouping import SHARE, GroupedCommand, option
 from fieldassay.cli.inputs import bootstrap_option, data_options, spec_options
 from fieldassay.cli.lock import lock_options, read_lock_options
 from fieldassay.cli.regressions import BaselineChoice, baseline_options, read_baseline_options
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 _SHAPES = ("table", "json", "markdown", "junit")
-_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 @click.command(cls=GroupedCommand)
@@ -107,7 +106,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     "--level",
     group="Statistics",
     metavar="SHARE",
-    type=_SHARE,
+    type=SHARE,
     default=0.95,
     show_default=True,
     help="The level of intervals, above 0, below 1.",

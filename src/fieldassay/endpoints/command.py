@@ -93,17 +93,19 @@ class Worker:
             raise CommandError("command_answer", f"not a line of JSON: {answer[:200]!r}") from None
 
     def _read_line(self, until: float, timeout_s: float) -> bytes:
-        while b"\n" not in self._rest:
+        parts, size, chunk = [self._rest], len(self._rest), self._rest
+        while b"\n" not in chunk:
             ready, _, _ = select.select([self._answers], [], [], max(until - time.monotonic(), 0.0))
             if not ready:
                 raise CommandError("command_timeout", f"no answer within {timeout_s:g} s")
             chunk = os.read(self._answers, 2**16)
             if not chunk:
                 raise self._death("ended without an answer")
-            self._rest += chunk
-            if len(self._rest) > _MOST_LINE_BYTES:
+            parts.append(chunk)
+            size += len(chunk)
+            if size > _MOST_LINE_BYTES:
                 raise CommandError("command_answer", "the answer is longer than 64 MB")
-        line, _, self._rest = self._rest.partition(b"\n")
+        line, _, self._rest = b"".join(parts).partition(b"\n")
         return line
 
     def _death(self, said: str) -> CommandError:

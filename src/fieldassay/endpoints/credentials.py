@@ -18,6 +18,10 @@ from fieldassay.json_value import Json
 
 REMOVED = "[key removed]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.I)
+_MASK = re.compile(r"(?:[*•·●…]|\.{3,}|[xX#_]{4,}|\[[^\]\s]{1,20}\])+")
+"""What servers write in place of the middle of a key (`sk-abc***wxyz`)."""
+MOST_SHOWN = 4
+"""So many characters of a key around a mask are removed with it; fewer tell nothing."""
 SHORTEST_SECRET = 8
 """Shorter keys (`EMPTY`, `none`) are placeholders of local servers: removing them would change answers."""
 
@@ -48,7 +52,25 @@ class Key:
         >>> Key("sk-canary-1234").removed_from('"no such key: sk-canary\\\\u002d1234, c2stY2FuYXJ5LTEyMzQ="')
         '"no such key: [key removed], [key removed]="'
         """
-        return self._spellings.sub(REMOVED, text) if self.is_secret else text
+        if not self.is_secret:
+            return text
+        return self._without_masked(self._spellings.sub(REMOVED, text))
+
+    def _without_masked(self, text: str) -> str:
+        """Return a text without the begin and the end of the key around a mask."""
+        pieces, done = [], 0
+        for mask in _MASK.finditer(text):
+            start, end = mask.span()
+            before, after = (
+                text[max(done, start - len(self.value)) : start],
+                text[end : end + len(self.value)],
+            )
+            left = next((n for n in range(len(before), 0, -1) if self.value.startswith(before[-n:])), 0)
+            right = next((n for n in range(len(after), 0, -1) if self.value.endswith(after[:n])), 0)
+            if left + right >= MOST_SHOWN:
+                pieces += [text[done : start - left], REMOVED]
+                done = end + right
+        return "".join([*pieces, text[done:]])
 
     def removed_from_json(self, value: Json) -> Json:
         """Return a JSON value without the key in any of its texts and names."""

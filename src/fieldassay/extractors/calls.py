@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.documents.text import transcript_text
@@ -14,7 +14,7 @@ from fieldassay.extractors.evidence import Locator, as_evidence
 from fieldassay.extractors.fields import field_labels
 from fieldassay.extractors.places import Search
 from fieldassay.extractors.schema import AnswerShape
-from fieldassay.extractors.strategy import Extracted, Task
+from fieldassay.extractors.strategy import AT_LEAST_ONE, Extracted, Task
 from fieldassay.json_value import Json
 from fieldassay.paths import join_path, plain_path
 
@@ -34,8 +34,8 @@ class Command:
     """
 
     run: tuple[str, ...]
-    workers: int = 1
-    timeout_s: float = 120.0
+    workers: int = field(default=1, metadata=AT_LEAST_ONE)
+    timeout_s: float = field(default=120.0, metadata={"least": 0.001})
 
     def extract(
         self, document: Transcript, task: Task
@@ -49,7 +49,7 @@ class Function:
     """A Python function of the user, `module:name`: from the same object to the record."""
 
     call: str
-    workers: int = 1
+    workers: int = field(default=1, metadata=AT_LEAST_ONE)
 
     def extract(
         self, document: Transcript, task: Task

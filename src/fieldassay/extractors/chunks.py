@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fieldassay.extractors.schema import split_fields
+from fieldassay.extractors.strategy import AT_LEAST_ONE
 
 if TYPE_CHECKING:
     from fieldassay.spec.model import Field
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 class Split:
     """The division of a document: at most so many pages and fields a request, with overlapping pages."""
 
-    pages: int | None = None
+    pages: int | None = field(default=None, metadata=AT_LEAST_ONE)
     overlap: int = 1
-    fields: int | None = 100
+    fields: int | None = field(default=100, metadata=AT_LEAST_ONE)
 
     def page_ranges(self, count: int) -> tuple[range, ...]:
         """Return the pages of each request, as positions from 0; a document without pages is one part.

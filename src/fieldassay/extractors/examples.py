@@ -39,7 +39,7 @@ class Shown(ExampleFile):
     """The choice of examples: the first `k` (`fixed`) or the `k` most similar ones (`nearest`)."""
 
     select: Literal["fixed", "nearest"] = "fixed"
-    k: int = 3
+    k: int = field(default=3, metadata={"least": 1})
 
 
 def plain_text(document: Transcript) -> str:

@@ -104,7 +104,7 @@ def changed_parts(system: System, folder: Path) -> tuple[str, ...]:
     """Return the names of the parts that differ from the extraction in a folder; none for a new one."""
     if not is_extraction(folder):
         return ()
-    before = read_manifest(folder).get("parts") or {}
+    before = read_manifest(folder).parts
     return tuple(
         sorted(name for name in {*before, *system.parts} if before.get(name) != system.parts.get(name))
     )

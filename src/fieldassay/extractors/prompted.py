@@ -26,7 +26,7 @@ from fieldassay.extractors.places import Search
 from fieldassay.extractors.prompts import Prompt, describe_fields, fence, schema_text
 from fieldassay.extractors.schema import AnswerShape, Values, is_tree
 from fieldassay.extractors.shown import example_answer
-from fieldassay.extractors.strategy import Example, Extracted, Task
+from fieldassay.extractors.strategy import AT_LEAST_ONE, Example, Extracted, Task
 from fieldassay.extractors.verify import (
     Verify,
     check_request,
@@ -57,8 +57,8 @@ class Input:
     """What the model sees: the text of the document, images of its pages, or both."""
 
     form: Literal["text", "images", "both"] = "text"
-    dpi: int = 150
-    max_side: int = 2000
+    dpi: int = field(default=150, metadata=AT_LEAST_ONE)
+    max_side: int = field(default=2000, metadata=AT_LEAST_ONE)
     """The longest side of an image in pixels."""
 
 
@@ -69,7 +69,7 @@ class Decode:
     format: Literal["json_schema", "json_object", "text"] = "json_schema"
     values: Values = "as_written"
     logprobs: bool = False
-    max_tokens: int | None = 4000
+    max_tokens: int | None = field(default=4000, metadata=AT_LEAST_ONE)
     temperature: float | None = 0.0
     seed: int | None = None
     """Sent with the number of the repeat added to it; None: not sent."""

@@ -13,6 +13,9 @@ from fieldassay.json_value import Json
 if TYPE_CHECKING:
     from fieldassay.spec.model import Spec  # loads numpy
 
+AT_LEAST_ONE = {"least": 1}
+"""The metadata of an option, a number, that a file of systems cannot set to less."""
+
 EvidenceClass = Literal["found", "elsewhere", "assembled", "absent", "hidden", "example"]
 """The place of a quote: the claimed one, elsewhere in the document, in pieces, nowhere, in hidden text,
 or in a shown example and not in the document."""

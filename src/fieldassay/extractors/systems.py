@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from fieldassay.documents.load import load
+from fieldassay.documents.load import load_bytes
 from fieldassay.documents.sources import DocumentFile, list_documents
-from fieldassay.documents.transcript import DocumentError, Transcript
+from fieldassay.documents.transcript import DocumentError
 from fieldassay.endpoints.channel import Channel
 from fieldassay.endpoints.client import ChatChannel
 from fieldassay.endpoints.command import CommandChannel, FunctionChannel
@@ -113,7 +114,8 @@ def _opened(
     examples = () if shown is None else load_examples(shown, spec, given, folder)
     table = {model: dict(kinds) for model, kinds in spec.prices}
     with ExitStack() as stack:
-        channels, asked = _channels(strategy, endpoints, function, stack)
+        with _placed(entry):
+            channels, asked = _channels(strategy, endpoints, function, stack)
         prices = Prices(table, asked)
         stack.callback(prices.close)
         yield System(
@@ -126,6 +128,19 @@ def _opened(
             entry.options,
             entry.repeats,
         )
+
+
+@contextmanager
+def _placed(entry: SystemEntry) -> Iterator[None]:
+    """Give the problems of a program or a function their place in the file of systems."""
+    try:
+        yield
+    except ProblemsError as error:
+        if not entry.where:
+            raise
+        key = "run" if isinstance(entry.strategy, Command) else "call"
+        where = f"{entry.where}.{key}"
+        raise ProblemsError([replace(problem, where=where) for problem in error.problems]) from None
 
 
 def _channels(
@@ -160,11 +175,13 @@ def _imported(text: str) -> Callable[..., Any]:
         found: Any = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:  # the module is the user's code
         remedy = "write MODULE:FUNCTION, importable from here"
-        raise ProblemsError([Problem(text, f"cannot be imported ({error})", remedy, "no_function")]) from None
+        what = f"{text}: cannot be imported ({error})"
+        raise ProblemsError([Problem("function", what, remedy, "no_function")]) from None
     finally:
         sys.path.remove("")
     if not callable(found):
-        raise ProblemsError([Problem(text, "is no function", "write MODULE:FUNCTION", "no_function")])
+        what = f"{text} is no function"
+        raise ProblemsError([Problem("function", what, "write MODULE:FUNCTION", "no_function")])
     return found  # type: ignore[no-any-return]
 
 
@@ -192,18 +209,18 @@ def load_examples(shown: ExampleFile, spec: Spec, given: Given, folder: Path) ->
     if docs is None:
         remedy = "name the folder of their documents: `docs: DIR`"
         raise ProblemsError([Problem(str(source), "examples without documents", remedy, "invalid")])
-    files = {file.id: file for file in list_documents(docs).files}
-    by_stem = {Path(name).stem: file for name, file in files.items()}
+    files = list_documents(docs).files
+    by_id, by_stem = {file.id: [file] for file in files}, defaultdict[str, list[DocumentFile]](list)
+    for file in files:
+        by_stem[Path(file.id).stem].append(file)
     records = open_source(source, given.reading or _example_options(spec))
     found, problems = [], []
     for record in records.fetch(range(len(records))):
-        file = files.get(record.id) or by_stem.get(Path(record.id).stem)
         try:
-            if file is None:
-                raise DocumentError("unreadable", f"no document in {docs}")
-            transcript = load(file.path, name=file.id) if file.length is None else _load_part(file)
+            file = _only(by_id.get(record.id) or by_stem[Path(record.id).stem])
+            transcript = load_bytes(file.read(), file.id)
         except DocumentError as error:
-            remedy = "add the document, or leave the example out"
+            remedy = "add the document, write its path as the id, or leave the example out"
             problems.append(Problem(f"{source}: {record.id}", str(error), remedy, "no_document"))
             continue
         data = dict(record.data or {})
@@ -234,10 +251,12 @@ def _example_options(spec: Spec) -> SourceOptions:
     )
 
 
-def _load_part(file: DocumentFile) -> Transcript:
-    from fieldassay.documents.load import load_bytes
-
-    return load_bytes(file.read(), file.id)
+def _only(files: Sequence[DocumentFile]) -> DocumentFile:
+    """Return the only one of the documents of an example. Raises `DocumentError` for none or several."""
+    if len(files) != 1:
+        named = ", ".join(file.id for file in files[:3])
+        raise DocumentError("unreadable", f"has several documents: {named}" if files else "has no document")
+    return files[0]
 
 
 def _parts(

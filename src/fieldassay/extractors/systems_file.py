@@ -36,7 +36,12 @@ _SYSTEM_KEYS = ("strategy", "repeats", "ocr")
 MOST_VARIANTS = 1000
 """The systems that one matrix makes, at most."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,79}")
-RESERVED = ("run", "transcripts", "images")
+RESERVED = ("run", "transcripts", "images", "sweep.json")
+"""What else stands in the folder of a sweep."""
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+"""Names that Windows keeps for devices, whatever their ending."""
+MOST_NAME = 200
+"""Characters of the name of a system of a matrix, at most: the folder has to hold longer names too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,8 @@ class SystemEntry:
     factors: Mapping[str, str] = field(default_factory=dict)
     """The level of each factor of the matrix."""
     repeats: int = 1
+    where: str = ""
+    """The place of the system in its file, where messages begin; empty for one that stands in none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +118,16 @@ def slug(level: Json) -> str:
     return re.sub(r"[^A-Za-z0-9.+-]+", "-", text).strip("-")[:40] or "empty"
 
 
+def is_folder_name(name: str) -> bool:
+    """Return whether a system can have this name: that of a folder on every operating system.
+
+    >>> is_folder_name("base-2"), is_folder_name("CON"), is_folder_name("nul.v1"), is_folder_name("a.")
+    (True, False, False, False)
+    """
+    is_free = name.casefold() not in RESERVED and not _DEVICES.fullmatch(name)
+    return bool(_NAME.fullmatch(name)) and is_free and not name.endswith(".")
+
+
 class _Reader:
     """Reads the parts of a file of systems, and notes their problems."""
 
@@ -162,8 +179,11 @@ class _Reader:
 
     def _variants(self, name: str, value: Any, factors: Any) -> Iterator[SystemEntry]:
         at = ("systems", name)
-        if not _NAME.fullmatch(name) or name in RESERVED:
-            remedy = "use letters, digits, `.`, `_`, `+`, `-`, and none of: " + ", ".join(RESERVED)
+        if not is_folder_name(name):
+            remedy = (
+                "use letters, digits, `.`, `_`, `+`, `-`, no `.` at the end, no device such as CON, and none "
+                f"of: {', '.join(RESERVED)}"
+            )
             self._report.add(at, f"cannot name a folder {name[:80]!r}", remedy, "invalid")
             return
         if not isinstance(value, dict):
@@ -192,6 +212,10 @@ class _Reader:
             options = dict(zip(levels, chosen, strict=True))
             told = {key: slug(level) for key, level in options.items()}
             full = "_".join([name, *(f"{key}={text}" for key, text in told.items())])
+            if len(full) > MOST_NAME:
+                what = f"makes names of more than {MOST_NAME} characters, such as {full[:60]}…"
+                self._report.add(("matrix", name), what, "write fewer factors", "too_large")
+                return
             entry = self._entry(full, {**value, **options}, at)
             if entry is not None:
                 yield replace(entry, base=name, factors=told)
@@ -214,7 +238,10 @@ class _Reader:
             cursor.refuse(
                 "repeats", "must be a whole number of at least 1", "write 1 or more", "out_of_range"
             )
-        return None if made is None else SystemEntry(name, made, dict(value), repeats=max(int(repeats), 1))
+        if made is None:
+            return None
+        where = self._report.places.where(at)
+        return SystemEntry(name, made, dict(value), repeats=max(int(repeats), 1), where=where)
 
     def _build(self, kind: type[Any], cursor: Cursor, given: Mapping[str, Any]) -> Any:
         """Return an instance of a dataclass from a mapping; None if a required option is missing."""
@@ -279,15 +306,23 @@ def _plain(hint: Any, cursor: Cursor, key: str, one: Any) -> Any:
     if hint is bool:
         return cursor.flag(key)
     if hint in (int, float):
-        number = cursor.number(key, 0)
+        number, least = cursor.number(key, 0), one.metadata.get("least", 0)
         if hint is int and number != int(number):
             cursor.refuse(key, "must be a whole number", "write a whole number", "wrong_kind")
+        elif number < least and cursor.data[key] == number:
+            cursor.refuse(key, f"must be at least {least}", f"write {least} or more", "out_of_range")
         return int(number) if hint is int else number
-    if origin is tuple:
-        return cursor.texts(key)
-    if hint is str:
-        return cursor.text(key, "")
-    return cursor.mapping(key)
+    if origin is not tuple and hint is not str:
+        return cursor.mapping(key)
+    given = cursor.data[key]
+    if not isinstance(given, str) and not (origin is tuple and isinstance(given, list)):
+        what = f"must be a {'list of texts' if origin is tuple else 'text'}, not {kind_of(given)}"
+        remedy = "write it in quotes" if isinstance(given, int | float) else "write one text"
+        cursor.refuse(key, what, remedy, "wrong_kind")
+        return MISSING
+    if not given and one.default is MISSING:
+        cursor.refuse(key, "is empty", f"write `{key}: …`", "invalid")
+    return cursor.texts(key) if origin is tuple else given
 
 
 def _check_endpoint(entry: SystemEntry, endpoints: Mapping[str, Endpoint], report: Report) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -47,6 +48,17 @@ class ExtractOptions:
     """Kinds of failures that are asked for again."""
     reuse: tuple[Path, ...] = ()
     """Folders of other extractions whose answers to the same requests are taken."""
+
+    def __post_init__(self) -> None:
+        problems = [
+            Problem(
+                name, f"must be a positive number, not {value}", "leave it out for no limit", "out_of_range"
+            )
+            for name in ("max_cost_usd", "max_time_s")
+            if (value := getattr(self, name)) is not None and not 0 < value < math.inf
+        ]
+        if problems:
+            raise ProblemsError(problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +127,16 @@ def extract(
 
 def print_changes(system: System, out: Path, tell: Callable[[str], None]) -> None:
     """Say what differs from the extraction that a folder holds, before anything is sent."""
-    changed = changed_parts(system, out)
+    try:
+        changed = changed_parts(system, out)
+    except ProblemsError as error:
+        if not (out / JOURNAL).is_file():
+            raise  # a file of something else
+        damaged = error.problems[0]
+        tell(
+            f"{damaged.where}: {damaged.what}; it is written anew, and what is answered is asked for no more"
+        )
+        return
     if changed:
         tell(
             f"{out}: changed since the last extraction: {', '.join(changed)}; "
@@ -127,7 +148,10 @@ def print_retries(kinds: Sequence[str], out: Path, tell: Callable[[str], None]) 
     """Say which kinds of failures to ask for again the finished extraction in a folder does not have."""
     if not kinds or not is_extraction(out):
         return
-    failures = read_manifest(out).get("failures")
+    try:
+        failures = read_manifest(out).failures
+    except ProblemsError:  # `print_changes` has said so
+        return
     missing = [] if failures is None else [kind for kind in kinds if kind not in failures]
     if missing:
         known = ", ".join(failures or ()) or "none"

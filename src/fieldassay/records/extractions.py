@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from fieldassay.atomic.typed_json import Form, read_typed
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.records.options import SourceOptions
@@ -26,20 +27,34 @@ def is_extraction(folder: Path) -> bool:
         return False
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What others need of the manifest of an extraction; `failures` are counts by kind (None: not ended)."""
+
+    status: str
+    parts: Mapping[str, str] = field(default_factory=dict)
+    failures: Mapping[str, int] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+_JOURNAL = "journal.jsonl"
+_AGAIN = f"run the same `fieldassay extract` again: it is written anew, from the answers in {_JOURNAL}"
+_ANOTHER = "name a folder that `fieldassay extract` wrote"
+
+
+def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of an extraction. Raises `ProblemsError` if it cannot be read."""
     path = folder / MANIFEST
+    form = Form(
+        "a manifest of an extraction", "not_json", _AGAIN if (folder / _JOURNAL).is_file() else _ANOTHER
+    )
     try:
         with open_file(path) as stream:
-            found = json.loads(stream.read())
-    except (OSError, ValueError, RecursionError) as error:
-        raise ProblemsError(
-            [Problem(str(path), f"cannot be read ({error})", "extract again into the folder", "not_json")]
-        ) from None
-    if not isinstance(found, dict) or not isinstance(found.get("status"), str):
-        what, remedy = "is no manifest of an extraction", "extract again into the folder"
-        raise ProblemsError([Problem(str(path), what, remedy, "not_json")])
-    return found
+            data = stream.read()
+    except (OSError, ValueError) as error:
+        problem = Problem(str(path), f"cannot be read ({error})", form.remedy, form.kind)
+        raise ProblemsError([problem]) from None
+    return read_typed(data, Manifest, form, str(path))
 
 
 def open_extraction(folder: Path, options: SourceOptions) -> tuple[Path, SourceOptions]:
@@ -47,7 +62,7 @@ def open_extraction(folder: Path, options: SourceOptions) -> tuple[Path, SourceO
 
     Raises `ProblemsError` for an extraction that has not ended: its predictions are not all there.
     """
-    if read_manifest(folder)["status"] == RUNNING or not (folder / PREDICTIONS).is_file():
+    if read_manifest(folder).status == RUNNING or not (folder / PREDICTIONS).is_file():
         what = "the extraction has not ended: its predictions are not all there"
         remedy = "run the same `fieldassay extract` again; it goes on where it was"
         raise ProblemsError([Problem(str(folder), what, remedy, "unfinished_extraction")])

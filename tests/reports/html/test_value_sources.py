@@ -35,7 +35,7 @@ def place(tmp_path: Path) -> Path:
 def extraction(place: Path, name: str, quote: str) -> Path:
     """Write an extraction with one wrong total, one right one, and an invented shop."""
     (place / name).mkdir()
-    (place / name / "extraction.json").write_text('{"status": "complete"}')
+    (place / name / "extraction.json").write_text('{"schema_version": 1, "status": "complete"}')
     evidence = {
         "total": {"quote": quote, "page": 2, "class": "found"},
         "shop": {"quote": "", "class": "absent"},
