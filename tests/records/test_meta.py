@@ -39,6 +39,8 @@ META = {
     "tags as JSON text": ({"tags": '["x, y"]'}, {"tags": ("x, y",)}),
     "difficulty": ({"difficulty": "hard"}, {"attributes": {"difficulty": "hard"}}),
     "critical fields": ({"critical_fields": ["a[0].b"]}, {"critical_paths": ("a[0].b",)}),
+    "illegible fields": ({"illegible_fields": ["a[0].b"]}, {"illegible_paths": ("a[0].b",)}),
+    "illegible fields of a table": ({"illegible_fields": "a|b"}, {"illegible_paths": ("a", "b")}),
     "accepted variations": (
         {"acceptable_variations": {"a": [1, None]}},
         {"accepted_values": {"a": (1, None)}},
@@ -61,7 +63,7 @@ def test_meta_is_read_with_and_without_a_data_key(name: str) -> None:
         {"error": 5}, {"confidence": "high"}, {"timing": "late"}, {"usage": 3}, {"tags": 7}, {"variant": 1},
         {"raw": {}},
         {"value": "v", "status": "ok"}, {"m": {"value": 3, "score": 1}}, {"processing_time": "soon"},
-        {"critical_fields": "x"},
+        {"critical_fields": "x"}, {"illegible_fields": 5},
     ],
     ids=str,
 )  # fmt: skip

@@ -43,10 +43,11 @@ def _marked(
     marked = np.full(len(block), info.critical)
     for row, path in zip(rows.tolist(), paths.expected(block, info).gather(rows).to_list(), strict=True):
         wanted = critical[int(block.pairs.doc[row])]
-        if path is not None and (_is_at_or_under(path, wanted) or _is_at_or_under(field_of(path), wanted)):
+        if path is not None and (is_at_or_under(path, wanted) or is_at_or_under(field_of(path), wanted)):
             marked[row] = True
     return replace(block, critical=marked)
 
 
-def _is_at_or_under(path: str, places: frozenset[str]) -> bool:
+def is_at_or_under(path: str, places: frozenset[str]) -> bool:
+    """Return whether a path is one of some places, or below one."""
     return path in places or any(char in ".[" and path[:at] in places for at, char in enumerate(path))

@@ -107,8 +107,8 @@ def digest_labels(plan: Plan, records: Iterable[Record], documents: int) -> Labe
     """Return the digests of gold records, in number `documents`, each id once.
 
     Memory is bounded by `SIZE` bytes a document. The digest of a record covers its id, its declared values as
-    read, and the data beside it that belongs to gold: critical paths, accepted values, variant, tags and
-    difficulty.
+    read, and the data beside it that belongs to gold: critical and illegible paths, accepted values, variant,
+    tags and difficulty.
 
     >>> from fieldassay.plan.compile import read_plan
     >>> from fieldassay.records.memory import hold_records
@@ -169,11 +169,13 @@ def digest_rows(rows: npt.NDArray[np.uint8]) -> str:
 def _beside(record: Record) -> dict[str, Any]:
     """Return the data beside the record that belongs to gold, without missing parts."""
     meta = record.meta
-    if not (meta.critical_paths or meta.accepted_values or meta.variant or meta.tags or meta.attributes):
+    paths = meta.critical_paths or meta.illegible_paths
+    if not (paths or meta.accepted_values or meta.variant or meta.tags or meta.attributes):
         return {}
     accepted = {path: sorted(values, key=canonical) for path, values in meta.accepted_values.items()}
     facts = {
         "critical": sorted(set(meta.critical_paths)),
+        "illegible": sorted(set(meta.illegible_paths)),
         "accepted": accepted,
         "variant": meta.variant,
         "tags": sorted(set(meta.tags)),

@@ -16,9 +16,9 @@ class Meta:
     `duration_ms` is finite and not negative. `confidence` is in the units given, by concrete or field path; a
     single number for the whole record is `{"": x}`. `attributes` are scalar facts for slices (`difficulty`,
     `type` …), as text; `labels` are lists of such facts (`focus_areas`). `repairs` are the names of the
-    repairs made before the record could be read, in order, each once. `critical_paths` and `accepted_values`
-    come with gold: paths that this document must have right, and per path the values accepted beside the gold
-    value.
+    repairs made before the record could be read, in order, each once. `critical_paths`, `illegible_paths`
+    and `accepted_values` come with gold: paths that this document must have right, those that nobody can
+    read, and per path the values accepted beside the gold value.
     """
 
     duration_ms: float | None = None
@@ -32,6 +32,7 @@ class Meta:
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()
     critical_paths: tuple[str, ...] = ()
+    illegible_paths: tuple[str, ...] = ()
     accepted_values: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
 
 

@@ -56,6 +56,7 @@ REASONS: dict[str, str] = {
     "unreadable": "the prediction cannot be read as the field's type",
     "within_days": "the dates are within the tolerance",
     "within_tolerance": "the numbers are within the tolerance",
+    "illegible": "nobody can read the value on the document",
     "words_in_common": "some words are in both texts",
     "wrong_kind": "the prediction has another kind of JSON here",
 }

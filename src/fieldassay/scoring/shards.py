@@ -22,6 +22,7 @@ from fieldassay.engine.candidates import MOST_PAIRS, count_pairs
 from fieldassay.engine.critical import mark_critical
 from fieldassay.engine.flatten import LONGEST_NULL, Undeclared
 from fieldassay.engine.fold import FoldPlan, Partial, fold, fold_repeats, merge
+from fieldassay.engine.illegible import mark_illegible
 from fieldassay.engine.judge import judge
 from fieldassay.engine.lists import TooManyPairsError
 from fieldassay.engine.repeats import hold_votes
@@ -140,6 +141,7 @@ def judge_batch(
     applies = applicability(plan, types)
     excluded = count_excluded(plan, batch, applies)
     critical = [frozenset(map(plain_path, record.meta.critical_paths)) for record in batch.gold]
+    illegible = [frozenset(map(plain_path, record.meta.illegible_paths)) for record in batch.gold]
     accepted = [record.meta.accepted_values for record in batch.gold]
     gold = [record.data or {} for record in batch.gold]
     for name, predictions in batch.predictions.items():
@@ -147,7 +149,8 @@ def judge_batch(
         system = name if repeat is None else repeat.system
         pred = [(record.data or {}) if record is not None else {} for record in predictions]
         try:
-            judged = mark_critical(judge(plan, gold, pred, applies, accepted), critical)
+            judged = mark_illegible(judge(plan, gold, pred, applies, accepted), illegible)
+            judged = mark_critical(judged, critical)
         except TooManyPairsError as error:
             raise _too_many(error, batch, name) from None
         confidences = [record.meta.confidence if record is not None else None for record in predictions]

@@ -34,6 +34,7 @@ def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
             taken.update(
                 {
                     "critical_fields": bool(record.meta.critical_paths),
+                    "illegible_fields": bool(record.meta.illegible_paths),
                     "acceptable_variations": bool(record.meta.accepted_values),
                 }
             )
