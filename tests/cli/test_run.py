@@ -149,6 +149,26 @@ def test_a_wrong_option_is_named(run: Run, place: Path, options: tuple[str, ...]
     assert (ran.code, told in ran.err) == (2, True), ran
 
 
+@pytest.mark.parametrize(("vendor", "code"), [("Acme", 2), ("Bolt", 0)])
+def test_an_example_of_a_vendor_that_is_scored_is_an_error(
+    run: Run, place: Path, server: ScriptedServer, vendor: str, code: int
+) -> None:
+    gold = [json.loads(line) | {"vendor": "Acme"} for line in (place / "gold.jsonl").read_text().splitlines()]
+    (place / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
+    (place / "train").mkdir()
+    (place / "train" / "x.txt").write_text("Buyer: Zoe\nTotal: 77.00")
+    example = {"id": "x", "total": "77.00", "buyer": "Zoe", "vendor": vendor}
+    (place / "train.jsonl").write_text(json.dumps(example) + "\n")
+    held = json.loads((place / "systems.json").read_text())
+    held["systems"] = {"base": held["systems"]["base"]}
+    held["systems"]["base"]["examples"] = {"from": "train.jsonl", "docs": "train", "k": 1, "group": "vendor"}
+    del held["matrix"]
+    (place / "systems.json").write_text(json.dumps(held))
+    ran = sweep(run, place)
+    assert (ran.code, "is of the group 'Acme', which is scored too" in ran.err) == (code, code == 2), ran
+    assert bool(server.hits) == (code == 0)
+
+
 def test_documents_without_any_gold_are_an_error(run: Run, place: Path) -> None:
     (place / "gold.jsonl").write_text('{"id": "somebody", "total": "1", "buyer": "x"}\n')
     ran = sweep(run, place)

@@ -26,7 +26,7 @@ from fieldassay.paths import join_path
 from fieldassay.plan.compile import compile_plan
 from fieldassay.spec.parse import read_spec
 
-DRIVING = ("extract", "pictures", "predictions", "systems")
+DRIVING = ("example_files", "extract", "pictures", "predictions", "systems")
 """Modules that drive strategies: they load documents and write folders."""
 
 HEAVY = ("httpx2", "pypdfium2", "numpy", "scipy", "jinja2")

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, is_dataclass, replace
-from functools import cached_property
+from contextlib import ExitStack, contextmanager
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from fieldassay.documents.load import load_bytes
-from fieldassay.documents.sources import DocumentFile, list_documents
-from fieldassay.documents.transcript import DocumentError
 from fieldassay.endpoints.channel import Channel
 from fieldassay.endpoints.client import ChatChannel
 from fieldassay.endpoints.command import CommandChannel, FunctionChannel
@@ -25,35 +20,14 @@ from fieldassay.endpoints.endpoint import Endpoint
 from fieldassay.endpoints.prices import Prices
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.extractors.calls import CALL, Command, Function
-from fieldassay.extractors.examples import ExampleFile, Scored, fit_examples
+from fieldassay.extractors.example_files import Given, load_examples
+from fieldassay.extractors.examples import ExampleFile
 from fieldassay.extractors.extract import System
-from fieldassay.extractors.fields import plan_of_spec
 from fieldassay.extractors.strategy import Example, Strategy, Task
 from fieldassay.extractors.systems_file import EXTRACTORS, SystemEntry, SystemsFile, read_systems
 from fieldassay.json_value import Json
 from fieldassay.plan.digest import digest_of
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.source import open_source
 from fieldassay.spec.model import Spec
-
-
-@dataclass(frozen=True)
-class Given:
-    """The input of an extraction that examples must differ from: the folder, and the documents."""
-
-    docs: Path | None = None
-    files: Sequence[DocumentFile] = ()
-    reading: SourceOptions | None = None
-    """How the records of examples are read; by default as the spec says."""
-
-    @cached_property
-    def scored(self) -> Scored:
-        """The ids and the digests of the documents; reads them all, once for all systems with examples."""
-        digests = {}
-        for file in self.files:
-            with suppress(DocumentError):
-                digests[hashlib.sha256(file.read()).hexdigest()] = file.id
-        return Scored(frozenset(file.id for file in self.files), digests=digests)
 
 
 def find_entry(system: str | Path) -> tuple[SystemEntry, SystemsFile]:
@@ -197,66 +171,6 @@ def _identity(function: Callable[..., Any]) -> str:
         f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
     )
     return f"{name} {hashlib.sha256(parts).hexdigest()[:16]}"
-
-
-def load_examples(shown: ExampleFile, spec: Spec, given: Given, folder: Path) -> tuple[Example, ...]:
-    """Return the examples of a file of records, with their documents.
-
-    Raises `ProblemsError` where an example has no document, and where it is extracted, and so scored, too.
-    """
-    source = folder / shown.source
-    docs = folder / shown.docs if shown.docs else given.docs
-    if docs is None:
-        remedy = "name the folder of their documents: `docs: DIR`"
-        raise ProblemsError([Problem(str(source), "examples without documents", remedy, "invalid")])
-    files = list_documents(docs).files
-    by_id, by_stem = {file.id: [file] for file in files}, defaultdict[str, list[DocumentFile]](list)
-    for file in files:
-        by_stem[Path(file.id).stem].append(file)
-    records = open_source(source, given.reading or _example_options(spec))
-    found, problems = [], []
-    for record in records.fetch(range(len(records))):
-        try:
-            file = _only(by_id.get(record.id) or by_stem[Path(record.id).stem])
-            transcript = load_bytes(file.read(), file.id)
-        except DocumentError as error:
-            remedy = "add the document, write its path as the id, or leave the example out"
-            problems.append(Problem(f"{source}: {record.id}", str(error), remedy, "no_document"))
-            continue
-        data = dict(record.data or {})
-        found.append(Example(transcript, data, str(data.get(shown.group) or "") if shown.group else ""))
-    names = {name for one in spec.fields for name in (one.name, *one.names)}
-    if found and names != {""} and not any(names & one.record.keys() for one in found):
-        keys = sorted({key for one in found for key in one.record})[:10]
-        what = f"no record has a field of the spec; their keys are {', '.join(keys)}"
-        problems.append(
-            Problem(str(source), what, "name the key of the record: `data: {gold: KEY}`", "invalid")
-        )
-    if problems:
-        raise ProblemsError(problems)
-    return fit_examples(found, given.scored, str(source))[0]
-
-
-def _example_options(spec: Spec) -> SourceOptions:
-    """Return the options for reading the records of examples: those of gold."""
-    plan = plan_of_spec(spec)
-    return SourceOptions(
-        id_names=spec.id or None,
-        data_keys=spec.gold_keys,
-        declared=frozenset(name for one in spec.fields for name in (one.name, *one.names)),
-        nested=frozenset(one.name for one in spec.fields if one.items is not None or one.fields),
-        is_gold=True,
-        group=spec.groups_rows,
-        other_names=plan.root.other_names,
-    )
-
-
-def _only(files: Sequence[DocumentFile]) -> DocumentFile:
-    """Return the only one of the documents of an example. Raises `DocumentError` for none or several."""
-    if len(files) != 1:
-        named = ", ".join(file.id for file in files[:3])
-        raise DocumentError("unreadable", f"has several documents: {named}" if files else "has no document")
-    return files[0]
 
 
 def _parts(

@@ -20,9 +20,10 @@ from fieldassay.endpoints.jobs import Progress
 from fieldassay.endpoints.journal import NAME as JOURNAL
 from fieldassay.endpoints.journal import ReadJournal
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.extractors.example_files import Given
 from fieldassay.extractors.extract import Extraction, System, Work, changed_parts, extract_documents
 from fieldassay.extractors.fields import plan_of_spec
-from fieldassay.extractors.systems import Given, open_system
+from fieldassay.extractors.systems import open_system
 from fieldassay.records.extractions import is_extraction, read_manifest
 from fieldassay.spec.model import Spec
 from fieldassay.spec.parse import read_spec

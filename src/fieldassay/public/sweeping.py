@@ -15,8 +15,9 @@ from fieldassay.compare.pooling import compare_twins
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.endpoints.journal import NAME as JOURNAL
 from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.extractors.example_files import Given
 from fieldassay.extractors.extract import Extraction, System, check_folder, extract_documents
-from fieldassay.extractors.systems import Given, open_entry
+from fieldassay.extractors.systems import open_entry
 from fieldassay.extractors.systems_file import SystemEntry, SystemsFile, read_systems
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
@@ -31,12 +32,11 @@ from fieldassay.public.extracting import (
     shuffled,
 )
 from fieldassay.public.scoring import score
-from fieldassay.records.options import SourceOptions
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate as Estimated
 from fieldassay.result.result import Result
 from fieldassay.runs.run import Run
-from fieldassay.scoring.inputs import Records, gold_ids, gold_options, gold_twins
+from fieldassay.scoring.inputs import Records, gold_ids, gold_options, gold_twins, gold_values
 from fieldassay.scoring.options import ScoreOptions
 
 RUN, SUMMARY, TRANSCRIPTS = "run", "sweep.json", "transcripts"
@@ -131,10 +131,9 @@ class _Task:
     plan: Plan
     held: SystemsFile
     entries: tuple[SystemEntry, ...]
-    docs: Path
     files: tuple[DocumentFile, ...]
-    reading: SourceOptions
-    """How records are read, those of examples as well."""
+    given: Given
+    """What examples must differ from, and how their records are read: as those of gold."""
     notes: tuple[str, ...]
     is_part: bool
     """Whether a limit or a sample leaves documents with gold out: they are not scored then."""
@@ -200,8 +199,7 @@ def estimate(
     found = {}
     for entry in task.entries:
         with ExitStack() as stack:
-            given = Given(task.docs, task.files, task.reading)
-            opened = stack.enter_context(open_entry(entry, task.held, task.plan.spec, given))
+            opened = stack.enter_context(open_entry(entry, task.held, task.plan.spec, task.given))
             chosen = replace(options.extract, repeats=max(entry.repeats, options.extract.repeats))
             found[entry.name] = estimate_system(opened, task.files, chosen, stack)
     return found
@@ -228,7 +226,14 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
     if is_part:
         notes = (f"{len(chosen):,} of {len(files):,} documents with gold are extracted and scored",)
     _check_holdout(options.holdout, len(chosen), len(entries))
-    return _Task(plan, held, entries, Path(docs), chosen, reading, notes, is_part)
+    ids = {file.id for file in chosen}
+
+    def groups_of(name: str) -> frozenset[str]:
+        values = gold_values(plan, gold, options.score.inputs, name)
+        return frozenset(value for id_, value in values.items() if id_ in ids)
+
+    given = Given(Path(docs), chosen, reading, groups_of)
+    return _Task(plan, held, entries, chosen, given, notes, is_part)
 
 
 def _check_holdout(share: float | None, documents: int, systems: int) -> None:
@@ -320,7 +325,7 @@ def _open_all(task: _Task, place: Path, stack: ExitStack) -> dict[str, tuple[Sys
     """Return every system, ready to extract, and what closes it: no system is asked before all can be."""
     opened: dict[str, tuple[System, ExitStack]] = {}
     problems: list[Problem] = []
-    given = Given(task.docs, task.files, task.reading)
+    given = task.given
     for entry in task.entries:
         own = stack.enter_context(ExitStack())
         try:

@@ -148,6 +148,17 @@ def gold_ids(plan: Plan, gold: Records, inputs: InputOptions) -> tuple[str, ...]
     return tuple(_open(gold, gold_options(plan, inputs), "gold").ids())
 
 
+def gold_values(plan: Plan, gold: Records, inputs: InputOptions, name: str) -> dict[str, str]:
+    """Return what gold records have under a name, declared or not, by id; records without it are left out."""
+    source, found = _open(gold, gold_options(plan, inputs), "gold"), {}
+    for start in range(0, len(source), _AT_ONCE):
+        for record in source.fetch(range(start, min(start + _AT_ONCE, len(source)))):
+            value = (record.data or {}).get(name)
+            if value:
+                found[record.id] = str(value)
+    return found
+
+
 def gold_twins(plan: Plan, gold: Records, inputs: InputOptions) -> dict[str, tuple[str, str]]:
     """Return, for each gold record that names its `twin_of`, the id of the other, and the `degradation`."""
     source, found = _open(gold, gold_options(plan, inputs), "gold"), {}
