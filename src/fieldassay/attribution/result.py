@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fieldassay.attribution.labels import Finding
 from fieldassay.attribution.share import Draw, FieldShares
+from fieldassay.result.estimate import Estimate
+from fieldassay.result.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,20 @@ class Attribution:
     def system(self, name: str) -> SystemShares:
         """Return the shares of a system."""
         return next(one for one in self.systems if one.system == name)
+
+    def result(self) -> Result:
+        """Return the shares as estimates of the metric `attributable`, which gates can name."""
+        return Result(tuple(self._estimates()))
+
+    def _estimates(self) -> Iterator[Estimate]:
+        for one in self.systems:
+            for found in (one.whole, *one.fields):
+                for share in found.shares:
+                    yield Estimate(
+                        "attributable", one.system, found.field, {}, None, share.value, found.covered,
+                        found.documents, 0, None, {"stage": share.stage}, share.interval,
+                        None if share.interval is None else self.draw.level, share.marks, better="lower",
+                    )  # fmt: skip
 
     def counts(self, system: str) -> Mapping[str, int]:
         """Return how many wrong values of a system have each label, the most frequent first."""

@@ -50,21 +50,23 @@ class TextFolder:
         stem = Path(document).stem
         for name in (document, *(one + end for one in (document, stem) for end in _SUFFIXES)):
             path = self.folder / name
-            if not path.is_file():
-                continue
-            try:
-                text = path.read_text(encoding="utf-8-sig")
-                pages = json.loads(text) if path.suffix == ".json" else text.split("\f")
-            except (OSError, ValueError) as error:
-                raise ProblemsError(
-                    [Problem(str(path), f"cannot be read ({error})", _TEXT, "unreadable_file")]
-                ) from None
-            if not isinstance(pages, list) or not all(isinstance(page, str) for page in pages):
-                raise ProblemsError(
-                    [Problem(str(path), "is no list of the texts of pages", _TEXT, "unreadable_file")]
-                )
-            return text_transcript(document, pages)
+            if path.is_file():
+                return read_text(path, document)
         return None
+
+
+def read_text(path: Path, document: str) -> Transcript:
+    """Return the transcript in a file of text, or of a JSON list. Raises `ProblemsError`."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        pages = json.loads(text) if path.suffix == ".json" else text.split("\f")
+    except (OSError, ValueError) as error:
+        what = f"cannot be read ({error})"
+        raise ProblemsError([Problem(str(path), what, _TEXT, "unreadable_file")]) from None
+    if not isinstance(pages, list) or not all(isinstance(page, str) for page in pages):
+        what = "is no list of the texts of pages"
+        raise ProblemsError([Problem(str(path), what, _TEXT, "unreadable_file")])
+    return text_transcript(document, pages)
 
 
 _TEXT = "write a text in UTF-8, or a JSON list with the text of each page"

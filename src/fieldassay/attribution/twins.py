@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.attribution.presence import SentText
-from fieldassay.attribution.sent import TextFolder
+from fieldassay.attribution.sent import TextFolder, read_text
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.fingerprint.inputs import digest_input
 from fieldassay.printable import make_printable
@@ -18,6 +18,7 @@ from fieldassay.records.source import open_source
 from fieldassay.scoring.inputs import gold_options
 
 if TYPE_CHECKING:
+    from fieldassay.documents.transcript import Transcript
     from fieldassay.runs.run import Run
 
 TWIN_OF = "twin_of"
@@ -32,12 +33,14 @@ class Twins:
     of: Mapping[str, str] = field(default_factory=dict)
     """The clean twin of each document that has one."""
     folder: TextFolder | None = None
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Files with the perfect text of documents, as a corpus names them."""
     _texts: dict[str, SentText | None] = field(default_factory=dict)
 
     @property
     def has_any(self) -> bool:
         """Return whether any document is known to be read perfectly."""
-        return bool(self.of) or self.folder is not None
+        return bool(self.of) or bool(self.files) or self.folder is not None
 
     @property
     def named(self) -> str:
@@ -53,14 +56,19 @@ class Twins:
         return frozenset(self.of.values())
 
     def perfect_text(self, document: str) -> SentText | None:
-        """Return the perfect text of a document from the folder of texts."""
-        if self.folder is None:
-            return None
+        """Return the perfect text of a document; None where only its clean twin, if any, is known."""
         if document not in self._texts:
             self._texts.clear()
-            found = self.folder.read(document)
+            found = self.perfect_transcript(document)
             self._texts[document] = None if found is None else SentText.of(found)
         return self._texts[document]
+
+    def perfect_transcript(self, document: str) -> Transcript | None:
+        """Return the perfect text of a document as a transcript. Raises `ProblemsError`."""
+        if self.folder is not None:
+            return self.folder.read(document)
+        path = self.files.get(document)
+        return None if path is None else read_text(path, document)
 
 
 def find_twins(run: Run, given: Path | None) -> Twins:
@@ -75,14 +83,16 @@ def find_twins(run: Run, given: Path | None) -> Twins:
     path = given / "corpus.json" if given.is_dir() else given
     form = ID_FORMS.get(run.input_options.match_ids, str)
     try:
-        rows = _rows(path)
+        rows = [row for row in _rows(path) if isinstance(row, dict) and row.get("id")]
     except (OSError, ValueError) as error:
         problem = Problem(str(path), f"cannot be read ({error})", _WHAT, "unreadable_file")
         raise ProblemsError([problem]) from None
-    found = _pairs(rows, form)
-    if not found:
+    named = [(form(make_printable(str(row["id"]))), row) for row in rows]
+    pairs = {name: form(make_printable(row[TWIN_OF])) for name, row in named if row.get(TWIN_OF)}
+    files = {name: path.parent / row["text"] for name, row in named if isinstance(row.get("text"), str)}
+    if not pairs and not files:
         raise ProblemsError([Problem(str(path), f"names no {TWIN_OF!r}", _WHAT, "no_twins")])
-    return Twins(found)
+    return Twins(pairs, files=files)
 
 
 def _rows(path: Path) -> list[Any]:
@@ -92,17 +102,8 @@ def _rows(path: Path) -> list[Any]:
         found = json.loads(text)
     except ValueError:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
-    if isinstance(found, dict) and isinstance(found.get("documents"), dict):
-        return [{"id": name, **row} for name, row in found["documents"].items() if isinstance(row, dict)]
-    return list(found.get("documents") or [found]) if isinstance(found, dict) else list(found)
-
-
-def _pairs(rows: list[Any], form: Any) -> dict[str, str]:
-    return {
-        form(make_printable(str(row["id"]))): form(make_printable(str(row[TWIN_OF])))
-        for row in rows
-        if isinstance(row, dict) and row.get("id") and row.get(TWIN_OF)
-    }
+    listed = found.get("documents", [found]) if isinstance(found, dict) else found
+    return listed if isinstance(listed, list) else []
 
 
 def _of_gold(run: Run) -> dict[str, str]:

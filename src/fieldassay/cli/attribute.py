@@ -36,6 +36,14 @@ _PATH = click.Path(path_type=Path)
     "[default: twin_of in the gold of the run]",
 )
 @click.option(
+    "--gate",
+    "gates",
+    metavar="GATE",
+    multiple=True,
+    help="Exit with 1 unless this holds for every system, such as 'attributable(stage=reading) <= 0.3'; "
+    "repeat for more.",
+)
+@click.option(
     "--most",
     type=click.IntRange(0),
     default=5,
@@ -64,8 +72,12 @@ def attribute(**given: Any) -> int:
     fieldassay attribute run
     fieldassay attribute run --system base --format html --out attribution.html
     fieldassay attribute run --transcripts texts --twins perfect
+    fieldassay attribute run --gate 'attributable(stage=reading) <= 0.3'
     """
+    from fieldassay.cli.output import complain
+    from fieldassay.cli.thresholds import describe_outcomes, find_exit_code
     from fieldassay.public.attributing import attribute as attribute_run
+    from fieldassay.public.attributing import judge_shares
 
     found = attribute_run(
         given["run"],
@@ -75,7 +87,11 @@ def attribute(**given: Any) -> int:
         twins=given["twins"],
     )
     _write(_render(found, "json" if given["is_json"] else given["shape"], given), given["out"])
-    return 0
+    decisions = judge_shares(found, given["gates"])
+    asked = [outcome.gate for one in decisions for outcome in one.outcomes]
+    for line in describe_outcomes(decisions, asked):
+        complain(line)
+    return find_exit_code(decisions, asked, is_strict=False) if asked else 0
 
 
 def _render(found: Attribution, shape: str, given: Mapping[str, Any]) -> str:

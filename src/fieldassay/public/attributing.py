@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 from fieldassay.attribution.attribute import AttributeOptions, attribute_run
 from fieldassay.attribution.result import Attribution
 from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.gates.judge import judge_result
+from fieldassay.metrics.grammar import parse_gate
 from fieldassay.public.runs import STORE, Reference
+from fieldassay.result.decision import Decision
 from fieldassay.runs.locate import find_run
 from fieldassay.runs.run import Run
 
@@ -44,3 +48,22 @@ def attribute(run: Reference, store: str = STORE, **options: Any) -> Attribution
         options["systems"] = (options["systems"],)
     found = run if isinstance(run, Run) else Run.open(find_run(str(run), Path(store)))
     return attribute_run(found, AttributeOptions(**options))
+
+
+def judge_shares(found: Attribution, gates: Sequence[str]) -> tuple[Decision, ...]:
+    """Return a decision for each system by gates such as `attributable(stage=reading) <= 0.3`.
+
+    Raises `ProblemsError` for texts that are no gates.
+    """
+    parsed, problems = [], []
+    for text in gates:
+        try:
+            parsed.append(parse_gate(text))
+        except ValueError as error:
+            problems.append(
+                Problem("gate", str(error), "write attributable(stage=reading) <= 0.3", "invalid")
+            )
+    if problems:
+        raise ProblemsError(problems)
+    result = found.result()
+    return tuple(Decision(one.system, judge_result(parsed, result, one.system)) for one in found.systems)
