@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fieldassay.extractors.evidence import surface_forms
 from fieldassay.extractors.places import Place, Search, SearchedPage
-from fieldassay.extractors.rules.candidates import FILTERS, LONGEST, has_digit, word_filter
+from fieldassay.extractors.rules.candidates import FILTERS, LONGEST, word_filter
+from fieldassay.extractors.rules.rows import has_digit
 from fieldassay.types.numbers.amounts import Money
 
 if TYPE_CHECKING:

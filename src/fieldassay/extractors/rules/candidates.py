@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from fieldassay.extractors.places import Place
-from fieldassay.extractors.rules.rows import Row, Sheet, trimmed
+from fieldassay.extractors.rules.rows import Row, Sheet, has_digit, trimmed
 
 if TYPE_CHECKING:
     from fieldassay.plan.nodes import Leaf
@@ -21,6 +22,7 @@ LONGEST = {
 """The most words of a value, by type; texts have no limit but their segment."""
 
 _MOST_WORDS = 40
+_LETTER = re.compile("[A-Za-z]")
 
 
 @dataclass(frozen=True)
@@ -83,14 +85,17 @@ def candidates(sheet: Sheet, kind: str, reader: Reader) -> list[Candidate]:
     may_hold = word_filter(kind, reader)
     known: dict[str, str | None] = {}
     for index, row in enumerate(sheet.rows):
+        if kind not in _WITHOUT_DIGITS and not row.has_digits:
+            continue
         fit = [may_hold is None or may_hold(token.text) for token in row.tokens]
+        digits = row.next_digits if kind not in _WITHOUT_DIGITS else range(len(fit))
         for first, end in row.segments:
             reached = first
             for start in range(first, end):
                 last = next(
                     (at for at in range(start, min(end, start + longest)) if not fit[at]), start + longest
                 )
-                for stop in range(min(end, last), max(start, reached), -1):
+                for stop in range(min(end, last), max(start, reached, digits[start]), -1):
                     place, text = _cut(sheet, row, start, stop, kind)
                     if not text or not fits(text):
                         continue
@@ -137,13 +142,8 @@ def _read(reader: Reader, text: str) -> str | None:
     return None if is_wrong else reading.canonical
 
 
-def has_digit(text: str) -> bool:
-    """Return whether a text has a digit."""
-    return any(char.isdigit() for char in text)
-
-
 def _has_letter(text: str) -> bool:
-    return any(char.isalpha() for char in text)
+    return _LETTER.search(text) is not None or (not text.isascii() and any(map(str.isalpha, text)))
 
 
 def _is_numeric(word: str) -> bool:
@@ -186,6 +186,9 @@ def _is_id(text: str) -> bool:
     )
 
 
+_WITHOUT_DIGITS = frozenset({"email", "url", "enum", "boolean", "unit"})
+"""The types, besides texts, with values that may have no digit."""
+
 _WORDS: dict[str, Callable[[str], bool]] = {
     **dict.fromkeys(("money", "number", "integer", "quantity"), _is_numeric),
     "id": lambda word: has_digit(word) or len(word) <= 3,
@@ -207,12 +210,17 @@ FILTERS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def label_fit(labels: Sequence[tuple[str, ...]], words: Sequence[str]) -> float:
+def label_fit(labels: tuple[tuple[str, ...], ...], words: tuple[str, ...]) -> float:
     """Return how well the last of some words are a label: 1 if they are, less if only some words are.
 
-    >>> label_fit([("total", "price")], ("sub", "total")), label_fit([("total",)], ("total",))
+    >>> label_fit((("total", "price"),), ("sub", "total")), label_fit((("total",),), ("total",))
     (0.5, 1.0)
     """
+    return _label_fit(labels, words[-max(map(len, labels), default=0) - 2 :])
+
+
+@lru_cache(maxsize=1 << 14)
+def _label_fit(labels: tuple[tuple[str, ...], ...], words: tuple[str, ...]) -> float:
     best = 0.0
     for label in labels:
         near = words[-len(label) - 2 :]
@@ -240,6 +248,7 @@ def exact_label(labels: Sequence[tuple[str, ...]], words: Sequence[str]) -> floa
     )
 
 
+@lru_cache(maxsize=1 << 16)
 def _is_word(word: str, other: str) -> bool:
     if word == other or (len(word) >= 5 and other.endswith(word)):
         return True

@@ -38,6 +38,8 @@ _CURRENCIES = frozenset(
 """Words before or behind an amount."""
 _NUMBER = re.compile(r"[@#*(+-]*(?:[A-Za-z]{1,3}\.?|[$€£¥₹])?[@(+-]*\d[\d.,:/ -]*(?:[A-Za-z%)*]{0,3}|,-)")
 
+_DIGIT = re.compile(r"[0-9]")
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -97,6 +99,20 @@ class Row:
         return tuple(token.lower for token in self.tokens)
 
     @cached_property
+    def has_digits(self) -> bool:
+        """Return whether any word has a digit."""
+        return any(has_digit(token.text) for token in self.tokens)
+
+    @cached_property
+    def next_digits(self) -> tuple[int, ...]:
+        """Return, for each word, the place of the first word with a digit from there on."""
+        found, places = len(self.tokens), []
+        for at in range(len(self.tokens) - 1, -1, -1):
+            found = at if has_digit(self.tokens[at].text) else found
+            places.append(found)
+        return tuple(reversed(places))
+
+    @cached_property
     def kinds(self) -> str:
         """Return the kinds of the words, runs of one kind once, and the place of each word in it."""
         return "".join(token.kind for token in self.tokens)
@@ -140,6 +156,13 @@ class Sheet:
         return ()
 
 
+def has_digit(text: str) -> bool:
+    """Return whether a text has a digit."""
+    if text.isascii():
+        return _DIGIT.search(text) is not None
+    return any(char.isdigit() for char in text)
+
+
 def _rows(search: Search, number: int) -> list[Row]:
     page = search.pages[number]
     by_line: dict[int, list[Token]] = {}
@@ -177,6 +200,8 @@ def trimmed(tokens: Sequence[Token], kind: str = "text") -> tuple[int, int]:
     start, end = tokens[0].start, tokens[-1].end
     first, last = tokens[0].text, tokens[-1].text
     marks = _EDGES if kind in ("text", "any") else _EDGES + "[]*~="
-    start += len(first) - len(first.lstrip(marks)) if first.strip(marks) else 0
-    end -= len(last) - len(last.rstrip(marks)) if last.strip(marks) else 0
+    if first[0] in marks and first.strip(marks):
+        start += len(first) - len(first.lstrip(marks))
+    if last[-1] in marks and last.strip(marks):
+        end -= len(last) - len(last.rstrip(marks))
     return start, end
