@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
-from fieldassay.cli.grouping import GroupedCommands
+from fieldassay.cli.grouping import GroupedCommand, GroupedCommands, option
 
 _PATH = click.Path(path_type=Path)
 
@@ -62,8 +63,76 @@ def build_command(folder: Path, seed: int, scale: int, quiet: bool) -> int:
     return 0
 
 
+@corpus.command("perturb", cls=GroupedCommand)
+@option(
+    "-d", "--docs", group="Inputs", metavar="PATH", type=_PATH, required=True, help="A folder of documents."
+)
+@option(
+    "-g",
+    "--gold",
+    group="Inputs",
+    metavar="FILE",
+    type=_PATH,
+    help="Their gold: CSV, JSONL, or a JSON array.",
+)
+@option("--id-key", group="Inputs", metavar="KEY", help="The key of the id in gold.")
+@option(
+    "--kind",
+    "kinds",
+    group="Work",
+    metavar="KIND[,KIND…]",
+    help="Degradations.  [default: scan,fax,rotation,low_resolution]",
+)
+@option(
+    "--seed",
+    group="Work",
+    metavar="N",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Other noise, other sides of the page.",
+)
+@option("-o", "--out", group="Output", metavar="DIR", type=_PATH, required=True, help="A new folder.")
+@option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
+def perturb_command(**given: Any) -> int:
+    """Make degraded copies of PDFs and images beside the clean ones, and the gold that goes with both.
+
+    `fieldassay run` on the new folder says how much each degradation costs a system, paired by document.
+    Other kinds of documents have no pictures of their pages, and are left out.
+
+    \b
+    fieldassay corpus perturb --docs scans --gold gold.jsonl --out harder
+    fieldassay run --docs harder/documents --gold harder/gold.jsonl --spec spec.yaml --out out
+    """
+    from fieldassay.cli.output import complain, write
+    from fieldassay.public.corpora import perturb
+
+    kinds = tuple(name.strip() for name in (given["kinds"] or "").split(",") if name.strip())
+    with _bar(None, given["quiet"]) as watch:
+        made = perturb(
+            given["docs"], given["out"], kinds, given["gold"], given["id_key"], given["seed"], watch
+        )
+    if given["quiet"]:
+        return 0
+    for name, why in list(made.left_out.items())[:_MOST_NAMED]:
+        complain(f"left out: {name} {why}")
+    if len(made.left_out) > _MOST_NAMED:
+        complain(f"left out: {len(made.left_out) - _MOST_NAMED:,} more documents")
+    for note in made.notes:
+        complain(note)
+    place = given["out"]
+    write(f"written to {place}: {made.documents:,} documents, and {made.twins:,} degraded copies\n")
+    if made.gold is not None:
+        inputs = f"--docs {place / 'documents'} --gold {made.gold}"
+        write(f"next: fieldassay run {inputs} --spec SPEC --out OUT\n")
+    return 0
+
+
+_MOST_NAMED = 10
+
+
 @contextmanager
-def _bar(total: int, is_quiet: bool) -> Iterator[Callable[[int], None]]:
+def _bar(total: int | None, is_quiet: bool) -> Iterator[Callable[[int], None]]:
     """Yield a function to call with the number of documents done; it draws a bar on a terminal."""
     import sys
 

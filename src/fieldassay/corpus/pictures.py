@@ -7,22 +7,30 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.documents.transcript import DocumentError
+
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+_MOST_DOTS = 4000
+"""The longest side of a picture."""
 
 _STILL = time.gmtime(1_767_225_600)
 """The time that files are dated by, so that they are the same every time."""
 
 
-def render_pdf(data: bytes, dpi: float) -> list[Image]:
-    """Return the pages of a PDF in shades of gray."""
+def render_pdf(data: bytes, dpi: float, most: int = 5000) -> list[Image]:
+    """Return the pages of a PDF in gray. Raises `DocumentError`, also for more pages than `most`."""
     from fieldassay.documents.loaders.pdf import open_page, open_pdf
 
     with open_pdf(data) as document:
+        if len(document) > most:
+            raise DocumentError("too_large", f"has more than {most:,} pages")
         pictures = []
         for number in range(1, len(document) + 1):
             with open_page(document, number) as page:
-                pictures.append(page.render(scale=dpi / 72, grayscale=True).to_pil().convert("L"))
+                scale = min(dpi / 72, _MOST_DOTS / max(*page.get_size(), 1.0))
+                pictures.append(page.render(scale=scale, grayscale=True).to_pil().convert("L"))
         return pictures
 
 
@@ -31,7 +39,8 @@ def save_pictures(pictures: Sequence[Image], suffix: str, dpi: float, quality: i
     stream = io.BytesIO()
     first, others = pictures[0], list(pictures[1:])
     if suffix == ".pdf":
-        options: dict[str, Any] = {"creationDate": _STILL, "modDate": _STILL, "quality": quality}
+        options: dict[str, Any] = {"creationDate": _STILL, "modDate": _STILL}
+        options |= {} if first.mode == "1" else {"quality": quality}
         first.save(stream, "PDF", save_all=True, append_images=others, resolution=dpi, **options)
     elif suffix in (".tif", ".tiff"):
         first.save(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from fieldassay.corpus.generated import expand
 from fieldassay.corpus.marks import Digits
 from fieldassay.json_value import Json
 from fieldassay.stats.poisson import document_keys, draw_words
@@ -16,8 +18,17 @@ FOLDER = Path(__file__).parent / "recipes"
 TASKS = (
     "engineering",
     "business",
+    "order",
+    "datasheet",
+    "valve_list",
+    "lab_report",
+    "prescription",
+    "entries",
+    "wide",
 )
 """The tasks of the corpus: each has a spec, a file of recipes and a folder of documents."""
+
+_PATH = re.compile(r"<<(!?)([^|<>]+)\|")
 
 Block = Any
 """A part of a document: a text, or a mapping with one of the keys that `writers` know."""
@@ -59,16 +70,37 @@ def read_recipes(task: str) -> tuple[Recipe, ...]:
     """Return the recipes of one task."""
     from ruamel.yaml import YAML
 
-    held = YAML(typ="safe", pure=True).load((FOLDER / f"{task}.yaml").read_text(encoding="utf-8"))
-    return tuple(_recipe(task, row) for row in held)
+    text = (FOLDER / f"{task}.yaml").read_text(encoding="utf-8")
+    held = YAML(typ="safe", pure=True).load(text)
+    return tuple(_recipe(task, row, held.get("short") or {}) for row in held["documents"])
 
 
-def _recipe(task: str, row: Mapping[str, Any]) -> Recipe:
+def _recipe(task: str, row: Mapping[str, Any], short: Mapping[str, str]) -> Recipe:
+    """Return a recipe; `short` are the abbreviations of the first steps of paths."""
     given = dict(row)
     for name in ("tags", "twins", "blocks"):
         given[name] = tuple(given.get(name) or ())
-    given["accepted"] = {path: tuple(values) for path, values in (given.get("accepted") or {}).items()}
+    given["blocks"] = tuple(
+        _map(expand(block), lambda text: _lengthen(text, short)) for block in given["blocks"]
+    )
+    for name in ("implied", "accepted"):
+        given[name] = {_long(path, short): value for path, value in (given.get(name) or {}).items()}
+    given["accepted"] = {path: tuple(values) for path, values in given["accepted"].items()}
     return Recipe(task=task, **given)
+
+
+def _lengthen(text: str, short: Mapping[str, str]) -> str:
+    return _PATH.sub(lambda found: f"<<{found[1]}{_long(found[2], short)}|", text)
+
+
+def _long(path: str, short: Mapping[str, str]) -> str:
+    """Return a path whose first step is not abbreviated.
+
+    >>> _long("flow.value", {"flow": "process.flow_rate"}), _long("p[0].name", {"p": "pollutants"})
+    ('process.flow_rate.value', 'pollutants[0].name')
+    """
+    first = re.split(r"[.\[]", path)[0]
+    return short[first] + path[len(first) :] if first in short else path
 
 
 def vary(recipe: Recipe, seed: int, copy: int) -> Recipe:
@@ -81,7 +113,9 @@ def vary(recipe: Recipe, seed: int, copy: int) -> Recipe:
     name = recipe.id if not copy else f"{recipe.id}_{copy:05}"
     digits = Digits(_substitution(seed, f"{recipe.id}/{copy}"))
     twins = recipe.twins if not copy else ()
-    return replace(recipe, id=name, blocks=tuple(_map(one, digits) for one in recipe.blocks), twins=twins)
+    return replace(
+        recipe, id=name, blocks=tuple(_map(one, digits.text) for one in recipe.blocks), twins=twins
+    )
 
 
 def _substitution(seed: int, name: str) -> dict[int, str]:
@@ -90,21 +124,10 @@ def _substitution(seed: int, name: str) -> dict[int, str]:
     return {ord("1") + at: str(order[at] + 1) for at in range(9)}
 
 
-def _map(block: Block, digits: Digits) -> Block:
+def _map(block: Block, change: Callable[[str], str]) -> Block:
+    """Return a block whose texts are changed."""
     if isinstance(block, str):
-        return digits.text(block)
+        return change(block)
     if isinstance(block, Mapping):
-        return {name: _map(inner, digits) for name, inner in block.items()}
-    return [_map(inner, digits) for inner in block] if isinstance(block, list) else block
-
-
-def texts_of(block: Block) -> Iterator[str]:
-    """Yield the marked texts inside of a block, in their order."""
-    if isinstance(block, str):
-        yield block
-    elif isinstance(block, Mapping):
-        for inner in block.values():
-            yield from texts_of(inner)
-    elif isinstance(block, list | tuple):
-        for inner in block:
-            yield from texts_of(inner)
+        return {name: _map(inner, change) for name, inner in block.items()}
+    return [_map(inner, change) for inner in block] if isinstance(block, list) else block

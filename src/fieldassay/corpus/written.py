@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from fieldassay.corpus.marks import Mark
+from fieldassay.corpus.marks import Mark, read_runs
 
 Frame = tuple[float, float, float, float]
 """Left, top, right and bottom of a rectangle, in shares of the page as it is displayed."""
@@ -37,3 +38,21 @@ def around(frames: Iterable[Frame]) -> Frame:
     """
     lefts, tops, rights, bottoms = zip(*frames, strict=True)
     return min(lefts), min(tops), max(rights), max(bottoms)
+
+
+def place_on(blocks: Sequence[Any], page: int) -> list[Placed]:
+    """Return the gold of blocks that stand on one page without places."""
+    runs = (run for text in texts_of(list(blocks)) for run in read_runs(text))
+    return [Placed(run.mark, page) for run in runs if run.mark is not None]
+
+
+def texts_of(block: Any) -> Iterator[str]:
+    """Yield the marked texts inside of a block, in their order."""
+    if isinstance(block, str):
+        yield block
+    elif isinstance(block, Mapping):
+        for inner in block.values():
+            yield from texts_of(inner)
+    elif isinstance(block, list | tuple):
+        for inner in block:
+            yield from texts_of(inner)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,45 @@ from fieldassay.corpus.build import build as build_corpus
 from fieldassay.corpus.build import count_documents
 from fieldassay.corpus.difficulty import METRICS
 from fieldassay.corpus.manifest import SHIPPED, Corpus, read_corpus
+from fieldassay.corpus.perturb import Perturbed, check_kinds, copy_gold, perturb_files
+from fieldassay.documents.sources import list_documents
 from fieldassay.metrics.grammar import MetricCall
 from fieldassay.metrics.selection import bind_metric
 from fieldassay.public.extracting import Watch
-from fieldassay.public.sweeping import Sweep, SweepOptions, run
+from fieldassay.public.sweeping import Sweep, SweepOptions, run, with_gold_ids
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.source import open_source
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.pairing import PairedData
 
-__all__ = ["CorpusRun", "build_corpus", "count_documents", "run_corpus"]
+__all__ = ["CorpusRun", "build_corpus", "count_documents", "perturb", "run_corpus"]
 
 SUMMARY, TASK, DIFFICULTY = "corpus-run.json", "task", "difficulty"
+
+
+def perturb(  # noqa: PLR0913
+    docs: str | Path,
+    out: str | Path,
+    kinds: Sequence[str] = (),
+    gold: str | Path | None = None,
+    id_key: str | None = None,
+    seed: int = 0,
+    watch: Callable[[int], None] = lambda done: None,  # noqa: ARG005
+) -> Perturbed:
+    """Return what was written to `out`: documents with gold, and degraded copies of them, with their gold.
+
+    `fieldassay.run` on that folder then says how much each degradation costs. Raises `ProblemsError`.
+    """
+    chosen, files = check_kinds(kinds), list_documents(Path(docs)).files
+    if gold is None:
+        return perturb_files(files, Path(out), chosen, seed, watch)
+    options = SourceOptions(id_names=None if id_key is None else (id_key,), is_gold=True)
+    files, notes = with_gold_ids(files, open_source(gold, options).ids())
+    made = perturb_files(files, Path(out), chosen, seed, watch)
+    kept = [file.id for file in files if file.id not in made.left_out]
+    target = copy_gold(Path(gold), Path(out), kept, chosen, id_key)
+    return replace(made, gold=target, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)

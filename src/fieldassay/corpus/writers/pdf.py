@@ -200,26 +200,36 @@ def _table(pen: Pen, rows: Sequence[Sequence[str]], options: Mapping[str, Any]) 
     """Draw a table whose first row is its head, which is repeated on each page."""
     shares = options.get("widths") or [1] * len(rows[0])
     widths = [pen.area.width * share / sum(shares) for share in shares]
-    is_ruled = options.get("ruled", True)
-    _row(pen, rows[0], widths, BOLD, is_ruled=is_ruled)
+    look = _Look(widths, options.get("ruled", True), options.get("height", 0))
+    _row(pen, rows[0], look, BOLD)
     for row in rows[1:]:
         page = len(pen.pages)
-        pen.room(LEADING + 4)
+        pen.room(max(LEADING + 4, look.height))
         if len(pen.pages) > page:
-            _row(pen, rows[0], widths, BOLD, is_ruled=is_ruled)
-        _row(pen, row, widths, PLAIN, is_ruled=is_ruled)
+            _row(pen, rows[0], look, BOLD)
+        _row(pen, row, look, PLAIN)
     pen.area.y -= 8
 
 
-def _row(pen: Pen, cells: Sequence[str], widths: Sequence[float], font: str, *, is_ruled: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The widths of a table's columns, whether it has lines, and the least height of its rows."""
+
+    widths: Sequence[float]
+    is_ruled: bool
+    height: float
+
+
+def _row(pen: Pen, cells: Sequence[str], look: _Look, font: str) -> None:
+    widths = look.widths
     wrapped = [pen.wrap(str(cell), wide - 6, font, 9) for cell, wide in zip(cells, widths, strict=True)]
-    height = 12 * max(map(len, wrapped)) + 4
+    height = max(12 * max(map(len, wrapped)) + 4, look.height)
     pen.room(height)
     x, top, told = pen.area.left, pen.area.y, len(pen.lines)
     for lines, wide in zip(wrapped, widths, strict=True):
         for at, line in enumerate(lines):
             pen.write(line, x + 3, top - 12 * (at + 1) + 1, font, 9)
-        if is_ruled:
+        if look.is_ruled:
             pen.canvas.rect(x, top - height, wide, height)
         x += wide
     pen.lines[told:] = [" ".join(text for text in pen.lines[told:] if text)]

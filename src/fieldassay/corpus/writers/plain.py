@@ -9,15 +9,9 @@ from collections.abc import Iterator, Sequence
 from email.message import EmailMessage
 from typing import Any
 
-from fieldassay.corpus.marks import plain_text, read_runs
-from fieldassay.corpus.recipe import Block, Recipe, texts_of
-from fieldassay.corpus.written import Placed, Written
-
-
-def place_on(blocks: Sequence[Block], page: int) -> list[Placed]:
-    """Return the gold of blocks that stand on one page without places."""
-    runs = (run for text in texts_of(list(blocks)) for run in read_runs(text))
-    return [Placed(run.mark, page) for run in runs if run.mark is not None]
+from fieldassay.corpus.marks import plain_text
+from fieldassay.corpus.recipe import Block, Recipe
+from fieldassay.corpus.written import Placed, Written, place_on
 
 
 def write_csv(recipe: Recipe) -> Written:
@@ -113,6 +107,7 @@ def write_mail(recipe: Recipe) -> Written:
             pages.append("\n".join([*told, text]))
             placed += place_on(content["text"], 1)
             continue
+        content = block
         inner = write(Recipe(content["name"], recipe.task, content["kind"], "", "", tuple(content["blocks"])))
         file = f"{content['name']}.{content['kind']}"
         message.add_attachment(inner.data, maintype="application", subtype="octet-stream", filename=file)

@@ -1,0 +1,199 @@
+"""A user's own documents made harder: degraded copies beside the clean ones, with their gold."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fieldassay.atomic.whole_files import write_file
+from fieldassay.corpus.degrade import DEGRADATIONS, Chance, degrade
+from fieldassay.corpus.manifest import NAME, Corpus, Document, manifest_parts
+from fieldassay.corpus.pictures import render_pdf, save_pictures
+from fieldassay.documents.kinds import find_kind
+from fieldassay.documents.loaders.image import open_pictures
+from fieldassay.documents.options import DEFAULTS
+from fieldassay.documents.sources import DocumentFile
+from fieldassay.documents.transcript import DocumentError
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.records.ids import find_id
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.source import open_source
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+USUAL = ("scan", "fax", "rotation", "low_resolution")
+"""The degradations where none are named."""
+
+MOST_PAGES = 200
+"""Documents with more pages are left out: their pictures are held in memory together."""
+
+_TABLES = {".csv": ",", ".tsv": "\t"}
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbed:
+    """What was written: the clean documents, their degraded copies, and the documents left out, with why."""
+
+    documents: int
+    twins: int
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    gold: Path | None = None
+    notes: tuple[str, ...] = ()
+
+
+def check_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of degradations. Raises `ProblemsError` for unknown ones."""
+    unknown = [
+        Problem("--kind", f"no degradation {name!r}", nearest(name, DEGRADATIONS), "unknown_name")
+        for name in kinds
+        if name not in DEGRADATIONS
+    ]
+    if unknown:
+        raise ProblemsError(unknown)
+    return tuple(dict.fromkeys(kinds)) or USUAL
+
+
+def perturb_files(
+    files: Sequence[DocumentFile],
+    folder: Path,
+    kinds: Sequence[str],
+    seed: int = 0,
+    watch: Callable[[int], None] = lambda done: None,  # noqa: ARG005
+) -> Perturbed:
+    """Write documents and their degraded copies into a new folder, one after the other.
+
+    Copies of a document with the id `a` are `documents/KIND/a`, with the id `KIND/a`. Raises `ProblemsError`
+    if the folder is not empty, or if no document has pictures of its pages.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ProblemsError(
+            [Problem(str(folder), "is there and not empty", "name a new folder", "folder_exists")]
+        )
+    left_out: dict[str, str] = {}
+    made = [0, 0]
+
+    def written() -> Iterator[Document]:
+        for file in files:
+            try:
+                copies = {how: degraded(file, how, seed) for how in kinds}
+            except DocumentError as error:
+                left_out[file.id] = str(error)
+                continue
+            finally:
+                watch(1)
+            made[0] += 1
+            yield _write(folder, file, file.id, file.read())
+            for how, data in copies.items():
+                made[1] += 1
+                yield _write(folder, file, f"{how}/{file.id}", data, how)
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_file(folder / NAME, manifest_parts(Corpus((), seed=seed), written()))
+    if not made[0]:
+        name, why = next(iter(left_out.items()))
+        what = f"no document has pages to degrade; {name} {why}"
+        raise ProblemsError([Problem("--docs", what, "name PDFs or images", "no_documents")])
+    return Perturbed(made[0], made[1], left_out)
+
+
+def _write(folder: Path, file: DocumentFile, name: str, data: bytes, how: str | None = None) -> Document:
+    suffix = file.path.suffix
+    place = f"documents/{name}" + ("" if PurePath(name).suffix == suffix else suffix)
+    (folder / place).parent.mkdir(parents=True, exist_ok=True)
+    (folder / place).write_bytes(data)
+    digest, twin_of = hashlib.sha256(data).hexdigest(), None if how is None else file.id
+    kind = suffix[1:].lower()
+    return Document(name, place, digest, "", "", kind, "", how or "", twin_of=twin_of, degradation=how)
+
+
+def degraded(file: DocumentFile, how: str, seed: int) -> bytes:
+    """Return a PDF or an image as degraded pictures of its pages, in a file of the same kind.
+
+    Raises `DocumentError` for a document that cannot be read, has no pictures of its pages, or too many.
+    """
+    chosen = DEGRADATIONS[how]
+    pages = [
+        degrade(picture, chosen, Chance(f"{file.id}/{how}/{number}", seed))[0]
+        for number, picture in enumerate(_pictures(file, chosen.dpi), start=1)
+    ]
+    return save_pictures(pages, file.path.suffix.lower(), chosen.dpi, chosen.quality)
+
+
+def _pictures(file: DocumentFile, dpi: float) -> list[Image]:
+    """Return the pages in shades of gray, at a resolution, or their own if that is lower."""
+    data = file.read()
+    kind = find_kind(file.path.name, data)
+    if kind == "pdf":
+        return render_pdf(data, dpi, MOST_PAGES)
+    if kind != "image":
+        raise DocumentError("no_image", f"is of the kind {kind}, which has no pictures of its pages")
+    found = []
+    for picture, (width, height) in open_pictures(data, DEFAULTS):
+        sides = max(1, round(width * dpi / 72)), max(1, round(height * dpi / 72))
+        gray = picture.convert("L")
+        found.append(gray.resize(sides) if sides[0] < gray.width else gray)
+        if len(found) > MOST_PAGES:
+            raise DocumentError("too_large", f"has more than {MOST_PAGES} pages")
+    return found
+
+
+def copy_gold(gold: Path, folder: Path, ids: Sequence[str], kinds: Sequence[str], key: str | None) -> Path:
+    """Return the file with the rows of gold of some documents and, under new ids, of their copies.
+
+    The rows of copies say so: `twin_of` and `degradation`. CSV stays CSV, JSON lines and a JSON array become
+    JSON lines. Raises `ProblemsError` for other formats.
+    """
+    suffix = "".join(gold.suffixes[-2:]).lower() if gold.suffix in (".gz", ".zst") else gold.suffix.lower()
+    if suffix in _TABLES:
+        return _copy_table(gold, folder, (ids, kinds), key)
+    if suffix not in (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".jsonl.zst"):
+        remedy = "give gold as CSV, JSON lines or a JSON array"
+        raise ProblemsError(
+            [Problem(str(gold), "is of a format that is not copied", remedy, "unknown_format")]
+        )
+    names = (key,) if key is not None else None
+    source = open_source(gold, SourceOptions(id_names=names, is_gold=True))
+    rows = (row.value for row in source.rows.read(range(len(source))) if isinstance(row.value, dict))
+    target = folder / "gold.jsonl"
+    known = source.options.names
+    write_file(target, (msgspec.json.encode(row) + b"\n" for row in _with_twins(rows, (ids, kinds), known)))
+    return target
+
+
+def _copy_table(
+    gold: Path, folder: Path, wanted: tuple[Sequence[str], Sequence[str]], key: str | None
+) -> Path:
+    source = open_source(gold, SourceOptions(id_names=(key,) if key is not None else None, is_gold=True))
+    target = folder / f"gold{gold.suffix.lower()}"
+    rows = [dict(row.value) for row in source.rows.read(range(len(source))) if isinstance(row.value, dict)]
+    made = list(_with_twins(iter(rows), wanted, source.options.names))
+    stream = io.StringIO()
+    heads = dict.fromkeys(name for row in made for name in row)
+    writer = csv.DictWriter(stream, list(heads), delimiter=_TABLES[gold.suffix.lower()], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(made)
+    write_file(target, [stream.getvalue().encode()])
+    return target
+
+
+def _with_twins(
+    rows: Iterator[dict[str, Any]], wanted: tuple[Sequence[str], Sequence[str]], names: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the wanted documents, each followed by those of its copies."""
+    ids, kinds = frozenset(wanted[0]), wanted[1]
+    for row in rows:
+        name = find_id(row, names)
+        if name not in ids:
+            continue
+        yield row
+        held = next(key for key in names if key in row)
+        for how in kinds:
+            yield {**row, held: f"{how}/{name}", "twin_of": name, "degradation": how}
