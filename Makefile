@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test test-fast test-numbers test-full test-model fuzz lint docs bench clean
+.PHONY: help setup browser demo test test-fast test-costs test-numbers test-full test-model fuzz lint docs bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -37,6 +37,9 @@ test: setup browser ## run every test, the properties with few examples and the 
 
 test-fast: setup ## run the tests that need no browser, no processes, no simulations and no long laws
 	$(BIN)/python -m pytest -n 2 -m 'not slow'
+
+test-costs: setup ## measure the tests that make test-fast chooses from, and record what fits into tests/costs.txt
+	$(BIN)/python -m pytest -m 'not slow' --record-costs
 
 test-numbers: setup ## run the simulations and laws of the numbers at full size: what CI adds where they are touched
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile full tests/simulations tests/stats tests/engine/test_laws.py

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.costs import Recorder, mark_costly
 from tests.warm_program import warm_program
 
 os.environ["FIELDASSAY_CACHE"] = "off"
@@ -28,11 +29,24 @@ SLOW_FIXTURES = {"browser", "programs"}
 """A test that uses one of them is slow: it opens a browser, or starts processes."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that records the costs of tests."""
+    parser.addoption("--record-costs", action="store_true", help="write tests/costs.txt")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure the costs if they are to be recorded."""
+    if config.getoption("--record-costs"):
+        config.pluginmanager.register(Recorder())
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the slow tests."""
     for item in items:
         if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())) or "simulations" in item.path.parts:
             item.add_marker("slow")
+    if not config.getoption("--record-costs"):
+        mark_costly(items)
 
 
 @pytest.hookimpl(optionalhook=True)

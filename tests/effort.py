@@ -60,10 +60,11 @@ def costs_at_most(bound: float) -> Iterator[Callable[[], bool]]:
 
 @cache
 def _unit() -> float:
-    return sorted(_loop() for _ in range(5))[2]
+    return sorted(loop_time() for _ in range(5))[2]
 
 
-def _loop() -> float:
+def loop_time() -> float:
+    """Return the processor time of a loop of a million additions."""
     start, total = time.process_time(), 0
     for number in range(1_000_000):
         total += number

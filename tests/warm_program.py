@@ -89,7 +89,7 @@ def _serve(folder: Path) -> None:
             stub = folder / name
             stub.write_text(_STUB.format(python=sys.executable, address=address, name=name), encoding="utf-8")
             stub.chmod(0o755)
-        _warm()
+        warm()
         print("ready", flush=True)
         parent = os.fork()
         if parent:
@@ -104,7 +104,8 @@ def _serve(folder: Path) -> None:
             line.close()
 
 
-def _warm() -> None:
+def warm() -> None:
+    """Import what a command or a test may need."""
     package = importlib.import_module("fieldassay")
     for found in pkgutil.walk_packages(package.__path__, "fieldassay."):
         if "pytest" not in found.name and "transformers" not in found.name:

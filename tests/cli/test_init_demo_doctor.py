@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 from command_runs import GOLD, Files, Ran, spawn
 
+from fieldassay.cli.main import main
 from fieldassay.plan.compile import read_plan
 from fieldassay.scoring.sampling import sample
 
@@ -78,11 +81,19 @@ def test_gold_that_cannot_be_used_is_named(run: Run, files: Files, text: str) ->
     assert ran.code == 2 and "gold.json" in ran.err and "internal error" not in ran.err
 
 
-def test_demo_scores_the_sample_and_suggests_what_works(run: Run, tmp_path: Path) -> None:
-    ran = run("demo", "--out", tmp_path / "run")
-    assert ran.code == 0
-    assert all(system in ran.out for system in sample().predictions)
-    suggested = next(line for line in ran.out.splitlines() if line.strip().startswith("fieldassay explain"))
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """Return what the demo prints, and the folder of its run."""
+    folder, out = tmp_path_factory.mktemp("demo") / "run", io.StringIO()
+    with redirect_stdout(out):
+        assert main(["demo", "--out", f"{folder}"]) == 0
+    return out.getvalue(), folder
+
+
+def test_demo_scores_the_sample_and_suggests_what_works(run: Run, shown: tuple[str, Path]) -> None:
+    out, _ = shown
+    assert all(system in out for system in sample().predictions)
+    suggested = next(line for line in out.splitlines() if line.strip().startswith("fieldassay explain"))
     explained = run(*suggested.strip().split("   ")[0].split()[1:])
     assert explained.code == 0 and "mismatch" in explained.out
 
@@ -108,11 +119,10 @@ def test_doctor_fails_if_one_estimate_differs(run: Run, monkeypatch: pytest.Monk
     assert ran.code == 1 and "FAILED" in ran.out
 
 
-def test_demo_writes_a_report_to_open_in_a_browser(run: Run, tmp_path: Path) -> None:
-    ran = run("demo", "--out", tmp_path / "run")
-    assert ran.code == 0
-    assert f"python3 -m webbrowser {tmp_path / 'run' / 'report.html'}" in ran.out
-    assert (tmp_path / "run" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+def test_demo_writes_a_report_to_open_in_a_browser(shown: tuple[str, Path]) -> None:
+    out, folder = shown
+    assert f"python3 -m webbrowser {folder / 'report.html'}" in out
+    assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 UNIDENTIFIED = [{"vendor_tax_id": f"INV-{n}", "total": "10.00", "vendor": "Oak"} for n in range(3)]

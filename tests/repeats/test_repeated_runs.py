@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Mapping
+from functools import cache
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -105,11 +106,15 @@ def test_the_value_is_the_mean_over_runs_and_the_documents_are_counted_once() ->
     assert repeated.counts["systems"]["a"]["missing"] == sum(len(GOLD) - len(run) for run in RUNS)
 
 
+@cache
+def of_three_systems(**options: int) -> Result:
+    systems = {"a": RUNS, "b": RUNS[1:3], "c": RUNS[3]}
+    return score(GOLD, systems, SPEC, evidence="none", **FEW, **options)
+
+
 @pytest.mark.parametrize(("batch", "workers"), [(7, 1), (1, 1), (2000, 2)])
 def test_any_partition_gives_the_same_numbers(batch: int, workers: int) -> None:
-    systems = {"a": RUNS, "b": RUNS[1:3], "c": RUNS[3]}
-    whole = score(GOLD, systems, SPEC, evidence="none", **FEW)
-    parts = score(GOLD, systems, SPEC, evidence="none", batch=batch, workers=workers, **FEW)
+    whole, parts = of_three_systems(), of_three_systems(batch=batch, workers=workers)
     assert (parts.estimates, parts.repeats, parts.comparisons) == (
         whole.estimates,
         whole.repeats,

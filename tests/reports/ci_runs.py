@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from fieldassay.gates.gate import decide_result
@@ -74,6 +75,7 @@ def made(
     return report_scored(result, None, decide_result(result, [parse_gate(gate) for gate in gates]), evidence)
 
 
+@cache
 def hostile() -> Reported:
     """Return a run in which every value, document, system and type is hostile."""
     gold = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -28,6 +29,7 @@ def text(maker: Maker, *runs: Reported, options: ReportOptions = OPTIONS) -> str
     return "".join(maker(runs, options))
 
 
+@cache
 def large(documents: int = 1500) -> Reported:
     """Return a run with thousands of wrong values, each as long as displayed, in multi-byte characters."""
     gold = [{"id": f"d{k}", "name": f"{'日本' * 60}{k}"} for k in range(documents)]

@@ -27,6 +27,7 @@ def sample_result() -> Result:
     return score(files.gold, files.predictions, files.spec, ScoreOptions(replicates=100, inputs=files.inputs))
 
 
+@functools.cache
 def many_systems(count: int, name: str = "org/some-model-{}-instruct") -> Result:
     gold = [{"id": 1, "total": "5", "name": "a"}, {"id": 2, "total": "6", "name": "b"}]
     predictions = {
