@@ -7,11 +7,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fieldassay.endpoints.endpoint import Endpoint
-from fieldassay.endpoints.exchange import Usage
 from fieldassay.json_value import Json
+
+if TYPE_CHECKING:
+    from fieldassay.endpoints.endpoint import Endpoint
+    from fieldassay.endpoints.exchange import Usage
 
 Table = Mapping[str, Mapping[str, float]]
 """USD per million tokens by model and kind of token; `*` is every model that is not named."""

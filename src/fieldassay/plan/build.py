@@ -6,9 +6,7 @@ import dataclasses
 import types
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import Any, Union, get_args, get_origin, get_type_hints
-
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.catalogue import COMPARATORS
@@ -23,6 +21,9 @@ from fieldassay.spec.report import Report, Steps
 from fieldassay.types.base import Reader
 from fieldassay.types.catalogue import NORMALIZERS, READERS
 from fieldassay.types.normalizers import Normalizer
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 _NESTED: tuple[tuple[type[Any], Catalogue], ...] = (
     (Comparator, COMPARATORS),
@@ -171,8 +172,26 @@ def _nested(annotation: Any) -> tuple[Catalogue, bool] | None:
     return None
 
 
+def _is_of(annotation: Any, value: Any) -> bool:
+    """Return whether an option is of its type as it stands, so that Pydantic is not needed for it.
+
+    >>> _is_of(str | None, "a"), _is_of(tuple[str, ...], ("a", "b")), _is_of(float, 1)
+    (True, True, False)
+    """
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return any(_is_of(part, value) for part in parts)
+    if origin is Literal:
+        return type(value) is str and value in parts
+    if origin is tuple and parts[1:] == (...,):
+        return isinstance(value, tuple) and value != () and all(_is_of(parts[0], one) for one in value)
+    return annotation in (str, int, float, bool) and type(value) is annotation
+
+
 @lru_cache(maxsize=512)
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    from pydantic import ConfigDict, TypeAdapter
+
     if dataclasses.is_dataclass(annotation):
         # Pydantic takes a configuration for a union, but for no dataclass alone.
         annotation = Union[annotation, None]
@@ -181,6 +200,19 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
 
 def _plain(annotation: Any, option: str, raw: Any, steps: Steps, report: Report) -> Any:
     """Return the value validated as lists and mappings, else as tuples, else as a list of one."""
+    if _is_of(annotation, raw):
+        return raw
+    if get_origin(annotation) is Literal and type(raw) is str:
+        *others, last = map(repr, get_args(annotation))
+        report.add(
+            steps,
+            f"{option!r} cannot be {kind_of(raw)}",
+            f"input should be {', '.join(others)} or {last}" if others else f"input should be {last}",
+            "invalid_option",
+        )
+        return _FAILED
+    from pydantic import ValidationError
+
     adapter, first = _adapter(annotation), None
     takes_flag = bool in (annotation, *get_args(annotation))
     forms = [thaw(raw), freeze(raw)] if takes_flag or not isinstance(raw, bool) else []

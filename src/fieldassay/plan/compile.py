@@ -8,18 +8,15 @@ from typing import Any
 
 from fieldassay.aligners.base import Aligner
 from fieldassay.aligners.catalogue import ALIGNERS
-from fieldassay.checks.catalogue import CHECKS
-from fieldassay.checks.holds import Holds
 from fieldassay.errors import ProblemsError, nearest
 from fieldassay.evidence import FieldInfo, Kind
-from fieldassay.paths import ITEM, Pattern, join_path, split_path
+from fieldassay.paths import ITEM, join_path, split_path
 from fieldassay.plan.build import build_call
 from fieldassay.plan.digest import digest_of
 from fieldassay.plan.expressions import check_expressions
 from fieldassay.plan.joint import refuse_judged_units
 from fieldassay.plan.leaves import LeafBuilder
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan, PlannedCheck
-from fieldassay.plan.relations import RECORD, bind_relation
 from fieldassay.plan.renaming import OtherNames
 from fieldassay.spec.model import ONLY_ITEM, Accept, Call, Field, Spec, fold_type
 from fieldassay.spec.parse import ParsedSpec, parse_spec
@@ -64,35 +61,6 @@ class Scope:
     def pattern(self, text: str) -> Scope:
         """Return the scope of a pattern of this tree, whose paths come from the values."""
         return replace(self, steps=(*self.steps, "fields", text), path=text, applies_to=frozenset())
-
-
-def compile_checks(spec: Spec, root: ObjectNode, report: Report) -> tuple[PlannedCheck, ...]:
-    """Return the built checks of a spec, in order; their problems are noted."""
-    found = []
-    for text, calls in spec.checks:
-        pattern = _pattern(text, report)
-        for position, call in enumerate(calls):
-            steps = ("checks", text) if len(calls) == 1 else ("checks", text, position)
-            check = build_call(call, CHECKS, steps, report)
-            name = call.name
-            if isinstance(check, Holds) and pattern is not None:
-                name = check.named()
-                check = bind_relation(check, root, text, (steps, report))
-            if check is not None and pattern is not None:
-                found.append(PlannedCheck(text, pattern, name, check))
-    return tuple(found)
-
-
-def _pattern(text: str, report: Report) -> Pattern | None:
-    try:
-        return Pattern("" if text == RECORD else text)
-    except ValueError as error:
-        report.add(
-            ("checks", text),
-            str(error),
-            'write a path or a pattern such as "**.*_unit", or "." for the whole record',
-        )
-        return None
 
 
 EVERYTHING = "**"
@@ -171,9 +139,16 @@ class _Compiler:
             slots=slots,
             document_types=tuple(self.document_types.items()),
             has_null_values=has_null,
-            checks=compile_checks(self.spec, root, self.report),
+            checks=self._checks(root),
             digest=digest_of(self.spec),
         )
+
+    def _checks(self, root: ObjectNode) -> tuple[PlannedCheck, ...]:
+        if not self.spec.checks:
+            return ()
+        from fieldassay.plan.relations import compile_checks
+
+        return compile_checks(self.spec, root, self.report)
 
     def node(self, top: Field, scope: Scope) -> Node | None:
         """Return the node of a field; None after noting a problem."""

@@ -1,4 +1,4 @@
-"""Relations of a spec's checks, bound to its fields, whose types read the values."""
+"""The checks of a spec; relations among them are bound to its fields, whose types read the values."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from fieldassay.checks.catalogue import CHECKS
 from fieldassay.checks.holds import Chosen, Holds, filled_items, member
 from fieldassay.checks.relations import Aggregate, Operation, Path, Term, paths_of
 from fieldassay.errors import nearest
 from fieldassay.paths import ITEM, Pattern, Step, join_path, split_path
+from fieldassay.plan.build import build_call
 from fieldassay.plan.joint import with_units
-from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
+from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, PlannedCheck
 from fieldassay.plan.renaming import apply_aliases
+from fieldassay.spec.model import Spec
 from fieldassay.spec.report import Report, Steps
 
 RECORD = "."
@@ -75,6 +78,35 @@ def child_of(node: Node, step: Step) -> Node | None:
 
 def _children(node: Node) -> tuple[Node, ...]:
     return node.children if isinstance(node, ObjectNode) else ()
+
+
+def compile_checks(spec: Spec, root: ObjectNode, report: Report) -> tuple[PlannedCheck, ...]:
+    """Return the built checks of a spec, in order; their problems are noted."""
+    found = []
+    for text, calls in spec.checks:
+        pattern = _pattern(text, report)
+        for position, call in enumerate(calls):
+            steps = ("checks", text) if len(calls) == 1 else ("checks", text, position)
+            check = build_call(call, CHECKS, steps, report)
+            name = call.name
+            if isinstance(check, Holds) and pattern is not None:
+                name = check.named()
+                check = bind_relation(check, root, text, (steps, report))
+            if check is not None and pattern is not None:
+                found.append(PlannedCheck(text, pattern, name, check))
+    return tuple(found)
+
+
+def _pattern(text: str, report: Report) -> Pattern | None:
+    try:
+        return Pattern("" if text == RECORD else text)
+    except ValueError as error:
+        report.add(
+            ("checks", text),
+            str(error),
+            'write a path or a pattern such as "**.*_unit", or "." for the whole record',
+        )
+        return None
 
 
 def bind_relation(check: Holds, root: ObjectNode, at: str, place: tuple[Steps, Report]) -> Holds | None:

@@ -9,12 +9,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fieldassay.errors import FieldassayError, NothingEvaluatedError
 from fieldassay.fingerprint.inputs import digest_inputs
-from fieldassay.gates.baseline.locking import Held
-from fieldassay.gates.gate import decide_result, write_decisions
 from fieldassay.metrics.grammar import parse_gate
 from fieldassay.result.decision import Decision
 from fieldassay.result.headline import find_headline
@@ -27,6 +25,9 @@ from fieldassay.scoring.fit import is_silent
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
 from fieldassay.scoring.shards import Progress
+
+if TYPE_CHECKING:
+    from fieldassay.gates.baseline.locking import Held
 
 
 class InterruptedRunError(FieldassayError):
@@ -100,6 +101,15 @@ def score_request(request: Request, options: ScoreOptions) -> Scored:
     return Scored(result, started, time.perf_counter() - clock)
 
 
+def decide_scored(result: Result, options: ScoreOptions, baseline: Path | None) -> tuple[Decision, ...]:
+    """Return a decision for each system by the gates of the spec and of the options; () without any."""
+    if not (options.gates or result.run.get("gates")):
+        return ()
+    from fieldassay.gates.gate import decide_result
+
+    return decide_result(result, [parse_gate(text) for text in options.gates], baseline)
+
+
 def write_run(
     scored: Scored,
     decisions: tuple[Decision, ...],
@@ -109,7 +119,10 @@ def write_run(
 ) -> None:
     """Write a result into a run folder that is to be committed."""
     locked = {} if request.held is None else {"lock": request.held.facts()}
-    write_decisions(decisions, folder.staging)
+    if decisions:
+        from fieldassay.gates.gate import write_decisions
+
+        write_decisions(decisions, folder.staging)
     folder.write(
         scored.result,
         {**_facts(scored, request, options), **locked, **request.facts},
@@ -136,7 +149,7 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
         raise NothingEvaluatedError(
             "nothing was evaluated: every field of the spec is empty in gold and in every prediction"
         )
-    decisions = decide_result(result, [parse_gate(text) for text in options.gates], request.baseline)
+    decisions = decide_scored(result, options, request.baseline)
     if folder is None:
         _save_lock(request)
         rows = options.evidence_folder

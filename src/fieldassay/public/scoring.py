@@ -10,12 +10,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.gates.baseline.locking import freeze, hold_lock
-from fieldassay.gates.gate import decide_result
-from fieldassay.metrics.grammar import parse_gate
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
-from fieldassay.public.running import Request, Scored, score_request, write_run
+from fieldassay.public.running import Request, Scored, decide_scored, score_request, write_run
 from fieldassay.result.result import Result
 from fieldassay.runs.run import Run
 from fieldassay.runs.write import make_folder, make_stored, scan_parts
@@ -25,6 +22,8 @@ from fieldassay.scoring.shards import Progress
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from fieldassay.gates.baseline.locking import Held
 
 
 def score(  # noqa: PLR0913
@@ -60,9 +59,7 @@ def score(  # noqa: PLR0913
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
     parts = _Parts.make() if plan.checks and options.evidence_folder is None else None
     options = options if parts is None else replace(options, evidence_folder=parts.folder)
-    held = None if lock is None else hold_lock(Path(lock), freeze(plan, gold, options.inputs))
-    if held is not None:
-        held.demand_equal()
+    held = None if lock is None else _hold(Path(lock), plan, gold, options)
     place = None if baseline is None else Path(baseline)
     request = Request(
         gold, predictions, plan, options, held=held, baseline=place, watch=partial(nullcontext, progress)
@@ -72,6 +69,15 @@ def score(  # noqa: PLR0913
     if parts is not None and options.evidence != "none":
         result = replace(result, evidence_table=cache(parts.read))
     return replace(result, writer=partial(_save, scored=scored, request=request, parts=parts))
+
+
+def _hold(lock: Path, plan: Plan, gold: Records, options: ScoreOptions) -> Held:
+    """Return the lock in a file, whose spec and gold are those to be scored."""
+    from fieldassay.gates.baseline.locking import freeze, hold_lock
+
+    held = hold_lock(lock, freeze(plan, gold, options.inputs))
+    held.demand_equal()
+    return held
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +110,7 @@ def _save(
     """Write a result into a folder, or under a name of its own into a store of runs, and return the run."""
     del parts  # only held, so that its folder is there as long as the result is
     options = request.options
-    decisions = decide_result(result, [parse_gate(text) for text in options.gates], request.baseline)
+    decisions = decide_scored(result, options, request.baseline)
     with make_stored(place) if in_store else make_folder(place) as folder:
         write_run(replace(scored, result=result), decisions, request, options, folder)
         folder.commit()

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.checks.base import Check, Fault
-from fieldassay.checks.holds import Holds
 from fieldassay.engine.coding import json_text
 from fieldassay.json_value import Json
 from fieldassay.metrics.selection import DEFAULT_METRICS
@@ -59,6 +58,10 @@ class Findings:
 
     def look_at_gold(self, records: Sequence[Record | None]) -> None:
         """Check more gold records against the relations."""
+        if not self.plan.checks:
+            return
+        from fieldassay.checks.holds import Holds
+
         if any(isinstance(planned.check, Holds) for planned in self.plan.checks):
             found = check_records(
                 self.plan, GOLD, records, self._keep if self.violations is not None else None, only=Holds

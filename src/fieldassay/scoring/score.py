@@ -21,7 +21,6 @@ from fieldassay.engine.fold import FoldPlan, documents_frame, estimates, merge
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
 from fieldassay.executors.local import run_local
-from fieldassay.executors.pool import run_pool
 from fieldassay.fingerprint.labels import digest_rows
 from fieldassay.fingerprint.plans import freeze_plan
 from fieldassay.metrics.grammar import MetricCall, parse_gate
@@ -47,7 +46,6 @@ from fieldassay.scoring.checking import (
 )
 from fieldassay.scoring.choosing import CHOSEN
 from fieldassay.scoring.document_status import count_classes
-from fieldassay.scoring.explain import unknown_document
 from fieldassay.scoring.fit import (
     GOLD,
     Fill,
@@ -124,6 +122,8 @@ def _find_documents(matching: Matching, ids: Sequence[str]) -> Positions:
 
     The positions are in gold order.
     """
+    from fieldassay.scoring.explain import unknown_document
+
     places = {name: position for position, name in enumerate(matching.ids)}
     wanted = dict.fromkeys(name.strip() for name in ids)
     unknown = [
@@ -229,6 +229,8 @@ def _run(run: _Run, progress: Progress | None) -> Iterator[Done]:
     if len(works) == 1 or options.workers == 1:
         yield from run_local(lambda work: do_work(work, progress), works)
         return
+    from fieldassay.executors.pool import run_pool
+
     for done in run_pool(do_work, works, options.workers):
         if progress is not None:
             progress(done.documents)

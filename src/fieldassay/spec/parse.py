@@ -254,11 +254,11 @@ def _groups_rows(cursor: Cursor) -> bool:
 
 
 def _locale(cursor: Cursor) -> str | None:
-    from babel.localedata import exists, normalize_locale
-
     locale = cursor.text("locale")
     if locale is None:
         return None
+    from babel.localedata import exists, normalize_locale
+
     plain = locale.replace("-", "_")
     if not _LOCALE.fullmatch(locale) or not exists(normalize_locale(plain) or plain):
         cursor.refuse(

@@ -1,0 +1,66 @@
+"""What a short run imports: few of the package's own modules, and no library that it has no use for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_runs import write_tiny
+
+NEEDED = {"fieldassay", "msgspec", "numpy", "polars", "rapidfuzz", "ruamel", "typing_extensions"}
+"""The package, and what reads files, holds tables and compares texts."""
+TOLD = """
+import importlib.metadata, sys
+installed = importlib.metadata.packages_distributions()
+names = {name.partition(".")[0] for name in sys.modules}
+print(sum(name.startswith("fieldassay") for name in sys.modules), *sorted(names & set(installed)), file=sys.stderr)
+"""
+COMMAND = """
+import sys
+from fieldassay.cli.main import main
+sys.argv[0] = "fieldassay"
+assert main(sys.argv[1:]) == 0
+"""
+PYTHON = """
+from fieldassay import score
+record = {"id": 1, "total": "5.00", "date": "3 March 2025", "name": "Oak"}
+score([record], [record], {"fields": {"total": "money", "date": "date", "name": "text"}})
+"""
+DATED = (
+    "fields: {total: {type: money, currency: AUD}, name: text, on: date, lines: {type: list, items: text}}"
+)
+
+
+def imported(code: str, *arguments: str) -> tuple[int, set[str]]:
+    """Return how many modules of the package a program imports, and which libraries."""
+    ran = subprocess.run(
+        [sys.executable, "-c", code + TOLD, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    count, *names = ran.stderr.split()
+    return int(count), {name for name in names if not name.startswith("_")}
+
+
+@pytest.mark.slow
+def test_a_record_is_scored_with_few_modules_and_libraries() -> None:
+    count, libraries = imported(PYTHON)
+    assert libraries <= NEEDED
+    assert count < 260
+
+
+@pytest.mark.slow
+def test_a_small_score_imports_few_modules_and_libraries(tmp_path: Path) -> None:
+    files = write_tiny(tmp_path)
+    (tmp_path / "spec.yaml").write_text(DATED, encoding="utf-8")
+    dated = [{"id": at, "total": "5.00", "name": "Oak", "on": f"{at} March 2025"} for at in (1, 2, 3)]
+    for name in ("gold.jsonl", "llama.jsonl"):
+        files.write(name, dated)
+    count, libraries = imported(COMMAND, "score", *files.inputs)
+    assert libraries <= NEEDED | {"click", "rich"}
+    assert count < 290
