@@ -35,7 +35,7 @@ test test-fast test-numbers test-full: export PYTHONDONTWRITEBYTECODE :=
 test: setup browser ## run every test, the properties with few examples and the simulations with few trials
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile $(PROFILE)
 
-test-fast: setup ## run the tests that need no browser, no processes, no simulations and no long laws
+test-fast: setup ## run of each test the cases that take little, without browser, processes and simulations
 	$(BIN)/python -m pytest -n 2 -m 'not slow'
 
 test-costs: setup ## measure the tests that make test-fast chooses from, and record what fits into tests/costs.txt
